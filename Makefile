@@ -1,0 +1,36 @@
+# Every target sets itself up: .ci/set_up.py makes or renews .venv when pyproject.toml or
+# constraints.txt changed, and returns at once otherwise.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help set-up demo test lint bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo   run the main job on built-in data and write a report to demo/"
+	@echo "make test   run the tests"
+	@echo "make lint   check style and types"
+	@echo "make bench  measure time, memory and accuracy into benchmarks/results/"
+	@echo "make clean  remove the virtual environment and everything made"
+
+set-up:
+	@command -v $(PYTHON) >/dev/null || { echo "geodis needs Python 3.10 or later, and there is no $(PYTHON): install one, or name it: make PYTHON=python3.11 demo"; exit 1; }
+	@$(PYTHON) .ci/set_up.py
+
+demo: set-up
+	@$(BIN)/geodis demo --out demo
+
+test: set-up
+	@$(BIN)/python -m pytest
+
+lint: set-up
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+bench: set-up
+	@$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

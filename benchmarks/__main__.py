@@ -1,0 +1,7 @@
+"""Run every benchmark, one after the other."""
+
+from benchmarks import neighbors
+
+for module in (neighbors,):
+    print(f"{module.__name__}: {(module.__doc__ or '').strip()}", flush=True)
+    module.main()

@@ -1,0 +1,58 @@
+"""geodis: geometry-first disentanglement analysis of points, latents and images.
+
+Importing this package is cheap: a public name is imported when it is first used, so torch,
+matplotlib and pynndescent load only where they are needed.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:  # for editors and type checkers; `_HOME` is what runs
+    from geodis.data.files import Factors, load_array, load_factors
+    from geodis.data.manifolds import ManifoldSample, product_manifold
+    from geodis.inspection import Inspection, inspect_points
+    from geodis.manifold.dimension import DimensionEstimate, intrinsic_dimension
+    from geodis.manifold.graph import (
+        NeighborGraph,
+        Neighbors,
+        nearest_neighbors,
+        neighbor_graph,
+    )
+    from geodis.manifold.principal import PrincipalComponents, principal_components
+
+# Public names in pipeline order, and where each lives.
+_HOME = {
+    "load_array": "data.files",
+    "load_factors": "data.files",
+    "Factors": "data.files",
+    "product_manifold": "data.manifolds",
+    "ManifoldSample": "data.manifolds",
+    "inspect_points": "inspection",
+    "Inspection": "inspection",
+    "nearest_neighbors": "manifold.graph",
+    "Neighbors": "manifold.graph",
+    "neighbor_graph": "manifold.graph",
+    "NeighborGraph": "manifold.graph",
+    "intrinsic_dimension": "manifold.dimension",
+    "DimensionEstimate": "manifold.dimension",
+    "principal_components": "manifold.principal",
+    "PrincipalComponents": "manifold.principal",
+}
+
+__all__ = [*_HOME, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"geodis.{_HOME[name]}"), name)
+    if name in {"data", "manifold"}:
+        return import_module(f"geodis.{name}")
+    raise AttributeError(f"module 'geodis' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "data", "manifold"])

@@ -1,0 +1,93 @@
+"""Named stages: shown on a terminal while they run, and timed."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class Stages:
+    """Times the stages of a long computation and shows the one under way.
+
+    The line stands on standard error, only on a terminal, and is gone at the end, so that what a
+    program prints is the same with and without it.
+
+    Parameters
+    ----------
+    title : str
+        What the stages belong to.
+    verbose : bool or int
+        Show the line; 0 or False is silent.
+
+    Attributes
+    ----------
+    seconds : dict of str to float
+        Wall-clock time of every stage so far; a stage run twice adds up.
+
+    Examples
+    --------
+    >>> stages = Stages("fit", verbose=0)
+    >>> with stages:
+    ...     with stages.stage("graph"):
+    ...         stages.advance(0.5, "half way")
+    >>> list(stages.seconds)
+    ['graph']
+    """
+
+    def __init__(self, title: str, verbose: bool | int = True) -> None:
+        self.title = title
+        self.seconds: dict[str, float] = {}
+        self._visible = bool(verbose) and sys.stderr.isatty()
+        self._progress: Any = None
+        self._task: Any = None
+        self._name = ""
+
+    def __enter__(self) -> Stages:
+        if self._visible:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+            self._progress = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=24),
+                TimeElapsedColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._progress.start()
+            self._task = self._progress.add_task(self.title, total=None)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = None
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Run a named stage."""
+        self._name = name
+        self._show(name, None)
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            elapsed = time.perf_counter() - start
+            self.seconds[name] = self.seconds.get(name, 0.0) + elapsed
+
+    def advance(self, fraction: float, note: str = "") -> None:
+        """Say how much of the stage under way is done, 0 to 1."""
+        self._show(f"{self._name} {note}".rstrip(), fraction)
+
+    def _show(self, text: str, fraction: float | None) -> None:
+        if self._progress is not None:
+            total = None if fraction is None else 1.0
+            self._progress.update(
+                self._task,
+                description=f"{self.title}: {text}",
+                completed=fraction or 0.0,
+                total=total,
+            )

@@ -1,0 +1,66 @@
+"""Files that are whole or absent: write to a temporary name, then rename."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path beside `path`; rename it to `path` when the block ends well.
+
+    An exception or an interrupt leaves what stood at `path` before, and no temporary file. The
+    temporary name keeps the suffix of `path`, because numpy and matplotlib choose by it.
+
+    Examples
+    --------
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with whole_file(folder / "numbers.txt") as temporary:
+    ...     _ = temporary.write_text("1 2 3")
+    >>> [path.name for path in folder.iterdir()]
+    ['numbers.txt']
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(suffix=path.suffix, prefix=f".{path.stem}-", dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        # mkstemp makes files that only the owner may read; a result is an ordinary file.
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def to_jsonable(value: Any) -> Any:
+    """Turn numpy scalars and arrays, tuples and NaN into what JSON can hold (NaN becomes null)."""
+    if isinstance(value, dict):
+        return {str(key): to_jsonable(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray | list | tuple):
+        return [to_jsonable(item) for item in value]
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value) if np.isfinite(value) else None
+    return value
+
+
+def write_json(path: str | os.PathLike[str], content: Any) -> Path:
+    """Write content as indented JSON, whole or not at all."""
+    with whole_file(path) as temporary:
+        temporary.write_text(json.dumps(to_jsonable(content), indent=2, allow_nan=False) + "\n")
+    return Path(path)

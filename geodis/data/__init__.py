@@ -1,0 +1,1 @@
+"""Where points, images and factors come from: sampled manifolds and users' files."""

@@ -1,0 +1,260 @@
+"""Points -> what a careful person would look at before any analysis."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from geodis._check import InputError, check_int, check_numeric, check_random_state, to_numpy
+from geodis._progress import Stages
+from geodis.manifold.dimension import DimensionEstimate, intrinsic_dimension, points_needed
+from geodis.manifold.graph import distinct_rows, graph_of_neighbors, nearest_neighbors
+from geodis.manifold.principal import PrincipalComponents, principal_components
+
+MAX_POINTS = 50_000
+# Neighbours are sought among so many leading principal components at most, and no more than hold
+# all but a ten-thousandth of the variance: distances change by less than a hundredth.
+MAX_SEARCH_DIMS = 100
+SEARCH_VARIANCE = 1 - 1e-4
+MLE_NEIGHBORS = 50
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What a set of points looks like; `print` shows it, `to_dict` is for machines.
+
+    Attributes
+    ----------
+    n, d : int
+        Rows and columns.
+    dtype : str
+    n_nan, n_inf : int
+        Entries that are not finite; `n_used` leaves out their rows.
+    constant_columns : list of int
+    duplicate_columns : list of (int, int)
+        Pairs (first, later) of equal columns; constant columns are not listed again.
+    duplicate_rows : int
+        Rows that repeat an earlier row, among those used.
+    n_used : int
+        Rows that the geometry below was computed on.
+    n_neighbors : int
+        Neighbours in the graph: twice the dimension.
+    pieces : list of int
+        Sizes of the connected pieces of the neighbour graph, largest first.
+    search : str
+        How neighbours were found.
+    dimension : DimensionEstimate
+    explained : ndarray of shape (c,)
+        Fraction of the variance along each global principal component.
+    needed, recommended : int
+        Points that GeoManCER needs in that dimension, and enough to trust it.
+    notes : list of str
+        What was left out or sampled, and what deserves attention.
+    """
+
+    n: int
+    d: int
+    dtype: str
+    n_nan: int
+    n_inf: int
+    constant_columns: list[int]
+    duplicate_columns: list[tuple[int, int]]
+    duplicate_rows: int
+    n_used: int
+    n_neighbors: int
+    pieces: list[int]
+    search: str
+    dimension: DimensionEstimate
+    explained: np.ndarray
+    needed: int
+    recommended: int
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def enough_points(self) -> str:
+        """Whether GeoManCER has enough points: "no", "barely" or "yes"."""
+        if self.n_used < self.needed:
+            return "no"
+        return "yes" if self.n_used >= self.recommended else "barely"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        content = asdict(self)
+        content["dimension"] |= {"dim": self.dimension.dim, "agree": self.dimension.agree}
+        content["enough_points"] = self.enough_points
+        return content
+
+    def __str__(self) -> str:
+        """A table for people, then the notes."""
+        lead = self.explained[: min(8, len(self.explained))]
+        spectrum = " ".join(f"{100 * part:.1f}" for part in lead)
+        more = f" and {len(self.explained) - len(lead)} more" if len(self.explained) > 8 else ""
+        rows = [
+            ("points", f"{self.n:,} rows x {self.d:,} columns, {self.dtype}"),
+            ("not finite", f"{self.n_nan:,} NaN, {self.n_inf:,} infinite entries"),
+            ("constant columns", _listed(self.constant_columns)),
+            ("equal columns", _listed([f"{a}={b}" for a, b in self.duplicate_columns])),
+            ("repeated rows", f"{self.duplicate_rows:,}"),
+            (
+                "graph",
+                f"{self.n_neighbors} nearest neighbours ({self.search}): "
+                + (
+                    "connected"
+                    if len(self.pieces) == 1
+                    else f"{len(self.pieces)} pieces of {_listed(self.pieces)} points"
+                ),
+            ),
+            ("dimension", str(self.dimension).removeprefix("dimension ")),
+            ("principal components", f"{spectrum}{more} (% of variance)"),
+            (
+                "GeoManCER",
+                f"{self.enough_points}: {self.n_used:,} points; dimension {self.dimension.dim} "
+                f"needs {self.needed:,}, and {self.recommended:,} to be trusted",
+            ),
+        ]
+        width = max(len(name) for name, _ in rows)
+        lines = [f"{name:<{width}}  {value}" for name, value in rows]
+        return "\n".join(lines + [f"note: {note}" for note in self.notes])
+
+
+def inspect_points(
+    points: Any, *, max_points: int = MAX_POINTS, random_state: Any = 0, verbose: bool = False
+) -> Inspection:
+    """Look at points before analysing them: sizes, defects, pieces, dimension, spectrum.
+
+    Rows that are not finite are counted and left out. Of more than `max_points` rows a random
+    sample is used for the graph and the dimension, and of very many columns the leading
+    principal components; the notes say so.
+
+    Parameters
+    ----------
+    points : array-like of shape (n, d)
+    max_points : int
+        Rows used for the graph and the dimension.
+    random_state : int, Generator or None
+    verbose : bool
+        Show progress on a terminal.
+
+    Returns
+    -------
+    Inspection
+
+    Examples
+    --------
+    >>> from geodis import product_manifold
+    >>> seen = inspect_points(product_manifold("S^2", n=1000, random_state=0).points)
+    >>> seen.dimension.dim, len(seen.pieces), seen.enough_points
+    (2, 1, 'yes')
+    """
+    points = check_numeric(to_numpy(points))
+    if points.ndim != 2 or points.shape[1] == 0:
+        raise InputError(f"points must have shape (n, d); shape {points.shape} came.")
+    check_int(max_points, "max_points", low=10)
+    rng = check_random_state(random_state)
+    notes: list[str] = []
+    with Stages("inspect", verbose) as stages:
+        with stages.stage("entries"):
+            n_nan, n_inf, finite_rows = _count_not_finite(points)
+            constant, equal = _degenerate_columns(points)
+        used, n_distinct = _usable_rows(points, finite_rows, max_points, rng, notes)
+        with stages.stage("principal components"):
+            spectrum = principal_components(used, random_state=rng)
+            searched = _search_space(used, spectrum, notes)
+        with stages.stage("neighbours"):
+            count = min(MLE_NEIGHBORS, n_distinct - 1)
+            neighbors = nearest_neighbors(searched, count, random_state=rng)
+            dimension = intrinsic_dimension(searched, neighbors=neighbors)
+            degree = min(2 * dimension.dim, count)
+            graph = graph_of_neighbors(neighbors, degree)
+    needed, recommended = points_needed(dimension.dim)
+    pieces = sorted(np.bincount(graph.piece).tolist(), reverse=True)
+    if len(pieces) > 1:
+        notes.append("the graph is in pieces: factor labels can only be compared within a piece.")
+    return Inspection(
+        n=points.shape[0],
+        d=points.shape[1],
+        dtype=str(points.dtype),
+        n_nan=n_nan,
+        n_inf=n_inf,
+        constant_columns=constant,
+        duplicate_columns=equal,
+        duplicate_rows=len(used) - n_distinct,
+        n_used=len(used),
+        n_neighbors=degree,
+        pieces=pieces,
+        search=neighbors.method,
+        dimension=dimension,
+        explained=spectrum.explained,
+        needed=needed,
+        recommended=recommended,
+        notes=notes,
+    )
+
+
+def _count_not_finite(points: np.ndarray) -> tuple[int, int, np.ndarray]:
+    finite = np.isfinite(points)
+    n_nan = int(np.isnan(points).sum()) if points.dtype.kind == "f" else 0
+    return n_nan, int(finite.size - finite.sum()) - n_nan, finite.all(axis=1)
+
+
+def _degenerate_columns(points: np.ndarray) -> tuple[list[int], list[tuple[int, int]]]:
+    """Constant columns, and (first, later) pairs of equal ones. NaN equals NaN here."""
+    first_with: dict[bytes, int] = {}
+    constant, equal = [], []
+    for index, column in enumerate(np.asarray(points).T):
+        start = column[0] if len(column) else 0.0
+        if (column == start).all() or (column != column).all():
+            constant.append(index)
+            continue
+        # A digest stands in for the column; adding zero makes minus zero equal to zero.
+        key = blake2b((np.ascontiguousarray(column) + 0).tobytes(), digest_size=16).digest()
+        first = first_with.setdefault(key, index)
+        if first != index:
+            equal.append((first, index))
+    return constant, equal
+
+
+def _usable_rows(
+    points: np.ndarray,
+    finite_rows: np.ndarray,
+    max_points: int,
+    rng: np.random.Generator,
+    notes: list[str],
+) -> tuple[np.ndarray, int]:
+    rows = np.flatnonzero(finite_rows)
+    if len(rows) < len(points):
+        notes.append(f"{len(points) - len(rows):,} rows that are not finite were left out.")
+    if len(rows) > max_points:
+        rows = np.sort(rng.choice(rows, max_points, replace=False))
+        notes.append(f"the graph and the dimension are those of {max_points:,} random rows.")
+    used = np.asarray(points[rows], dtype=float)
+    n_distinct = len(distinct_rows(used)[0]) if len(used) else 0
+    if n_distinct < 4:
+        raise InputError(
+            f"An inspection needs at least 4 distinct finite rows; {n_distinct} came "
+            f"(n={len(points)})."
+        )
+    return used, n_distinct
+
+
+def _search_space(
+    points: np.ndarray, spectrum: PrincipalComponents, notes: list[str]
+) -> np.ndarray:
+    """The points, or their leading principal coordinates where there are many columns."""
+    if points.shape[1] <= MAX_SEARCH_DIMS:
+        return points
+    enough = int(np.searchsorted(np.cumsum(spectrum.explained), SEARCH_VARIANCE)) + 1
+    kept = min(enough, MAX_SEARCH_DIMS, len(spectrum.variances))
+    share = 100 * spectrum.explained[:kept].sum()
+    notes.append(f"neighbours were sought in {kept} principal components ({share:.2f} %).")
+    return spectrum.project(points, kept)
+
+
+def _listed(items: list[Any], most: int = 8) -> str:
+    if not items:
+        return "none"
+    more = f" and {len(items) - most} more" if len(items) > most else ""
+    return ", ".join(str(item) for item in items[:most]) + more

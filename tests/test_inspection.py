@@ -1,0 +1,91 @@
+import json
+
+import numpy as np
+import pytest
+
+from geodis import inspect_points, product_manifold
+from geodis._check import InputError
+from geodis._write import to_jsonable
+
+
+def test_a_clean_manifold_is_described():
+    seen = inspect_points(product_manifold("S^2 x S^2", 2000, random_state=0).points)
+    assert (seen.n, seen.d, seen.dtype) == (2000, 6, "float64")
+    assert seen.dimension.dim == 4 and seen.n_neighbors == 8
+    assert seen.pieces == [2000] and seen.search == "kdtree"
+    assert (seen.needed, seen.recommended, seen.enough_points) == (31, 300, "yes")
+    assert seen.constant_columns == [] and seen.duplicate_columns == [] and seen.notes == []
+    np.testing.assert_allclose(seen.explained, np.full(6, 1 / 6), atol=0.02)
+    assert "connected" in str(seen)
+
+
+def test_defects_are_counted(rng):
+    points = rng.standard_normal((300, 5)).astype(np.float32)
+    points[:, 1] = 2.0
+    points[:, 4] = points[:, 0]
+    points[3, 2] = np.nan
+    points[4, 2:4] = np.inf
+    points[10:20] = points[9]
+    seen = inspect_points(points)
+    assert seen.constant_columns == [1]
+    assert seen.duplicate_columns == [(0, 4)]
+    assert (seen.n_nan, seen.n_inf, seen.n_used) == (1, 2, 298)
+    assert seen.duplicate_rows == 10
+    assert seen.dtype == "float32"
+    assert "2 rows that are not finite were left out." in seen.notes
+
+
+def test_pieces_are_listed_by_size(rng):
+    points = np.concatenate([rng.normal(0, 1, (200, 2)), rng.normal(99, 1, (100, 2))])
+    seen = inspect_points(points)
+    assert seen.pieces[:2] == [200, 100]
+    assert "within a piece" in seen.notes[-1]
+
+
+def test_large_input_is_sampled_and_said(rng):
+    seen = inspect_points(rng.standard_normal((500, 2)), max_points=100)
+    assert (seen.n, seen.n_used) == (500, 100)
+    assert "100 random rows" in seen.notes[0]
+
+
+def test_many_columns_are_searched_in_their_principal_components(rng):
+    flat = rng.uniform(size=(400, 2)) @ rng.standard_normal((2, 300))
+    seen = inspect_points(flat)
+    assert seen.dimension.dim == 2
+    assert "2 principal components" in seen.notes[0]
+
+
+@pytest.mark.parametrize(("n", "verdict"), [(12, "no"), (100, "barely"), (600, "yes")])
+def test_verdict_on_the_number_of_points(n, verdict, rng):
+    seen = inspect_points(rng.standard_normal((n, 5)))
+    assert seen.dimension.dim >= 2
+    assert seen.enough_points == verdict
+
+
+def test_few_distinct_rows():
+    seen = inspect_points(np.array([[0.0], [1.0], [3.0], [7.0]]).repeat(5, axis=0))
+    assert seen.n_used == 20 and seen.duplicate_rows == 16
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        (np.zeros((0, 3)), "at least 4 distinct finite rows; 0 came"),
+        (np.zeros((9, 3)), "at least 4 distinct finite rows; 1 came"),
+        (np.full((9, 3), np.nan), "at least 4 distinct finite rows; 0 came"),
+        (np.zeros((9, 0)), r"shape \(n, d\); shape \(9, 0\) came"),
+        (np.zeros(9), r"shape \(n, d\); shape \(9,\) came"),
+        ([["a"]], "must hold numbers"),
+        (np.ones((4, 2)) * 1j, "must be real, complex128 came"),
+    ],
+)
+def test_bad_input_is_told_in_one_sentence(points, message):
+    with pytest.raises(InputError, match=message):
+        inspect_points(points)
+
+
+def test_everything_fits_into_json():
+    seen = inspect_points(product_manifold("S^1", 100, random_state=0).points)
+    content = json.loads(json.dumps(to_jsonable(seen.to_dict()), allow_nan=False))
+    assert content["dimension"]["dim"] == 1
+    assert content["enough_points"] == "yes"
