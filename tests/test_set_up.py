@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,8 @@ ROOT = Path(__file__).parents[1]
 def set_up(tmp_path, monkeypatch):
     """The script as a module, on a copy of the project's files, with every command recorded."""
     spec = importlib.util.spec_from_file_location("set_up", ROOT / ".ci" / "set_up.py")
-    module = importlib.util.module_from_spec(spec)
+    assert spec is not None and spec.loader is not None
+    module: Any = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     for name in ("pyproject.toml", "constraints.txt"):
         (tmp_path / name).write_text((ROOT / name).read_text())
