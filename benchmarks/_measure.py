@@ -53,7 +53,9 @@ def measure(
         outcome = receiver.recv()
     except EOFError:
         process.join()
-        raise RuntimeError(f"{function.__name__} died with exit code {process.exitcode}") from None
+        raise RuntimeError(
+            f"{getattr(function, '__name__', function)} died with exit code {process.exitcode}"
+        ) from None
     process.join()
     if isinstance(outcome, Exception):
         raise outcome

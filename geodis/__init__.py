@@ -15,7 +15,10 @@ if TYPE_CHECKING:  # for editors and type checkers; `_HOME` is what runs
     from geodis.data.files import Factors, load_array, load_factors
     from geodis.data.manifolds import ManifoldSample, product_manifold
     from geodis.inspection import Inspection, inspect_points
+    from geodis.manifold.diagonalise import Diagonalisation, ffdiag
     from geodis.manifold.dimension import DimensionEstimate, intrinsic_dimension
+    from geodis.manifold.evaluate import subspace_angles, unaligned_angles
+    from geodis.manifold.geomancer import Evidence, GeoManCER
     from geodis.manifold.graph import (
         NeighborGraph,
         Neighbors,
@@ -41,6 +44,12 @@ _HOME = {
     "DimensionEstimate": "manifold.dimension",
     "principal_components": "manifold.principal",
     "PrincipalComponents": "manifold.principal",
+    "GeoManCER": "manifold.geomancer",
+    "Evidence": "manifold.geomancer",
+    "ffdiag": "manifold.diagonalise",
+    "Diagonalisation": "manifold.diagonalise",
+    "subspace_angles": "manifold.evaluate",
+    "unaligned_angles": "manifold.evaluate",
 }
 
 __all__ = [*_HOME, "__version__"]

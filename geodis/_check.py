@@ -52,8 +52,10 @@ def check_numeric(array: np.ndarray, name: str = "points") -> np.ndarray:
     if array.dtype.kind in "bO":
         try:
             return array.astype(float)
-        except (TypeError, ValueError) as error:
+        except ValueError as error:
             raise InputError(f"{name} must hold numbers only: {error}.") from error
+        except TypeError as error:  # scikit-learn asks for this type
+            raise TypeError(f"{name} must hold numbers only: {error}.") from error
     raise InputError(f"{name} must hold numbers; an array of dtype {array.dtype} came.")
 
 

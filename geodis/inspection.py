@@ -10,8 +10,13 @@ import numpy as np
 
 from geodis._check import InputError, check_int, check_numeric, check_random_state, to_numpy
 from geodis._progress import Stages
-from geodis.manifold.dimension import DimensionEstimate, intrinsic_dimension, points_needed
-from geodis.manifold.graph import distinct_rows, graph_of_neighbors, nearest_neighbors
+from geodis.manifold.dimension import MANY, DimensionEstimate, intrinsic_dimension, points_needed
+from geodis.manifold.graph import (
+    default_degree,
+    distinct_rows,
+    graph_of_neighbors,
+    nearest_neighbors,
+)
 from geodis.manifold.principal import PrincipalComponents, principal_components
 
 MAX_POINTS = 50_000
@@ -19,7 +24,6 @@ MAX_POINTS = 50_000
 # all but a ten-thousandth of the variance: distances change by less than a hundredth.
 MAX_SEARCH_DIMS = 100
 SEARCH_VARIANCE = 1 - 1e-4
-MLE_NEIGHBORS = 50
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class Inspection:
     n_used : int
         Rows that the geometry below was computed on.
     n_neighbors : int
-        Neighbours in the graph: twice the dimension.
+        Neighbours in the graph: twice the dimension, at least 8.
     pieces : list of int
         Sizes of the connected pieces of the neighbour graph, largest first.
     search : str
@@ -164,10 +168,10 @@ def inspect_points(
             spectrum = principal_components(used, random_state=rng)
             searched = _search_space(used, spectrum, notes)
         with stages.stage("neighbours"):
-            count = min(MLE_NEIGHBORS, n_distinct - 1)
+            count = min(MANY, n_distinct - 1)
             neighbors = nearest_neighbors(searched, count, random_state=rng)
             dimension = intrinsic_dimension(searched, neighbors=neighbors)
-            degree = min(2 * dimension.dim, count)
+            degree = min(default_degree(dimension.dim), count)
             graph = graph_of_neighbors(neighbors, degree)
     needed, recommended = points_needed(dimension.dim)
     pieces = sorted(np.bincount(graph.piece).tolist(), reverse=True)

@@ -13,3 +13,34 @@ def sphere(n, k, rng):
     """Uniform points of S^k, shape (n, k + 1), written without the library."""
     points = rng.standard_normal((n, k + 1))
     return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+def bump_times_sphere(n, seed):
+    """A gently bent square with a boundary, times S^2."""
+    rng = np.random.default_rng(seed)
+    square = rng.uniform(-1, 1, (n, 2))
+    height = 0.15 * np.exp(-2 * (square**2).sum(axis=1))
+    return np.column_stack([square, height, sphere(n, 2, rng)])
+
+
+def roll_times_sphere(n, seed):
+    """One turn of a Swiss roll, 8 x 2, times S^2."""
+    rng = np.random.default_rng(seed)
+    low, high = 1.5 * np.pi, 3.5 * np.pi
+    turn = np.sqrt(low**2 + (high**2 - low**2) * rng.uniform(size=n))
+    roll = 0.163 * turn * np.array([np.cos(turn), np.sin(turn)])
+    return np.column_stack([*roll, rng.uniform(0, 2, n), sphere(n, 2, rng)])
+
+
+def warped(spec, n, strength):
+    """A product under a nonlinear map of its ambient space, and the images of its tangents."""
+    from geodis import product_manifold
+    from geodis.manifold._linalg import polar_rows
+
+    sample = product_manifold(spec, n, random_state=0)
+    d = sample.points.shape[1]
+    mixing = np.random.default_rng(5).standard_normal((d, d)) / np.sqrt(d)
+    phase = sample.points @ mixing.T
+    points = sample.points + strength * np.sin(phase)
+    jacobian = np.eye(d) + strength * np.cos(phase)[:, :, None] * mixing
+    return points, [polar_rows(t @ np.swapaxes(jacobian, 1, 2)) for t in sample.tangents]

@@ -1,8 +1,10 @@
 """Slow, literal twins of the library's fast code: loops over points, as the papers state them."""
 
+import itertools
 import math
 
 import numpy as np
+import scipy.linalg
 
 
 def nearest_neighbors(points, n_neighbors):
@@ -54,7 +56,7 @@ def mle_dimension(distances):
     for i in range(n):
         for j in range(count - 1):
             total += math.log(distances[i, count - 1] / distances[i, j])
-    return (count - 2) / (count - 1) / (total / (n * (count - 1)))
+    return 1 / (total / (n * (count - 1)))
 
 
 def two_nn_dimension(distances, kept):
@@ -67,3 +69,215 @@ def two_nn_dimension(distances, kept):
             above += math.log(ratio) * -math.log(1 - rank / (n + 1))
             below += math.log(ratio) ** 2
     return above / below
+
+
+# Symmetric matrices as vectors
+
+
+def vec_symmetric(matrix):
+    """The lower triangle row by row, off-diagonal entries times sqrt 2."""
+    return np.array(
+        [
+            matrix[a, b] if a == b else math.sqrt(2) * matrix[a, b]
+            for a in range(len(matrix))
+            for b in range(a + 1)
+        ]
+    )
+
+
+def symmetric_matrices(k):
+    """An orthonormal basis of the symmetric matrices: E_aa, and (E_ab + E_ba) / sqrt 2."""
+    basis = []
+    for a in range(k):
+        for b in range(a + 1):
+            matrix = np.zeros((k, k))
+            matrix[a, b] += 0.5
+            matrix[b, a] += 0.5
+            basis.append(matrix / np.linalg.norm(matrix))
+    return basis
+
+
+# Tangents
+
+
+def polar_factor(matrix):
+    """The matrix with orthonormal rows that is nearest: U V^T of the singular vectors."""
+    left, _, right = np.linalg.svd(matrix, full_matrices=False)
+    return left @ right
+
+
+def pca_frame(points, i, near, dim):
+    """Algorithm 1, step 1: the leading left singular vectors of dX_i, here as rows."""
+    displacements = np.column_stack([points[j] - points[i] for j in near])
+    return np.linalg.svd(displacements)[0][:, :dim].T
+
+
+def quadratic_pairs(dim, factor_dims=None):
+    """Pairs a <= b, both within one group of axes."""
+    group = [j for j, size in enumerate(factor_dims or [dim]) for _ in range(size)]
+    return [(a, b) for a in range(dim) for b in range(a, dim) if group[a] == group[b]]
+
+
+def curved_frame(points, i, near, dim, *, factor_dims=None, start=None, rounds=2):
+    """Weighted centred principal directions, then rounds of a weighted quadratic fit."""
+    displacements = [points[j] - points[i] for j in near]
+    distances = [math.sqrt(x @ x) for x in displacements]
+    weights = [math.exp(-2 * (r / max(distances)) ** 2) for r in distances]
+    frame = start
+    if frame is None:
+        mean = sum(w * x for w, x in zip(weights, displacements, strict=True)) / sum(weights)
+        covariance = sum(
+            w * np.outer(x - mean, x - mean) for w, x in zip(weights, displacements, strict=True)
+        )
+        frame = np.linalg.svd(covariance)[0][:, :dim].T
+    pairs = quadratic_pairs(dim, factor_dims)
+    for _ in range(rounds):
+        rows = []
+        for x in displacements:
+            t = frame @ x
+            rows.append([1.0, *t, *[t[a] * t[b] for a, b in pairs]])
+        root = np.sqrt(weights)[:, None]
+        design, target = root * np.array(rows), root * np.array(displacements)
+        coefficients = np.linalg.lstsq(design, target, rcond=None)[0]
+        misfit = ((design @ coefficients - target) ** 2).sum()
+        freedom = max(1 - len(coefficients) / len(near), 1 / len(near))
+        frame = polar_factor(coefficients[1 : 1 + dim])
+    return frame, math.sqrt(misfit / (sum(weights) * freedom))
+
+
+# Connection
+
+
+def connection(frames, edges):
+    """Algorithm 1, step 2: U V^T of the SVD of U_i U_j^T on every edge, and zero elsewhere."""
+    n, k, _ = frames.shape
+    transports = np.zeros((n, n, k, k))
+    for i in range(n):
+        for j in range(n):
+            if edges[i, j]:
+                transports[i, j] = polar_factor(frames[i] @ frames[j].T)
+    return transports
+
+
+# Laplacian
+
+
+def connection_laplacian(edges, transports, basis, normalized):
+    """Blocks -B^T (Q_ij (x) Q_ij) B and n_i I, for fields in the columns of B; divided by degrees
+    in the normalised form.
+    """
+    n, size = len(edges), basis.shape[1]
+    degrees = edges.sum(axis=1)
+    laplacian = np.zeros((n * size, n * size))
+    for i in range(n):
+        for j in range(n):
+            block = np.zeros((size, size))
+            if i == j:
+                block = degrees[i] * np.eye(size)
+            elif edges[i, j]:
+                block = -basis.T @ np.kron(transports[i, j], transports[i, j]) @ basis
+            if normalized:
+                block = block / math.sqrt(degrees[i] * degrees[j])
+            laplacian[i * size : (i + 1) * size, j * size : (j + 1) * size] = block
+    return laplacian
+
+
+# Eigenfields
+
+
+def norm_variation(matrices, weights):
+    """Weighted standard deviation over points of the Frobenius norm, divided by its mean."""
+    norms = [math.sqrt(sum(x * x for x in matrix.ravel())) for matrix in matrices]
+    mean = sum(w * x for w, x in zip(weights, norms, strict=True)) / sum(weights)
+    spread = sum(w * (x - mean) ** 2 for w, x in zip(weights, norms, strict=True)) / sum(weights)
+    return math.sqrt(spread) / mean
+
+
+def count_parallel(values, variation, threshold):
+    """Fields before the first that varies or whose eigenvalue reaches half the last one."""
+    count = 0
+    for value, spread in zip(values, variation, strict=True):
+        if spread >= threshold or value >= values[-1] / 2:
+            break
+        count += 1
+    return count
+
+
+def extend_field(matrices, from_frames, to_frames, nearest):
+    """Mean of the matrices at the nearest given points, each carried to the point's frame."""
+    extended = []
+    for frame, near in zip(to_frames, nearest, strict=True):
+        total = 0
+        for j in near:
+            transport = polar_factor(frame @ from_frames[j].T)
+            total = total + transport @ matrices[j] @ transport.T
+        extended.append(total / len(near))
+    return np.array(extended)
+
+
+# Joint diagonalisation
+
+
+def ffdiag(matrices, V, rounds):
+    """Ziehe et al. (2004): first-order removal of the off-diagonal part, kept orthogonal."""
+    k = len(V)
+    for _ in range(rounds):
+        D = [V @ C @ V.T for C in matrices]
+        W = np.zeros((k, k))
+        for i in range(k):
+            for j in range(k):
+                if i != j:
+                    above = sum(d[i, j] * (d[i, i] - d[j, j]) for d in D)
+                    W[i, j] = above / sum((d[i, i] - d[j, j]) ** 2 for d in D)
+        V = np.linalg.inv(np.eye(k) - W / 2) @ (np.eye(k) + W / 2) @ V
+    return V
+
+
+# Evaluation
+
+
+def largest_angle(first, second):
+    """Largest principal angle between the row spaces; a right angle between unlike dimensions."""
+    if len(first) != len(second):
+        return math.pi / 2
+    smallest = np.linalg.svd(first @ second.T, compute_uv=False)[-1]
+    return math.acos(min(1.0, smallest))
+
+
+def matched_angles(angles):
+    """Mean angle at every point under the best of all pairings, once for all and at each point."""
+    n, size = len(angles), len(angles[0])
+    pairings = list(itertools.permutations(range(size)))
+    means = np.array(
+        [[sum(angles[p][i][s[i]] for i in range(size)) / size for s in pairings] for p in range(n)]
+    )
+    return means[:, means.sum(axis=0).argmin()], means.min(axis=1)
+
+
+def unaligned_angle(points, estimated, true_points, true, i, near):
+    """Canonical correlations between displacements, then the best pairing of the factors.
+
+    Subspaces at point i only: lists of (k_j, d).
+    """
+    x = [np.concatenate(estimated) @ (points[j] - points[i]) for j in near]
+    y = [np.concatenate(true) @ (true_points[j] - true_points[i]) for j in near]
+    xx, yy, xy = (
+        sum(np.outer(p, q) for p, q in zip(a, b, strict=True)) for a, b in ((x, x), (y, y), (x, y))
+    )
+    root = scipy.linalg.sqrtm
+    u, _, v = np.linalg.svd(np.linalg.inv(root(xx)) @ xy @ np.linalg.inv(root(yy)))
+    sides = []
+    for frames, turn in ((estimated, u.T), (true, v)):
+        bounds = np.cumsum([0, *(len(frame) for frame in frames)])
+        sides.append([turn[:, a:b] for a, b in itertools.pairwise(bounds)])
+    best = math.inf
+    for order in itertools.permutations(sides[1]):
+        angles = []
+        for first, second in zip(sides[0], order, strict=True):
+            if first.shape != second.shape:
+                angles.append(math.pi / 2)
+            else:
+                cosines = np.linalg.svd(first.T @ second, compute_uv=False)
+                angles.append(math.acos(min(1.0, cosines.min())))
+        best = min(best, sum(angles) / len(angles))
+    return best

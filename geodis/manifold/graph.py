@@ -28,6 +28,8 @@ METHODS = ("kdtree", "brute", "pynndescent")
 # on compiling itself anew in every process.
 KDTREE_MAX_DIMS = 9
 BRUTE_MAX_POINTS = 100_000
+MAX_GRAPH_STEPS = 3
+MIN_DEGREE = 8
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,11 @@ class NeighborGraph:
         )
 
 
+def default_degree(dim: int) -> int:
+    """Nearest neighbours in the graph: 2k, and enough in low dimension to hang together."""
+    return max(2 * dim, MIN_DEGREE)
+
+
 def nearest_neighbors(
     points: Any,
     n_neighbors: int,
@@ -151,7 +158,8 @@ def nearest_neighbors(
     if method == "auto":
         method = _choose_method(*places.shape)
     search = _SEARCHES[check_choice(method, "method", ("auto", *METHODS))]
-    indices = _without_self(search(places, n_neighbors + 1, n_jobs, random_state))
+    found = search(places, n_neighbors + 1, n_jobs, random_state)
+    indices = _without_self(found, np.arange(len(places)))
     if place is None:
         indices = indices.astype(np.int32)
         distances = _exact_distances(points, indices)
@@ -243,6 +251,60 @@ def search_among(
     algorithm = "kd_tree" if targets.shape[1] <= KDTREE_MAX_DIMS else "brute"
     search = NearestNeighbors(n_neighbors=count, algorithm=algorithm, n_jobs=n_jobs).fit(targets)
     return search.kneighbors(queries, return_distance=False)
+
+
+def neighbors_at(
+    points: np.ndarray, rows: np.ndarray, n_neighbors: int, *, n_jobs: int = -1
+) -> Neighbors:
+    """Nearest other points of some rows among all points, which must be distinct.
+
+    Examples
+    --------
+    >>> neighbors_at(np.array([[0.0], [1.0], [3.0]]), np.array([2]), 1).indices
+    array([[1]], dtype=int32)
+    """
+    found = search_among(points, points[rows], n_neighbors + 1, n_jobs=n_jobs)
+    indices = _without_self(found, rows).astype(np.int32)
+    return Neighbors(indices, _exact_distances(points, indices, rows), "exact")
+
+
+def neighbors_in_graph(points: np.ndarray, graph: NeighborGraph, n_neighbors: int) -> Neighbors:
+    """The nearest points among those within a few steps in a given graph.
+
+    Where a graph is given because distances between far points mislead, neighbourhoods grow
+    along its edges: two steps, or three where two do not reach enough points.
+
+    Examples
+    --------
+    >>> path = neighbor_graph(graph=[[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> neighbors_in_graph(np.array([[0.0], [1.0], [1.5]]), path, 2).indices
+    array([[1, 2],
+           [2, 0],
+           [1, 0]], dtype=int32)
+    """
+    reached = graph.adjacency
+    for _ in range(MAX_GRAPH_STEPS - 1):
+        reached = sparse.csr_array((reached + reached @ graph.adjacency) != 0, dtype=np.float32)
+        reached.setdiag(0)
+        reached.eliminate_zeros()
+        least = int(np.diff(reached.indptr).min())
+        if least >= n_neighbors:
+            break
+    else:
+        raise InputError(
+            f"Tangents need {n_neighbors} neighbours a point within {MAX_GRAPH_STEPS} steps of "
+            f"the given graph; a point with {least} came. Give a denser graph."
+        )
+    row = np.repeat(np.arange(reached.shape[0]), np.diff(reached.indptr))
+    distances = np.sqrt(((points[reached.indices] - points[row]) ** 2).sum(axis=1))
+    order = np.lexsort((distances, row))
+    nearest = reached.indptr[:-1, None] + np.arange(n_neighbors)  # rows are contiguous in order
+    chosen = order[nearest]
+    return Neighbors(
+        reached.indices[chosen].astype(np.int32),
+        np.maximum(distances[chosen], np.finfo(float).tiny),
+        "given",
+    )
 
 
 def neighbors_from_distances(
@@ -361,19 +423,21 @@ def distinct_rows(
     return points[first], first, rank[place.ravel()]
 
 
-def _without_self(indices: np.ndarray) -> np.ndarray:
-    """Drop each point from its own row, or the last entry where it is not there."""
+def _without_self(indices: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Drop each row's own index from it, or the last entry where it is not there."""
     n, count = indices.shape
-    keep = indices != np.arange(n)[:, None]
+    keep = indices != own[:, None]
     keep[keep.all(axis=1), -1] = False
     return indices[keep].reshape(n, count - 1)
 
 
-def _exact_distances(points: np.ndarray, indices: np.ndarray) -> np.ndarray:
+def _exact_distances(
+    points: np.ndarray, indices: np.ndarray, rows: np.ndarray | slice = slice(None)
+) -> np.ndarray:
     """Euclidean distances to the found neighbours, in float64 whatever the search used."""
     distances = np.zeros(indices.shape)
     for column in points.T:  # over the d columns: no (n, n_neighbors, d) temporary
-        distances += (column[indices] - column[:, None]) ** 2
+        distances += (column[indices] - column[rows, None]) ** 2
     return np.sqrt(distances, out=distances)
 
 

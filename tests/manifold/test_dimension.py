@@ -82,7 +82,40 @@ def test_few_points_use_fewer_neighbors(rng):
 def test_found_neighbors_save_the_search(rng):
     points = rng.standard_normal((200, 3))
     found = nearest_neighbors(points, 50)
-    assert intrinsic_dimension(None, neighbors=found) == intrinsic_dimension(points)
+    assert intrinsic_dimension(points, neighbors=found) == intrinsic_dimension(points)
+    assert intrinsic_dimension(points, n_neighbors=20).n_neighbors == 20
+
+
+def test_the_estimate_is_unbiased_with_few_neighbors_too():
+    points = product_manifold("S^2 x S^2", 5000, random_state=0).points
+    found = nearest_neighbors(points, 50).distances
+    for count in (5, 15, 50):
+        assert abs(mle_dimension(found[:, :count]) - 4) < 0.05
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("spec", "n", "noise", "n_neighbors"),
+    [
+        ("S^2 x S^4 x SO(3)", 5000, 0.0, 15),
+        ("S^2 x S^2 x S^2 x S^2 x S^2", 5000, 0.0, 15),
+        ("R^5", 2000, 0.0, 15),
+        ("S^2 x S^2", 5000, 0.1, 200),
+        ("S^2", 5000, 0.03, 200),
+        ("S^2", 1000, 0.03, 100),
+    ],
+)
+def test_few_neighbors_against_curvature_and_many_against_noise(spec, n, noise, n_neighbors, seed):
+    sample = product_manifold(spec, n, noise=noise, random_state=seed)
+    estimate = intrinsic_dimension(sample.points)
+    assert estimate.dim == sample.dim
+    assert estimate.n_neighbors == n_neighbors
+
+
+def test_points_on_a_grid_are_said_to_mislead():
+    line = np.linspace(0, 1, 30)
+    estimate = intrinsic_dimension(np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2))
+    assert not estimate.agree and "evenly spaced" in str(estimate)
 
 
 def test_evenly_spaced_distances_have_no_finite_dimension():

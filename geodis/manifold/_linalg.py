@@ -1,0 +1,54 @@
+"""Small dense linear algebra over many points at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+
+def polar_rows(matrices: np.ndarray) -> np.ndarray:
+    """Nearest matrices with orthonormal rows: (A A^T)^(-1/2) A, for A of shape (..., k, d), k <= d.
+
+    Directions that A does not determine (singular values near zero) come out shorter than one.
+    """
+    gram = matrices @ np.swapaxes(matrices, -1, -2)
+    values, vectors = np.linalg.eigh(gram)
+    floor = 1e-12 * np.maximum(values[..., -1:], np.finfo(values.dtype).tiny)
+    inverse_root = (vectors / np.sqrt(np.maximum(values, floor))[..., None, :]) @ np.swapaxes(
+        vectors, -1, -2
+    )
+    return inverse_root @ matrices
+
+
+def blocks(n: int, size: int) -> Iterator[slice]:
+    """Slices that cover range(n)."""
+    for start in range(0, n, size):
+        yield slice(start, min(n, start + size))
+
+
+def over_blocks(
+    work: Callable[[slice], None],
+    n: int,
+    size: int,
+    n_jobs: int,
+    done: Callable[[float], None] | None = None,
+) -> None:
+    """Call work on every block of rows, on n_jobs threads with one BLAS thread each.
+
+    numpy releases the interpreter in its loops over small matrices, so threads do run at once.
+    A block writes its own rows only: the result does not depend on the number of threads.
+    """
+    slices = list(blocks(n, size))
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(n_jobs) as pool:
+        futures = [pool.submit(work, rows) for rows in slices]
+        try:
+            for count, future in enumerate(futures, start=1):
+                future.result()
+                if done is not None:
+                    done(count / len(futures))
+        except BaseException:  # Ctrl-C too: do not wait for blocks that have not started
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

@@ -1,0 +1,502 @@
+"""GeoManCER: points -> how many factors, of which dimensions, along which directions."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import validate_data
+
+from geodis._check import (
+    InputError,
+    check_choice,
+    check_int,
+    check_points,
+    check_random_state,
+)
+from geodis._progress import Stages
+from geodis.manifold._linalg import blocks, polar_rows
+from geodis.manifold.dimension import intrinsic_dimension
+from geodis.manifold.eigenfields import UNCERTAIN_VARIATION, Eigenfields, count_by_gap
+from geodis.manifold.graph import (
+    NeighborGraph,
+    default_degree,
+    distinct_rows,
+    neighbor_graph,
+    search_among,
+)
+from geodis.manifold.holonomy import Holonomy, loop_holonomy
+from geodis.manifold.principal import principal_components
+from geodis.manifold.split import Settings, Split, split_factors
+
+# Principal components with less variance than this part of the largest are rounding, not data.
+NEGLIGIBLE_VARIANCE = 1e-12
+# A floor of even noise in the spectrum: directions, height of the cliff before it, its slope.
+MIN_FLOOR, CLIFF, FLOOR_SPREAD = 10, 20.0, 1.5
+# An eigenvalue below this part of the bulk is one that noisy tangents may give a parallel field.
+SMALL_VALUE = 0.1
+AT_NEIGHBORS = 3
+AT_BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Why so many factors were found: the two tests on the bottom eigenfields of one problem.
+
+    Attributes
+    ----------
+    dim : int
+        Dimension of the points that were split.
+    eigenvalues : ndarray of shape (q,)
+        Zero for a parallel field but for errors in the tangents.
+    variation : ndarray of shape (q,)
+        Variation over points of each field's norm: zero for a parallel field.
+    n_parallel : int
+        Leading fields taken as parallel.
+    factor_dims : tuple of int
+        Into what the points were split at this level.
+    gap_rule : int
+        Factors that the largest gap between eigenvalues, the published rule, would give.
+    doubts : tuple of str
+        Why the number is uncertain; empty where it is not.
+    """
+
+    dim: int
+    eigenvalues: np.ndarray
+    variation: np.ndarray
+    n_parallel: int
+    factor_dims: tuple[int, ...]
+    gap_rule: int
+    doubts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """One line for people."""
+        count = min(self.n_parallel + 1, len(self.variation))
+        values = " ".join(f"{value:.2g}" for value in self.eigenvalues[:count])
+        varies = " ".join(f"{value:.3f}" for value in self.variation[:count])
+        doubt = f"; uncertain: {'; '.join(self.doubts)}" if self.doubts else ""
+        fields = (
+            "1 parallel field" if self.n_parallel == 1 else f"{self.n_parallel} parallel fields"
+        )
+        return (
+            f"dimension {self.dim} -> {' + '.join(map(str, self.factor_dims))}: {fields}, "
+            f"eigenvalues {values}, norms vary by {varies}{doubt}"
+        )
+
+
+class GeoManCER(BaseEstimator):
+    """Geometric Manifold Component Estimator.
+
+    Finds how many independent factors a manifold splits into, their dimensions, and at every
+    point which tangent directions belong to which factor (Pfau, Higgins, Botev and Racaniere
+    2020, algorithm 1), with tangents corrected for curvature, the same factor labels at every
+    point, and factors refined in their own ambient subspaces.
+
+    Parameters
+    ----------
+    dim : int or "auto"
+        Intrinsic dimension k; "auto" estimates it by maximum likelihood.
+    n_factors : int or "auto"
+        Number of factors m; "auto" counts the parallel eigenfields.
+    n_neighbors : int, optional
+        Nearest neighbours in the graph; twice the dimension, at least 8, by default.
+    tangents : {"curved", "pca"}
+        "pca" is the published local principal component analysis.
+    refinements : int
+        0 leaves the first solution as it is.
+    rule : {"parallel", "gap"}
+        "gap" is the published rule: as many factors as lie below the largest gap in the
+        spectrum. It never finds one factor.
+    normalized : bool
+        Normalise the Laplacian by degrees; the published one is not.
+    tangent_neighbors : int, optional
+        Neighbours of each tangent fit; chosen by balancing noise and curvature by default.
+    random_state : int, Generator or None
+    n_jobs : int, optional
+        Threads of the dense stages; 2 by default, -1 for all. The result does not depend on it.
+    verbose : int
+        1 shows progress on a terminal; 0 is silent.
+
+    Attributes
+    ----------
+    dim_, n_factors_ : int
+    factor_dims_ : ndarray of int, shape (m,)
+        Sum to `dim_`, largest first.
+    axes_ : ndarray of shape (n, k, d)
+        Orthonormal rows grouped by factor, in the same order of factors at every point. NaN in
+        pieces of the graph that do not split like the largest.
+    flat_ : ndarray of bool, shape (m,)
+        Flat parts of dimension two or more: holonomy cannot split them further, by theory.
+    eigenvalues_ : ndarray of shape (q,)
+        Bottom of the spectrum, of the whole manifold's problem.
+    evidence_ : list of Evidence
+        For the whole manifold first, then for every factor that was tested on its own.
+    uncertain_ : bool
+        Whether any of the evidence leaves doubt about the number of factors.
+    graph_ : NeighborGraph
+    holonomy_ : Holonomy
+        Transport around loops, by factor; computed when first asked for.
+    converged_ : bool
+    history_ : list of dict
+    n_directions_ : int
+        Ambient directions that were used: those that vary by more than a floor of even noise.
+    dimension_ : DimensionEstimate or None
+        Both estimates, where the dimension was "auto".
+    split_ : Split
+        Everything found, factor within factor.
+    seconds_ : dict of str to float
+        Wall-clock time of each stage.
+    peak_memory_ : float
+        Peak resident memory of the process in MB, at the end of the fit.
+
+    Examples
+    --------
+    >>> import geodis as gd
+    >>> sample = gd.product_manifold("S^2 x S^2", n=1000, random_state=0)
+    >>> est = gd.GeoManCER(verbose=0).fit(sample.points)
+    >>> est.n_factors_, est.factor_dims_.tolist()
+    (2, [2, 2])
+    >>> true = sample.tangents
+    >>> bool(gd.subspace_angles([est.subspace(0), est.subspace(1)], true).mean() < 0.01)
+    True
+    """
+
+    def __init__(
+        self,
+        dim: int | str = "auto",
+        n_factors: int | str = "auto",
+        n_neighbors: int | None = None,
+        tangents: str = "curved",
+        refinements: int = 2,
+        *,
+        rule: str = "parallel",
+        normalized: bool = True,
+        tangent_neighbors: int | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 1,
+    ) -> None:
+        self.dim = dim
+        self.n_factors = n_factors
+        self.n_neighbors = n_neighbors
+        self.tangents = tangents
+        self.refinements = refinements
+        self.rule = rule
+        self.normalized = normalized
+        self.tangent_neighbors = tangent_neighbors
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, *, graph: Any = None) -> GeoManCER:
+        """Split the manifold that the points lie on.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : ignored
+        graph : sparse matrix, array of shape (n, n) or networkx graph, optional
+            The true neighbours, when they are known.
+
+        Returns
+        -------
+        self
+        """
+        points = check_points(X, name="X")
+        validate_data(self, X, skip_check_array=True)
+        settings = self._settings()
+        rng = check_random_state(self.random_state)
+        with Stages("GeoManCER", self.verbose) as stages:
+            # Directions without variance cost time and mean nothing: work in the others.
+            with stages.stage("principal components"):
+                basis = _varying_directions(points)
+                reduced = points @ basis.T
+            dimension, dim = None, self.dim
+            if dim == "auto":
+                with stages.stage("dimension"):
+                    dimension = intrinsic_dimension(reduced, random_state=rng)
+                    dim = min(dimension.dim, reduced.shape[1])
+            dim, n_factors = self._check_dims(dim, points, reduced)
+            with stages.stage("graph"):
+                built = neighbor_graph(
+                    reduced,
+                    min(self.n_neighbors or default_degree(dim), _n_distinct_limit(reduced)),
+                    graph=graph,
+                    n_jobs=settings.n_jobs,
+                    random_state=rng,
+                )
+            given = built if graph is not None else None
+            split = _split_pieces(reduced, dim, settings, stages, rng, built, given, n_factors)
+        # Nothing is published before everything is done: an interrupt leaves the old state.
+        self.dim_ = dim
+        self.n_directions_ = len(basis)
+        self.dimension_ = dimension
+        self.split_ = split
+        self.axes_ = split.axes @ basis
+        self.factor_dims_ = np.array(split.dims)
+        self.n_factors_ = len(split.dims)
+        self.flat_ = np.array(split.flat)
+        self.graph_ = built
+        self.evidence_ = _collect_evidence(split)
+        self.uncertain_ = any(item.doubts for item in self.evidence_)
+        self.eigenvalues_ = self.evidence_[0].eigenvalues if self.evidence_ else np.zeros(0)
+        self.history_ = split.history
+        self.converged_ = all(entry["converged"] for entry in split.history)
+        self.seconds_ = dict(stages.seconds)
+        self.peak_memory_ = _peak_memory()
+        self._points = points
+        self._holonomy: Holonomy | None = None
+        self._warn()
+        return self
+
+    @property
+    def holonomy_(self) -> Holonomy:
+        """Transport around loops of the graph, by factor."""
+        self._check_fitted()
+        if self._holonomy is None:
+            usable = np.isfinite(self.axes_).all(axis=(1, 2))
+            axes = np.where(usable[:, None, None], self.axes_, 0.0)
+            self._holonomy = loop_holonomy(axes, tuple(self.factor_dims_), self.graph_)
+        return self._holonomy
+
+    def subspace(self, factor: int) -> np.ndarray:
+        """Orthonormal rows spanning one factor's subspace at every point, shape (n, k_j, d)."""
+        self._check_fitted()
+        factor = check_int(factor, "factor", low=0, high=self.n_factors_ - 1)
+        stop = int(self.factor_dims_[: factor + 1].sum())
+        return self.axes_[:, stop - int(self.factor_dims_[factor]) : stop]
+
+    def at(self, points: Any) -> np.ndarray:
+        """Axes at new points, in the same order of factors, shape (p, k, d).
+
+        Projectors on each factor at the nearest fitted points are averaged, nearer ones more,
+        and their leading directions taken.
+
+        Parameters
+        ----------
+        points : array-like of shape (p, d)
+        """
+        self._check_fitted()
+        points = check_points(points, min_points=1)
+        if points.shape[1] != self._points.shape[1]:
+            raise InputError(
+                f"points must have {self._points.shape[1]} columns as in the fit; "
+                f"{points.shape[1]} came."
+            )
+        usable = np.flatnonzero(np.isfinite(self.axes_).all(axis=(1, 2)))
+        fitted, axes = self._points[usable], self.axes_[usable]
+        near = search_among(fitted, points, min(AT_NEIGHBORS, len(fitted)))
+        found = np.empty((len(points), *axes.shape[1:]))
+        bounds = np.cumsum((0, *self.factor_dims_))
+        for rows in blocks(len(points), AT_BLOCK):
+            squared = ((fitted[near[rows]] - points[rows, None]) ** 2).sum(axis=2)
+            weights = 1 / np.maximum(squared, 1e-12 * (1 + squared.max()))
+            weights = np.sqrt(weights / weights.sum(axis=1, keepdims=True))
+            for start, stop in pairwise(bounds):
+                stacked = weights[..., None, None] * axes[near[rows], start:stop]  # (b, c, k_j, d)
+                stacked = stacked.reshape(len(stacked), -1, stacked.shape[-1])
+                directions = np.linalg.svd(stacked, full_matrices=False)[2]
+                found[rows, start:stop] = directions[:, : stop - start]
+        return polar_rows(found)
+
+    def to_networkx(self) -> Any:
+        """The neighbour graph, each node with its piece and each factor's axes."""
+        import networkx
+
+        self._check_fitted()
+        graph = networkx.from_scipy_sparse_array(self.graph_.adjacency, edge_attribute="weight")
+        networkx.set_node_attributes(graph, dict(enumerate(self.graph_.piece.tolist())), "piece")
+        networkx.set_node_attributes(graph, dict(enumerate(self.axes_)), "axes")
+        return graph
+
+    def summary(self) -> str:
+        """A readable account of the fit."""
+        self._check_fitted()
+        n, k, d = self.axes_.shape
+        left_out = f" ({self.n_directions_} of which vary)" if self.n_directions_ < d else ""
+        named = [
+            f"{dim} (flat: holonomy cannot split it further)" if flat else str(dim)
+            for dim, flat in zip(self.factor_dims_, self.flat_, strict=True)
+        ]
+        factors = "1 factor" if self.n_factors_ == 1 else f"{self.n_factors_} factors"
+        lines = [
+            f"GeoManCER: {n:,} points in {d} columns{left_out}, dimension {k}, "
+            f"{factors} of dimension {' + '.join(named)}"
+            + (" (number uncertain)" if self.uncertain_ else ""),
+        ]
+        if self.dimension_ is not None:
+            lines.append(f"  {self.dimension_}")
+        lines.append(f"  {self.graph_}")
+        lines += [f"  {item}" for item in self.evidence_]
+        values = " ".join(f"{value:.2g}" for value in self.eigenvalues_)
+        lines.append(f"  spectrum: {values}" if len(values) else "  spectrum: one dimension, none")
+        lines.append(
+            f"  refined: {self.split_.refined}; tangents from {self.split_.tangent_neighbors} "
+            f"neighbours; {'converged' if self.converged_ else 'NOT converged'}"
+        )
+        seconds = ", ".join(f"{name} {value:.2f}" for name, value in self.seconds_.items())
+        lines.append(f"  seconds: {seconds}; peak memory {self.peak_memory_:,.0f} MB")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        """The summary after a fit, the constructor call before."""
+        return self.summary() if hasattr(self, "split_") else repr(self)
+
+    def _settings(self) -> Settings:
+        jobs = 2 if self.n_jobs is None else check_int(self.n_jobs, "n_jobs", low=-1)
+        if jobs <= 0:
+            import os
+
+            jobs = os.cpu_count() or 1
+        if self.n_neighbors is not None:
+            check_int(self.n_neighbors, "n_neighbors", low=1)
+        if self.tangent_neighbors is not None:
+            check_int(self.tangent_neighbors, "tangent_neighbors", low=2)
+        return Settings(
+            tangents=check_choice(self.tangents, "tangents", ("curved", "pca")),
+            refinements=check_int(self.refinements, "refinements", low=0),
+            rule=check_choice(self.rule, "rule", ("parallel", "gap")),
+            normalized=bool(self.normalized),
+            n_neighbors=self.n_neighbors,
+            tangent_neighbors=self.tangent_neighbors,
+            n_jobs=jobs,
+        )
+
+    def _check_dims(
+        self, dim: Any, points: np.ndarray, reduced: np.ndarray
+    ) -> tuple[int, int | None]:
+        if isinstance(dim, str):
+            raise InputError(f"dim must be a positive integer or 'auto'; {dim!r} came.")
+        dim = check_int(dim, "dim", low=1)
+        varying = reduced.shape[1]
+        if dim > varying:
+            raise InputError(
+                f"dim={dim} needs as many directions in which the points vary; {varying} came "
+                f"(of {points.shape[1]} columns)."
+            )
+        if isinstance(self.n_factors, str):
+            check_choice(self.n_factors, "n_factors", ("auto",))
+            return dim, None
+        return dim, check_int(self.n_factors, "n_factors", low=1, high=dim)
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "split_"):
+            raise NotFittedError("This GeoManCER is not fitted yet: call fit first.")
+
+    def _warn(self) -> None:
+        """Say what the user should know before trusting the numbers."""
+        if self.graph_.n_pieces > 1:
+            sizes = np.sort(np.bincount(self.graph_.piece))[::-1]
+            shown = ", ".join(map(str, sizes[:5])) + (", ..." if len(sizes) > 5 else "")
+            lost = int((~np.isfinite(self.axes_).all(axis=(1, 2))).sum())
+            warnings.warn(
+                f"The neighbour graph is in {self.graph_.n_pieces} pieces (of {shown} points): "
+                "factor labels are only comparable within a piece"
+                + (f", and {lost} points do not split like the largest piece." if lost else "."),
+                stacklevel=3,
+            )
+        if self.dimension_ is not None and not self.dimension_.agree:
+            warnings.warn(f"{self.dimension_}.".capitalize(), stacklevel=3)
+
+
+def _varying_directions(points: np.ndarray) -> np.ndarray:
+    """Orthonormal rows spanning the directions in which the points vary, shape (c, d).
+
+    Left out are directions without variance, and a floor of even noise: at least ten directions,
+    and as many as are kept, of nearly equal variance far below the next. Distances between near
+    points would otherwise be mostly noise.
+    """
+    spectrum = principal_components(points, random_state=0)
+    variances = spectrum.variances
+    if variances[0] <= 0:
+        raise InputError(f"X must vary; {len(points)} identical rows came.")
+    kept = int((variances > NEGLIGIBLE_VARIANCE * variances[0]).sum())
+    cliff = int(np.argmax(variances[: kept - 1] / variances[1:kept])) + 1 if kept > 1 else kept
+    floor = variances[cliff:kept]
+    if (
+        len(floor) >= max(MIN_FLOOR, cliff)
+        and variances[cliff - 1] > CLIFF * floor[0]
+        and floor[0] < FLOOR_SPREAD * floor[-1]
+    ):
+        kept = cliff
+    return np.eye(points.shape[1]) if kept == points.shape[1] else spectrum.axes[:kept]
+
+
+def _n_distinct_limit(points: np.ndarray) -> int:
+    return len(distinct_rows(points)[0]) - 1
+
+
+def _split_pieces(
+    points: np.ndarray,
+    dim: int,
+    settings: Settings,
+    stages: Stages,
+    rng: np.random.Generator,
+    built: NeighborGraph,
+    given: NeighborGraph | None,
+    n_factors: int | None,
+) -> Split:
+    """Split every piece of the graph on its own; the largest says how many factors there are."""
+    if built.n_pieces == 1:
+        return split_factors(points, dim, settings, stages, rng, graph=given, n_factors=n_factors)
+    sizes = np.bincount(built.piece)
+    axes = np.full((len(points), dim, points.shape[1]), np.nan)
+    result: Split | None = None
+    for piece in np.argsort(-sizes, kind="stable"):
+        rows = np.flatnonzero(built.piece == piece)
+        inside = None
+        if given is not None:
+            inside = neighbor_graph(graph=given.adjacency[rows][:, rows])
+        try:
+            found = split_factors(
+                points[rows], dim, settings, stages, rng, graph=inside, n_factors=n_factors
+            )
+        except InputError:
+            if result is None:
+                raise
+            break  # this piece and all smaller ones have too few points for the tangents
+        if result is None:
+            result = replace(found, rows=rows[found.rows])
+        if found.dims == result.dims:
+            axes[rows] = found.axes
+    assert result is not None
+    return replace(result, axes=axes)
+
+
+def _collect_evidence(split: Split) -> list[Evidence]:
+    """The evidence of a split and of all its parts, outermost first."""
+    own = []
+    if split.fields is not None:
+        dims = split.history[0]["factor_dims"] if split.parts else split.dims
+        own = [_weigh(split.axes.shape[1], split.fields, dims)]
+    return own + [item for part in split.parts for item in _collect_evidence(part)]
+
+
+def _weigh(dim: int, fields: Eigenfields, dims: tuple[int, ...]) -> Evidence:
+    low, high = UNCERTAIN_VARIATION
+    doubts = []
+    for r, varies in enumerate(fields.variation[: fields.n_parallel + 1]):
+        if low < varies < high:
+            doubts.append(f"the norm of field {r + 1} varies by {varies:.2f}")
+    after = fields.n_parallel
+    if after < len(fields.values) - 1 and fields.values[after] < SMALL_VALUE * fields.values[-1]:
+        doubts.append(f"the eigenvalue of field {after + 1} is as small as a parallel field's")
+    if not fields.converged:
+        doubts.append("the eigenfields have not converged")
+    gap_rule = count_by_gap(fields.values) + 1 if len(fields.values) > 1 else 1
+    return Evidence(
+        dim, fields.values, fields.variation, fields.n_parallel, dims, gap_rule, tuple(doubts)
+    )
+
+
+def _peak_memory() -> float:
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return np.nan
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

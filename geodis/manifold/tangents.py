@@ -1,0 +1,314 @@
+"""Points, neighbours -> tangent frames (n, k, d), corrected for curvature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
+
+from geodis._check import InputError, check_choice, check_int, check_points, check_random_state
+from geodis.manifold._linalg import over_blocks, polar_rows
+from geodis.manifold.dimension import tangent_terms
+from geodis.manifold.graph import Neighbors, neighbors_at
+
+# Numbers in a block of design matrices: 32 MB, so that two threads stay within the caches' reach.
+BLOCK_ENTRIES = 2**22
+FIT_ROUNDS = 2
+# The search for the number of neighbours: unknowns fitted at all trial points together, and growth
+# from one trial to the next.
+TRIAL_ENTRIES = 3000
+GROWTH = 1.6
+PATIENCE = 3
+# Neighbours at most: so many times the unknowns, and what fits into memory for all points.
+MOST_FACTOR = 100
+MAX_NEIGHBOR_ENTRIES = 6 * 10**7
+
+
+@dataclass(frozen=True)
+class Tangents:
+    """Tangent frames and how well a quadratic in them describes each neighbourhood.
+
+    Attributes
+    ----------
+    frames : ndarray of shape (n, k, d)
+        Orthonormal rows spanning the estimated tangent space at every point.
+    residual : ndarray of shape (n,)
+        Root mean square distance of the neighbours from the fitted surface.
+    radius : ndarray of shape (n,)
+        Distance to the farthest neighbour used.
+    n_neighbors : int
+        Neighbours used at each point.
+    """
+
+    frames: np.ndarray
+    residual: np.ndarray
+    radius: np.ndarray
+    n_neighbors: int
+
+
+def tangent_frames(
+    points: Any,
+    neighbors: Neighbors,
+    dim: int,
+    *,
+    method: str = "curved",
+    n_neighbors: int | None = None,
+    factor_dims: tuple[int, ...] | None = None,
+    start: np.ndarray | None = None,
+    rows: np.ndarray | None = None,
+    n_jobs: int = 1,
+    done: Callable[[float], None] | None = None,
+) -> Tangents:
+    r"""Estimate an orthonormal tangent frame at every point.
+
+    ``method="pca"`` takes the leading right singular vectors of the displacements x_j - x_i, as
+    published. ``method="curved"`` then fits, twice, with t = B (x_j - x_i) and weights
+    w_j = exp(-2 |x_j - x_i|^2 / max_j |x_j - x_i|^2)::
+
+        x_j - x_i  ~  c + sum_a t_a l_a + sum_{a <= b} t_a t_b q_ab,      B <- polar factor of l
+
+    The constant c matters as much as the quadratic terms: under noise the point itself lies off
+    the surface.
+
+    Parameters
+    ----------
+    points : array-like of shape (n, d)
+    neighbors : Neighbors
+        At least as many as are used.
+    dim : int
+        Intrinsic dimension k.
+    method : {"curved", "pca"}
+    n_neighbors : int, optional
+        Neighbours used at each point; all that were found by default.
+    factor_dims : tuple of int, optional
+        Fit only the quadratic terms within these groups of rows of `start`: in a product
+        manifold second fundamental forms do not mix factors.
+    start : ndarray of shape (n, k, d), optional
+        Frames to start from instead of local principal directions.
+    rows : ndarray of int, shape (r,), optional
+        Estimate at these points only; `neighbors` and `start` then have r rows as well.
+    n_jobs : int
+    done : callable, optional
+        Called with the fraction done.
+
+    Returns
+    -------
+    Tangents
+
+    Examples
+    --------
+    >>> from geodis import nearest_neighbors
+    >>> angle = np.linspace(0, 6, 100)
+    >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> found = tangent_frames(circle, nearest_neighbors(circle, 8), 1)
+    >>> bool(np.allclose((found.frames[:, 0] * circle).sum(axis=1)[10:-10], 0, atol=1e-4))
+    True
+    """
+    points = check_points(points)
+    check_choice(method, "method", ("curved", "pca"))
+    dim = check_int(dim, "dim", low=1, high=points.shape[1])
+    found = neighbors.indices.shape[1]
+    count = found if n_neighbors is None else check_int(n_neighbors, "n_neighbors", 1, found)
+    pairs = quadratic_pairs(dim, factor_dims)
+    terms = 1 + dim + len(pairs[0]) if method == "curved" else dim
+    if count < terms:
+        raise InputError(
+            f"{method} tangents of dimension {dim} need at least {terms} neighbours a point; "
+            f"{count} came."
+        )
+    centres = points if rows is None else points[rows]
+    for name, given in (("neighbors", neighbors.indices), ("start", start)):
+        if given is not None and len(given) != len(centres):
+            raise InputError(
+                f"{name} must have a row for each of the {len(centres)} points; {len(given)} came."
+            )
+    frames = np.empty((len(centres), dim, points.shape[1]))
+    residual = np.empty(len(centres))
+
+    def fit(some: slice) -> None:
+        displacements = points[neighbors.indices[some, :count]] - centres[some, None]  # (b, nt, d)
+        weights = _weights(neighbors.distances[some, :count])
+        if start is not None:
+            frame = start[some]
+        else:
+            frame = _principal_frame(displacements, weights, dim, centred=method == "curved")
+        if method == "curved":
+            for _ in range(FIT_ROUNDS):
+                frame, residual[some] = _quadratic_fit(displacements, weights, frame, pairs)
+        else:
+            residual[some] = _distance_from_plane(displacements, frame)
+        frames[some] = frame
+
+    size = max(1, BLOCK_ENTRIES // (count * (terms + points.shape[1])))
+    over_blocks(fit, len(centres), size, n_jobs, done)
+    return Tangents(frames, residual, neighbors.distances[:, count - 1].copy(), count)
+
+
+def quadratic_pairs(
+    dim: int, factor_dims: tuple[int, ...] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Index pairs a <= b of the quadratic terms, within groups of axes if any are given.
+
+    Examples
+    --------
+    >>> len(quadratic_pairs(10)[0]), len(quadratic_pairs(10, (2, 2, 2, 2, 2))[0])
+    (55, 15)
+    """
+    first, second = np.triu_indices(dim)
+    if factor_dims is None:
+        return first, second
+    group = np.repeat(np.arange(len(factor_dims)), factor_dims)
+    within = group[first] == group[second]
+    return first[within], second[within]
+
+
+def neighbors_for_tangents(dim: int) -> int:
+    """Fewest neighbours for curved tangents: twice the unknowns of the quadratic fit."""
+    return 2 * tangent_terms(dim)
+
+
+def choose_n_neighbors(
+    points: np.ndarray,
+    dim: int,
+    *,
+    n_jobs: int = 1,
+    random_state: Any = 0,
+) -> int:
+    r"""Neighbours for curved tangents that balance noise against curvature.
+
+    At a few points and for growing neighbourhoods of radius r, the squared misfit s^2 of the
+    quadratic fit is split into noise, which does not depend on r, and what the quadratic leaves
+    of the surface, which is of third order::
+
+        s^2(r) ~ sigma^2 + beta r^6
+
+    The predicted squared angle is s^2 v(r) + beta r^4 / 4, with v the variance of a linear
+    coefficient for unit noise: without noise the fewest neighbours are best, with noise more.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    dim : int
+    n_jobs : int
+    random_state : int, Generator or None
+        Draws the points at which neighbourhoods are tried.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> from geodis import product_manifold
+    >>> clean, noisy = (
+    ...     product_manifold("S^2", 2000, noise=sigma, random_state=0).points for sigma in (0, 0.02)
+    ... )
+    >>> choose_n_neighbors(clean, 2)
+    12
+    >>> choose_n_neighbors(noisy, 2) > 100
+    True
+    """
+    n, d = points.shape
+    least = min(neighbors_for_tangents(dim), n - 1)
+    if d == dim:
+        return least
+    most = max(least, min(n // 4, MOST_FACTOR * tangent_terms(dim), MAX_NEIGHBOR_ENTRIES // n))
+    rng = check_random_state(random_state)
+    trials = max(40, TRIAL_ENTRIES // tangent_terms(dim))
+    rows = np.sort(rng.choice(n, min(n, trials), replace=False))
+    counts: list[int] = []
+    measured: list[tuple[float, float, float]] = []
+    best = 0
+    while (count := int(least * GROWTH ** len(counts))) <= most:
+        counts.append(count)
+        measured.append(_try_neighborhood(points, rows, count, dim, n_jobs))
+        misfit, variance, radius = np.array(measured).T
+        # Relative least squares, so that the small neighbourhoods tell the noise.
+        model = np.stack([np.ones_like(radius), radius**6], axis=1)
+        scale = np.maximum(misfit, 1e-30)
+        (_, beta), _ = nnls(model / scale[:, None], misfit / scale)
+        best = int(np.argmin(misfit * variance + beta * radius**4 / 4))
+        if best < len(counts) - PATIENCE:
+            break
+    return counts[best]
+
+
+def _try_neighborhood(
+    points: np.ndarray, rows: np.ndarray, count: int, dim: int, n_jobs: int
+) -> tuple[float, float, float]:
+    """Median squared misfit, variance of a linear coefficient for unit noise, and radius."""
+    near = neighbors_at(points, rows, count, n_jobs=n_jobs)
+    displacements = points[near.indices] - points[rows, None]
+    weights = _weights(near.distances)
+    frame = _principal_frame(displacements, weights, dim, centred=True)
+    for _ in range(FIT_ROUNDS):
+        frame, residual = _quadratic_fit(displacements, weights, frame, quadratic_pairs(dim))
+    # Linear terms are odd and quadratic ones even: their coefficients hardly interact.
+    squared = (displacements @ np.swapaxes(frame, 1, 2)) ** 2
+    wide = (weights[..., None] ** 2 * squared).sum(axis=1)
+    variance = (wide / (weights[..., None] * squared).sum(axis=1) ** 2).max(axis=1)
+    radius = np.sqrt(squared.sum(axis=2).max(axis=1))
+    return float(np.median(residual**2)), float(np.median(variance)), float(np.median(radius))
+
+
+def _weights(distances: np.ndarray) -> np.ndarray:
+    """exp(-2 d^2 / d_max^2), shape (b, nt)."""
+    return np.exp(-2.0 * (distances / distances[:, -1:]) ** 2)
+
+
+def _principal_frame(
+    displacements: np.ndarray, weights: np.ndarray, dim: int, centred: bool
+) -> np.ndarray:
+    """Leading principal directions of each neighbourhood: weighted and centred, or as published."""
+    if centred:
+        share = weights / weights.sum(axis=1, keepdims=True)
+        mean = (share[:, None] @ displacements)[:, 0]
+        displacements = (displacements - mean[:, None]) * np.sqrt(share)[..., None]
+    covariance = np.swapaxes(displacements, 1, 2) @ displacements
+    directions = np.linalg.eigh(covariance)[1]
+    return np.swapaxes(directions[..., : -dim - 1 : -1], 1, 2)
+
+
+def _quadratic_fit(
+    displacements: np.ndarray,
+    weights: np.ndarray,
+    frame: np.ndarray,
+    pairs: tuple[np.ndarray, np.ndarray],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted least squares of the displacements on [1, t, t_a t_b] at each point of a block.
+
+    Returns the new frames (b, k, d) and the root mean square misfit (b,).
+    """
+    b, count, _ = displacements.shape
+    dim = frame.shape[1]
+    coordinates = displacements @ np.swapaxes(frame, 1, 2)  # (b, nt, k)
+    # In units of the neighbourhood's radius all terms are of order one: a sound system.
+    radius = np.sqrt((coordinates**2).sum(axis=2).max(axis=1))
+    scaled = coordinates / np.maximum(radius, np.finfo(float).tiny)[:, None, None]
+    root = np.sqrt(weights)[..., None]
+    design = np.empty((b, count, 1 + dim + len(pairs[0])))
+    design[..., :1] = root
+    np.multiply(scaled, root, out=design[..., 1 : 1 + dim])
+    np.multiply(scaled[..., pairs[0]], scaled[..., pairs[1]], out=design[..., 1 + dim :])
+    design[..., 1 + dim :] *= root
+    target = displacements * root
+    transposed = np.swapaxes(design, 1, 2)
+    normal = transposed @ design
+    # Neighbours on a grid may not determine every term: a trace of ridge keeps the rest sound.
+    diagonal = np.arange(normal.shape[1])
+    normal[:, diagonal, diagonal] += 1e-9 * normal[:, diagonal, diagonal].mean(axis=1)[:, None]
+    coefficients = np.linalg.solve(normal, transposed @ target)  # (b, p, d)
+    misfit = target - design @ coefficients
+    # Each fitted term takes up one neighbour's worth of misfit.
+    freedom = max(1.0 - design.shape[2] / count, 1.0 / count)
+    residual = np.sqrt((misfit**2).sum(axis=(1, 2)) / (weights.sum(axis=1) * freedom))
+    return polar_rows(coefficients[:, 1 : 1 + dim]), residual
+
+
+def _distance_from_plane(displacements: np.ndarray, frame: np.ndarray) -> np.ndarray:
+    inside = displacements @ np.swapaxes(frame, 1, 2)
+    squared = (displacements**2).sum(axis=2) - (inside**2).sum(axis=2)
+    return np.sqrt(np.maximum(squared, 0.0).mean(axis=1))

@@ -1,0 +1,424 @@
+import signal
+import threading
+import warnings
+
+import networkx
+import numba
+import numpy as np
+import pandas
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
+
+import geodis as gd
+from geodis._check import InputError
+from geodis.manifold import geomancer, split
+from tests.conftest import bump_times_sphere, roll_times_sphere, warped
+
+SEEDS = (1, 2, 3)
+
+
+def fit(points, **options):
+    return gd.GeoManCER(**{"verbose": 0, **options}).fit(points)
+
+
+def error(est, sample):
+    """Mean aligned angle to the true subspaces, in radians."""
+    found = [est.subspace(j) for j in range(est.n_factors_)]
+    return gd.subspace_angles(found, sample.tangents).mean()
+
+
+# Everything automatic. The bounds are the measured errors with room for other seeds.
+ACCURACY = [
+    ("S^2 x S^2", 2_000, {}, 0.001),
+    ("S^2 x S^2", 20_000, {}, 0.0001),
+    ("SO(3) x S^2", 10_000, {}, 0.001),
+    ("S^2 x S^3", 10_000, {}, 0.0005),
+    ("S^2 x S^2 x S^2", 5_000, {}, 0.002),
+    ("S^2 x S^4 x SO(3)", 20_000, {}, 0.002),
+    ("ellipsoid(1,1.5,2) x ellipsoid(1,0.7,1.3)", 8_000, {}, 0.006),
+    ("torus(2,0.7) x S^2", 8_000, {}, 0.003),
+    ("ellipsoid(1,1,3) x S^2", 8_000, {}, 0.003),
+    ("S^2 x S^2(3)", 8_000, {}, 0.001),
+    ("S^2 x S^2", 5_000, {"noise": 0.03}, 0.045),
+    ("S^2 x S^2", 20_000, {"density": 2.0}, 0.0005),
+    ("S^2 x S^2", 2_000, {"rotate": True, "pad": 44}, 0.001),
+    ("S^2 x S^2", 300, {}, 0.015),
+    ("S^1 x S^2", 3_000, {}, 0.001),
+    ("S^2 x S^4 x SO(3)", 5_000, {}, 0.01),
+]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    ("spec", "n", "options", "bound"), ACCURACY, ids=lambda value: str(value).replace(" ", "")
+)
+def test_products_are_split_along_the_true_directions(spec, n, options, bound, seed):
+    sample = gd.product_manifold(spec, n, random_state=seed, **options)
+    est = fit(sample.points)
+    assert est.dim_ == sample.dim
+    assert sorted(est.factor_dims_) == sorted(sample.factor_dims)
+    assert error(est, sample) < bound
+    assert est.converged_
+
+
+def test_giving_the_dimension_changes_nothing_when_it_was_found():
+    sample = gd.product_manifold("S^2 x SO(3)", 2000, random_state=0)
+    np.testing.assert_array_equal(fit(sample.points).axes_, fit(sample.points, dim=5).axes_)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    ("spec", "n", "dims", "flat"),
+    [
+        ("S^2", 3000, [2], [False]),
+        ("S^3", 5000, [3], [False]),
+        ("S^4", 5000, [4], [False]),
+        ("ellipsoid(1,1.5,2)", 5000, [2], [False]),
+        ("SO(4)", 8000, [3, 3], [False, False]),  # locally S^3 x S^3
+        ("SO(3) x SO(3)", 8000, [3, 3], [False, False]),
+        ("S^1 x S^1 x S^2", 8000, [2, 2], None),  # two circles are one flat factor
+        ("R^2 x S^2", 5000, [2, 2], None),
+        ("S^1 x S^1", 2000, [2], [True]),
+        ("T^3", 5000, [3], [True]),
+    ],
+)
+def test_number_of_factors_and_flat_parts(spec, n, dims, flat, seed):
+    est = fit(gd.product_manifold(spec, n, random_state=seed).points)
+    assert est.factor_dims_.tolist() == dims
+    if flat is None:
+        assert sorted(est.flat_) == [False, True]
+        assert "flat: holonomy cannot split it further" in est.summary()
+    else:
+        assert est.flat_.tolist() == flat
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("make", [bump_times_sphere, roll_times_sphere])
+def test_flat_patches_with_a_boundary_split_from_a_sphere(make, seed):
+    est = fit(make(8000, seed))
+    assert est.factor_dims_.tolist() == [2, 2]
+    assert sorted(est.flat_) == [False, True]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("noise", "density"), [(0.1, None), (0.0, 5.0)])
+def test_strong_noise_and_uneven_density_leave_the_number_right(noise, density, seed):
+    sample = gd.product_manifold("S^2 x S^2", 8000, noise=noise, density=density, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the dimension estimates disagree
+        est = fit(sample.points)
+    assert est.factor_dims_.tolist() == [2, 2]
+    assert error(est, sample) < (0.17 if noise else 0.002)
+
+
+def test_flat_factors_have_no_holonomy_and_curved_ones_do():
+    est = fit(gd.product_manifold("S^1 x S^1 x S^2", 4000, random_state=0).points)
+    angles = est.holonomy_.angles
+    assert angles[:, est.flat_].max() < 0.02
+    assert np.quantile(angles[:, ~est.flat_], 0.9) > 0.3
+    assert np.median(est.holonomy_.leakage) < 0.01
+    assert "turned by" in str(est.holonomy_)
+
+
+@pytest.mark.parametrize("strength", [0.1, 0.3])
+def test_a_warped_product_is_not_refined_in_ambient_subspaces(strength):
+    """There are none: projecting would make things many times worse than leaving them."""
+    points, tangents = warped("S^2 x S^2", 3000, strength)
+    plain, refined = fit(points, dim=4, refinements=0), fit(points, dim=4)
+    assert refined.split_.refined != "ambient"
+    before, after = (
+        gd.subspace_angles([est.subspace(0), est.subspace(1)], tangents).mean()
+        for est in (plain, refined)
+    )
+    assert after < 1.1 * before < 0.25
+
+
+def test_refinement_improves_on_the_first_solution():
+    sample = gd.product_manifold("S^2 x S^2 x S^2", 3000, random_state=0)
+    plain, refined = fit(sample.points, dim=6, refinements=0), fit(sample.points, dim=6)
+    assert error(refined, sample) < 0.1 * error(plain, sample)
+    assert (plain.split_.refined, refined.split_.refined) == ("none", "ambient")
+
+
+def test_tangent_refinement_where_the_graph_is_given():
+    sample = gd.product_manifold("ellipsoid(1,1.5,2) x S^2", 3000, random_state=0)
+    graph = gd.neighbor_graph(sample.points, 10)
+    est = gd.GeoManCER(dim=4, verbose=0).fit(sample.points, graph=graph.adjacency)
+    assert est.factor_dims_.tolist() == [2, 2]
+    assert est.graph_.method == "given"
+    assert error(est, sample) < 0.15
+    assert est.history_[-1]["what"] in ("refined", "rejected")
+
+
+def test_the_published_behaviour_is_available_and_much_less_accurate():
+    sample = gd.product_manifold("S^2 x S^2", 2000, random_state=0)
+    published = fit(
+        sample.points, dim=4, tangents="pca", refinements=0, normalized=False, rule="gap"
+    )
+    assert published.factor_dims_.tolist() == [2, 2]
+    # The published implementation measured 0.303 on such a sample.
+    assert 0.1 < error(published, sample) < 0.6
+    assert error(fit(sample.points, dim=4), sample) < 0.01 * error(published, sample)
+
+
+def test_the_published_rule_never_finds_one_factor():
+    points = gd.product_manifold("S^4", 2000, random_state=0).points
+    assert fit(points, dim=4, rule="gap").n_factors_ > 1
+    assert fit(points, dim=4).n_factors_ == 1
+
+
+def test_a_given_number_of_factors_is_kept():
+    sample = gd.product_manifold("S^2 x S^2 x S^2", 2000, random_state=0)
+    assert fit(sample.points, n_factors=3).n_factors_ == 3
+    assert fit(sample.points, n_factors=2).n_factors_ == 2
+    assert fit(sample.points, n_factors=1).n_factors_ == 1
+
+
+def test_labels_are_the_same_at_every_point_and_follow_the_points():
+    sample = gd.product_manifold("S^2 x SO(3)", 2000, random_state=0)
+    est = fit(sample.points)
+    order = np.random.default_rng(0).permutation(2000)
+    again = fit(sample.points[order])
+    assert est.factor_dims_.tolist() == [3, 2]
+    for j in (0, 1):
+        angle = gd.subspace_angles([est.subspace(j)[order]], [again.subspace(j)])
+        assert angle.max() < 0.01
+
+
+def test_axes_are_orthonormal_and_subspaces_are_their_rows():
+    est = fit(gd.product_manifold("S^1 x S^2", 1000, pad=2, rotate=True, random_state=0).points)
+    gram = est.axes_ @ np.swapaxes(est.axes_, 1, 2)
+    np.testing.assert_allclose(gram, np.broadcast_to(np.eye(3), gram.shape), atol=1e-9)
+    np.testing.assert_array_equal(
+        np.concatenate([est.subspace(0), est.subspace(1)], axis=1), est.axes_
+    )
+    assert est.axes_.shape == (1000, 3, 7)
+
+
+def test_the_result_does_not_depend_on_the_number_of_threads():
+    points = gd.product_manifold("S^2 x S^2", 6000, random_state=0).points
+    threads = numba.get_num_threads()
+    try:
+        results = []
+        for count in (1, 2):
+            numba.set_num_threads(min(count, threads))
+            results.append(fit(points, random_state=4, n_jobs=count).axes_)
+    finally:
+        numba.set_num_threads(threads)
+    np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [np.float32, np.asfortranarray, pandas.DataFrame, "memmap"],
+    ids=["float32", "fortran", "pandas", "memmap"],
+)
+def test_containers_give_the_same_answer(convert, tmp_path):
+    points = gd.product_manifold("S^2 x S^1", 600, random_state=0).points
+    if convert == "memmap":
+        np.save(tmp_path / "points.npy", points)
+        other = np.load(tmp_path / "points.npy", mmap_mode="r")
+    else:
+        other = convert(points)
+    one, two = fit(points), fit(other)
+    assert gd.subspace_angles([one.subspace(0)], [two.subspace(0)]).max() < 1e-3
+
+
+def test_copies_of_points_get_the_same_axes_and_change_nothing():
+    sample = gd.product_manifold("S^2 x S^2", 1000, random_state=0)
+    repeated = np.concatenate([sample.points, sample.points[:1].repeat(300, axis=0)])
+    est = fit(repeated)
+    np.testing.assert_array_equal(est.axes_[1000:], est.axes_[:1].repeat(300, axis=0))
+    found = [est.subspace(j)[:1000] for j in (0, 1)]
+    assert gd.subspace_angles(found, sample.tangents).mean() < 0.005
+
+
+def test_constant_columns_are_ignored():
+    sample = gd.product_manifold("S^2 x S^2", 1000, random_state=0)
+    est = fit(np.column_stack([sample.points, np.full(1000, 7.0)]))
+    assert np.abs(est.axes_[..., -1]).max() < 1e-12
+    assert est.n_directions_ == 6 and "6 of which vary" in est.summary()
+
+
+def test_pieces_are_fitted_apart_and_said():
+    one = gd.product_manifold("S^2 x S^2", 1500, random_state=0)
+    two = gd.product_manifold("S^2 x S^2", 800, random_state=1)
+    points = np.concatenate([one.points, two.points + 50.0, [[500.0] * 6]])
+    graph = np.zeros((2301, 2301), bool)
+    graph[:1500, :1500] = gd.neighbor_graph(one.points, 8).adjacency.toarray()
+    graph[1500:2300, 1500:2300] = gd.neighbor_graph(two.points, 8).adjacency.toarray()
+    with pytest.warns(UserWarning, match="in 2 pieces .of 1500, 800 points.*only comparable"):
+        est = gd.GeoManCER(dim=4, verbose=0).fit(points[:2300], graph=graph[:2300, :2300])
+    assert est.graph_.n_pieces == 2
+    for sample, rows in ((one, slice(0, 1500)), (two, slice(1500, 2300))):
+        found = [est.subspace(j)[rows] for j in (0, 1)]
+        assert gd.subspace_angles(found, sample.tangents).mean() < 0.2
+
+
+def test_pieces_that_are_too_small_or_split_otherwise_are_left_out():
+    product = gd.product_manifold("S^2 x S^2", 1500, random_state=0).points
+    stray = np.random.default_rng(0).normal(100.0, 1.0, (12, 6))
+    with pytest.warns(UserWarning, match="12 points do not split like the largest piece"):
+        est = fit(np.concatenate([product, stray]), dim=4)
+    assert np.isnan(est.axes_[1500:]).all() and np.isfinite(est.axes_[:1500]).all()
+    assert np.isfinite(est.at(stray)).all()
+
+
+def test_axes_at_new_points():
+    sample = gd.product_manifold("S^2 x S^2", 4000, random_state=0)
+    est = fit(sample.points[:3000])
+    found = est.at(sample.points[3000:])
+    split_at = np.split(found, np.cumsum(est.factor_dims_)[:-1], axis=1)
+    true = [frames[3000:] for frames in sample.tangents]
+    assert gd.subspace_angles(split_at, true).mean() < 0.25  # half a neighbour's distance
+    np.testing.assert_allclose(
+        gd.subspace_angles([est.at(sample.points[:50])], [est.axes_[:50]]), 0, atol=1e-5
+    )
+    with pytest.raises(InputError, match="6 columns as in the fit; 2 came"):
+        est.at(np.zeros((3, 2)))
+
+
+def test_networkx_graph_has_every_point_and_edge():
+    est = fit(gd.product_manifold("S^2", 200, random_state=0).points)
+    graph = est.to_networkx()
+    assert graph.number_of_nodes() == 200
+    assert graph.number_of_edges() == est.graph_.n_edges
+    assert networkx.number_connected_components(graph) == est.graph_.n_pieces
+    np.testing.assert_array_equal(graph.nodes[3]["axes"], est.axes_[3])
+
+
+def test_the_summary_says_what_was_found():
+    est = gd.GeoManCER(verbose=0)
+    assert str(est) == "GeoManCER(verbose=0)"
+    text = str(est.fit(gd.product_manifold("S^2 x S^2", 1000, random_state=0).points))
+    for part in (
+        "1,000 points in 6 columns, dimension 4, 2 factors of dimension 2 + 2",
+        "both agree",
+        "connected",
+        "1 parallel field,",
+        "spectrum:",
+        "refined: ambient",
+        "converged",
+        "seconds:",
+        "peak memory",
+    ):
+        assert part in text
+
+
+def test_evidence_holds_both_tests_and_doubts():
+    est = fit(gd.product_manifold("S^2 x S^2", 2000, random_state=0).points)
+    whole, *parts = est.evidence_
+    assert whole.n_parallel == 1 and whole.variation[0] < 0.03 < 0.1 < whole.variation[1]
+    assert whole.eigenvalues[0] < 0.01 * whole.eigenvalues[1]
+    assert [part.n_parallel for part in parts] == [0, 0]
+    assert not est.uncertain_
+
+
+def test_borderline_norm_variation_is_called_uncertain():
+    fields = split.Eigenfields(
+        values=np.array([0.0, 0.02, 0.03, 0.03]),
+        fields=np.zeros((2, 3, 4), np.float32),
+        variation=np.array([0.04, 0.08, 0.3, 0.3]),
+        residuals=np.zeros(4),
+        n_parallel=1,
+        n_applications=1,
+        converged=True,
+        top=2.0,
+    )
+    doubts = geomancer._weigh(2, fields, (1, 1)).doubts
+    assert doubts == ("the norm of field 1 varies by 0.04", "the norm of field 2 varies by 0.08")
+
+
+def test_disagreeing_dimension_estimates_warn():
+    points = gd.product_manifold("S^2", 3000, noise=0.05, random_state=0).points
+    with pytest.warns(UserWarning, match="they disagree"):
+        fit(points)
+
+
+def test_an_interrupt_leaves_no_half_state():
+    points = gd.product_manifold("S^2 x S^2", 30_000, random_state=0).points
+    est = fit(points[:500])
+    before = est.axes_
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        est.fit(points)
+    timer.join()
+    assert est.axes_ is before and est.graph_.n_points == 500
+
+
+def circle(n):
+    angle = np.linspace(0, 2 * np.pi, n, endpoint=False)
+    return np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def test_one_dimension_is_one_factor():
+    est = fit(circle(100), dim=1)
+    assert (est.dim_, est.n_factors_, est.evidence_) == (1, 1, [])
+    assert np.abs((est.axes_[:, 0] * circle(100)).sum(axis=1)).max() < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("points", "options", "message"),
+    [
+        (np.full((50, 3), np.nan), {}, "NaN in 150"),
+        (np.zeros((50, 3)), {}, "X must vary; 50 identical rows came"),
+        (circle(50), {"dim": 3}, "dim=3 needs as many directions .*; 2 came"),
+        (circle(50), {"dim": 0}, "dim must be at least 1; 0 came"),
+        (circle(50), {"dim": "many"}, "dim must be a positive integer or 'auto'; 'many' came"),
+        (circle(50), {"n_factors": 2}, "n_factors must be between 1 and 1; 2 came"),
+        (circle(50), {"n_factors": "two"}, "n_factors must be one of 'auto'; 'two' came"),
+        (circle(50), {"tangents": "cubic"}, "tangents must be one of 'curved', 'pca'"),
+        (circle(50), {"rule": "elbow"}, "rule must be one of 'parallel', 'gap'"),
+        (circle(50), {"refinements": -1}, "refinements must be at least 0"),
+        (np.eye(12)[:, :6], {"dim": 4}, "dimension 4 need at least 31 distinct points; 7 came"),
+        (circle(50), {"n_neighbors": 0}, "n_neighbors must be at least 1"),
+    ],
+)
+def test_bad_input_is_told_in_one_sentence(points, options, message):
+    with pytest.raises(InputError, match=message):
+        fit(points, **options)
+
+
+def test_pca_tangents_take_fewer_points_when_asked_for():
+    points = gd.product_manifold("S^2 x S^2", 30, random_state=0).points
+    with pytest.raises(InputError, match="need at least 31 distinct points; 30 came"):
+        fit(points, dim=4)
+    assert fit(points, dim=4, tangents="pca").axes_.shape == (30, 4, 6)
+
+
+def test_before_the_fit_nothing_is_there():
+    est = gd.GeoManCER()
+    for ask in (lambda: est.subspace(0), lambda: est.at([[0.0]]), lambda: est.holonomy_):
+        with pytest.raises(ValueError, match="not fitted yet"):  # NotFittedError is one
+            ask()
+
+
+def test_scikit_learn_accepts_the_estimator():
+    # dim=1, because the checks fit a handful of points in a few columns: dimensions found there
+    # would ask for more points than they have.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the checks' blobs are disconnected
+        results = check_estimator(gd.GeoManCER(dim=1, verbose=0), on_fail=None, on_skip=None)
+    left = {item["check_name"]: item["status"] for item in results if item["status"] != "passed"}
+    # Skipped by scikit-learn itself unless SCIPY_ARRAY_API is set before the import of scipy.
+    assert left in ({}, {"check_array_api_input": "skipped"})
+    est = gd.GeoManCER(dim=3, rule="gap")
+    assert clone(est).get_params() == est.get_params()
+    assert not hasattr(est, "transform")
+
+
+def test_many_points_are_split_on_a_sample(monkeypatch):
+    monkeypatch.setattr(split, "FIELD_POINTS", 2000)
+    sample = gd.product_manifold("S^2 x S^2", 9000, random_state=0)
+    est = fit(sample.points)
+    assert est.history_[0]["n_points"] == 2000
+    assert error(est, sample) < 0.001
+    points, tangents = warped("S^2 x S^2", 4000, 0.2)
+    est = fit(points, dim=4)
+    assert [entry["n_points"] for entry in est.history_[-2:]] == [4000, 4000]
+    found = [est.subspace(0), est.subspace(1)]
+    assert gd.subspace_angles(found, tangents).mean() < 0.2
+    alone = fit(gd.product_manifold("S^3", 4000, random_state=0).points)
+    assert alone.n_factors_ == 1 and alone.axes_.shape == (4000, 3, 4)
