@@ -6,8 +6,9 @@ matplotlib and pynndescent load only where they are needed.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from geodis._lazy import lazy_names
 
 __version__ = "0.1.0"
 
@@ -53,15 +54,4 @@ _HOME = {
 }
 
 __all__ = [*_HOME, "__version__"]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(f"geodis.{_HOME[name]}"), name)
-    if name in {"data", "manifold"}:
-        return import_module(f"geodis.{name}")
-    raise AttributeError(f"module 'geodis' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*__all__, "data", "manifold"])
+__getattr__, __dir__ = lazy_names(__name__, {**_HOME, "data": "data", "manifold": "manifold"})

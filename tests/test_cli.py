@@ -31,7 +31,7 @@ def test_version(geodis):
 def test_help_lists_the_commands(geodis):
     code, out, _ = geodis("--help")
     assert code == 0
-    assert all(command in out for command in ("inspect", "sample", "demo"))
+    assert all(command in out for command in ("inspect", "factorise", "sample", "demo"))
 
 
 def test_inspect_prints_a_table(geodis, tmp_path):
@@ -53,8 +53,8 @@ def test_inspect_writes_a_report(geodis, tmp_path):
     np.save(tmp_path / "points.npy", np.random.default_rng(0).standard_normal((200, 2)))
     geodis("inspect", tmp_path / "points.npy", "--out", tmp_path / "out")
     written = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert written == ["inspection.json", "inspection.txt", "spectrum.png"]
-    assert (tmp_path / "out" / "spectrum.png").read_bytes().startswith(b"\x89PNG")
+    assert written == ["inspection.json", "inspection.txt", "principal_components.png"]
+    assert (tmp_path / "out" / "principal_components.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(
@@ -76,13 +76,114 @@ def test_bad_files_end_with_one_sentence_and_code_2(geodis, tmp_path, name, cont
     assert len(err.strip().splitlines()) == 1
 
 
+@pytest.fixture
+def product(tmp_path):
+    """A file of points of S^2 x S^1."""
+    from geodis import product_manifold
+
+    np.save(tmp_path / "points.npy", product_manifold("S^2 x S^1", 400, random_state=0).points)
+    return tmp_path / "points.npy"
+
+
+def test_factorise_prints_the_summary(geodis, product):
+    code, out, err = geodis("factorise", product, "--dim", 3)
+    assert (code, err) == (0, "")
+    assert "400 points in 5 columns, dimension 3, 2 factors of dimension 2 + 1" in out
+
+
+def test_factorise_prints_json_for_machines(geodis, product):
+    code, out, _ = geodis("factorise", product, "--json", "--seed", 5)
+    content = json.loads(out)
+    assert code == 0
+    assert content["factor_dims"] == [2, 1] and content["seed"] == 5
+    assert content["dimension"]["agree"] is True
+    assert content["evidence"][0]["n_parallel"] == 1
+    assert set(content["versions"]) == {"geodis", "numpy", "scipy", "python"}
+
+
+def test_factorise_writes_what_it_lists(geodis, product, tmp_path):
+    code, out, _ = geodis("factorise", product, "--dim", 3, "--factors", 2, "--out", tmp_path / "f")
+    assert code == 0
+    written = {path.name: path for path in (tmp_path / "f").iterdir()}
+    assert set(written) == set(cli.FACTORISE_FILES)
+    for name, path in written.items():
+        assert str(path) in out
+        if name.endswith(".png"):
+            assert path.read_bytes().startswith(b"\x89PNG")
+    assert np.load(written["axes.npy"]).shape == (400, 3, 5)
+    assert np.load(written["factor_dims.npy"]).tolist() == [2, 1]
+    assert (np.diff(np.load(written["spectrum.npy"])) >= 0).all()
+    assert json.loads(written["summary.json"].read_text())["settings"]["n_factors"] == 2
+
+
+def test_warnings_of_the_fit_are_notes(geodis, tmp_path):
+    from geodis import product_manifold
+
+    noisy = product_manifold("S^2", 1500, noise=0.05, random_state=0).points
+    np.save(tmp_path / "noisy.npy", noisy)
+    code, out, err = geodis("factorise", tmp_path / "noisy.npy", "--json")
+    assert code == 0
+    assert err.startswith("note: Dimension") and "disagree" in err
+    assert json.loads(out)["warnings"][0] in err
+
+
+@pytest.mark.parametrize(
+    ("points", "options", "message"),
+    [
+        (np.random.default_rng(0).standard_normal((20, 5)), ["--dim", 4], "at least 31 distinct"),
+        (np.full((50, 3), np.nan), [], "NaN in 150"),
+        (np.random.default_rng(0).standard_normal((50, 3)), ["--dim", 4], "dim=4 needs as many"),
+        (np.random.default_rng(0).standard_normal((50, 3)), ["--tangents", "x"], "one of 'curved'"),
+    ],
+)
+def test_factorise_tells_bad_input_in_one_sentence(geodis, tmp_path, points, options, message):
+    np.save(tmp_path / "points.npy", points)
+    code, out, err = geodis("factorise", tmp_path / "points.npy", *options)
+    assert code == 2 and out == ""
+    assert message in err and len(err.strip().splitlines()) == 1
+
+
+def test_factorise_tells_a_missing_file_in_one_sentence(geodis, tmp_path):
+    code, out, err = geodis("factorise", tmp_path / "missing.npy", "--out", tmp_path / "f")
+    assert code == 2 and out == ""
+    assert "missing.npy" in err and len(err.strip().splitlines()) == 1
+    assert not (tmp_path / "f").exists()
+
+
+def test_factorise_draws_a_curve_that_has_no_fields(geodis, tmp_path):
+    from geodis import product_manifold
+
+    np.save(tmp_path / "circle.npy", product_manifold("S^1", 100, random_state=0).points)
+    code, _, _ = geodis("factorise", tmp_path / "circle.npy", "--dim", 1, "--out", tmp_path / "f")
+    assert code == 0
+    assert {path.name for path in (tmp_path / "f").iterdir()} == set(cli.FACTORISE_FILES)
+    summary = json.loads((tmp_path / "f" / "summary.json").read_text())
+    assert (summary["factor_dims"], summary["evidence"], summary["dimension"]) == ([1], [], None)
+
+
+def test_an_interrupted_factorisation_leaves_whole_files(geodis, monkeypatch, product, tmp_path):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", interrupt)
+    code, _, err = geodis("factorise", product, "--dim", 3, "--out", tmp_path / "f")
+    assert code == 130 and "Traceback" not in err
+    written = sorted(path.name for path in (tmp_path / "f").iterdir())
+    assert written == ["axes.npy", "factor_dims.npy", "spectrum.npy", "summary.json"]
+    assert np.isfinite(np.load(tmp_path / "f" / "axes.npy")).all()
+
+
 def test_demo_says_what_it_made_and_where(geodis, tmp_path):
     code, out, _ = geodis("demo", "--out", tmp_path / "demo")
     assert code == 0
-    for path in (tmp_path / "demo").iterdir():
-        assert str(path) in out
-    assert np.load(tmp_path / "demo" / "points.npy").shape == (5000, 6)
-    assert json.loads((tmp_path / "demo" / "inspection.json").read_text())["dimension"]["dim"] == 4
+    names = {path.name for path in (tmp_path / "demo").iterdir()}
+    assert names == {"points.npy", *cli.INSPECT_FILES, *cli.FACTORISE_FILES}
+    for name in names:
+        assert str(tmp_path / "demo" / name) in out
+    assert "2 factors of dimension 3 + 2" in out
+    angle = float(out.split("directions found lie ")[1].split()[0])
+    assert angle < 1  # degrees
+    assert json.loads((tmp_path / "demo" / "summary.json").read_text())["flat"] == [False, False]
 
 
 def test_sample_refuses_other_suffixes(geodis, tmp_path):
@@ -106,4 +207,4 @@ def test_interrupt_leaves_no_half_report(geodis, monkeypatch, tmp_path):
     code, _, err = geodis("inspect", tmp_path / "points.npy", "--out", tmp_path / "out")
     assert code == 130 and "Traceback" not in err  # 128 + SIGINT, as shells have it
     written = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert written == ["inspection.json", "inspection.txt"]
+    assert written == ["inspection.json", "inspection.txt"]  # whole, and no temporary file

@@ -21,7 +21,13 @@ def test_import_loads_nothing_heavy():
 def test_every_public_name_exists_and_is_documented(name):
     value = getattr(geodis, name)
     assert name == "__version__" or value.__doc__
-    assert name in dir(geodis)
+    assert name == "__version__" or name in dir(geodis)
+
+
+@pytest.mark.parametrize("name", geodis.manifold.__all__)
+def test_every_stage_is_reached_from_its_room(name):
+    assert getattr(geodis.manifold, name).__doc__
+    assert name in dir(geodis.manifold)
 
 
 def test_an_unknown_name_is_an_attribute_error():

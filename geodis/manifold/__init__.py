@@ -1,1 +1,34 @@
-"""From points to the subspaces of their factors, one file per stage of GeoManCER."""
+"""From points to the subspaces of their factors, one file per stage of GeoManCER.
+
+The stages in order, each a function whose result can be looked at: `neighbor_graph` and
+`nearest_neighbors`, `intrinsic_dimension`, `tangent_frames`, `connection.connection` (the module
+has the name of its function), `ConnectionLaplacian` (or `explicit_laplacian`),
+`bottom_eigenfields`, `factor_axes` with `ffdiag`, `ambient_split`, `loop_holonomy`;
+`split_factors` composes them and `GeoManCER` is the estimator.
+"""
+
+from geodis._lazy import lazy_names
+
+# Stages in order, and the file of each.
+_HOME = {
+    "nearest_neighbors": "graph",
+    "neighbor_graph": "graph",
+    "intrinsic_dimension": "dimension",
+    "choose_n_neighbors": "tangents",
+    "tangent_frames": "tangents",
+    "ConnectionLaplacian": "laplacian",
+    "explicit_laplacian": "laplacian",
+    "coarse_start": "coarse",
+    "bottom_eigenfields": "eigenfields",
+    "ffdiag": "diagonalise",
+    "factor_axes": "factors",
+    "ambient_split": "ambient",
+    "loop_holonomy": "holonomy",
+    "split_factors": "split",
+    "GeoManCER": "geomancer",
+    "subspace_angles": "evaluate",
+    "unaligned_angles": "evaluate",
+}
+
+__all__ = [*_HOME]
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

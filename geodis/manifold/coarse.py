@@ -9,7 +9,7 @@ import numpy as np
 from geodis.manifold._diffusion import diffuse
 from geodis.manifold.connection import connection, transports_between
 from geodis.manifold.eigenfields import bottom_eigenfields
-from geodis.manifold.graph import neighbor_graph, search_among
+from geodis.manifold.graph import neighbor_graph, searcher
 from geodis.manifold.laplacian import ConnectionLaplacian
 
 MIN_POINTS = 2500
@@ -67,7 +67,7 @@ def coarse_start(
         tolerance=TOLERANCE,
         random_state=random_state,
     )
-    nearest = search_among(few, points, NEAREST, n_jobs=n_jobs)
+    nearest = searcher(few, n_jobs=n_jobs)(points, NEAREST)
     return extend_fields(solved.fields, few_frames, frames, nearest)
 
 

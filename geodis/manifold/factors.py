@@ -24,8 +24,9 @@ from geodis.manifold.diagonalise import ffdiag
 from geodis.manifold.eigenfields import Eigenfields
 
 LABEL_POINTS = 3000
-# Mean squared commutator with a field, for fields of unit norm: zero for a combination of projectors, of order
-# one on a flat part. Noise in the tangents brings the first to some hundredths.
+# Mean squared commutator with a field, for fields of unit norm: zero for a combination of
+# projectors, of order one on a flat part. Noise in the tangents brings the first to some
+# hundredths.
 COMMUTES = 0.1
 BLOCK_POINTS = 4096
 

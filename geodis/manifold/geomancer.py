@@ -28,7 +28,7 @@ from geodis.manifold.graph import (
     default_degree,
     distinct_rows,
     neighbor_graph,
-    search_among,
+    searcher,
 )
 from geodis.manifold.holonomy import Holonomy, loop_holonomy
 from geodis.manifold.principal import principal_components
@@ -219,7 +219,7 @@ class GeoManCER(BaseEstimator):
             dimension, dim = None, self.dim
             if dim == "auto":
                 with stages.stage("dimension"):
-                    dimension = intrinsic_dimension(reduced, random_state=rng)
+                    dimension = intrinsic_dimension(reduced, random_state=0)
                     dim = min(dimension.dim, reduced.shape[1])
             dim, n_factors = self._check_dims(dim, points, reduced)
             with stages.stage("graph"):
@@ -290,7 +290,7 @@ class GeoManCER(BaseEstimator):
             )
         usable = np.flatnonzero(np.isfinite(self.axes_).all(axis=(1, 2)))
         fitted, axes = self._points[usable], self.axes_[usable]
-        near = search_among(fitted, points, min(AT_NEIGHBORS, len(fitted)))
+        near = searcher(fitted)(points, min(AT_NEIGHBORS, len(fitted)))
         found = np.empty((len(points), *axes.shape[1:]))
         bounds = np.cumsum((0, *self.factor_dims_))
         for rows in blocks(len(points), AT_BLOCK):

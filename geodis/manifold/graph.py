@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -236,25 +237,38 @@ def graph_of_neighbors(neighbors: Neighbors, n_neighbors: int) -> NeighborGraph:
     return _finish(_symmetric(adjacency), neighbors.method)
 
 
-def search_among(
-    targets: np.ndarray, queries: np.ndarray, count: int, *, n_jobs: int = -1
-) -> np.ndarray:
-    """Indices of the targets nearest to every query, exactly, shape (n_queries, count).
+def searcher(targets: np.ndarray, *, n_jobs: int = -1) -> Callable[[np.ndarray, int], np.ndarray]:
+    """Prepare exact searches among targets: a function of queries (q, d) and a count.
+
+    The function returns the indices of the nearest targets, shape (q, count). A tree over many
+    targets takes longer to build than to ask for a few queries, so build it once.
 
     Examples
     --------
-    >>> search_among(np.array([[0.0], [5.0]]), np.array([[4.0], [1.0]]), 1).ravel()
+    >>> search = searcher(np.array([[0.0], [5.0]]))
+    >>> search(np.array([[4.0], [1.0]]), 1).ravel()
     array([1, 0])
     """
-    from sklearn.neighbors import NearestNeighbors
+    if targets.shape[1] <= KDTREE_MAX_DIMS:
+        from scipy.spatial import KDTree
 
-    algorithm = "kd_tree" if targets.shape[1] <= KDTREE_MAX_DIMS else "brute"
-    search = NearestNeighbors(n_neighbors=count, algorithm=algorithm, n_jobs=n_jobs).fit(targets)
-    return search.kneighbors(queries, return_distance=False)
+        tree = KDTree(targets)
+
+        def search(queries: np.ndarray, count: int) -> np.ndarray:
+            found = tree.query(queries, count, workers=n_jobs)[1]
+            return found.reshape(len(queries), count)
+
+        return search
+    return _brute_searcher(targets, n_jobs)
 
 
 def neighbors_at(
-    points: np.ndarray, rows: np.ndarray, n_neighbors: int, *, n_jobs: int = -1
+    points: np.ndarray,
+    rows: np.ndarray,
+    n_neighbors: int,
+    *,
+    search: Callable[[np.ndarray, int], np.ndarray] | None = None,
+    n_jobs: int = -1,
 ) -> Neighbors:
     """Nearest other points of some rows among all points, which must be distinct.
 
@@ -263,8 +277,8 @@ def neighbors_at(
     >>> neighbors_at(np.array([[0.0], [1.0], [3.0]]), np.array([2]), 1).indices
     array([[1]], dtype=int32)
     """
-    found = search_among(points, points[rows], n_neighbors + 1, n_jobs=n_jobs)
-    indices = _without_self(found, rows).astype(np.int32)
+    search = searcher(points, n_jobs=n_jobs) if search is None else search
+    indices = _without_self(search(points[rows], n_neighbors + 1), rows).astype(np.int32)
     return Neighbors(indices, _exact_distances(points, indices, rows), "exact")
 
 
@@ -358,12 +372,16 @@ def _search_kdtree(points: np.ndarray, count: int, n_jobs: int, random_state: An
 
 
 def _search_brute(points: np.ndarray, count: int, n_jobs: int, random_state: Any) -> np.ndarray:
+    return _brute_searcher(points, n_jobs)(points, count)
+
+
+def _brute_searcher(targets: np.ndarray, n_jobs: int) -> Callable[[np.ndarray, int], np.ndarray]:
     from sklearn.neighbors import NearestNeighbors
 
     # The search expands |a - b|^2, which loses digits far from the origin.
-    centred = points - points.mean(axis=0)
-    search = NearestNeighbors(n_neighbors=count, algorithm="brute", n_jobs=n_jobs).fit(centred)
-    return search.kneighbors(centred, return_distance=False)
+    centre = targets.mean(axis=0)
+    brute = NearestNeighbors(algorithm="brute", n_jobs=n_jobs).fit(targets - centre)
+    return lambda queries, count: brute.kneighbors(queries - centre, count, return_distance=False)
 
 
 def _search_pynndescent(

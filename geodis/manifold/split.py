@@ -38,7 +38,7 @@ from geodis.manifold.tangents import (
 
 # Fields are smooth and need fewer points than tangents: beyond this many the eigenproblem is
 # posed on an even sample of the points, with the tangents that all points give.
-FIELD_POINTS = 20_000
+FIELD_POINTS = 10_000
 # Largest growth of what displacements leave outside the tangent spaces at which the ambient
 # split is believed; splits of products of immersions lower it.
 BELIEVED = 1.02

@@ -12,7 +12,7 @@ from scipy.optimize import nnls
 from geodis._check import InputError, check_choice, check_int, check_points, check_random_state
 from geodis.manifold._linalg import over_blocks, polar_rows
 from geodis.manifold.dimension import tangent_terms
-from geodis.manifold.graph import Neighbors, neighbors_at
+from geodis.manifold.graph import Neighbors, neighbors_at, searcher
 
 # Numbers in a block of design matrices: 32 MB, so that two threads stay within the caches' reach.
 BLOCK_ENTRIES = 2**22
@@ -219,12 +219,14 @@ def choose_n_neighbors(
     rng = check_random_state(random_state)
     trials = max(40, TRIAL_ENTRIES // tangent_terms(dim))
     rows = np.sort(rng.choice(n, min(n, trials), replace=False))
+    search = searcher(points, n_jobs=n_jobs)
     counts: list[int] = []
     measured: list[tuple[float, float, float]] = []
     best = 0
     while (count := int(least * GROWTH ** len(counts))) <= most:
         counts.append(count)
-        measured.append(_try_neighborhood(points, rows, count, dim, n_jobs))
+        near = neighbors_at(points, rows, count, search=search)
+        measured.append(_try_neighborhood(points, rows, near, dim))
         misfit, variance, radius = np.array(measured).T
         # Relative least squares, so that the small neighbourhoods tell the noise.
         model = np.stack([np.ones_like(radius), radius**6], axis=1)
@@ -237,10 +239,9 @@ def choose_n_neighbors(
 
 
 def _try_neighborhood(
-    points: np.ndarray, rows: np.ndarray, count: int, dim: int, n_jobs: int
+    points: np.ndarray, rows: np.ndarray, near: Neighbors, dim: int
 ) -> tuple[float, float, float]:
     """Median squared misfit, variance of a linear coefficient for unit noise, and radius."""
-    near = neighbors_at(points, rows, count, n_jobs=n_jobs)
     displacements = points[near.indices] - points[rows, None]
     weights = _weights(near.distances)
     frame = _principal_frame(displacements, weights, dim, centred=True)
