@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks._measure import Measurement, measure, write_table
 from geodis import GeoManCER, product_manifold, subspace_angles
 
-TWIN_SIZES = (500, 1000, 2000)
+TWIN_SIZES = {"quick": (500, 1000, 2000), "full": (500, 1000, 2000, 20_000)}
 REFERENCE_SIZES = (1000, 2000, 20_000)
 GROWTH_SIZES = (10_000, 20_000, 50_000, 100_000, 200_000)
 # (manifold, n): what the published algorithm cannot do or does badly.
@@ -156,7 +156,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--reference", type=Path, help="folder that holds the peer's package")
     parser.add_argument("--preset", choices=sorted(LARGE), default="quick")
     chosen = parser.parse_args([] if arguments is None else arguments)
-    rows = against("literal twin", twin, TWIN_SIZES)
+    rows = against("literal twin", twin, TWIN_SIZES[chosen.preset])
     if chosen.reference is not None:
         peer = partial(published, path=str(chosen.reference.resolve()))
         rows += against("published implementation", peer, REFERENCE_SIZES)

@@ -72,15 +72,15 @@ def test_giving_the_dimension_changes_nothing_when_it_was_found():
     ("spec", "n", "dims", "flat"),
     [
         ("S^2", 3000, [2], [False]),
-        ("S^3", 5000, [3], [False]),
-        ("S^4", 5000, [4], [False]),
+        ("S^3", 4000, [3], [False]),
+        ("S^4", 4000, [4], [False]),
         ("ellipsoid(1,1.5,2)", 5000, [2], [False]),
-        ("SO(4)", 8000, [3, 3], [False, False]),  # locally S^3 x S^3
-        ("SO(3) x SO(3)", 8000, [3, 3], [False, False]),
-        ("S^1 x S^1 x S^2", 8000, [2, 2], None),  # two circles are one flat factor
+        ("SO(4)", 5000, [3, 3], [False, False]),  # locally S^3 x S^3
+        ("SO(3) x SO(3)", 5000, [3, 3], [False, False]),
+        ("S^1 x S^1 x S^2", 4000, [2, 2], None),  # two circles are one flat factor
         ("R^2 x S^2", 5000, [2, 2], None),
         ("S^1 x S^1", 2000, [2], [True]),
-        ("T^3", 5000, [3], [True]),
+        ("T^3", 3000, [3], [True]),
     ],
 )
 def test_number_of_factors_and_flat_parts(spec, n, dims, flat, seed):
