@@ -161,7 +161,7 @@ def plot_field_separation(evidence: Sequence[Any], axis: Any = None) -> Any:
     axis.axvline(PARALLEL_VARIATION, color=FAINT, linestyle="--", linewidth=1)
     axis.axhline(BULK_PART, color=FAINT, linestyle="--", linewidth=1)
     axis.text(left * 1.15, BULK_PART / 1.2, "parallel", color="#00694c", va="top")
-    axis.text(UNCERTAIN_VARIATION[0] / 1.1, bottom * 1.3, "uncertain", ha="right", rotation=90)
+    axis.text(UNCERTAIN_VARIATION[1] * 1.05, bottom * 1.3, "hatched: uncertain")
     axis.set(xlim=(left, 2.5), ylim=(bottom, 2.0))
     axis.set_xlabel(f"variation of the field's norm (threshold {PARALLEL_VARIATION})")
     axis.set_ylabel(f"eigenvalue / largest computed (threshold {BULK_PART})")
