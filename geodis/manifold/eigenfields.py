@@ -24,7 +24,9 @@ GRAM_ROWS = 2**16
 # Rounds without a clear fall of the residual after which there is no gap to converge against.
 PATIENCE = 4
 PARALLEL_VARIATION = 0.05
-UNCERTAIN_VARIATION = (0.03, 0.1)
+UNCERTAIN_VARIATION = (0.03, 0.15)
+# A lowest field that varies by more than this need not settle further to be rejected.
+CLEAR_VARIATION = 0.1
 
 
 @dataclass(frozen=True)
@@ -220,7 +222,7 @@ def _has_converged(
     if n_parallel == 0:
         # A parallel field still hidden in the rest would be amplified by every filter, and its
         # Ritz value would fall by a large factor: one that stays where it was hides none.
-        clear = variation[0] > UNCERTAIN_VARIATION[1]
+        clear = variation[0] > CLEAR_VARIATION
         return bool(abs(values[0] - previous[0]) < (0.1 if clear else 0.01) * values[0])
     if n_parallel >= len(values):
         return bool(residuals.max() < tolerance * values[-1])
