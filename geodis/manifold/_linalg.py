@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 
 def polar_rows(matrices: np.ndarray) -> np.ndarray:
@@ -29,6 +30,12 @@ def blocks(n: int, size: int) -> Iterator[slice]:
         yield slice(start, min(n, start + size))
 
 
+@cache
+def _blas_threads() -> ThreadpoolController:
+    """The loaded BLAS libraries, listed once: listing takes time, and swallows a Ctrl-C."""
+    return ThreadpoolController()
+
+
 def over_blocks(
     work: Callable[[slice], None],
     n: int,
@@ -42,7 +49,8 @@ def over_blocks(
     A block writes its own rows only: the result does not depend on the number of threads.
     """
     slices = list(blocks(n, size))
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(n_jobs) as pool:
+    one_thread = _blas_threads().limit(limits=1, user_api="blas")
+    with one_thread, ThreadPoolExecutor(n_jobs) as pool:
         futures = [pool.submit(work, rows) for rows in slices]
         try:
             for count, future in enumerate(futures, start=1):
