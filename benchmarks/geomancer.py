@@ -24,7 +24,7 @@ from geodis import GeoManCER, product_manifold, subspace_angles
 TWIN_SIZES = {"quick": (500, 1000, 2000), "full": (500, 1000, 2000, 20_000)}
 REFERENCE_SIZES = (1000, 2000, 20_000)
 GROWTH_SIZES = (10_000, 20_000, 50_000, 100_000, 200_000)
-# (manifold, n): what the published algorithm cannot do or does badly.
+# (manifold, n): many points or many factors.
 LARGE = {
     "quick": [
         ("S^2 x S^2 x S^2", 30_000),
