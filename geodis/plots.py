@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from geodis._check import InputError, check_int
-from geodis.manifold.eigenfields import PARALLEL_VARIATION, UNCERTAIN_VARIATION
+from geodis.manifold.eigenfields import BULK_PART, PARALLEL_VARIATION, UNCERTAIN_VARIATION
 from geodis.manifold.principal import principal_components
 
 INK = "#1f4e79"
@@ -19,7 +19,6 @@ FAINT = "#8a8a8a"
 # for thin lines on white.
 FACTOR_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-BULK_PART = 0.5  # of the largest eigenvalue computed: wanted ones lie below
 # Logarithmic axes end here, in parts of the largest eigenvalue: smaller ones are rounding.
 FLOOR = 1e-6
 VARIATION_FLOOR = 1e-3

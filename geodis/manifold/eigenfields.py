@@ -24,6 +24,7 @@ GRAM_ROWS = 2**16
 # Rounds without a clear fall of the residual after which there is no gap to converge against.
 PATIENCE = 4
 PARALLEL_VARIATION = 0.05
+BULK_PART = 0.5  # of the largest eigenvalue computed: parallel ones lie below
 UNCERTAIN_VARIATION = (0.03, 0.15)
 # A lowest field that varies by more than this need not settle further to be rejected.
 CLEAR_VARIATION = 0.1
@@ -192,7 +193,7 @@ def count_parallel(
     >>> count_parallel(np.array([0.001, 0.02, 0.03]), np.array([0.0, 0.5, 0.6]))
     1
     """
-    passes = (variation < threshold) & (values < 0.5 * values[-1])
+    passes = (variation < threshold) & (values < BULK_PART * values[-1])
     return int(np.argmin(np.r_[passes, False]))
 
 
