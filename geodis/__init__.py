@@ -53,5 +53,8 @@ _HOME = {
     "unaligned_angles": "manifold.evaluate",
 }
 
+# Rooms reached as attributes: `geodis.distances.perceived`.
+_ROOMS = ("data", "manifold", "distances", "scores", "kernels", "models", "plots")
+
 __all__ = [*_HOME, "__version__"]
-__getattr__, __dir__ = lazy_names(__name__, {**_HOME, "data": "data", "manifold": "manifold"})
+__getattr__, __dir__ = lazy_names(__name__, {**_HOME, **{room: room for room in _ROOMS}})

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 from geodis import __version__, cli
+from geodis.commands.factorise import FACTORISE_FILES
+from geodis.commands.inspect import INSPECT_FILES
 
 
 def run(monkeypatch, capsys, *arguments):
@@ -105,7 +107,7 @@ def test_factorise_writes_what_it_lists(geodis, product, tmp_path):
     code, out, _ = geodis("factorise", product, "--dim", 3, "--factors", 2, "--out", tmp_path / "f")
     assert code == 0
     written = {path.name: path for path in (tmp_path / "f").iterdir()}
-    assert set(written) == set(cli.FACTORISE_FILES)
+    assert set(written) == set(FACTORISE_FILES)
     for name, path in written.items():
         assert str(path) in out
         if name.endswith(".png"):
@@ -156,7 +158,7 @@ def test_factorise_draws_a_curve_that_has_no_fields(geodis, tmp_path):
     np.save(tmp_path / "circle.npy", product_manifold("S^1", 100, random_state=0).points)
     code, _, _ = geodis("factorise", tmp_path / "circle.npy", "--dim", 1, "--out", tmp_path / "f")
     assert code == 0
-    assert {path.name for path in (tmp_path / "f").iterdir()} == set(cli.FACTORISE_FILES)
+    assert {path.name for path in (tmp_path / "f").iterdir()} == set(FACTORISE_FILES)
     summary = json.loads((tmp_path / "f" / "summary.json").read_text())
     assert (summary["factor_dims"], summary["evidence"], summary["dimension"]) == ([1], [], None)
 
@@ -177,7 +179,7 @@ def test_demo_says_what_it_made_and_where(geodis, tmp_path):
     code, out, _ = geodis("demo", "--out", tmp_path / "demo")
     assert code == 0
     names = {path.name for path in (tmp_path / "demo").iterdir()}
-    assert names == {"points.npy", *cli.INSPECT_FILES, *cli.FACTORISE_FILES}
+    assert names == {"points.npy", *INSPECT_FILES, *FACTORISE_FILES}
     for name in names:
         assert str(tmp_path / "demo" / name) in out
     assert "2 factors of dimension 3 + 2" in out

@@ -1,4 +1,4 @@
-"""Matplotlib figures, one function each: results in, and an axis if there is one; the axis out."""
+"""Figures of manifolds: dimension, spectra, factors and their directions, holonomy, accuracy."""
 
 from __future__ import annotations
 
@@ -11,14 +11,8 @@ import numpy as np
 from geodis._check import InputError, check_int
 from geodis.manifold.eigenfields import BULK_PART, PARALLEL_VARIATION, UNCERTAIN_VARIATION
 from geodis.manifold.principal import principal_components
+from geodis.plots._style import ACCENT, FACTOR_COLORS, FAINT, INK, MARKERS, new_axis, tidy
 
-INK = "#1f4e79"
-ACCENT = "#c8553d"
-FAINT = "#8a8a8a"
-# Okabe and Ito (2008), told apart under every common colour blindness; their yellow is too pale
-# for thin lines on white.
-FACTOR_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 # Logarithmic axes end here, in parts of the largest eigenvalue: smaller ones are rounding.
 FLOOR = 1e-6
 VARIATION_FLOOR = 1e-3
@@ -27,21 +21,6 @@ MAX_BACKGROUND = 4000
 DIRECTION_STEP = 4  # every fourth of those points says where a factor's axes lead
 # Of the largest singular value: directions with less hold nothing of a factor.
 NEGLIGIBLE = 0.05
-
-
-def new_axis(width: float = 6.4, height: float = 4.0) -> Any:
-    """An axis on a figure of its own, without a window or global state."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained").add_subplot()
-
-
-def save_figure(axis: Any, path: Any) -> None:
-    """Write the figure of an axis, whole or not at all; the suffix chooses the format."""
-    from geodis._write import whole_file
-
-    with whole_file(path) as temporary:
-        axis.figure.savefig(temporary, dpi=150, bbox_inches="tight")
 
 
 def plot_principal_spectrum(explained: np.ndarray, dim: int | None = None, axis: Any = None) -> Any:
@@ -67,7 +46,7 @@ def plot_principal_spectrum(explained: np.ndarray, dim: int | None = None, axis:
         axis.axvline(dim + 0.5, color=ACCENT, linestyle="--", label=f"intrinsic dimension {dim}")
         axis.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0))
     axis.set(xlabel="principal component", ylabel="variance (%)")
-    return _tidy(axis, whole_x=True)
+    return tidy(axis, whole_x=True)
 
 
 def plot_eigenvalue_spectrum(
@@ -123,7 +102,7 @@ def plot_eigenvalue_spectrum(
     fields = f"{count or 'no'} parallel field{'' if count == 1 else 's'}"
     axis.set_title(f"{fields}{split}", loc="left", fontsize=10)
     axis.set(xlabel=f"eigenfield{note}", ylabel="eigenvalue", xlim=(0.4, len(values) + 0.6))
-    return _tidy(axis, whole_x=True)
+    return tidy(axis, whole_x=True)
 
 
 def plot_field_separation(evidence: Sequence[Any], axis: Any = None) -> Any:
@@ -166,7 +145,7 @@ def plot_field_separation(evidence: Sequence[Any], axis: Any = None) -> Any:
     axis.set_ylabel(f"eigenvalue / largest computed (threshold {BULK_PART})")
     axis.set_title("Large marks decide: the parallel fields, and the next", loc="left", fontsize=10)
     axis.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    return _tidy(axis)
+    return tidy(axis)
 
 
 def plot_factor_directions(
@@ -289,7 +268,7 @@ def plot_holonomy(holonomy: Any, factor_dims: Any = None, axis: Any = None) -> A
     axis.set_ylabel("loops that turn it by less (%)")
     axis.set(xlim=(-3, 180), ylim=(0, 101), xticks=range(0, 181, 30))
     axis.legend(frameon=False, loc="lower right")
-    return _tidy(axis)
+    return tidy(axis)
 
 
 def plot_error_against_n(
@@ -333,14 +312,7 @@ def plot_error_against_n(
     axis.set_xlabel("points" if x == "n" else x)
     axis.set_ylabel("mean angle to the true factors (radians)")
     axis.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    return _tidy(axis)
-
-
-def _tidy(axis: Any, whole_x: bool = False) -> Any:
-    axis.spines[["top", "right"]].set_visible(False)
-    if whole_x:
-        axis.xaxis.get_major_locator().set_params(integer=True)
-    return axis
+    return tidy(axis)
 
 
 def _above_rounding(values: np.ndarray) -> np.ndarray:

@@ -1,0 +1,37 @@
+"""`geodis sample`: draw points from a product of manifolds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from geodis._check import InputError
+from geodis._write import whole_file
+from geodis.commands._shared import Seed
+
+
+def sample(
+    spec: Annotated[str, typer.Argument(help='A product of manifolds, such as "S^2 x SO(3)".')],
+    out: Annotated[Path, typer.Option(help="Where to write the points (.npy).")],
+    n: Annotated[int, typer.Option("--n", min=1, help="Number of points.")] = 5000,
+    rotate: Annotated[bool, typer.Option(help="Rotate the ambient space at random.")] = False,
+    noise: Annotated[float, typer.Option(min=0, help="Standard deviation of noise.")] = 0.0,
+    pad: Annotated[int, typer.Option(min=0, help="Zero columns to add.")] = 0,
+    seed: Seed = 0,
+) -> None:
+    """Draw points from a product of manifolds, to try things on.
+
+    Example: `geodis sample "S^2 x SO(3)" --n 5000 --out points.npy`
+    """
+    import numpy as np
+
+    from geodis.data.manifolds import product_manifold
+
+    if out.suffix != ".npy":
+        raise InputError(f"--out must end in .npy; {out} came.")
+    drawn = product_manifold(spec, n, rotate=rotate, noise=noise, pad=pad, random_state=seed)
+    with whole_file(out) as temporary:
+        np.save(temporary, drawn.points)
+    print(f"{out}: {drawn.points.shape[0]:,} points of {spec} in {drawn.points.shape[1]} columns")

@@ -1,0 +1,35 @@
+"""Matplotlib figures, one function each: results in, and an axis if there is one; the axis out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from geodis._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from geodis.plots._style import new_axes, new_axis, save_figure
+    from geodis.plots.geometry import (
+        plot_directions_by_factor,
+        plot_eigenvalue_spectrum,
+        plot_error_against_n,
+        plot_factor_directions,
+        plot_field_separation,
+        plot_holonomy,
+        plot_principal_spectrum,
+    )
+
+_HOME = {
+    "new_axis": "_style",
+    "new_axes": "_style",
+    "save_figure": "_style",
+    "plot_principal_spectrum": "geometry",
+    "plot_eigenvalue_spectrum": "geometry",
+    "plot_field_separation": "geometry",
+    "plot_factor_directions": "geometry",
+    "plot_directions_by_factor": "geometry",
+    "plot_holonomy": "geometry",
+    "plot_error_against_n": "geometry",
+}
+
+__all__ = list(_HOME)
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -1,0 +1,147 @@
+"""The public door of every score: latents and factors of the same rows, checked and coded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from geodis._check import InputError, check_finite, check_points, to_numpy
+from geodis.data.files import Factors
+
+# A numeric factor with more different values than this is not a class: it must be binned, or
+# scored by something that takes continuous factors.
+MAX_CLASSES = 256
+
+
+@dataclass(frozen=True)
+class CodedFactors:
+    """Factors of n rows, as classes or as numbers.
+
+    Attributes
+    ----------
+    codes : ndarray of int64, shape (n, f)
+        Values as 0, 1, ... in sorted order of the values, without gaps.
+    values : ndarray of shape (n, f)
+        The values as numbers; the codes where they are not numbers.
+    sizes : ndarray of int64, shape (f,)
+        Different values of every factor.
+    names : tuple of str
+        Empty when the factors came without names.
+    continuous : ndarray of bool, shape (f,)
+        Numbers that are not all whole, or with too many values to be classes.
+    """
+
+    codes: np.ndarray
+    values: np.ndarray
+    sizes: np.ndarray
+    names: tuple[str, ...]
+    continuous: np.ndarray
+
+
+def check_latents(latents: Any, min_points: int = 2) -> np.ndarray:
+    """Return latents as float64 (n, z); integers, float16 and tensors are converted."""
+    return check_points(latents, name="latents", min_points=min_points)
+
+
+def check_scored(
+    latents: Any, factors: Any, *, min_points: int = 2, allow_continuous: bool = False
+) -> tuple[np.ndarray, CodedFactors]:
+    """Check that latents and factors describe the same rows.
+
+    Parameters
+    ----------
+    latents : array-like of shape (n, z)
+    factors : array-like of shape (n, f), or (n,) for one factor
+        Numbers, strings or pandas categories.
+    min_points : int
+    allow_continuous : bool
+        Whether the caller knows what to do with continuous factors; otherwise they are refused.
+
+    Returns
+    -------
+    latents : ndarray of float64, shape (n, z)
+    factors : CodedFactors
+
+    Examples
+    --------
+    >>> latents, factors = check_scored([[0.0], [1.0], [2.0]], ["a", "b", "a"])
+    >>> factors.codes.ravel().tolist(), factors.sizes.tolist()
+    ([0, 1, 0], [2])
+    """
+    checked = check_latents(latents, min_points)
+    columns, names = _columns(factors)
+    n = len(checked)
+    if len(columns[0]) != n:
+        raise InputError(
+            f"latents and factors must have as many rows: {n} and {len(columns[0])} came."
+        )
+    coded = [_code(column, _called(names, j)) for j, column in enumerate(columns)]
+    codes = np.column_stack([item[0] for item in coded])
+    values = np.column_stack([item[1] for item in coded])
+    sizes = codes.max(axis=0) + 1
+    continuous = np.array([item[2] for item in coded])
+    if continuous.any() and not allow_continuous:
+        j = int(np.flatnonzero(continuous)[0])
+        raise InputError(
+            f"{_called(names, j)} is continuous ({sizes[j]} different values in {n} rows): this "
+            "score needs classes; bin it first, for example with geodis.scores.bin_factors."
+        )
+    return checked, CodedFactors(codes, values, sizes, names, continuous)
+
+
+def _called(names: tuple[str, ...], j: int) -> str:
+    return f"factor {names[j]!r}" if names else f"factor {j}"
+
+
+def _columns(factors: Any) -> tuple[list[np.ndarray], tuple[str, ...]]:
+    """Columns of the factors, each of its own dtype, and their names."""
+    names: tuple[str, ...] = ()
+    if isinstance(factors, Factors):
+        names, factors = factors.names, factors.values
+    if hasattr(factors, "columns") and hasattr(factors, "iloc"):  # a pandas frame
+        names = tuple(map(str, factors.columns))
+        columns = [np.asarray(factors.iloc[:, j]) for j in range(factors.shape[1])]
+    else:
+        if hasattr(factors, "iloc") and getattr(factors, "name", None) is not None:
+            names = (str(factors.name),)
+        array = to_numpy(factors, "factors")
+        if array.ndim == 1:
+            array = array[:, None]
+        if array.ndim != 2:
+            raise InputError(
+                f"factors must have shape (n, f), one row a point; shape {array.shape} came."
+            )
+        columns = list(array.T)
+    if not columns or not len(columns[0]):
+        raise InputError("factors must hold at least one row and one factor; none came.")
+    return columns, names
+
+
+def _code(column: np.ndarray, called: str) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Codes, numbers, and whether the factor is continuous."""
+    if column.dtype.kind == "O":
+        try:  # numbers held as objects
+            column = column.astype(float)
+        except (TypeError, ValueError):
+            missing = sum(item is None or item != item for item in column.tolist())
+            if missing:
+                raise InputError(
+                    f"{called} must have a value in every row: {missing} missing."
+                ) from None
+            column = column.astype(str)
+    if column.dtype.kind == "c":
+        raise InputError(f"{called} must hold real numbers or labels; complex numbers came.")
+    number = column.dtype.kind in "fiub"
+    if number:
+        column = check_finite(column.astype(float), called)
+    values, codes = np.unique(column, return_inverse=True)
+    codes = codes.reshape(-1).astype(np.int64)
+    if not number:
+        return codes, codes.astype(float), False
+    whole = bool((values == np.round(values)).all())
+    # Few values that come back are levels of a grid, whole or not (0, 0.25, 0.5, ...).
+    few = len(values) <= MAX_CLASSES and 2 * len(values) <= len(column)
+    continuous = not few and (not whole or len(values) > MAX_CLASSES)
+    return codes, column, continuous
