@@ -14,19 +14,16 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:  # for editors and type checkers; `_HOME` is what runs
     from geodis.data.files import Factors, load_array, load_factors
+    from geodis.data.grids import FactorGrid
     from geodis.data.manifolds import ManifoldSample, product_manifold
     from geodis.inspection import Inspection, inspect_points
     from geodis.manifold.diagonalise import Diagonalisation, ffdiag
     from geodis.manifold.dimension import DimensionEstimate, intrinsic_dimension
     from geodis.manifold.evaluate import subspace_angles, unaligned_angles
     from geodis.manifold.geomancer import Evidence, GeoManCER
-    from geodis.manifold.graph import (
-        NeighborGraph,
-        Neighbors,
-        nearest_neighbors,
-        neighbor_graph,
-    )
+    from geodis.manifold.graph import NeighborGraph, neighbor_graph
     from geodis.manifold.principal import PrincipalComponents, principal_components
+    from geodis.manifold.search import Neighbors, nearest_neighbors
 
 # Public names in pipeline order, and where each lives.
 _HOME = {
@@ -35,10 +32,11 @@ _HOME = {
     "Factors": "data.files",
     "product_manifold": "data.manifolds",
     "ManifoldSample": "data.manifolds",
+    "FactorGrid": "data.grids",
     "inspect_points": "inspection",
     "Inspection": "inspection",
-    "nearest_neighbors": "manifold.graph",
-    "Neighbors": "manifold.graph",
+    "nearest_neighbors": "manifold.search",
+    "Neighbors": "manifold.search",
     "neighbor_graph": "manifold.graph",
     "NeighborGraph": "manifold.graph",
     "intrinsic_dimension": "manifold.dimension",
