@@ -16,11 +16,13 @@ if TYPE_CHECKING:  # for editors and type checkers; `_HOME` is what runs
     from geodis.data.files import Factors, load_array, load_factors
     from geodis.data.grids import FactorGrid
     from geodis.data.manifolds import ManifoldSample, product_manifold
+    from geodis.data.squares import XYObject, XYObjectShades, XYSquares
     from geodis.inspection import Inspection, inspect_points
     from geodis.manifold.diagonalise import Diagonalisation, ffdiag
     from geodis.manifold.dimension import DimensionEstimate, intrinsic_dimension
     from geodis.manifold.evaluate import subspace_angles, unaligned_angles
-    from geodis.manifold.geomancer import Evidence, GeoManCER
+    from geodis.manifold.evidence import Evidence
+    from geodis.manifold.geomancer import GeoManCER
     from geodis.manifold.graph import NeighborGraph, neighbor_graph
     from geodis.manifold.principal import PrincipalComponents, principal_components
     from geodis.manifold.search import Neighbors, nearest_neighbors
@@ -33,6 +35,9 @@ _HOME = {
     "product_manifold": "data.manifolds",
     "ManifoldSample": "data.manifolds",
     "FactorGrid": "data.grids",
+    "XYSquares": "data.squares",
+    "XYObject": "data.squares",
+    "XYObjectShades": "data.squares",
     "inspect_points": "inspection",
     "Inspection": "inspection",
     "nearest_neighbors": "manifold.search",
@@ -44,7 +49,7 @@ _HOME = {
     "principal_components": "manifold.principal",
     "PrincipalComponents": "manifold.principal",
     "GeoManCER": "manifold.geomancer",
-    "Evidence": "manifold.geomancer",
+    "Evidence": "manifold.evidence",
     "ffdiag": "manifold.diagonalise",
     "Diagonalisation": "manifold.diagonalise",
     "subspace_angles": "manifold.evaluate",
