@@ -13,6 +13,7 @@ from geodis._lazy import lazy_names
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:  # for editors and type checkers; `_HOME` is what runs
+    from geodis.data.entangling import entangle
     from geodis.data.files import Factors, load_array, load_factors
     from geodis.data.grids import FactorGrid
     from geodis.data.manifolds import ManifoldSample, product_manifold
@@ -32,6 +33,7 @@ _HOME = {
     "load_array": "data.files",
     "load_factors": "data.files",
     "Factors": "data.files",
+    "entangle": "data.entangling",
     "product_manifold": "data.manifolds",
     "ManifoldSample": "data.manifolds",
     "FactorGrid": "data.grids",
