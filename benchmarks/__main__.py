@@ -1,7 +1,7 @@
 """Run every benchmark, one after the other."""
 
-from benchmarks import geomancer, neighbors
+from benchmarks import geomancer, images, neighbors
 
-for module in (neighbors, geomancer):
+for module in (neighbors, geomancer, images):
     print(f"{module.__name__}: {(module.__doc__ or '').strip()}", flush=True)
     module.main()

@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # for editors and type checkers; `_HOME` is what runs
     from geodis.data.files import Factors, load_array, load_factors
     from geodis.data.grids import FactorGrid
     from geodis.data.manifolds import ManifoldSample, product_manifold
+    from geodis.data.published import published_grid
+    from geodis.data.s3o4d import load_s3o4d
     from geodis.data.squares import XYObject, XYObjectShades, XYSquares
     from geodis.inspection import Inspection, inspect_points
     from geodis.manifold.diagonalise import Diagonalisation, ffdiag
@@ -40,6 +42,8 @@ _HOME = {
     "XYSquares": "data.squares",
     "XYObject": "data.squares",
     "XYObjectShades": "data.squares",
+    "published_grid": "data.published",
+    "load_s3o4d": "data.s3o4d",
     "inspect_points": "inspection",
     "Inspection": "inspection",
     "nearest_neighbors": "manifold.search",
