@@ -35,7 +35,13 @@ class ObservedGrid(FactorGrid):
             coded = [np.unique(column, return_inverse=True) for column in columns]
             self.values = tuple(values for values, _ in coded)
             rows = np.stack([codes.reshape(-1) for _, codes in coded], axis=1).astype(np.int64)
-            super().__init__([len(values) for values in self.values], names)
+            counts = [len(values) for values in self.values]
+            if math.prod(counts) > np.iinfo(np.int64).max:
+                raise InputError(
+                    f"factors must have fewer combinations than an index can count; {counts} "
+                    "different values came: bin continuous factors first."
+                )
+            super().__init__(counts, names)
         else:
             super().__init__(sizes, names)
             rows = self._check_factors(np.stack(columns, axis=1))
@@ -58,7 +64,7 @@ class ObservedGrid(FactorGrid):
             return ""
         all_of_them = math.prod(self.sizes)
         there = f"{all_of_them - self._n_missing} of {all_of_them} combinations of the factors"
-        twice = f", and {self._n_doubles} rows repeat one" if self._n_doubles else ""
+        twice = f"; rows that repeat one: {self._n_doubles}" if self._n_doubles else ""
         return f"{there} are there{twice}."
 
     def __len__(self) -> int:

@@ -196,8 +196,8 @@ def test_a_sample_keeps_its_rows_and_says_what_is_missing():
     rows = all_rows()[[5, 3, 20, 3]]
     grid = FactorGrid.from_arrays(images_of(all_rows())[[5, 3, 20, 3]], rows, sizes=SIZES)
     assert not grid.complete and len(grid) == 4
-    assert grid.note == (
-        "3 of 24 combinations of the factors are there, and 1 rows repeat one."
+    assert (
+        grid.note == "3 of 24 combinations of the factors are there; rows that repeat one: 1."
     ) and grid.note in str(grid)
     np.testing.assert_array_equal(grid.factors(np.arange(4)), rows)
     np.testing.assert_array_equal(grid.images([0, 2]), images_of(all_rows())[[5, 20]])
@@ -267,6 +267,7 @@ def test_images_of_every_kind(kind, tmp_path):
         (None, np.array([["a"], [None]], dtype=object), "factor 0 must have a value in every row"),
         (None, np.zeros((2, 2, 2)), r"shape \(n, f\), one row an image; shape \(2, 2, 2\) came"),
         (None, np.zeros((0, 2)), "at least one row and one factor; none came"),
+        (None, np.random.default_rng(0).random((9999, 5)), "bin continuous factors first"),
         (None, [1j, 2j], "factor 0 must hold numbers or labels; dtype complex128 came"),
     ],
 )
