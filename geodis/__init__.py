@@ -19,6 +19,8 @@ if TYPE_CHECKING:  # for editors and type checkers; `_HOME` is what runs
     from geodis.data.manifolds import ManifoldSample, product_manifold
     from geodis.data.published import published_grid
     from geodis.data.s3o4d import load_s3o4d
+    from geodis.data.scenes import Scenes, SceneSample, SceneWalk
+    from geodis.data.sprites import NoiseMasked, Sprites
     from geodis.data.squares import XYObject, XYObjectShades, XYSquares
     from geodis.inspection import Inspection, inspect_points
     from geodis.manifold.diagonalise import Diagonalisation, ffdiag
@@ -44,6 +46,11 @@ _HOME = {
     "XYObjectShades": "data.squares",
     "published_grid": "data.published",
     "load_s3o4d": "data.s3o4d",
+    "Sprites": "data.sprites",
+    "NoiseMasked": "data.sprites",
+    "Scenes": "data.scenes",
+    "SceneSample": "data.scenes",
+    "SceneWalk": "data.scenes",
     "inspect_points": "inspection",
     "Inspection": "inspection",
     "nearest_neighbors": "manifold.search",
