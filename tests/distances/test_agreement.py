@@ -1,0 +1,234 @@
+"""Correlations between kinds of distances reproduce exact and published values."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from geodis._check import InputError
+from geodis.data.grids import FactorGrid
+from geodis.data.squares import XYSquares
+from geodis.distances import (
+    GridDistances,
+    box_blur,
+    distance_correlations,
+    gaussian_blur,
+    overlap,
+)
+
+EXACT = json.loads(
+    (Path(__file__).parents[1] / "golden" / "kernels" / "correlations.json").read_text()
+)
+TRUTH_SEEN, TRUTH_LATENT = ("ground truth", "perceived"), ("ground truth", "latent")
+
+
+@pytest.fixture(scope="module")
+def one_square():
+    """All images of one square: distances along a factor of XYSquares are three times smaller."""
+    return {spacing: XYSquares(spacing, n_squares=1, rgb=False) for spacing in (1, 2, 4, 8)}
+
+
+@pytest.mark.parametrize("spacing", [1, 2, 4, 8])
+@pytest.mark.parametrize("self_pairs", [True, False])
+def test_correlations_along_factors_equal_the_exact_ones(one_square, spacing, self_pairs):
+    found = distance_correlations(one_square[spacing], self_pairs=self_pairs, random_state=0)
+    end = "" if self_pairs else "_noself"
+    assert len(found.factors) == 2
+    for name, item in found.factors.items():
+        assert found.exact[name]
+        for kind in ("spearman", "pearson"):
+            value = EXACT[f"mse/sp{spacing}"][f"factor_x_{kind}{end}"]  # None: all are equal
+            assert getattr(item[TRUTH_SEEN], kind) == pytest.approx(value or 0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("loss", "key"), [("box:31", "box_r31"), ("gaussian:31", "gau_r31"), ("box:15", "box_r15")]
+)
+@pytest.mark.parametrize("self_pairs", [True, False])
+def test_blurred_correlations_equal_the_exact_ones(loss, key, self_pairs):
+    # What a blur sees near an edge depends on y: one square takes every y.
+    grid = XYSquares(8, n_squares=1, rgb=False)
+    kind, _, radius = loss.partition(":")
+    blur = {"box": box_blur, "gaussian": gaussian_blur}[kind](int(radius), alpha=3969)
+    found = distance_correlations(grid, loss=blur, self_pairs=self_pairs)
+    expected = EXACT[f"{key}/sp8/combined_sum_a3969"]
+    end = "" if self_pairs else "_noself"
+    for item in found.factors.values():
+        for measure in ("spearman", "pearson"):
+            value = expected[f"factor_x_{measure}{end}"]
+            assert getattr(item[TRUTH_SEEN], measure) == pytest.approx(value, abs=2e-5)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("spacing", [1, 2, 4, 8])
+def test_random_pairs_of_xysquares_equal_the_reference(spacing, seed):
+    expected = EXACT[f"mse/sp{spacing}"]
+    for self_pairs, end in ((False, "random"), (True, "random_b32")):
+        found = distance_correlations(
+            XYSquares(spacing), self_pairs=self_pairs, n_pairs=20_000, random_state=seed
+        ).random[TRUTH_SEEN]
+        assert found.spearman == pytest.approx(expected[f"{end}_spearman"], abs=0.02)
+        assert found.pearson == pytest.approx(expected[f"{end}_pearson"], abs=0.02)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_noise_scores_nothing_without_self_pairs_and_much_with_them(seed):
+    grid = FactorGrid((4, 5, 6))
+    noise = np.random.default_rng(seed).standard_normal((len(grid), 6))
+    clean = distance_correlations(grid, noise, random_state=0)
+    lifted = distance_correlations(grid, noise, self_pairs=True, random_state=0)
+    assert abs(clean.random[TRUTH_LATENT].spearman) < 0.1
+    for name in grid.names:
+        assert abs(clean.factors[name][TRUTH_LATENT].spearman) < 0.25
+        assert lifted.factors[name][TRUTH_LATENT].spearman > 0.3
+    assert lifted.overall[TRUTH_LATENT][1] > 0.3
+
+
+def test_a_code_of_images_and_its_table_agree():
+    grid = XYSquares(4, n_squares=1, rgb=False)
+    encoder = lambda images: images.mean(axis=(1, 3))  # noqa: E731
+    table = encoder(grid.images(range(len(grid)), "float32"))
+    for options in ({}, {"self_pairs": True}, {"kind": "l2"}):
+        first = distance_correlations(grid, encoder, n_pairs=500, random_state=1, **options)
+        second = distance_correlations(grid, table, n_pairs=500, random_state=1, **options)
+        assert str(first) == str(second)
+        assert list(first.random) == [TRUTH_SEEN, TRUTH_LATENT, ("perceived", "latent")]
+
+
+def test_latents_that_copy_the_images_have_perceived_distances():
+    grid = XYSquares(4, n_squares=1, rgb=False)
+    table = grid.images(range(len(grid))).reshape(len(grid), -1).astype(float)
+    found = distance_correlations(grid, table, kind="l1", loss="mae", random_state=0)
+    for item in (found.random, *found.factors.values()):
+        assert item["perceived", "latent"].spearman == pytest.approx(1)
+
+
+def test_a_negative_factor_makes_the_mean_zero():
+    grid = FactorGrid((5, 5), names=("good", "bad"))
+    factors = grid.factors(range(25))
+    folded = np.array([0.0, 2.0, 4.0, 1.0, 0.1])[factors[:, 1]]
+    found = distance_correlations(grid, np.stack([factors[:, 0] * 9.0, folded], 1))
+    assert found.factors["good"][TRUTH_LATENT].spearman == pytest.approx(1)
+    assert found.factors["bad"][TRUTH_LATENT].spearman < 0
+    assert found.overall[TRUTH_LATENT] == (0.0, 0.0)
+
+
+def test_factors_without_an_order_are_left_out_with_a_note(rng):
+    grid = FactorGrid((1, 2, 5), names=("one", "two", "five"))
+    code = rng.standard_normal((10, 3))
+    found = distance_correlations(grid, code)
+    assert set(found.factors) == {"five"} and "Left out: one, two" in found.note
+    lifted = distance_correlations(grid, code, self_pairs=True)
+    assert set(lifted.factors) == {"two", "five"} and "Left out: one" in lifted.note
+
+
+def test_constant_sides_are_zero_and_said_so():
+    grid = XYSquares(8, n_squares=1, rgb=False)
+    found = distance_correlations(grid, np.zeros((64, 2)))
+    for item in found.factors.values():
+        assert all(value.spearman == 0 and value.note for value in item.values())
+    text = str(found)
+    assert "nan" not in text and "one side has no order" in text
+
+
+def test_traversals_of_a_sample_are_found_among_its_rows(rng):
+    full = XYSquares(2, n_squares=1, rgb=False)
+    rows = rng.permutation(64)[:50]
+    images = full.images(rows)
+    sample = FactorGrid.from_arrays(images, full.factors(rows), full.names, sizes=full.sizes)
+    found, whole = (distance_correlations(grid, random_state=0) for grid in (sample, full))
+    assert "50 of 64 combinations" in found.note
+    for name in full.names:
+        assert found.factors[name][TRUTH_SEEN].spearman == pytest.approx(
+            whole.factors[name][TRUTH_SEEN].spearman, abs=0.03
+        )
+
+
+def test_intervals_are_printed_and_written(rng):
+    grid = FactorGrid((5, 6))
+    code = grid.factors(range(30)) + 0.5 * rng.standard_normal((30, 2))
+    found = distance_correlations(grid, code, confidence=0.9, random_state=0)
+    item = found.factors["factor 0"][TRUTH_LATENT]
+    assert item.spearman_interval and item.spearman_interval[0] <= item.spearman
+    assert "[" in str(found)
+    plain = found.to_dict()["factors"]["factor 0"]["ground truth ~ latent"]
+    assert plain["spearman"] == item.spearman
+    table = found.frame()
+    assert list(table["factor"]) == ["random", "factor 0", "factor 1"]
+
+
+def test_scaling_evens_out_factors_of_different_size():
+    grid = FactorGrid((2, 20))
+    even = grid.factors(range(40)) / [1.0, 19.0]
+    scaled = distance_correlations(grid, even, scaled=True).random[TRUTH_LATENT]
+    steps = distance_correlations(grid, even).random[TRUTH_LATENT]
+    assert scaled.spearman == pytest.approx(1) and steps.spearman < 0.9
+
+
+def test_divergences_between_posteriors(rng):
+    grid = FactorGrid((4, 5))
+    means = grid.factors(range(20)).astype(float)
+    posterior = np.hstack([means, np.zeros((20, 2))])
+    found = distance_correlations(grid, posterior, kind="kl")
+    squared = distance_correlations(grid, means, kind="l2")
+    for name in grid.names:
+        assert found.factors[name][TRUTH_LATENT].spearman == pytest.approx(1)
+    assert found.random[TRUTH_LATENT].spearman == pytest.approx(
+        squared.random[TRUTH_LATENT].spearman
+    )
+
+
+@pytest.mark.parametrize(("spacing", "adversarial"), [(8, True), (7, False), (1, False)])
+def test_overlap_of_xysquares(spacing, adversarial):
+    found = overlap(XYSquares(spacing), n_pairs=3000, random_state=0)
+    assert found.adversarial is adversarial
+    assert found.verdict.startswith("Adversarial" if adversarial else "Not adversarial")
+    for item in found.factors.values():
+        assert item.constant is adversarial
+        if adversarial:
+            assert (item.told_apart, item.in_order, item.spearman) == (0, 0, 0)
+            assert item.mean == pytest.approx(2 * 64 / (3 * 64**2))
+        if spacing == 1:
+            assert item.told_apart == item.in_order == 1
+
+
+def test_a_blur_takes_the_adversity_away():
+    found = overlap(XYSquares(8), loss="box:31", n_pairs=2000, random_state=0)
+    assert not found.adversarial
+    assert min(item.in_order for item in found.factors.values()) > 0.95
+    assert "box:31" in str(found)
+
+
+def test_one_constant_factor_is_named_and_is_not_the_whole(rng):
+    images = np.zeros((9, 3, 6), np.uint8)
+    for i, (a, b) in enumerate(np.ndindex(3, 3)):
+        images[i, a, :3] = 255  # elsewhere: constant
+        images[i, 0, 3 : 4 + b] = 255  # longer: ordered
+    grid = FactorGrid.from_arrays(images, list(np.ndindex(3, 3)), names=["place", "length"])
+    found = overlap(grid, random_state=0)
+    assert not found.adversarial
+    assert found.factors["place"].constant and not found.factors["length"].constant
+    assert found.factors["length"].in_order == 1
+    assert "all equal along place" in found.verdict
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: distance_correlations(FactorGrid((3, 3))), "two kinds of distances"),
+        (lambda: distance_correlations([[0]]), "must be a FactorGrid; such|FactorGrid"),
+        (lambda: distance_correlations(FactorGrid((3, 3)), np.eye(4)), r"shape \(9, z\)"),
+        (lambda: distance_correlations(XYSquares(), n_pairs=1), "n_pairs must be at least 2"),
+        (lambda: distance_correlations(XYSquares(), kind="cosine"), "kind must be one of"),
+        (lambda: overlap(FactorGrid((3, 3))), "needs images"),
+        (lambda: GridDistances(FactorGrid((3,))).between([0], [1], "latent"), "source must be"),
+        (
+            lambda: overlap(FactorGrid.from_arrays(np.zeros((2, 2, 2), np.uint8), [[0], [1]])),
+            "three values",
+        ),
+    ],
+)
+def test_bad_input_is_told_in_one_sentence(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
