@@ -31,6 +31,8 @@ class CodedFactors:
         Empty when the factors came without names.
     continuous : ndarray of bool, shape (f,)
         Numbers that are not all whole, or with too many values to be classes.
+    numeric : ndarray of bool, shape (f,)
+        Factors that came as numbers; labels have an order only by accident.
     """
 
     codes: np.ndarray
@@ -38,6 +40,21 @@ class CodedFactors:
     sizes: np.ndarray
     names: tuple[str, ...]
     continuous: np.ndarray
+    numeric: np.ndarray
+
+    def called(self, j: int) -> str:
+        """What to call a factor in a message."""
+        return _called(self.names, j)
+
+    def varying(self) -> tuple[np.ndarray, str]:
+        """Indices of the factors with at least two values, and a note on the others."""
+        kept = np.flatnonzero(self.sizes > 1)
+        if not len(kept):
+            raise InputError(
+                f"A score needs a factor with at least two values; {len(self.sizes)} with one came."
+            )
+        alone = [self.called(j) for j in np.flatnonzero(self.sizes == 1)]
+        return kept, f"left out, with one value: {', '.join(alone)}" if alone else ""
 
 
 def check_latents(latents: Any, min_points: int = 2) -> np.ndarray:
@@ -71,24 +88,47 @@ def check_scored(
     ([0, 1, 0], [2])
     """
     checked = check_latents(latents, min_points)
-    columns, names = _columns(factors)
+    coded = code_factors(factors)
     n = len(checked)
-    if len(columns[0]) != n:
+    if len(coded.codes) != n:
         raise InputError(
-            f"latents and factors must have as many rows: {n} and {len(columns[0])} came."
+            f"latents and factors must have as many rows: {n} and {len(coded.codes)} came."
         )
+    if coded.continuous.any() and not allow_continuous:
+        j = int(np.flatnonzero(coded.continuous)[0])
+        raise InputError(
+            f"{coded.called(j)} is continuous ({coded.sizes[j]} different values in {n} rows): "
+            "this score needs classes; bin it first, for example with geodis.scores.bin_factors."
+        )
+    return checked, coded
+
+
+def code_factors(factors: Any) -> CodedFactors:
+    """Turn factors of any kind into codes and numbers.
+
+    Examples
+    --------
+    >>> coded = code_factors([[0.5, 3], [0.25, 3], [0.5, 9], [0.25, 9]])
+    >>> coded.codes.T.tolist(), coded.sizes.tolist(), coded.continuous.tolist()
+    ([[1, 0, 1, 0], [0, 0, 1, 1]], [2, 2], [False, False])
+    """
+    columns, names = _columns(factors)
     coded = [_code(column, _called(names, j)) for j, column in enumerate(columns)]
     codes = np.column_stack([item[0] for item in coded])
-    values = np.column_stack([item[1] for item in coded])
-    sizes = codes.max(axis=0) + 1
-    continuous = np.array([item[2] for item in coded])
-    if continuous.any() and not allow_continuous:
-        j = int(np.flatnonzero(continuous)[0])
-        raise InputError(
-            f"{_called(names, j)} is continuous ({sizes[j]} different values in {n} rows): this "
-            "score needs classes; bin it first, for example with geodis.scores.bin_factors."
-        )
-    return checked, CodedFactors(codes, values, sizes, names, continuous)
+    labels = factors.categories if isinstance(factors, Factors) else {}
+    return CodedFactors(
+        codes,
+        values=np.column_stack([item[1] for item in coded]),
+        sizes=codes.max(axis=0) + 1,
+        names=names,
+        continuous=np.array([item[2] for item in coded]),
+        numeric=np.array(
+            [
+                item[3] and name not in labels
+                for item, name in zip(coded, names or [""] * len(coded), strict=True)
+            ]
+        ),
+    )
 
 
 def _called(names: tuple[str, ...], j: int) -> str:
@@ -119,14 +159,15 @@ def _columns(factors: Any) -> tuple[list[np.ndarray], tuple[str, ...]]:
     return columns, names
 
 
-def _code(column: np.ndarray, called: str) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Codes, numbers, and whether the factor is continuous."""
+def _code(column: np.ndarray, called: str) -> tuple[np.ndarray, np.ndarray, bool, bool]:
+    """Codes, numbers, whether the factor is continuous, and whether it came as numbers."""
     if column.dtype.kind == "O":
         try:  # numbers held as objects
             column = column.astype(float)
         except (TypeError, ValueError):
-            missing = sum(item is None or item != item for item in column.tolist())
-            if missing:
+            from pandas import isna
+
+            if missing := int(isna(column).sum()):
                 raise InputError(
                     f"{called} must have a value in every row: {missing} missing."
                 ) from None
@@ -139,9 +180,9 @@ def _code(column: np.ndarray, called: str) -> tuple[np.ndarray, np.ndarray, bool
     values, codes = np.unique(column, return_inverse=True)
     codes = codes.reshape(-1).astype(np.int64)
     if not number:
-        return codes, codes.astype(float), False
+        return codes, codes.astype(float), False, False
     whole = bool((values == np.round(values)).all())
     # Few values that come back are levels of a grid, whole or not (0, 0.25, 0.5, ...).
     few = len(values) <= MAX_CLASSES and 2 * len(values) <= len(column)
     continuous = not few and (not whole or len(values) > MAX_CLASSES)
-    return codes, column, continuous
+    return codes, column, continuous, True

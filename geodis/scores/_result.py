@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Score:
     """A score of latents against factors.
 
@@ -62,9 +62,18 @@ class Score:
             lines.append("  per factor  " + " ".join(f"{name}{x:.3f}" for name, x in parts))
         if self.per_latent is not None:
             lines.append("  per latent  " + " ".join(f"{x:.3f}" for x in self.per_latent))
+        numbers = [
+            f"{name} {number:.3f}"
+            for name, number in self.details.items()
+            if isinstance(number, float | np.floating)
+        ]
+        if numbers:
+            lines.append("  " + ", ".join(numbers))
         if self.note:
             lines.append(f"  note: {self.note}")
         return "\n".join(lines)
+
+    __repr__ = __str__
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""

@@ -1,0 +1,159 @@
+"""A matrix that says how much every latent matters to every factor -> scores of that matrix.
+
+Rows are latents, columns are factors, entries are not negative: mutual information, importances
+in a classifier, accuracies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from geodis._check import InputError, check_finite, check_numeric, to_numpy
+
+# Added to every entry before entropies: keeps the logarithm of a zero finite, as published scores
+# do, and makes the shares of a row of zeros equal.
+TINY = 1e-11
+
+
+@dataclass(frozen=True)
+class MatrixScore:
+    """A score of a matrix of importances.
+
+    Attributes
+    ----------
+    value : float
+    parts : ndarray
+        The score of every latent (z,), or of every factor (f,).
+    """
+
+    value: float
+    parts: np.ndarray
+
+    def __float__(self) -> float:
+        return self.value
+
+
+def disentanglement_of(matrix: Any) -> MatrixScore:
+    """Whether every latent matters to one factor only (Eastwood and Williams 2018, section 2).
+
+    ``D_i = 1 - H_f(P_i)`` with P_i the i-th row divided by its sum and entropy to the base f, the
+    number of factors. The value is the mean of D weighted by the sums of rows. With one factor a
+    latent that matters at all matters to nothing else: D_i = 1.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (z, f)
+
+    Returns
+    -------
+    MatrixScore
+        `parts` has one entry a latent, zero where its row is zero.
+
+    Examples
+    --------
+    >>> disentanglement_of([[1, 0], [0, 2], [1, 1], [0, 0]]).parts.round(6)
+    array([1., 1., 0., 0.])
+    """
+    return _one_minus_entropy(_check_matrix(matrix))
+
+
+def completeness_of(matrix: Any) -> MatrixScore:
+    """Whether every factor needs one latent only (Eastwood and Williams 2018, section 2).
+
+    As `disentanglement_of` with columns in the place of rows: ``C_j = 1 - H_z(P_j)``.
+
+    Examples
+    --------
+    >>> float(completeness_of([[1, 0], [0, 1], [0, 1]])).__round__(3)
+    0.579
+    """
+    return _one_minus_entropy(_check_matrix(matrix).T)
+
+
+def _one_minus_entropy(matrix: np.ndarray) -> MatrixScore:
+    rows, base = matrix.shape
+    sums = matrix.sum(axis=1)
+    if base == 1:  # a logarithm to the base one is undefined
+        parts = (sums > 0).astype(float)
+    else:
+        share = matrix + TINY
+        share /= share.sum(axis=1, keepdims=True)
+        parts = np.clip(1 + (share * np.log(share)).sum(axis=1) / np.log(base), 0.0, 1.0)
+    weights = sums / sums.sum() if sums.sum() > 0 else np.full(rows, 1 / rows)
+    return MatrixScore(float(weights @ parts), parts)
+
+
+def modularity_of(matrix: Any) -> MatrixScore:
+    """Whether every latent matters to one factor only (Ridgeway and Mozer 2018, section 3).
+
+    ``1 - sum_j (m_ij^2 - t_ij^2) / (t_i^2 (f - 1))`` for every latent i, where t_i is its largest
+    entry and t_ij is t_i at that place and zero elsewhere; zero for a row of zeros. The value is
+    the plain mean over latents. With one factor, any latent that matters scores one.
+
+    Examples
+    --------
+    >>> modularity_of([[1, 0], [1, 1], [0, 0]]).parts
+    array([1., 0., 0.])
+    """
+    matrix = _check_matrix(matrix)
+    largest = matrix.max(axis=1)
+    others = np.maximum(matrix.shape[1] - 1, 1)
+    # Shares first: squares of tiny entries would vanish.
+    share = matrix / np.where(largest > 0, largest, 1.0)[:, None]
+    rest = np.maximum((share**2).sum(axis=1) - 1, 0.0)
+    parts = np.where(largest > 0, 1 - rest / others, 0.0)
+    return MatrixScore(float(parts.mean()), parts)
+
+
+def gap_of(matrix: Any) -> MatrixScore:
+    """How far the most important latent of every factor is ahead of the second: mean over factors.
+
+    With a single latent, the second is zero.
+
+    Examples
+    --------
+    >>> gap_of([[0.75, 0.0], [0.25, 0.5]]).parts
+    array([0.5, 0.5])
+    """
+    parts = top_gap(_check_matrix(matrix))
+    return MatrixScore(float(parts.mean()), parts)
+
+
+def top_gap(matrix: np.ndarray) -> np.ndarray:
+    """Largest minus second largest entry of every column."""
+    if len(matrix) == 1:
+        return matrix[0].copy()
+    ordered = np.partition(matrix, -2, axis=0)
+    return ordered[-1] - ordered[-2]
+
+
+def compactness_of(matrix: Any) -> MatrixScore:
+    """How much of what all latents say about a factor one of them says (InfoMEC's compactness).
+
+    ``(max_i m_ij / sum_i m_ij - 1/z) / (1 - 1/z)`` for every factor j, with z latents; zero for a
+    column of zeros, and one where the only latent matters.
+
+    Examples
+    --------
+    >>> compactness_of([[1, 1], [0, 1]]).parts
+    array([1., 0.])
+    """
+    matrix = _check_matrix(matrix)
+    z = len(matrix)
+    total = matrix.sum(axis=0)
+    share = matrix.max(axis=0) / np.where(total > 0, total, 1.0)
+    parts = (share * z - 1) / (z - 1) if z > 1 else np.ones(matrix.shape[1])
+    parts = np.where(total > 0, np.clip(parts, 0.0, 1.0), 0.0)
+    return MatrixScore(float(parts.mean()), parts)
+
+
+def _check_matrix(matrix: Any) -> np.ndarray:
+    array = check_numeric(to_numpy(matrix, "matrix"), "matrix").astype(float)
+    if array.ndim != 2 or not array.size:
+        raise InputError(f"matrix must have shape (z, f), neither zero; shape {array.shape} came.")
+    if (check_finite(array, "matrix") < 0).any():
+        raise InputError(f"matrix must not be negative; its smallest entry is {array.min():g}.")
+    return array

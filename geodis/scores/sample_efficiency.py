@@ -1,0 +1,128 @@
+"""How well, and from how few rows, a simple model reads the factors off the latents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from geodis._check import InputError, check_choice, check_int, check_random_state
+from geodis.scores._boosting import N_BINS, bin_columns, boost
+from geodis.scores._inputs import check_scored
+from geodis.scores._result import Score
+from geodis.scores._split import Split, standardise
+from geodis.scores._threads import in_threads
+from geodis.scores.predictive import fit_logistic
+
+MODELS = ("logistic", "trees")
+SIZES = (10, 100, 1_000, 10_000)
+MOST_TEST_ROWS = 5_000  # as in the published study
+TEST_SHARE = 0.25
+
+
+def downstream(
+    latents: Any,
+    factors: Any,
+    *,
+    model: str = "logistic",
+    sizes: Sequence[int] = SIZES,
+    n_jobs: int = 1,
+    random_state: Any = None,
+) -> Score:
+    """Accuracy of predicting factors from few and from many rows (Locatello et al. 2019).
+
+    The statistical efficiency is the mean accuracy after 100 rows over that after 10,000; with
+    fewer rows at hand, over that after the largest size, which the note says.
+
+    Parameters
+    ----------
+    latents : array-like of shape (n, z)
+    factors : array-like of shape (n, f)
+        Classes.
+    model : {"logistic", "trees"}
+        Multinomial logistic regression on standardised latents, or gradient boosted trees (100
+        stages of depth 3, latents in 256 bins).
+    sizes : sequence of int
+        Rows to learn from. A quarter of the rows, 5,000 at most, is held out; sizes that the
+        others do not reach are replaced by all of them, once.
+    n_jobs : int
+        Threads; -1 for all.
+    random_state : int, Generator or None
+        Shuffles the rows; every size takes the first of the same order.
+
+    Returns
+    -------
+    Score
+        `value` is the mean accuracy on held-out rows after the largest size, `per_factor` its
+        parts. `details` has "efficiency", "sizes" (s,), "accuracy" (s,) and
+        "accuracy_per_factor" (s, f).
+
+    Examples
+    --------
+    >>> factors = np.tile([[0, 0], [0, 1], [1, 0], [1, 1]], (100, 1))
+    >>> print(downstream(2.0 * factors, factors, sizes=(10, 100), random_state=0))
+    downstream_logistic 1.000
+      per factor  1.000 1.000
+      efficiency 1.000
+    """
+    check_choice(model, "model", MODELS)
+    z, coded = check_scored(latents, factors)
+    kept, note = coded.varying()
+    rng = check_random_state(random_state)
+    order = rng.permutation(len(z))
+    n_test = max(1, min(MOST_TEST_ROWS, int(TEST_SHARE * len(z))))
+    test, rest = order[:n_test], order[n_test:]
+    wanted = sorted({check_int(size, "sizes", low=1) for size in sizes})
+    if not wanted:
+        raise InputError("sizes must hold at least one number of rows; none came.")
+    reached = sorted({min(size, len(rest)) for size in wanted})
+    notes = [note]
+    if wanted[-1] > len(rest):
+        notes.append(f"{len(rest)} rows to learn from instead of {wanted[-1]}")
+    predict = _logistic if model == "logistic" else _trees
+    seeds = rng.integers(2**31 - 1, size=len(coded.sizes))
+
+    accuracy = np.full((len(reached), len(coded.sizes)), np.nan)
+    for s, size in enumerate(reached):
+        split = Split(rest[:size], test)
+        learner = predict(z, split)
+
+        def judge(j: int, split: Split = split, learner: Any = learner) -> float:
+            predicted = learner(coded.codes[split.train, j], int(seeds[j]))
+            return float((predicted == coded.codes[split.test, j]).mean())
+
+        accuracy[s, kept] = in_threads(judge, kept, n_jobs)
+    means = accuracy[:, kept].mean(axis=1)
+    few = int(np.argmin(np.abs(np.array(reached) - 100)))
+    efficiency = float(means[few] / means[-1]) if means[-1] > 0 else 0.0
+    return Score(
+        f"downstream_{model}",
+        float(means[-1]),
+        per_factor=accuracy[-1],
+        details={
+            "efficiency": efficiency,
+            "efficiency_sizes": (reached[few], reached[-1]),
+            "sizes": np.array(reached),
+            "accuracy": means,
+            "accuracy_per_factor": accuracy,
+        },
+        note="; ".join(filter(None, notes)),
+        factor_names=coded.names,
+    )
+
+
+def _logistic(latents: np.ndarray, split: Split) -> Any:
+    train, test = standardise(latents, split)
+
+    def predict(codes: np.ndarray, seed: int) -> np.ndarray:
+        if len(np.unique(codes)) == 1:
+            return np.full(len(test), codes[0])
+        return fit_logistic(train, codes)[0].predict(test)
+
+    return predict
+
+
+def _trees(latents: np.ndarray, split: Split) -> Any:
+    binned = bin_columns(latents[split.train], latents[split.test], N_BINS)
+    return lambda codes, seed: boost(*binned, codes, seed=seed).test

@@ -1,0 +1,97 @@
+"""Latents and factors at the door of every score."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from geodis._check import InputError
+from geodis.data.files import Factors
+from geodis.scores._inputs import MAX_CLASSES, check_scored, code_factors
+
+
+def test_codes_follow_the_order_of_values_without_gaps():
+    _, coded = check_scored(np.zeros((4, 2)), [[5, 0.5], [2, 0.25], [9, 0.5], [2, 0.25]])
+    assert coded.codes.tolist() == [[1, 1], [0, 0], [2, 1], [0, 0]]
+    assert coded.sizes.tolist() == [3, 2]
+    np.testing.assert_array_equal(coded.values[:, 1], [0.5, 0.25, 0.5, 0.25])
+    assert coded.numeric.all() and not coded.continuous.any()
+
+
+@pytest.mark.parametrize(
+    "factors",
+    [
+        ["b", "a", "b"],
+        np.array(["b", "a", "b"], object),
+        pd.Series(["b", "a", "b"]),
+        pd.DataFrame({"shape": pd.Categorical(["b", "a", "b"])}),
+        np.array([[True], [False], [True]]),
+        torch.tensor([[7], [3], [7]]),
+        pd.Series([7, 3, 7], dtype="Int64"),
+        [[7.0], [3.0], [7.0]],
+    ],
+)
+def test_any_kind_of_values_becomes_codes(factors):
+    coded = code_factors(factors)
+    assert coded.codes.tolist() == [[1], [0], [1]]
+
+
+def test_columns_of_a_frame_keep_their_kinds_and_names():
+    frame = pd.DataFrame({"x": np.linspace(0, 1, 6), "shape": list("aabbcc")})
+    coded = code_factors(frame)
+    assert coded.names == ("x", "shape")
+    assert coded.continuous.tolist() == [True, False]
+    assert coded.numeric.tolist() == [True, False]
+
+
+def test_labels_of_loaded_factors_are_not_numbers():
+    loaded = Factors(
+        np.array([[0.5, 0], [1.5, 1], [0.5, 0]]), ("x", "shape"), {"shape": ("box", "dot")}
+    )
+    coded = code_factors(loaded)
+    assert coded.names == ("x", "shape") and coded.numeric.tolist() == [True, False]
+
+
+def test_continuous_means_many_values_that_do_not_come_back():
+    n = 4 * MAX_CLASSES
+    columns = {
+        "levels of a grid": (np.arange(n) % 5 / 4, False),
+        "whole": (np.arange(n) % MAX_CLASSES, False),
+        "too many": (np.arange(n), True),
+        "real": (np.linspace(0, 1, n) ** 2, True),
+    }
+    coded = code_factors(np.column_stack([column for column, _ in columns.values()]))
+    assert coded.continuous.tolist() == [expected for _, expected in columns.values()]
+
+
+def test_continuous_factors_are_refused_by_name():
+    frame = pd.DataFrame({"angle": np.linspace(0, 1, 50) ** 2})
+    with pytest.raises(InputError, match=r"'angle' is continuous \(50 different values in 50 rows"):
+        check_scored(np.zeros((50, 2)), frame)
+
+
+@pytest.mark.parametrize(
+    ("latents", "factors", "message"),
+    [
+        (np.zeros((3, 2)), np.zeros((4, 1)), "as many rows: 3 and 4 came"),
+        (np.zeros(3), np.zeros(3), r"latents must have shape \(n, d\)"),
+        (np.zeros((3, 2)), np.zeros((1, 3, 1)), r"factors must have shape \(n, f\)"),
+        (np.zeros((3, 2)), np.zeros((3, 0)), "at least one row and one factor"),
+        (np.full((3, 2), np.nan), np.zeros(3), "NaN in 6"),
+        (np.zeros((3, 2)), [0, np.nan, 1], "factor 0 must be finite: NaN in 1"),
+        (np.zeros((3, 2)), np.array(["a", None, "b"], object), "in every row: 1 missing"),
+        (np.zeros((3, 2)), pd.Series(["a", pd.NA, "b"], name="s"), "factor 's' must .* 1 missing"),
+        (np.zeros((3, 2)), np.array([1j, 2, 3]), "complex numbers came"),
+        (np.array([["a"], ["b"]]), [0, 1], "latents must hold numbers"),
+    ],
+)
+def test_bad_input_gets_one_sentence(latents, factors, message):
+    with pytest.raises(InputError, match=message):
+        check_scored(latents, factors)
+
+
+def test_factors_with_one_value_are_named():
+    kept, note = code_factors(pd.DataFrame({"a": [0, 1], "b": [2, 2]})).varying()
+    assert kept.tolist() == [0] and note == "left out, with one value: factor 'b'"
+    with pytest.raises(InputError, match="at least two values; 1 with one came"):
+        code_factors([3, 3]).varying()
