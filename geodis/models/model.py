@@ -1,0 +1,231 @@
+"""What every model is: networks, a prior, weighted objectives, and settings that may change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from geodis._check import InputError, check_choice, check_real
+from geodis.models.objectives import Batch, Objective
+from geodis.models.priors import torch_generator
+
+Weighted = tuple[tuple[Objective, float | str], ...]
+# Over the part of training that is done, 0 to 1: a line from start to end, or a function. None
+# stands for the value that the setting was given.
+Plan = Callable[[float], float] | tuple[float | None, float | None]
+
+# Names that a setting may have, where only some make sense.
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "normalise": ("sum", "mean"),
+    "kind": ("I", "II"),
+    "deltas": ("symmetric_kl", "kl", "absolute"),
+    "average": ("gvae", "gvae-std", "ml-vae"),
+    "p": (1, 2),
+    "learn_from": ("distances", "neighbours"),
+}
+
+
+class Model(nn.Module):
+    """Networks, a prior, and the weighted objectives that training lowers.
+
+    A subclass names `objectives` with their weights (a number, or the name of a setting), gives
+    its settings their `defaults`, and defines `posterior` and `forward`.
+
+    Parameters
+    ----------
+    shape : (channels, height, width), (columns,), or FactorGrid
+        What the model takes; a grid says it by its images.
+    latents : int
+    **settings
+        Hyper-parameters by name; ``Model.defaults`` lists them.
+
+    Attributes
+    ----------
+    settings : SimpleNamespace
+        Hyper-parameters at this step; schedules change them during training.
+    chosen : dict
+        The same as they were given.
+    """
+
+    objectives: ClassVar[Weighted] = ()
+    defaults: ClassVar[Mapping[str, Any]] = {}
+    schedules: ClassVar[Mapping[str, Plan]] = {}
+    # Rows that belong together in a batch: 1 alone, 2 pairs, 3 triplets.
+    groups: int = 1
+    # Whether rows come with labels, whose distances are to be learnt.
+    labelled: bool = False
+    deterministic: ClassVar[bool] = False
+    has_decoder: ClassVar[bool] = True
+    learning_rate: ClassVar[float] = 1e-3
+    weight_decay: ClassVar[float] = 0.0
+    # Modules, whose methods depend on the model.
+    prior: Any
+    discriminator: Any
+    # Momentum and second moment of Adam, of the model and of its adversary (seed 003, A).
+    betas: ClassVar[tuple[float, float]] = (0.9, 0.999)
+    adversary_betas: ClassVar[tuple[float, float]] = (0.5, 0.9)
+
+    def __init__(self, shape: Any, latents: int, settings: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.shape = input_shape(shape)
+        self.latents = latents
+        self._check_settings(settings)
+        self.chosen: dict[str, Any] = {**self.defaults, **settings}
+        self.settings = SimpleNamespace(**self.chosen)
+        self.prior = None
+        self.discriminator = None
+
+    def _check_settings(self, settings: Mapping[str, Any]) -> None:
+        unknown = sorted(set(settings) - set(self.defaults))
+        if unknown:
+            raise InputError(
+                f"{type(self).__name__} has the settings {', '.join(self.defaults) or 'none'}; "
+                f"{', '.join(unknown)} came."
+            )
+        for name, value in settings.items():
+            if name in CHOICES:
+                check_choice(value, name, CHOICES[name])
+            elif isinstance(self.defaults[name], bool):
+                check_choice(value, name, (True, False))
+            else:
+                check_real(value, name)
+
+    @classmethod
+    def defines_a_model(cls) -> bool:
+        """Whether the class can be trained, and is not a base of others."""
+        return not cls.__name__.startswith("_") and cls.__name__ != "Autoencoder"
+
+    # Passes
+
+    def posterior(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and log-variance of q(z|x), each (n, z), in float32."""
+        raise NotImplementedError
+
+    def forward(self, x: Tensor, dataset_size: int = 1, labels: Tensor | None = None) -> Batch:
+        """Pass a batch through the model."""
+        raise NotImplementedError
+
+    def decode(self, z: Tensor) -> Tensor:
+        """Rows of x, as logits for the Bernoulli loss, of latents (n, z)."""
+        raise InputError(f"{type(self).__name__} has no decoder.")
+
+    def to_data(self, decoded: Tensor) -> Tensor:
+        """Turn what `decode` gives into the units of the data."""
+        return decoded
+
+    def terms(self, batch: Batch) -> dict[str, Tensor]:
+        """Every weighted objective by name; their sum is what training lowers."""
+        found = {}
+        for objective, weight in self.weighted_objectives():
+            value = getattr(self.settings, weight) if isinstance(weight, str) else weight
+            found[objective.__name__] = value * objective(batch)
+        return found
+
+    def weighted_objectives(self) -> Weighted:
+        """Objectives with their weights; here, those of the class."""
+        return self.objectives
+
+    # The second player of adversarial models
+
+    def adversary_parameters(self) -> list[nn.Parameter]:
+        """Parameters of the second player, trained apart."""
+        return [] if self.discriminator is None else list(self.discriminator.parameters())
+
+    def own_parameters(self) -> list[nn.Parameter]:
+        """All other parameters."""
+        apart = {id(parameter) for parameter in self.adversary_parameters()}
+        return [p for p in self.parameters() if id(p) not in apart and p.requires_grad]
+
+    def adversary_loss(self, batch: Batch) -> Tensor:
+        """What the second player lowers."""
+        raise NotImplementedError
+
+    # On disk
+
+    def config(self) -> dict[str, Any]:
+        """Everything needed to build the model again, as plain values."""
+        return {
+            "model": type(self).__name__,
+            "shape": list(self.shape),
+            "latents": self.latents,
+            "options": {},
+            "settings": dict(self.chosen),
+        }
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any], **given: Any) -> Model:
+        """Build an untrained model again; `given` are what a configuration cannot hold."""
+        return cls(
+            tuple(config["shape"]),
+            config["latents"],
+            **config["options"],
+            **config["settings"],
+            **given,
+        )
+
+
+class seeded:  # noqa: N801 - read as a verb: with seeded(0): ...
+    """Run a block under a seed of its own and leave torch's random numbers as they were."""
+
+    def __init__(self, random_state: Any) -> None:
+        self._seed = torch_generator(random_state).initial_seed()
+
+    def __enter__(self) -> None:
+        self._before = torch.random.get_rng_state()
+        torch.manual_seed(self._seed)
+
+    def __exit__(self, *exception: object) -> None:
+        torch.random.set_rng_state(self._before)
+
+
+def input_shape(shape: Any) -> tuple[int, ...]:
+    """(channels, height, width) or (columns,) from a shape or a grid.
+
+    Examples
+    --------
+    >>> input_shape([3, 64, 64])
+    (3, 64, 64)
+    """
+    if hasattr(shape, "image_shape"):
+        if shape.image_shape is None:
+            raise InputError("A model needs a grid that has images; this one has factors only.")
+        height, width, channels = shape.image_shape
+        return channels, height, width
+    try:
+        found = tuple(int(side) for side in shape)
+    except (TypeError, ValueError):
+        raise InputError(
+            "shape must be (channels, height, width), (columns,) or a grid of images; "
+            f"{shape!r} came."
+        ) from None
+    if len(found) not in (1, 3) or min(found) < 1:
+        raise InputError(
+            f"shape must be (channels, height, width) or (columns,), all positive; {found} came."
+        )
+    return found
+
+
+def check_moments(
+    moments: tuple[Sequence[float], Sequence[float]] | None, shape: tuple[int, ...]
+) -> tuple[Tensor, Tensor] | None:
+    """Mean and standard deviation of every channel or column, ready to broadcast over rows."""
+    if moments is None:
+        return None
+    try:
+        mean, deviation = (torch.as_tensor(part, dtype=torch.float32) for part in moments)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"standardise must be (means, standard deviations); {moments!r} came."
+        ) from None
+    size = (shape[0],)
+    if mean.shape != size or deviation.shape != size or not (deviation > 0).all():
+        raise InputError(
+            f"standardise must be {shape[0]} means and as many positive standard deviations, one a "
+            f"channel or column; shapes {tuple(mean.shape)} and {tuple(deviation.shape)} came."
+        )
+    ones = (1,) * (len(shape) - 1)
+    return mean.reshape(-1, *ones), deviation.reshape(-1, *ones)

@@ -1,0 +1,221 @@
+"""Encoders, decoders and discriminators: the published pairs, and small ones for vectors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from torch import Tensor, nn
+
+from geodis._check import InputError, check_choice, check_int
+
+NETWORKS = ("conv", "mlp", "vector")
+# Four convolutions of stride 2 halve an image four times.
+SHRINK = 16
+# Slope of leaky ReLU below zero (seed 002, A.4).
+LEAK = 0.2
+
+
+class Gaussian(nn.Module):
+    """The last layer of an encoder: features -> mean and log-variance of q(z|x)."""
+
+    def __init__(self, features: int, latents: int) -> None:
+        super().__init__()
+        self.layer = nn.Linear(features, 2 * latents)
+
+    def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Return mean and log-variance, each (n, z)."""
+        mean, log_variance = self.layer(features).chunk(2, dim=1)
+        return mean, log_variance
+
+
+def encoder_decoder(
+    network: str, shape: Sequence[int], latents: int
+) -> tuple[nn.Module, nn.Module, nn.Module]:
+    """Build an encoder body, its Gaussian head and a decoder.
+
+    Parameters
+    ----------
+    network : {"conv", "mlp", "vector"}
+        "conv": the convolutional pair of Higgins et al. (2017), for images whose sides are
+        multiples of 16 (published for 64 x 64). "mlp": the 1200-unit pair of Chen et al. (2018),
+        for images of any size. "vector": two hidden layers of 256, for vectors.
+    shape : sequence of int
+        (channels, height, width) of images, or (columns,) of vectors.
+    latents : int
+
+    Returns
+    -------
+    body, head, decoder : nn.Module
+        `head(body(x))` is (mean, log-variance); `decoder(z)` has the shape of x.
+    """
+    check_choice(network, "network", NETWORKS)
+    check_int(latents, "latents", low=1)
+    shape = tuple(shape)
+    if network == "conv":
+        check_image_shape(shape)
+        body, decoder = conv_encoder(shape), conv_decoder(shape, latents)
+        return body, Gaussian(256, latents), decoder
+    flat = math.prod(shape)
+    if network == "mlp":
+        body = nn.Sequential(nn.Flatten(), *perceptron([flat, 1200, 1200], nn.ReLU), nn.ReLU())
+        layers = perceptron([latents, 1200, 1200, 1200, flat], nn.Tanh)
+        return body, Gaussian(1200, latents), nn.Sequential(*layers, nn.Unflatten(1, shape))
+    body = nn.Sequential(nn.Flatten(), *perceptron([flat, 256, 256], nn.ReLU), nn.ReLU())
+    layers = perceptron([latents, 256, 256, flat], nn.ReLU)
+    return body, Gaussian(256, latents), nn.Sequential(*layers, nn.Unflatten(1, shape))
+
+
+def check_image_shape(shape: Sequence[int]) -> None:
+    """Require images that four strides of 2 can halve."""
+    if len(shape) != 3 or any(side < 2 * SHRINK or side % SHRINK for side in shape[1:]):
+        raise InputError(
+            "the convolutional network takes images (channels, height, width) whose sides are "
+            f"multiples of {SHRINK}, from {2 * SHRINK} on, such as (3, 64, 64); "
+            f"{tuple(shape)} came: use network='mlp' for other images, 'vector' for vectors."
+        )
+
+
+def conv_encoder(shape: Sequence[int]) -> nn.Sequential:
+    """Encoder of seed table A.1 (Higgins et al. 2017): four convolutions, 256 features."""
+    channels, height, width = shape
+    flat = 64 * (height // SHRINK) * (width // SHRINK)
+    return nn.Sequential(
+        nn.Conv2d(channels, 32, 4, 2, 1),
+        nn.ReLU(),
+        nn.Conv2d(32, 32, 4, 2, 1),
+        nn.ReLU(),
+        nn.Conv2d(32, 64, 4, 2, 1),
+        nn.ReLU(),
+        nn.Conv2d(64, 64, 4, 2, 1),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(flat, 256),
+        nn.ReLU(),
+    )
+
+
+def conv_decoder(shape: Sequence[int], latents: int) -> nn.Sequential:
+    """Decoder of the same table, the encoder read backwards."""
+    channels, height, width = shape
+    small = (64, height // SHRINK, width // SHRINK)
+    return nn.Sequential(
+        nn.Linear(latents, 256),
+        nn.ReLU(),
+        nn.Linear(256, math.prod(small)),
+        nn.ReLU(),
+        nn.Unflatten(1, small),
+        nn.ConvTranspose2d(64, 64, 4, 2, 1),
+        nn.ReLU(),
+        nn.ConvTranspose2d(64, 32, 4, 2, 1),
+        nn.ReLU(),
+        nn.ConvTranspose2d(32, 32, 4, 2, 1),
+        nn.ReLU(),
+        nn.ConvTranspose2d(32, channels, 4, 2, 1),
+    )
+
+
+def discriminator(size: int, outputs: int = 2, hidden: int = 1000, depth: int = 6) -> nn.Sequential:
+    """Discriminator of latents of Kim and Mnih (2018): six hidden layers of 1,000, leaky ReLU."""
+    return nn.Sequential(
+        *perceptron([size, *[hidden] * depth, outputs], lambda: nn.LeakyReLU(LEAK))
+    )
+
+
+class Critic(nn.Module):
+    """Critic D of InfoWGAN-GP; its trunk is shared with the code encoder Q.
+
+    Seed 003, table 5, without batch normalisation in the convolutions and with layer normalisation
+    behind them, as its appendix H says for the gradient penalty.
+    """
+
+    features = 128
+
+    def __init__(self, shape: Sequence[int]) -> None:
+        super().__init__()
+        check_image_shape(shape)
+        channels, height, width = shape
+        flat = 64 * (height // SHRINK) * (width // SHRINK)
+        layers: list[nn.Module] = []
+        for inside, outside in [(channels, 32), (32, 32), (32, 64), (64, 64)]:
+            layers += [nn.Conv2d(inside, outside, 4, 2, 1), nn.LeakyReLU(LEAK)]
+        layers += [nn.Flatten(), nn.Linear(flat, self.features), nn.LayerNorm(self.features)]
+        self.trunk = nn.Sequential(*layers, nn.LeakyReLU(LEAK))
+        self.score = nn.Linear(self.features, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Score of every row, shape (n,)."""
+        return self.score(self.trunk(x))[:, 0]
+
+
+def code_head(features: int, outputs: int) -> nn.Sequential:
+    """Code encoder Q of seed 003, table 5, behind the trunk of the critic."""
+    return nn.Sequential(
+        nn.Linear(features, 128), nn.LeakyReLU(LEAK), nn.BatchNorm1d(128), nn.Linear(128, outputs)
+    )
+
+
+def generator(shape: Sequence[int], size: int) -> nn.Sequential:
+    """Generator G of seed 003, table 5: codes and noise -> images in [0, 1]."""
+    check_image_shape(shape)
+    channels, height, width = shape
+    small = (64, height // SHRINK, width // SHRINK)
+    layers: list[nn.Module] = []
+    for inside, outside in [(size, 128), (128, math.prod(small))]:
+        layers += [nn.Linear(inside, outside), nn.ReLU(), nn.BatchNorm1d(outside)]
+    layers.append(nn.Unflatten(1, small))
+    for inside, outside in [(64, 64), (64, 32), (32, 32)]:
+        layers.append(nn.ConvTranspose2d(inside, outside, 4, 2, 1))
+        layers += [nn.LeakyReLU(LEAK), nn.BatchNorm2d(outside)]
+    return nn.Sequential(*layers, nn.ConvTranspose2d(32, channels, 4, 2, 1), nn.Sigmoid())
+
+
+def metric_encoder(shape: Sequence[int], outputs: int) -> nn.Sequential:
+    """Encoder that learns a metric: four convolutions with batch normalisation, 512 features.
+
+    Any image from 8 x 8 on, and vectors through three layers of 512.
+    """
+    if len(shape) == 1:
+        return nn.Sequential(*perceptron([shape[0], 512, 512, 512, outputs], nn.ReLU))
+    if len(shape) != 3 or min(shape[1:]) < 8:
+        raise InputError(
+            "the metric encoder takes images (channels, height, width) from 8 x 8 on, or vectors; "
+            f"{tuple(shape)} came."
+        )
+    channels = shape[0]
+    sides = [-(-side // 8) for side in shape[1:]]  # three strides of 2, each rounded up
+    layers: list[nn.Module] = []
+    for inside, outside, size, stride in [
+        (channels, 32, 5, 2),
+        (32, 64, 3, 2),
+        (64, 128, 3, 2),
+        (128, 128, 3, 1),
+    ]:
+        layers += [
+            nn.Conv2d(inside, outside, size, stride, size // 2, bias=False),
+            nn.BatchNorm2d(outside),
+            nn.ReLU(),
+        ]
+    features = 128 * math.prod(sides)
+    layers += [nn.Flatten(), nn.Linear(features, 512, bias=False), nn.BatchNorm1d(512), nn.ReLU()]
+    return nn.Sequential(*layers, nn.Linear(512, outputs))
+
+
+def perceptron(sizes: Sequence[int], activation: Callable[[], nn.Module]) -> list[nn.Module]:
+    """Linear layers of these sizes with an activation between them, none at the end."""
+    layers: list[nn.Module] = []
+    for inside, outside in pairwise(sizes):
+        layers += [nn.Linear(inside, outside), activation()]
+    return layers[:-1]
+
+
+def parameter_count(module: nn.Module) -> int:
+    """Count the learnable numbers of a network.
+
+    Examples
+    --------
+    >>> parameter_count(nn.Linear(3, 2))
+    8
+    """
+    return sum(parameter.numel() for parameter in module.parameters() if parameter.requires_grad)

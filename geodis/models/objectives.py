@@ -1,0 +1,281 @@
+"""Every term that the autoencoders add up, each a function of a batch; lower is better.
+
+Terms are means over the rows of a batch of what is written in their docstrings. A term reads the
+hyper-parameters it needs from `batch.settings`, where schedules change them during training.
+
+With `settings.normalise == "sum"` reconstruction is a sum over the entries of x and a divergence a
+sum over latents: the evidence lower bound. With "mean" both are means (seed 001, appendix A.2.1),
+so that beta means the same for images and latents of any size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+
+from geodis.models.gaussians import aggregate_log_densities, gaussian_kl, gaussian_log_density
+from geodis.models.priors import StandardNormal
+from geodis.models.sharing import latent_deltas
+from geodis.models.triplets import adaptive_triplet_loss, triplet_loss
+
+
+@dataclass
+class Batch:
+    """What one pass through a model made, for the objectives to read.
+
+    Attributes
+    ----------
+    x : Tensor of shape (n, ...)
+        Images (n, c, h, w) or vectors (n, columns). Pairs and triplets stand one below another:
+        n / groups first members, then n / groups second members, ...
+    mean, log_variance : Tensor of shape (n, z)
+        Parameters of q(z|x).
+    z : Tensor of shape (n, z)
+        A sample of it, or the mean where the model is deterministic.
+    decoded : Tensor, shape of x
+        Logits for the Bernoulli loss, means for all others.
+    prior : nn.Module
+    settings : SimpleNamespace
+        Hyper-parameters by name.
+    groups : int
+        1 for rows that stand alone, 2 for pairs, 3 for triplets.
+    dataset_size : int
+        Rows the batch was drawn from.
+    discriminator : nn.Module, optional
+        Of the adversarial models: the second player.
+    labels : Tensor of shape (n, columns), optional
+        What rows are labelled with, where distances of labels are learnt.
+    """
+
+    x: Tensor
+    mean: Tensor
+    log_variance: Tensor
+    z: Tensor
+    decoded: Tensor
+    prior: Any
+    settings: SimpleNamespace = field(default_factory=SimpleNamespace)
+    groups: int = 1
+    dataset_size: int = 1
+    discriminator: Any = None
+    labels: Any = None
+
+    @property
+    def per_entry(self) -> float:
+        """Factor of sums over the entries of x."""
+        normalised = getattr(self.settings, "normalise", "sum") == "mean"
+        return 1.0 / self.x[0].numel() if normalised else 1.0
+
+    @property
+    def per_latent(self) -> float:
+        """Factor of sums over latents."""
+        normalised = getattr(self.settings, "normalise", "sum") == "mean"
+        return 1.0 / self.z.shape[1] if normalised else 1.0
+
+
+Objective = Callable[[Batch], Tensor]
+
+
+# Reconstruction
+
+
+def reconstruction(batch: Batch) -> Tensor:
+    """How far the decoded rows are from x, by `settings.loss`.
+
+    "mse": |x - decoded|^2, the negative log-likelihood of a normal distribution of variance one
+    half, but for a constant. "bernoulli": -sum x log p + (1 - x) log(1 - p) with p the sigmoid of
+    the decoded logits. A callable, such as a LossKernel: entries of x times loss(x, decoded).
+    """
+    return reconstruction_rows(batch.x, batch.decoded, batch.settings.loss).mean() * batch.per_entry
+
+
+def reconstruction_rows(x: Tensor, decoded: Tensor, loss: Any) -> Tensor:
+    """Reconstruction loss of every row, summed over entries, shape (n,)."""
+    if loss == "mse":
+        return (x - decoded).square().flatten(1).sum(dim=1)
+    if loss == "bernoulli":
+        return binary_cross_entropy_with_logits(decoded, x, reduction="none").flatten(1).sum(dim=1)
+    return loss(x, decoded) * x[0].numel()
+
+
+# Divergence from the prior
+
+
+def kl_rows(batch: Batch) -> Tensor:
+    """KL(q(z|x) || p(z)) of every row: exact for the standard normal prior, sampled for others."""
+    if isinstance(batch.prior, StandardNormal):
+        return gaussian_kl(batch.mean, batch.log_variance).sum(dim=1)
+    return kl_sampled(batch)
+
+
+def kl_sampled(batch: Batch) -> Tensor:
+    """One-sample estimate log q(z|x) - log p(z) of the divergence of every row (seed 002, 12)."""
+    own = gaussian_log_density(batch.z, batch.mean, batch.log_variance).sum(dim=1)
+    return own - batch.prior.log_prob(batch.z)
+
+
+def kl(batch: Batch) -> Tensor:
+    """KL(q(z|x) || p(z)) (seed 002, equation 1)."""
+    return kl_rows(batch).mean() * batch.per_latent
+
+
+def capacity_gap(batch: Batch) -> Tensor:
+    """|KL(q(z|x) || p(z)) - C| with C = `settings.capacity` in nats (AnnealedVAE)."""
+    return (kl_rows(batch).mean() - batch.settings.capacity).abs() * batch.per_latent
+
+
+# Total correlation
+
+
+def decomposed_kl(batch: Batch) -> Tensor:
+    """The divergence in three parts, weighted (seed 002, equation 3).
+
+    index-code information E log q(z|x) / q(z), plus `settings.beta` times the total correlation
+    E log q(z) / prod_j q(z_j), plus the rest E log prod_j q(z_j) / p(z).
+    """
+    own = gaussian_log_density(batch.z, batch.mean, batch.log_variance).sum(dim=1)
+    joint, product = aggregate_log_densities(
+        batch.z, batch.mean, batch.log_variance, batch.dataset_size
+    )
+    information = (own - joint).mean()
+    correlation = (joint - product).mean()
+    rest = (product - batch.prior.log_prob(batch.z)).mean()
+    return (information + batch.settings.beta * correlation + rest) * batch.per_latent
+
+
+def density_ratio_correlation(batch: Batch) -> Tensor:
+    """Total correlation E log D(z) / (1 - D(z)) by the discriminator (seed 003, equation 3)."""
+    return _log_ratio(batch)
+
+
+def density_ratio_prior(batch: Batch) -> Tensor:
+    """KL(q(z) || p(z)) by a discriminator of q(z) and p(z) (seed 003, equation 7)."""
+    return _log_ratio(batch)
+
+
+def _log_ratio(batch: Batch) -> Tensor:
+    """Mean log-density ratio that the discriminator of class 0 and 1 has learnt."""
+    logits = batch.discriminator(batch.z).float()
+    return (logits[:, 0] - logits[:, 1]).mean() * batch.per_latent
+
+
+# Moments
+
+
+def dip(batch: Batch) -> Tensor:
+    """Off-diagonal and diagonal penalties on a covariance C of the latents (seed 003, 10 and 11).
+
+    `settings.off_diagonal` sum_{i != j} C_ij^2 + `settings.diagonal` sum_i (C_ii - 1)^2, where C
+    is that of the means (`settings.kind` "I"), or of z, Cov[mean] + E[variance] ("II").
+    """
+    centred = batch.mean - batch.mean.mean(dim=0)
+    covariance = centred.T @ centred / len(centred)
+    if batch.settings.kind == "II":
+        covariance = covariance + torch.diag(batch.log_variance.exp().mean(dim=0))
+    own = covariance.diagonal()
+    off = covariance.square().sum() - own.square().sum()
+    penalty = batch.settings.off_diagonal * off
+    return (penalty + batch.settings.diagonal * (own - 1).square().sum()) * batch.per_latent
+
+
+def mmd(batch: Batch) -> Tensor:
+    """Squared maximum mean discrepancy of q(z) and p(z), unbiased, with k = exp(-|a - b|^2 / z).
+
+    E k(a, a') + E k(b, b') - 2 E k(a, b), with a from q(z) and b from the prior; the kernel's
+    width grows with the number of latents, as distances do (InfoVAE).
+    """
+    a = batch.z
+    drawn = batch.prior.sample(len(a), random_state=int(torch.randint(2**31, (1,))))
+    return mmd_between(a, drawn.to(a))
+
+
+def mmd_between(a: Tensor, b: Tensor) -> Tensor:
+    """Unbiased squared maximum mean discrepancy of two samples, (n, z) and (m, z)."""
+
+    def mean_kernel(first: Tensor, second: Tensor, same: bool) -> Tensor:
+        values = (-squared_distances(first, second) / a.shape[1]).exp()
+        if same:  # pairs of a point with itself are left out: they bias the estimate
+            n = len(first)
+            return (values.sum() - values.diagonal().sum()) / (n * (n - 1))
+        return values.mean()
+
+    return mean_kernel(a, a, True) + mean_kernel(b, b, True) - 2 * mean_kernel(a, b, False)
+
+
+def squared_distances(a: Tensor, b: Tensor) -> Tensor:
+    """|a_i - b_j|^2 of all rows, shape (n, m); unlike `cdist` smooth where it is zero."""
+    lengths = a.square().sum(dim=1)[:, None] + b.square().sum(dim=1)
+    return (lengths - 2 * a @ b.T).clamp(min=0)
+
+
+# Pairs and triplets
+
+
+def triplet(batch: Batch) -> Tensor:
+    """Triplet loss of the means of anchors, positives and negatives (seed 001, equation 5.12)."""
+    s = batch.settings
+    margin = s.margin if s.hard else None
+    return triplet_loss(*batch.mean.chunk(3), p=s.p, margin=margin).mean()
+
+
+def adaptive_triplet(batch: Batch) -> Tensor:
+    """Adaptive triplet loss of the means (seed 001, equation 5.22)."""
+    s = batch.settings
+    (anchor, positive, negative), logs = batch.mean.chunk(3), batch.log_variance.chunk(3)
+    deltas = latent_deltas(anchor, logs[0], negative, logs[2], s.deltas)
+    return adaptive_triplet_loss(
+        anchor, positive, negative, p=s.p, margin=s.margin if s.hard else None,
+        strength=s.strength, shared_weight=s.shared_weight, deltas=deltas,
+    ).mean()  # fmt: skip
+
+
+# Distances learnt from labels or from neighbours
+
+
+def neighbour_cross_entropy(batch: Batch) -> Tensor:
+    """Cross-entropy of neighbours by label and neighbours by code (stochastic neighbours).
+
+    Mean over rows a of - sum_b P_ab log Q_ab, with P_a = softmax over b != a of
+    -kappa |y_a - y_b|^2 / 2 of the labels y, and Q_a the same of the codes z.
+    """
+    half = 0.5 * batch.settings.kappa
+    own = torch.eye(len(batch.z), dtype=torch.bool, device=batch.z.device)
+    by_label = (-half * squared_distances(batch.labels, batch.labels)).masked_fill(own, -torch.inf)
+    by_code = (-half * squared_distances(batch.z, batch.z)).masked_fill(own, -torch.inf)
+    log_q = by_code.log_softmax(dim=1).masked_fill(own, 0.0)  # 0 log 0 on the diagonal
+    return -(by_label.softmax(dim=1) * log_q).sum(dim=1).mean()
+
+
+def info_nce(batch: Batch) -> Tensor:
+    """Symmetric cross-entropy of finding a row's own partner among all (InfoNCE).
+
+    With logits L_ab = -kappa |z_a - z'_b|^2 / 2 for pairs (z, z'), mean of the cross-entropies of
+    the rows and of the columns of L with its diagonal.
+    """
+    first, second = batch.z.chunk(2)
+    logits = -0.5 * batch.settings.kappa * squared_distances(first, second)
+    own = torch.arange(len(logits), device=logits.device)
+    return 0.5 * (cross_entropy(logits, own) + cross_entropy(logits.T, own))
+
+
+# The generator of a GAN, whose batch has drawn codes as z and generated rows as decoded
+
+
+def critic_score(batch: Batch) -> Tensor:
+    """-E D(G(z)), the generator's part of equation 16 (seed 003)."""
+    return -batch.discriminator(batch.decoded).mean()
+
+
+def code_error(batch: Batch) -> Tensor:
+    """-E log Q(c | G(c, noise)) (seed 003, equation 13): normal codes, and a categorical one."""
+    continuous = batch.mean.shape[1]
+    codes, category = batch.z[:, :continuous], batch.z[:, continuous:]
+    loss = -gaussian_log_density(codes, batch.mean, batch.log_variance).sum(dim=1).mean()
+    if category.shape[1]:
+        loss = loss + cross_entropy(batch.labels, category)
+    return loss
