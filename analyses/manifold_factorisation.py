@@ -35,8 +35,8 @@ from geodis.manifold.coarse import coarse_start
 from geodis.manifold.connection import connection
 from geodis.manifold.dimension import points_needed
 from geodis.manifold.eigenfields import bottom_eigenfields
+from geodis.manifold.graph import default_degree
 from geodis.manifold.laplacian import ConnectionLaplacian
-from geodis.manifold.split import default_degree
 from geodis.manifold.tangents import neighbors_for_tangents, tangent_frames
 
 OUT = Path(__file__).parent / "results" / "manifold_factorisation"

@@ -23,18 +23,23 @@ def published_geomancer(points, dim, n_eigenfields=10):
     ]
     basis = symmetric_basis(dim) @ traceless_basis(dim)  # Pi_sym Pi_tr
     size = basis.shape[1]
-    rows, columns, blocks = [], [], []
+    n_blocks = n + sum(map(len, neighbors))
+    blocks = np.empty((n_blocks, size, size), np.float32)
+    columns = np.empty(n_blocks, np.int32)
+    starts = [0]
+    entry = 0
     for i, near in enumerate(neighbors):
-        rows.append(i)
-        columns.append(i)
-        blocks.append(len(near) * np.eye(size))
+        columns[entry], blocks[entry] = i, len(near) * np.eye(size)
+        entry += 1
         for j in near:
             u, _, v = np.linalg.svd(frames[i] @ frames[j].T)
             transport = u @ v
-            rows.append(i)
-            columns.append(j)
-            blocks.append(-basis.T @ np.kron(transport, transport) @ basis)
-    laplacian = assemble(rows, columns, blocks, n, size)
+            columns[entry] = j
+            blocks[entry] = -basis.T @ np.kron(transport, transport) @ basis
+            entry += 1
+        starts.append(entry)
+    shape = (n * size, n * size)
+    laplacian = scipy.sparse.bsr_array((blocks, columns, np.array(starts)), shape=shape)
     start = np.random.default_rng(0).standard_normal(n * size)
     values, vectors = scipy.sparse.linalg.eigsh(laplacian, k=n_eigenfields, which="SM", v0=start)
     wanted = np.argmax(np.diff(values)) + 1
@@ -50,20 +55,14 @@ def published_geomancer(points, dim, n_eigenfields=10):
 def symmetric_neighbors(points, count):
     """e_ij if j is among the nearest of i or i among those of j; a sorted list for each point."""
     near: list[set[int]] = [set() for _ in points]
+    squared_length = (points**2).sum(axis=1)
     for i, x in enumerate(points):
-        distances = ((points - x) ** 2).sum(axis=1)
-        for j in np.argsort(distances)[1 : count + 1]:
+        squared = squared_length - 2 * points @ x + squared_length[i]
+        nearest = np.argpartition(squared, count)[: count + 1]
+        for j in nearest[nearest != i]:
             near[i].add(int(j))
             near[int(j)].add(i)
     return [sorted(items) for items in near]
-
-
-def assemble(rows, columns, blocks, n, size):
-    """A sparse matrix from its blocks, entry by entry."""
-    matrix = scipy.sparse.lil_matrix((n * size, n * size))
-    for i, j, block in zip(rows, columns, blocks, strict=True):
-        matrix[i * size : (i + 1) * size, j * size : (j + 1) * size] = block
-    return matrix.tocsr()
 
 
 def cluster(fields):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from geodis._check import InputError, check_int, check_random_state, check_real
+from geodis.data._draws import random_rotations
 from geodis.data._spaces import (
     Cube,
     Ellipsoid,
@@ -23,7 +24,6 @@ from geodis.data._spaces import (
     Sphere,
     Stiefel,
     TorusOfRevolution,
-    random_rotations,
 )
 
 

@@ -11,7 +11,7 @@ from geodis._lazy import lazy_names
 
 # Stages in order, and the file of each.
 _HOME = {
-    "nearest_neighbors": "graph",
+    "nearest_neighbors": "search",
     "neighbor_graph": "graph",
     "intrinsic_dimension": "dimension",
     "choose_n_neighbors": "tangents",

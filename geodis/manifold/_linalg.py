@@ -9,6 +9,9 @@ from functools import cache
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+# Ranges that each thread gets in turn: rows differ in what they cost.
+RANGES = 4
+
 
 def polar_rows(matrices: np.ndarray) -> np.ndarray:
     """Nearest matrices with orthonormal rows: (A A^T)^(-1/2) A, for A of shape (..., k, d), k <= d.
@@ -34,6 +37,19 @@ def blocks(n: int, size: int) -> Iterator[slice]:
 def _blas_threads() -> ThreadpoolController:
     """The loaded BLAS libraries, listed once: listing takes time, and swallows a Ctrl-C."""
     return ThreadpoolController()
+
+
+def on_threads(work: Callable[[int, int], None], n: int, n_jobs: int) -> None:
+    """Call work(start, stop) on ranges that cover range(n), on n_jobs threads.
+
+    For compiled code that releases the interpreter and writes its own rows only.
+    """
+    if n_jobs == 1 or n < 2 * RANGES:
+        work(0, n)
+        return
+    edges = np.linspace(0, n, RANGES * n_jobs + 1).astype(np.int64)
+    with ThreadPoolExecutor(n_jobs) as pool:
+        list(pool.map(work, edges[:-1], edges[1:]))
 
 
 def over_blocks(

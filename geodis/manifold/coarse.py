@@ -9,8 +9,9 @@ import numpy as np
 from geodis.manifold._diffusion import diffuse
 from geodis.manifold.connection import connection, transports_between
 from geodis.manifold.eigenfields import bottom_eigenfields
-from geodis.manifold.graph import neighbor_graph, searcher
+from geodis.manifold.graph import neighbor_graph
 from geodis.manifold.laplacian import ConnectionLaplacian
+from geodis.manifold.search import searcher
 
 MIN_POINTS = 2500
 RATIO = 16
@@ -56,7 +57,9 @@ def coarse_start(
     chosen = np.linspace(0, n - 1, count).astype(np.intp)
     few, few_frames = points[chosen], frames[chosen]
     graph = neighbor_graph(few, 2 * k, n_jobs=n_jobs, random_state=random_state)
-    laplacian = ConnectionLaplacian(graph, connection(few_frames, graph), normalized)
+    laplacian = ConnectionLaplacian(
+        graph, connection(few_frames, graph, n_jobs=n_jobs), normalized, n_jobs
+    )
     start = coarse_start(
         few, few_frames, n_fields, normalized=normalized, n_jobs=n_jobs, random_state=random_state
     )
@@ -67,12 +70,17 @@ def coarse_start(
         tolerance=TOLERANCE,
         random_state=random_state,
     )
-    nearest = searcher(few, n_jobs=n_jobs)(points, NEAREST)
-    return extend_fields(solved.fields, few_frames, frames, nearest)
+    nearest, _ = searcher(few, n_jobs=n_jobs)(points, NEAREST)
+    return extend_fields(solved.fields, few_frames, frames, nearest, n_jobs=n_jobs)
 
 
 def extend_fields(
-    fields: np.ndarray, from_frames: np.ndarray, to_frames: np.ndarray, nearest: np.ndarray
+    fields: np.ndarray,
+    from_frames: np.ndarray,
+    to_frames: np.ndarray,
+    nearest: np.ndarray,
+    *,
+    n_jobs: int = 1,
 ) -> np.ndarray:
     """Average fields over given points, each carried to the frame of the row.
 
@@ -81,6 +89,7 @@ def extend_fields(
     fields : ndarray of float32, shape (n_from, k (k + 1) / 2, R)
     from_frames, to_frames : ndarray of shape (n_from, k, d), (n_to, k, d)
     nearest : ndarray of int, shape (n_to, c)
+    n_jobs : int
 
     Returns
     -------
@@ -90,13 +99,6 @@ def extend_fields(
     n, count = nearest.shape
     indptr = np.arange(0, n * count + 1, count, dtype=np.int32)
     indices = nearest.ravel().astype(np.int32)
-    transports = transports_between(to_frames, from_frames, indptr, indices)
-    out = np.zeros((n, *fields.shape[1:]), np.float32)
-    to_scale = np.full(n, 1 / count, np.float32)
-    from_scale = np.ones(len(fields), np.float32)
-    unused = np.zeros(n, np.float32)
-    diffuse(
-        indptr, indices, transports, to_scale, from_scale, fields, out, out,
-        np.float32(1), unused, np.float32(0), out,
-    )  # fmt: skip
-    return out
+    transports = transports_between(to_frames, from_frames, indptr, indices, n_jobs=n_jobs)
+    scales = np.full(n, 1 / count, np.float32), np.ones(len(fields), np.float32)
+    return diffuse(indptr, indices, transports, fields, scales=scales, n_jobs=n_jobs)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
+from geodis.manifold._linalg import on_threads
 from geodis.manifold.graph import NeighborGraph
 
 # Newton-Schulz multiplies a small singular value by 1.5 a step: twelve steps bring .03 to one,
@@ -13,7 +14,7 @@ MAX_STEPS = 12
 TOLERANCE = 1e-6
 
 
-def connection(frames: np.ndarray, graph: NeighborGraph) -> np.ndarray:
+def connection(frames: np.ndarray, graph: NeighborGraph, *, n_jobs: int = 1) -> np.ndarray:
     """Transport between the tangent spaces of neighbours, for every directed edge.
 
     ``Q_ij`` is the orthogonal polar factor of ``U_i U_j^T``, where rows of U are tangent
@@ -24,6 +25,7 @@ def connection(frames: np.ndarray, graph: NeighborGraph) -> np.ndarray:
     ----------
     frames : ndarray of shape (n, k, d)
     graph : NeighborGraph
+    n_jobs : int
 
     Returns
     -------
@@ -40,67 +42,75 @@ def connection(frames: np.ndarray, graph: NeighborGraph) -> np.ndarray:
     array([ 1.,  1., -1., -1.], dtype=float32)
     """
     adjacency = graph.adjacency
-    return transports_between(frames, frames, adjacency.indptr, adjacency.indices)
+    return transports_between(frames, frames, adjacency.indptr, adjacency.indices, n_jobs=n_jobs)
 
 
 def transports_between(
-    to_frames: np.ndarray, from_frames: np.ndarray, indptr: np.ndarray, indices: np.ndarray
+    to_frames: np.ndarray,
+    from_frames: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    *,
+    n_jobs: int = 1,
 ) -> np.ndarray:
     """Polar factors of U_i V_j^T for the entries (i, j) of a CSR pattern, shape (e, k, k)."""
     k = to_frames.shape[1]
     transports = np.empty((len(indices), k, k), np.float32)
-    _polar_products(
-        np.ascontiguousarray(to_frames, dtype=np.float32),
-        np.ascontiguousarray(from_frames, dtype=np.float32),
-        indptr.astype(np.int64, copy=False),
-        indices.astype(np.int32, copy=False),
-        transports,
+    single = np.ascontiguousarray(to_frames, dtype=np.float32)
+    other = single
+    if from_frames is not to_frames:
+        other = np.ascontiguousarray(from_frames, dtype=np.float32)
+    indices = indices.astype(np.int32, copy=False)
+    on_threads(
+        lambda start, stop: _polar_products(
+            start, stop, single, other, indptr, indices, transports
+        ),
+        len(indptr) - 1,
+        n_jobs,
     )
     return transports
 
 
-@njit(parallel=True, cache=True, fastmath={"contract", "nsz"}, error_model="numpy")
-def _polar_products(to_frames, from_frames, indptr, indices, transports):  # type: ignore[no-untyped-def]
-    n, k, d = to_frames.shape
-    block = 256
-    for chunk in prange((n + block - 1) // block):
-        X = np.empty((k, k), np.float32)
-        step = np.empty((k, k), np.float32)
-        new = np.empty((k, k), np.float32)
-        for i in range(chunk * block, min(n, (chunk + 1) * block)):
-            for e in range(indptr[i], indptr[i + 1]):
-                j = indices[e]
+@njit(nogil=True, cache=True, fastmath={"contract", "nsz"}, error_model="numpy")
+def _polar_products(start, stop, to_frames, from_frames, indptr, indices, transports):  # type: ignore[no-untyped-def]
+    _, k, d = to_frames.shape
+    X = np.empty((k, k), np.float32)
+    step = np.empty((k, k), np.float32)
+    new = np.empty((k, k), np.float32)
+    for i in range(start, stop):
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            for a in range(k):
+                for b in range(k):
+                    total = np.float32(0.0)
+                    for c in range(d):
+                        total += to_frames[i, a, c] * from_frames[j, b, c]
+                    X[a, b] = total
+            for _ in range(MAX_STEPS):
+                # X <- X (1.5 I - 0.5 X^T X)
+                worst = np.float32(0.0)
                 for a in range(k):
-                    for b in range(k):
+                    for b in range(a + 1):
                         total = np.float32(0.0)
-                        for c in range(d):
-                            total += to_frames[i, a, c] * from_frames[j, b, c]
-                        X[a, b] = total
-                for _ in range(MAX_STEPS):
-                    # X <- X (1.5 I - 0.5 X^T X)
-                    worst = np.float32(0.0)
-                    for a in range(k):
-                        for b in range(a + 1):
-                            total = np.float32(0.0)
-                            for c in range(k):
-                                total += X[c, a] * X[c, b]
-                            defect = -total
-                            if a == b:
-                                defect += np.float32(1.0)
-                            worst = max(worst, abs(defect))
-                            step[a, b] = np.float32(0.5) * defect
-                            step[b, a] = step[a, b]
-                    if worst < TOLERANCE:
-                        break
-                    for a in range(k):
-                        for b in range(k):
-                            total = X[a, b]
-                            for c in range(k):
-                                total += X[a, c] * step[c, b]
-                            new[a, b] = total
-                    for a in range(k):
-                        for b in range(k):
-                            X[a, b] = new[a, b]
+                        for c in range(k):
+                            total += X[c, a] * X[c, b]
+                        defect = -total
+                        if a == b:
+                            defect += np.float32(1.0)
+                        worst = max(worst, abs(defect))
+                        step[a, b] = np.float32(0.5) * defect
+                        step[b, a] = step[a, b]
+                if worst < TOLERANCE:
+                    break
                 for a in range(k):
                     for b in range(k):
-                        transports[e, a, b] = X[a, b]
+                        total = X[a, b]
+                        for c in range(k):
+                            total += X[a, c] * step[c, b]
+                        new[a, b] = total
+                for a in range(k):
+                    for b in range(k):
+                        X[a, b] = new[a, b]
+            for a in range(k):
+                for b in range(k):
+                    transports[e, a, b] = X[a, b]

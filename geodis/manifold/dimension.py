@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from geodis._check import InputError, check_int, check_points, check_random_state, check_real
-from geodis.manifold.graph import Neighbors, distinct_rows, neighbors_at
+from geodis.manifold.search import Neighbors, distinct_rows, neighbors_at
 
 # Few neighbours see little of the curvature and the boundary, which lower the estimate as the
 # neighbourhood grows; many average over noise, which raises it as the neighbourhood shrinks. Noise
@@ -187,6 +187,17 @@ def tangent_terms(dim: int) -> int:
     return 1 + dim + dim * (dim + 1) // 2
 
 
+def fewest_points(dim: int) -> int:
+    """The fewest points that curved tangents can use: twice the unknowns of a fit, and one.
+
+    Examples
+    --------
+    >>> fewest_points(4)
+    31
+    """
+    return 2 * tangent_terms(check_int(dim, "dim", low=1)) + 1
+
+
 def points_needed(dim: int) -> tuple[int, int]:
     """The fewest points that GeoManCER can use in that dimension, and enough to trust it.
 
@@ -199,8 +210,7 @@ def points_needed(dim: int) -> tuple[int, int]:
     >>> points_needed(4)
     (31, 300)
     """
-    terms = tangent_terms(check_int(dim, "dim", low=1))
-    return 2 * terms + 1, 20 * terms
+    return fewest_points(dim), 20 * tangent_terms(dim)
 
 
 def _sorted_distances(distances: Any) -> np.ndarray:

@@ -18,7 +18,7 @@ from geodis._check import (
     to_numpy,
 )
 from geodis.manifold._linalg import polar_rows
-from geodis.manifold.graph import nearest_neighbors
+from geodis.manifold.search import nearest_neighbors
 
 RIGHT_ANGLE = np.pi / 2
 

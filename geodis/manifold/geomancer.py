@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,73 +19,20 @@ from geodis._check import (
     check_random_state,
 )
 from geodis._progress import Stages
-from geodis.manifold._linalg import blocks, polar_rows
 from geodis.manifold.dimension import intrinsic_dimension
-from geodis.manifold.eigenfields import UNCERTAIN_VARIATION, Eigenfields, count_by_gap
-from geodis.manifold.graph import (
-    NeighborGraph,
-    default_degree,
-    distinct_rows,
-    neighbor_graph,
-    searcher,
-)
+from geodis.manifold.evidence import Evidence, collect_evidence
+from geodis.manifold.extend import axes_at
+from geodis.manifold.graph import default_degree, neighbor_graph
 from geodis.manifold.holonomy import Holonomy, loop_holonomy
 from geodis.manifold.principal import principal_components
-from geodis.manifold.split import Settings, Split, split_factors
+from geodis.manifold.search import distinct_rows, searcher
+from geodis.manifold.split import Split, split_factors
+from geodis.manifold.steps import Settings, Task
 
 # Principal components with less variance than this part of the largest are rounding, not data.
 NEGLIGIBLE_VARIANCE = 1e-12
 # A floor of even noise in the spectrum: directions, height of the cliff before it, its slope.
 MIN_FLOOR, CLIFF, FLOOR_SPREAD = 10, 20.0, 1.5
-# An eigenvalue below this part of the bulk is one that noisy tangents may give a parallel field.
-SMALL_VALUE = 0.1
-AT_NEIGHBORS = 3
-AT_BLOCK = 4096
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """Why so many factors were found: the two tests on the bottom eigenfields of one problem.
-
-    Attributes
-    ----------
-    dim : int
-        Dimension of the points that were split.
-    eigenvalues : ndarray of shape (q,)
-        Zero for a parallel field but for errors in the tangents.
-    variation : ndarray of shape (q,)
-        Variation over points of each field's norm: zero for a parallel field.
-    n_parallel : int
-        Leading fields taken as parallel.
-    factor_dims : tuple of int
-        Into what the points were split at this level.
-    gap_rule : int
-        Factors that the largest gap between eigenvalues, the published rule, would give.
-    doubts : tuple of str
-        Why the number is uncertain; empty where it is not.
-    """
-
-    dim: int
-    eigenvalues: np.ndarray
-    variation: np.ndarray
-    n_parallel: int
-    factor_dims: tuple[int, ...]
-    gap_rule: int
-    doubts: tuple[str, ...]
-
-    def __str__(self) -> str:
-        """One line for people."""
-        count = min(self.n_parallel + 1, len(self.variation))
-        values = " ".join(f"{value:.2g}" for value in self.eigenvalues[:count])
-        varies = " ".join(f"{value:.3f}" for value in self.variation[:count])
-        doubt = f"; uncertain: {'; '.join(self.doubts)}" if self.doubts else ""
-        fields = (
-            "1 parallel field" if self.n_parallel == 1 else f"{self.n_parallel} parallel fields"
-        )
-        return (
-            f"dimension {self.dim} -> {' + '.join(map(str, self.factor_dims))}: {fields}, "
-            f"eigenvalues {values}, norms vary by {varies}{doubt}"
-        )
 
 
 class GeoManCER(BaseEstimator):
@@ -108,7 +54,8 @@ class GeoManCER(BaseEstimator):
     tangents : {"curved", "pca"}
         "pca" is the published local principal component analysis.
     refinements : int
-        0 leaves the first solution as it is.
+        0 leaves the first solution as it is; with ``tangents="pca"`` it is always left, because
+        refinement fits again what those tangents do not have, their curvature.
     rule : {"parallel", "gap"}
         "gap" is the published rule: as many factors as lie below the largest gap in the
         spectrum. It never finds one factor.
@@ -231,7 +178,8 @@ class GeoManCER(BaseEstimator):
                     random_state=rng,
                 )
             given = built if graph is not None else None
-            split = _split_pieces(reduced, dim, settings, stages, rng, built, given, n_factors)
+            task = Task(settings, stages, rng, given, n_factors)
+            split = _split_pieces(reduced, dim, task, built.piece)
         # Nothing is published before everything is done: an interrupt leaves the old state.
         self.dim_ = dim
         self.n_directions_ = len(basis)
@@ -242,14 +190,14 @@ class GeoManCER(BaseEstimator):
         self.n_factors_ = len(split.dims)
         self.flat_ = np.array(split.flat)
         self.graph_ = built
-        self.evidence_ = _collect_evidence(split)
+        self.evidence_: list[Evidence] = collect_evidence(split)
         self.uncertain_ = any(item.doubts for item in self.evidence_)
         self.eigenvalues_ = self.evidence_[0].eigenvalues if self.evidence_ else np.zeros(0)
         self.history_ = split.history
         self.converged_ = all(entry["converged"] for entry in split.history)
         self.seconds_ = dict(stages.seconds)
         self.peak_memory_ = _peak_memory()
-        self._points = points
+        self._points, self._basis = points, basis
         self._holonomy: Holonomy | None = None
         self._warn()
         return self
@@ -274,8 +222,9 @@ class GeoManCER(BaseEstimator):
     def at(self, points: Any) -> np.ndarray:
         """Axes at new points, in the same order of factors, shape (p, k, d).
 
-        Projectors on each factor at the nearest fitted points are averaged, nearer ones more,
-        and their leading directions taken.
+        A fitted point gets its own axes. Elsewhere tangents are fitted among the fitted points,
+        factor by factor where the factors have ambient subspaces of their own: as accurate as
+        at the fitted points, as long as the new ones lie among them.
 
         Parameters
         ----------
@@ -289,20 +238,30 @@ class GeoManCER(BaseEstimator):
                 f"{points.shape[1]} came."
             )
         usable = np.flatnonzero(np.isfinite(self.axes_).all(axis=(1, 2)))
-        fitted, axes = self._points[usable], self.axes_[usable]
-        near = searcher(fitted)(points, min(AT_NEIGHBORS, len(fitted)))
-        found = np.empty((len(points), *axes.shape[1:]))
-        bounds = np.cumsum((0, *self.factor_dims_))
-        for rows in blocks(len(points), AT_BLOCK):
-            squared = ((fitted[near[rows]] - points[rows, None]) ** 2).sum(axis=2)
-            weights = 1 / np.maximum(squared, 1e-12 * (1 + squared.max()))
-            weights = np.sqrt(weights / weights.sum(axis=1, keepdims=True))
-            for start, stop in pairwise(bounds):
-                stacked = weights[..., None, None] * axes[near[rows], start:stop]  # (b, c, k_j, d)
-                stacked = stacked.reshape(len(stacked), -1, stacked.shape[-1])
-                directions = np.linalg.svd(stacked, full_matrices=False)[2]
-                found[rows, start:stop] = directions[:, : stop - start]
-        return polar_rows(found)
+        usable = usable[distinct_rows(self._points[usable])[1]]
+        nearest, distances = searcher(self._points[usable])(points, 1)
+        nearest, known = usable[nearest[:, 0]], distances[:, 0] == 0
+        found = self.axes_[nearest]
+        jobs = self._settings().n_jobs
+        largest = self.graph_.piece[self.split_.rows[0]]
+        for piece in np.unique(self.graph_.piece[nearest[~known]]):
+            rows = np.flatnonzero((self.graph_.piece[nearest] == piece) & ~known)
+            fitted = usable[self.graph_.piece[usable] == piece]
+            split = self.split_
+            if piece != largest:  # its ambient subspaces were not kept
+                split = replace(split, parts=(), refined="none")
+            found[rows] = (
+                axes_at(
+                    split,
+                    self._points[fitted] @ self._basis.T,
+                    self.axes_[fitted] @ self._basis.T,
+                    points[rows] @ self._basis.T,
+                    method=self.tangents,
+                    n_jobs=jobs,
+                )
+                @ self._basis
+            )
+        return found
 
     def to_networkx(self) -> Any:
         """The neighbour graph, each node with its piece and each factor's axes."""
@@ -335,8 +294,11 @@ class GeoManCER(BaseEstimator):
         lines += [f"  {item}" for item in self.evidence_]
         values = " ".join(f"{value:.2g}" for value in self.eigenvalues_)
         lines.append(f"  spectrum: {values}" if len(values) else "  spectrum: one dimension, none")
+        refined = self.split_.refined
+        if self.tangents == "pca" and self.refinements > 0:
+            refined += " (PCA tangents are left as they are)"
         lines.append(
-            f"  refined: {self.split_.refined}; tangents from {self.split_.tangent_neighbors} "
+            f"  refined: {refined}; tangents from {self.split_.tangent_neighbors} "
             f"neighbours; {'converged' if self.converged_ else 'NOT converged'}"
         )
         seconds = ", ".join(f"{name} {value:.2f}" for name, value in self.seconds_.items())
@@ -431,31 +393,20 @@ def _n_distinct_limit(points: np.ndarray) -> int:
     return len(distinct_rows(points)[0]) - 1
 
 
-def _split_pieces(
-    points: np.ndarray,
-    dim: int,
-    settings: Settings,
-    stages: Stages,
-    rng: np.random.Generator,
-    built: NeighborGraph,
-    given: NeighborGraph | None,
-    n_factors: int | None,
-) -> Split:
+def _split_pieces(points: np.ndarray, dim: int, task: Task, piece: np.ndarray) -> Split:
     """Split every piece of the graph on its own; the largest says how many factors there are."""
-    if built.n_pieces == 1:
-        return split_factors(points, dim, settings, stages, rng, graph=given, n_factors=n_factors)
-    sizes = np.bincount(built.piece)
+    sizes = np.bincount(piece)
+    if len(sizes) == 1:
+        return split_factors(points, dim, task)
     axes = np.full((len(points), dim, points.shape[1]), np.nan)
     result: Split | None = None
-    for piece in np.argsort(-sizes, kind="stable"):
-        rows = np.flatnonzero(built.piece == piece)
+    for largest in np.argsort(-sizes, kind="stable"):
+        rows = np.flatnonzero(piece == largest)
         inside = None
-        if given is not None:
-            inside = neighbor_graph(graph=given.adjacency[rows][:, rows])
+        if task.graph is not None:
+            inside = neighbor_graph(graph=task.graph.adjacency[rows][:, rows])
         try:
-            found = split_factors(
-                points[rows], dim, settings, stages, rng, graph=inside, n_factors=n_factors
-            )
+            found = split_factors(points[rows], dim, replace(task, graph=inside))
         except InputError:
             if result is None:
                 raise
@@ -466,32 +417,6 @@ def _split_pieces(
             axes[rows] = found.axes
     assert result is not None
     return replace(result, axes=axes)
-
-
-def _collect_evidence(split: Split) -> list[Evidence]:
-    """The evidence of a split and of all its parts, outermost first."""
-    own = []
-    if split.fields is not None:
-        dims = split.history[0]["factor_dims"] if split.parts else split.dims
-        own = [_weigh(split.axes.shape[1], split.fields, dims)]
-    return own + [item for part in split.parts for item in _collect_evidence(part)]
-
-
-def _weigh(dim: int, fields: Eigenfields, dims: tuple[int, ...]) -> Evidence:
-    low, high = UNCERTAIN_VARIATION
-    doubts = []
-    for r, varies in enumerate(fields.variation[: fields.n_parallel + 1]):
-        if low < varies < high:
-            doubts.append(f"the norm of field {r + 1} varies by {varies:.2f}")
-    after = fields.n_parallel
-    if after < len(fields.values) - 1 and fields.values[after] < SMALL_VALUE * fields.values[-1]:
-        doubts.append(f"the eigenvalue of field {after + 1} is as small as a parallel field's")
-    if not fields.converged:
-        doubts.append("the eigenfields have not converged")
-    gap_rule = count_by_gap(fields.values) + 1 if len(fields.values) > 1 else 1
-    return Evidence(
-        dim, fields.values, fields.variation, fields.n_parallel, dims, gap_rule, tuple(doubts)
-    )
 
 
 def _peak_memory() -> float:

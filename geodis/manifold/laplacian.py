@@ -31,11 +31,14 @@ class ConnectionLaplacian:
     graph : NeighborGraph
     transports : ndarray of float32, shape (e, k, k)
     normalized : bool
+    n_jobs : int
+        Threads; the result does not depend on their number.
     """
 
     graph: NeighborGraph
     transports: np.ndarray
     normalized: bool = True
+    n_jobs: int = 1
 
     @property
     def k(self) -> int:
@@ -74,22 +77,17 @@ class ConnectionLaplacian:
         scale, diagonal = self._scales()
         adjacency = self.graph.adjacency
         own = (-weight * (diagonal - shift)).astype(np.float32)
-        out = np.empty(fields.shape, np.float32)
-        diffuse(
+        return diffuse(
             adjacency.indptr,
             adjacency.indices,
             self.transports,
-            scale,
-            scale,
             fields,
-            fields,
-            older,
-            np.float32(weight),
-            own,
-            np.float32(older_weight),
-            out,
+            scales=(scale, scale),
+            weight=weight,
+            own=(own, fields),
+            older=(older_weight, older),
+            n_jobs=self.n_jobs,
         )
-        return out
 
     def _scales(self) -> tuple[np.ndarray, np.ndarray]:
         degrees = self.graph.degrees.astype(np.float32)

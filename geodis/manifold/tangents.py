@@ -12,10 +12,10 @@ from scipy.optimize import nnls
 from geodis._check import InputError, check_choice, check_int, check_points, check_random_state
 from geodis.manifold._linalg import over_blocks, polar_rows
 from geodis.manifold.dimension import tangent_terms
-from geodis.manifold.graph import Neighbors, neighbors_at, searcher
+from geodis.manifold.search import Neighbors, neighbors_at, searcher
 
-# Numbers in a block of design matrices: 32 MB, so that two threads stay within the caches' reach.
-BLOCK_ENTRIES = 2**22
+# Numbers in a block of design matrices: 2 MB, which a processor keeps near at hand.
+BLOCK_ENTRIES = 2**18
 FIT_ROUNDS = 2
 # The search for the number of neighbours: unknowns fitted at all trial points together, and growth
 # from one trial to the next.
@@ -58,7 +58,7 @@ def tangent_frames(
     n_neighbors: int | None = None,
     factor_dims: tuple[int, ...] | None = None,
     start: np.ndarray | None = None,
-    rows: np.ndarray | None = None,
+    centres: np.ndarray | None = None,
     n_jobs: int = 1,
     done: Callable[[float], None] | None = None,
 ) -> Tangents:
@@ -88,8 +88,8 @@ def tangent_frames(
         manifold second fundamental forms do not mix factors.
     start : ndarray of shape (n, k, d), optional
         Frames to start from instead of local principal directions.
-    rows : ndarray of int, shape (r,), optional
-        Estimate at these points only; `neighbors` and `start` then have r rows as well.
+    centres : ndarray of shape (r, d), optional
+        Estimate here instead of at all points; `neighbors` and `start` then have r rows as well.
     n_jobs : int
     done : callable, optional
         Called with the fraction done.
@@ -119,7 +119,7 @@ def tangent_frames(
             f"{method} tangents of dimension {dim} need at least {terms} neighbours a point; "
             f"{count} came."
         )
-    centres = points if rows is None else points[rows]
+    centres = points if centres is None else centres
     for name, given in (("neighbors", neighbors.indices), ("start", start)):
         if given is not None and len(given) != len(centres):
             raise InputError(
@@ -129,7 +129,8 @@ def tangent_frames(
     residual = np.empty(len(centres))
 
     def fit(some: slice) -> None:
-        displacements = points[neighbors.indices[some, :count]] - centres[some, None]  # (b, nt, d)
+        displacements = np.take(points, neighbors.indices[some, :count], axis=0)  # (b, nt, d)
+        displacements -= centres[some, None]
         weights = _weights(neighbors.distances[some, :count])
         if start is not None:
             frame = start[some]
@@ -265,10 +266,12 @@ def _principal_frame(
 ) -> np.ndarray:
     """Leading principal directions of each neighbourhood: weighted and centred, or as published."""
     if centred:
-        share = weights / weights.sum(axis=1, keepdims=True)
-        mean = (share[:, None] @ displacements)[:, 0]
-        displacements = (displacements - mean[:, None]) * np.sqrt(share)[..., None]
-    covariance = np.swapaxes(displacements, 1, 2) @ displacements
+        share = (weights / weights.sum(axis=1, keepdims=True))[..., None]
+        weighted = share * displacements
+        mean = weighted.sum(axis=1, keepdims=True)
+        covariance = np.swapaxes(weighted, 1, 2) @ (displacements - mean)
+    else:
+        covariance = np.swapaxes(displacements, 1, 2) @ displacements
     directions = np.linalg.eigh(covariance)[1]
     return np.swapaxes(directions[..., : -dim - 1 : -1], 1, 2)
 
@@ -285,27 +288,29 @@ def _quadratic_fit(
     """
     b, count, _ = displacements.shape
     dim = frame.shape[1]
-    coordinates = displacements @ np.swapaxes(frame, 1, 2)  # (b, nt, k)
+    coordinates = frame @ np.swapaxes(displacements, 1, 2)  # (b, k, nt)
     # In units of the neighbourhood's radius all terms are of order one: a sound system.
-    radius = np.sqrt((coordinates**2).sum(axis=2).max(axis=1))
-    scaled = coordinates / np.maximum(radius, np.finfo(float).tiny)[:, None, None]
-    root = np.sqrt(weights)[..., None]
-    design = np.empty((b, count, 1 + dim + len(pairs[0])))
-    design[..., :1] = root
-    np.multiply(scaled, root, out=design[..., 1 : 1 + dim])
-    np.multiply(scaled[..., pairs[0]], scaled[..., pairs[1]], out=design[..., 1 + dim :])
-    design[..., 1 + dim :] *= root
-    target = displacements * root
+    radius = np.sqrt((coordinates**2).sum(axis=1).max(axis=1))
+    coordinates /= np.maximum(radius, np.finfo(float).tiny)[:, None, None]
+    root = np.sqrt(weights)[:, None]  # (b, 1, nt)
+    design = np.empty((b, 1 + dim + len(pairs[0]), count))  # one row a term
+    design[:, :1] = root
+    linear = design[:, 1 : 1 + dim]
+    np.multiply(coordinates, root, out=linear)
+    for term, (first, second) in enumerate(zip(*pairs, strict=True), start=1 + dim):
+        np.multiply(linear[:, first], coordinates[:, second], out=design[:, term])
+    target = displacements * np.swapaxes(root, 1, 2)
     transposed = np.swapaxes(design, 1, 2)
-    normal = transposed @ design
+    normal = design @ transposed
     # Neighbours on a grid may not determine every term: a trace of ridge keeps the rest sound.
     diagonal = np.arange(normal.shape[1])
     normal[:, diagonal, diagonal] += 1e-9 * normal[:, diagonal, diagonal].mean(axis=1)[:, None]
-    coefficients = np.linalg.solve(normal, transposed @ target)  # (b, p, d)
-    misfit = target - design @ coefficients
+    coefficients = np.linalg.solve(normal, design @ target)  # (b, p, d)
+    target -= transposed @ coefficients
     # Each fitted term takes up one neighbour's worth of misfit.
-    freedom = max(1.0 - design.shape[2] / count, 1.0 / count)
-    residual = np.sqrt((misfit**2).sum(axis=(1, 2)) / (weights.sum(axis=1) * freedom))
+    freedom = max(1.0 - design.shape[1] / count, 1.0 / count)
+    squared = np.einsum("bnd,bnd->b", target, target)
+    residual = np.sqrt(squared / (weights.sum(axis=1) * freedom))
     return polar_rows(coefficients[:, 1 : 1 + dim]), residual
 
 

@@ -15,7 +15,7 @@ from scipy.special import ellipeinc, ive
 from scipy.stats import beta, chi2, kstest, uniform
 
 from geodis._check import InputError
-from geodis.data._spaces import orthogonal_complement
+from geodis.data._draws import orthogonal_complement
 from geodis.data.manifolds import ManifoldSample, product_manifold
 
 SEEDS = range(4)

@@ -348,7 +348,7 @@ def test_the_coarse_fields_come_from_the_nearest_of_the_chosen_points(monkeypatc
     monkeypatch.setattr(coarse, "MIN_POINTS", 300)
     seen = []
 
-    def spy(fields, from_frames, to_frames, nearest):
+    def spy(fields, from_frames, to_frames, nearest, **options):
         seen.append((from_frames, nearest))
         return extend_fields(fields, from_frames, to_frames, nearest)
 

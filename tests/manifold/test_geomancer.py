@@ -10,7 +10,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import geodis as gd
 from geodis._check import InputError
-from geodis.manifold import geomancer, split
+from geodis.manifold import evidence, split, steps
+from geodis.manifold.eigenfields import Eigenfields
 from tests.conftest import bump_times_sphere, roll_times_sphere, warped
 
 SEEDS = (1, 2, 3)
@@ -314,7 +315,7 @@ def test_evidence_holds_both_tests_and_doubts():
 
 
 def test_borderline_norm_variation_is_called_uncertain():
-    fields = split.Eigenfields(
+    fields = Eigenfields(
         values=np.array([0.0, 0.02, 0.03, 0.03]),
         fields=np.zeros((2, 3, 4), np.float32),
         variation=np.array([0.04, 0.08, 0.3, 0.3]),
@@ -324,8 +325,10 @@ def test_borderline_norm_variation_is_called_uncertain():
         converged=True,
         top=2.0,
     )
-    doubts = geomancer._weigh(2, fields, (1, 1)).doubts
-    assert doubts == ("the norm of field 1 varies by 0.04", "the norm of field 2 varies by 0.08")
+    assert evidence.doubts_of(fields) == (
+        "the norm of field 1 varies by 0.04",
+        "the norm of field 2 varies by 0.08",
+    )
 
 
 def test_disagreeing_dimension_estimates_warn():
@@ -342,7 +345,7 @@ def test_an_interrupt_leaves_no_half_state(monkeypatch, stage):
     points = gd.product_manifold("S^2 x S^2", 1000, random_state=0).points
     est = fit(points[:500], dim=4)
     before = est.axes_
-    monkeypatch.setattr(split, stage, interrupt)
+    monkeypatch.setattr(split if stage == "ambient_split" else steps, stage, interrupt)
     with pytest.raises(KeyboardInterrupt):
         est.fit(points)
     assert est.axes_ is before and est.graph_.n_points == 500
@@ -410,7 +413,8 @@ def test_scikit_learn_accepts_the_estimator():
 
 
 def test_many_points_are_split_on_a_sample(monkeypatch):
-    monkeypatch.setattr(split, "FIELD_POINTS", 2000)
+    monkeypatch.setattr(split, "MOST_FIELD_POINTS", 2000)
+    monkeypatch.setattr(split, "FIELD_POINTS", {})
     sample = gd.product_manifold("S^2 x S^2", 9000, random_state=0)
     est = fit(sample.points)
     assert est.history_[0]["n_points"] == 2000

@@ -10,7 +10,7 @@ from geodis.manifold import tangents
 from geodis.manifold._linalg import blocks, over_blocks, polar_rows
 from geodis.manifold.dimension import tangent_terms
 from geodis.manifold.evaluate import principal_angles
-from geodis.manifold.graph import Neighbors
+from geodis.manifold.search import Neighbors
 from geodis.manifold.tangents import (
     choose_n_neighbors,
     neighbors_for_tangents,
@@ -218,7 +218,7 @@ def test_some_rows_alone_have_the_tangents_that_they_have_among_all():
     rows = np.array([150, 3, 77, 78])
     some = Neighbors(near.indices[rows], near.distances[rows], near.method)
     whole = tangent_frames(sample.points, near, 3)
-    found = tangent_frames(sample.points, some, 3, rows=rows)
+    found = tangent_frames(sample.points, some, 3, centres=sample.points[rows])
     assert_allclose(projectors(found.frames), projectors(whole.frames[rows]), atol=1e-10)
     assert_allclose(found.residual, whole.residual[rows], rtol=1e-8)
     assert_array_equal(found.radius, whole.radius[rows])
