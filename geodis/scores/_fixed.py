@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -82,27 +83,28 @@ class GridRows:
     """Draws from a complete grid: the other factors are independent and uniform."""
 
     def __init__(self, grid: FactorGrid) -> None:
-        self.grid = grid
+        self.n = len(grid)
+        self.sizes = np.array(grid.sizes, dtype=np.int64)
+        # Row-major: index = sum_j factors[j] * stride[j].
+        self.strides = np.array([math.prod(grid.sizes[j + 1 :]) for j in range(len(grid.sizes))])
 
-    def _factors(self, size: tuple[int, ...], random: np.random.Generator) -> np.ndarray:
-        return random.integers(self.grid.sizes, size=(*size, len(self.grid.sizes)))
-
-    def _index(self, factors: np.ndarray) -> np.ndarray:
-        return self.grid.index(factors.reshape(-1, factors.shape[-1])).reshape(factors.shape[:-1])
+    def _value(self, index: np.ndarray, factor: int) -> np.ndarray:
+        return index // self.strides[factor] % self.sizes[factor]
 
     def batches(
         self, factor: int, count: int, size: int, random: np.random.Generator
     ) -> np.ndarray:
-        factors = self._factors((count, size), random)
-        factors[:, :, factor] = factors[:, :1, factor]
-        return self._index(factors)
+        # A uniform index has independent, uniform factors.
+        index = random.integers(self.n, size=(count, size))
+        values = self._value(index, factor)
+        return index + (values[:, :1] - values) * self.strides[factor]
 
     def pairs(
         self, factor: int, count: int, size: int, random: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        first, second = (self._factors((count, size), random) for _ in range(2))
-        second[:, :, factor] = first[:, :, factor]
-        return self._index(first), self._index(second)
+        first, second = random.integers(self.n, size=(2, count, size))
+        change = self._value(first, factor) - self._value(second, factor)
+        return first, second + change * self.strides[factor]
 
 
 class SampleRows:
@@ -198,8 +200,8 @@ def _choose(
     called = names or tuple(str(j) for j in range(len(sizes)))
     notes = []
     for kind, left_out in (
-        ("one value only", sizes < 2),
-        (f"too few rows with the same value ({min_rows} are needed)", (sizes > 1) & ~usable),
+        ("with one value", sizes < 2),
+        (f"with too few rows of the same value ({min_rows} are needed)", (sizes > 1) & ~usable),
     ):
         if left_out.any():
             which = ", ".join(called[j] for j in np.flatnonzero(left_out))

@@ -53,8 +53,8 @@ def irs(
     Notes
     -----
     Values with fewer than 10 rows are left out: a value with one row would deviate by 0 and make
-    everything robust. Noise has R above 0, because a quantile below 1 is less than the maximum,
-    so compare with the chance level.
+    everything robust. Noise may score above 0, because a quantile is less than the maximum, and
+    an entangled code below: compare with the chance level.
 
     Examples
     --------

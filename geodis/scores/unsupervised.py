@@ -15,7 +15,9 @@ import numpy as np
 from geodis._check import InputError, check_choice, check_int, check_random_state
 from geodis.scores._collapsed import active_latents, check_log_variances, varies
 from geodis.scores._inputs import check_latents
+from geodis.scores._joint import discrete_information
 from geodis.scores._result import Score
+from geodis.scores.binning import BINS, bin_columns
 
 # A Gaussian whose correlation matrix has an eigenvalue below this, in parts of 1, is singular as
 # far as float64 arithmetic can tell.
@@ -137,7 +139,7 @@ def wasserstein_of(covariance: np.ndarray) -> float:
 
 
 def mutual_info_score(
-    latents: Any, *, bins: int = 20, log_variances: Any = None, random_state: Any = None
+    latents: Any, *, bins: int = BINS, log_variances: Any = None, random_state: Any = None
 ) -> Score:
     """Mean mutual information between two different latents, in nats, in equal-width bins.
 
@@ -170,35 +172,12 @@ def mutual_info_score(
     if spread is not None:
         noise = check_random_state(random_state).standard_normal(means.shape)
         means = means + np.exp(0.5 * spread) * noise
-    matrix = pairwise_information(equal_width_codes(means, bins), bins)
+    codes = bin_columns(means, bins)
+    matrix = discrete_information(codes, codes)
     z = len(matrix)
     value = float((matrix.sum() - np.trace(matrix)) / (z * (z - 1))) if z > 1 else 0.0
     note = "" if z > 1 else "one latent has no other to share information with"
     return Score("mutual_info_score", value, matrix=matrix, note=note)
-
-
-def equal_width_codes(latents: np.ndarray, bins: int) -> np.ndarray:
-    """Bins 0 .. bins - 1 of equal width from smallest to largest, left edges inclusive, (n, z)."""
-    codes = np.empty(latents.shape, dtype=np.int64)
-    for j, column in enumerate(latents.T):
-        codes[:, j] = np.searchsorted(np.histogram_bin_edges(column, bins)[1:-1], column, "right")
-    return codes
-
-
-def pairwise_information(codes: np.ndarray, bins: int) -> np.ndarray:
-    """Mutual information (z, z) of coded columns (n, z), in nats; entropies on the diagonal."""
-    n, z = codes.shape
-    matrix = np.zeros((z, z))
-    for i in range(z):
-        first = codes[:, i] * bins
-        for j in range(i, z):
-            joint = np.bincount(first + codes[:, j], minlength=bins * bins).reshape(bins, bins) / n
-            product = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
-            filled = joint > 0
-            matrix[i, j] = matrix[j, i] = max(
-                0.0, float((joint[filled] * np.log(joint[filled] / product[filled])).sum())
-            )
-    return matrix
 
 
 def udr(

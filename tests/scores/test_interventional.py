@@ -183,7 +183,7 @@ class TestBoth:
         frame = pd.DataFrame(factors, columns=list("abcde"))
         score = function(factors[:, :3] * 1.0, frame, random_state=0, **SMALL)
         assert float(score) == 1.0
-        assert "one value only: d" in score.note and "too few rows" in score.note
+        assert "left out, with one value: d" in score.note and "too few rows" in score.note
         assert np.isnan(score.per_factor[[3, 4]]).all() and (score.per_factor[:3] == 1).all()
 
     def test_a_rare_value_is_never_fixed_and_the_note_says_so(self, function):
