@@ -31,6 +31,8 @@ if TYPE_CHECKING:  # for editors and type checkers; `_HOME` is what runs
     from geodis.manifold.graph import NeighborGraph, neighbor_graph
     from geodis.manifold.principal import PrincipalComponents, principal_components
     from geodis.manifold.search import Neighbors, nearest_neighbors
+    from geodis.scores._score_table import ScoreTable
+    from geodis.scores.table import score_latents
 
 # Public names in pipeline order, and where each lives.
 _HOME = {
@@ -67,6 +69,8 @@ _HOME = {
     "Diagonalisation": "manifold.diagonalise",
     "subspace_angles": "manifold.evaluate",
     "unaligned_angles": "manifold.evaluate",
+    "score_latents": "scores.table",
+    "ScoreTable": "scores._score_table",
 }
 
 # Rooms reached as attributes: `geodis.distances.perceived`.

@@ -6,6 +6,24 @@ from geodis._lazy import lazy_names
 
 # Public names, and the file each lives in.
 _HOME: dict[str, str] = {
+    "mutual_information": "information",
+    "mig": "information",
+    "robust_mig": "information",
+    "mig_sup": "information",
+    "modularity": "information",
+    "completeness": "information",
+    "sap": "predictive",
+    "explicitness": "predictive",
+    "informativeness_r2": "predictive",
+    "dci": "model_importance",
+    "downstream": "sample_efficiency",
+    "bin_factors": "binning",
+    "bootstrap_interval": "intervals",
+    "disentanglement_of": "importance",
+    "completeness_of": "importance",
+    "modularity_of": "importance",
+    "compactness_of": "importance",
+    "gap_of": "importance",
     "beta_vae": "interventional",
     "factor_vae": "interventional",
     "irs": "robustness",
@@ -18,6 +36,11 @@ _HOME: dict[str, str] = {
     "wasserstein_correlation": "unsupervised",
     "mutual_info_score": "unsupervised",
     "udr": "unsupervised",
+    "agreement": "across_models",
+    "variance_explained": "across_models",
+    "Agreement": "across_models",
+    "score_latents": "table",
+    "ScoreTable": "_score_table",
 }
 
 __all__ = list(_HOME)
