@@ -13,13 +13,14 @@ from geodis.commands.demo import demo
 from geodis.commands.factorise import factorise
 from geodis.commands.inspect import inspect
 from geodis.commands.sample import sample
+from geodis.commands.scores import scores
 
 app = typer.Typer(
     help="Geometry-first disentanglement analysis of points, latents and images.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for command in (inspect, factorise, sample, demo):
+for command in (inspect, factorise, sample, scores, demo):
     app.command()(command)
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         plot_holonomy,
         plot_principal_spectrum,
     )
+    from geodis.plots.scores import plot_agreement, plot_score_matrix, plot_scores
 
 _HOME = {
     "new_axis": "_style",
@@ -29,6 +30,9 @@ _HOME = {
     "plot_directions_by_factor": "geometry",
     "plot_holonomy": "geometry",
     "plot_error_against_n": "geometry",
+    "plot_scores": "scores",
+    "plot_score_matrix": "scores",
+    "plot_agreement": "scores",
 }
 
 __all__ = list(_HOME)

@@ -1,0 +1,83 @@
+"""`geodis scores`: the table, JSON, files, and one sentence for what cannot be used."""
+
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import geodis as gd
+from geodis import cli
+from geodis.commands.scores import SCORE_FILES
+
+
+@pytest.fixture
+def files(tmp_path):
+    rng = np.random.default_rng(0)
+    factors = rng.integers(4, size=(300, 2))
+    np.save(tmp_path / "z.npy", factors @ rng.standard_normal((2, 3)))
+    frame = pd.DataFrame({"shape": np.array(["box", "dot", "line", "oval"])[factors[:, 0]]})
+    frame["x"] = factors[:, 1]
+    frame.to_csv(tmp_path / "f.csv", index=False)
+    return tmp_path
+
+
+@pytest.fixture
+def geodis(monkeypatch, capsys):
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["geodis", *map(str, arguments)])
+        code: object = 0
+        try:
+            cli.main()
+        except SystemExit as stopped:
+            code = stopped.code
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return run
+
+
+def test_the_table_is_that_of_the_function(geodis, files):
+    code, out, err = geodis("scores", files / "z.npy", "--factors", files / "f.csv")
+    expected = gd.score_latents(
+        np.load(files / "z.npy"), gd.load_factors(files / "f.csv"), verbose=False
+    )
+    assert (code, err) == (0, "") and out == f"{expected}\n"
+    assert "factor 'shape' has labels" in out  # and no order, which some scores need
+
+
+def test_json_and_choices(geodis, files):
+    arguments = ("scores", files / "z.npy", "--factors", files / "f.csv", "--json", "--seed", 3)
+    code, out, _ = geodis(*arguments, "--only", "mig", "--only", "unsupervised", "--chance", 0)
+    content = json.loads(out)
+    assert code == 0 and content["seed"] == 3 and content["settings"]["chance"] == 0
+    rows = {row["score"]: row for row in content["rows"]}
+    assert "mutual_info_score" in rows and "sap" not in rows and rows["mig"]["chance"] is None
+
+
+def test_files_are_written_and_listed(geodis, files):
+    out = files / "out"
+    chosen = ("--only", "mig", "--only", "dci")
+    code, printed, _ = geodis(
+        "scores", files / "z.npy", "--factors", files / "f.csv", *chosen, "--out", out
+    )
+    assert code == 0
+    assert {path.name for path in out.iterdir()} == set(SCORE_FILES)
+    assert all(name in printed for name in SCORE_FILES)
+    assert (out / "information.png").read_bytes().startswith(b"\x89PNG")
+    assert "| mig |" in (out / "scores.md").read_text()
+    alone = files / "alone"
+    geodis(
+        "scores", files / "z.npy", "--factors", files / "f.csv", "--only", "mutual_info_score",
+        "--out", alone, "--json",
+    )  # fmt: skip
+    assert {path.name for path in alone.iterdir()} == {"scores.json", "scores.md"}
+
+
+def test_bad_input_ends_with_one_sentence(geodis, files):
+    np.save(files / "short.npy", np.ones((10, 2)))
+    code, _, err = geodis("scores", files / "short.npy", "--factors", files / "f.csv")
+    assert code == 2 and "as many rows: 10 and 300 came" in err
+    code, _, err = geodis("scores", files / "z.npy", "--factors", files / "f.csv", "--only", "elbo")
+    assert code == 2 and "elbo came" in err and err.count("\n") == 1

@@ -1,0 +1,69 @@
+"""Figures of scores show the numbers they are given."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import geodis as gd
+from geodis import plots, scores
+from geodis._check import InputError
+from geodis.plots.scores import similar_order
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    factors = pd.DataFrame(rng.integers(4, size=(300, 3)), columns=["a", "b", "c"])
+    code = factors.to_numpy() @ rng.standard_normal((3, 4))
+    return gd.score_latents(
+        code, factors, ["mig", "sap", "irs", "mutual_info_score"], intervals=3, verbose=False
+    )
+
+
+def test_a_matrix_has_its_numbers_and_names(table):
+    axis = plots.plot_score_matrix(table.scores["mig"])
+    shown = [float(text.get_text()) for text in axis.texts]
+    np.testing.assert_allclose(shown, table.scores["mig"].matrix.ravel(), atol=0.006)
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["a", "b", "c"]
+    assert axis.get_title(loc="left") == f"mig {table['mig']:.3f}"
+
+
+def test_a_matrix_may_be_large_constant_or_have_holes():
+    assert not plots.plot_score_matrix(np.ones((100, 40))).texts
+    axis = plots.plot_score_matrix(np.array([[0.0, np.nan], [0.0, 0.0]]))
+    assert len(axis.texts) == 3
+    with pytest.raises(InputError, match="irs has no matrix"):
+        plots.plot_score_matrix(scores._result.Score("irs", 0.5))
+    with pytest.raises(InputError, match=r"matrix \(z, f\) is needed; shape \(3,\)"):
+        plots.plot_score_matrix(np.ones(3))
+
+
+def test_bars_end_at_the_values_and_unsupervised_scores_are_left_out(table):
+    axis = plots.plot_scores(table)
+    names = [label.get_text() for label in axis.get_yticklabels()]
+    assert names == ["mig", "sap", "irs"]
+    widths = [bar.get_width() for bar in axis.patches]
+    np.testing.assert_allclose(widths, table.frame.loc[names, "value"])
+    chance = next(line for line in axis.lines if line.get_label() == "chance")
+    np.testing.assert_allclose(chance.get_xdata(), table.frame.loc[names, "chance"])
+    alone = gd.score_latents(np.eye(9), np.arange(9), ["mutual_info_score"], verbose=False)
+    with pytest.raises(InputError, match="no score of latents and factors"):
+        plots.plot_scores(alone)
+
+
+def test_agreement_puts_scores_that_agree_side_by_side(tmp_path):
+    rng = np.random.default_rng(0)
+    first, second = rng.standard_normal((2, 30))
+    frame = pd.DataFrame({
+        "a1": first, "b1": second, "a2": first + 0.1 * rng.standard_normal(30), "b2": 2 * second,
+    })  # fmt: skip
+    found = scores.agreement(frame)
+    axis = plots.plot_agreement(found)
+    names = [label.get_text() for label in axis.get_xticklabels()]
+    assert [name[0] for name in names] in (list("aabb"), list("bbaa"))
+    ordered = 100 * found.frame.loc[names, names].to_numpy().ravel()
+    np.testing.assert_allclose([float(text.get_text()) for text in axis.texts], ordered, atol=0.51)
+    plots.save_figure(axis, tmp_path / "agreement.png")
+    plain = plots.plot_agreement(found, order=False)
+    assert [label.get_text() for label in plain.get_xticklabels()] == list(frame.columns)
+    assert similar_order(np.eye(2)).tolist() == [0, 1]
