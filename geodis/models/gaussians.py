@@ -33,7 +33,9 @@ def aggregate_log_densities(
     """Estimate log q(z) and log prod_j q(z_j) at every row, by minibatch-weighted sampling.
 
     log q(z_i) = log sum_j q(z_i | x_j) - log(N M) for a batch of M of N rows, and the same for
-    every latent alone (Chen et al. 2018). It is biased: its expectation is a lower bound.
+    every latent alone (Chen et al. 2018). It is biased: its expectation is a lower bound, and each
+    density is too small by log N, so that a total correlation is too large by (z - 1) log N. That
+    is a constant, which training does not see.
 
     Returns
     -------
