@@ -4,7 +4,9 @@ The stages in order, each a function whose result can be looked at: `neighbor_gr
 `nearest_neighbors`, `intrinsic_dimension`, `tangent_frames`, `connection.connection` (the module
 has the name of its function), `ConnectionLaplacian` (or `explicit_laplacian`),
 `bottom_eigenfields`, `factor_axes` with `ffdiag`, `ambient_split`, `loop_holonomy`;
-`split_factors` composes them and `GeoManCER` is the estimator.
+`split_factors` composes them. What is flat goes on through `parallel_frame`,
+`unrolled_coordinates`, `find_periods` and `independent_rotation`; `split_flat_part` composes
+these, and `GeoManCER` is the estimator.
 """
 
 from geodis._lazy import lazy_names
@@ -25,6 +27,11 @@ _HOME = {
     "ambient_split": "ambient",
     "loop_holonomy": "holonomy",
     "split_factors": "split",
+    "parallel_frame": "unroll",
+    "unrolled_coordinates": "unroll",
+    "find_periods": "periods",
+    "independent_rotation": "independence",
+    "split_flat_part": "flat",
     "GeoManCER": "geomancer",
     "subspace_angles": "evaluate",
     "unaligned_angles": "evaluate",

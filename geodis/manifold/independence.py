@@ -1,0 +1,386 @@
+"""Flat coordinates -> the rotation to independent factors, or a refusal.
+
+The coordinates of an unrolling are isometric, so what is left to find is one rotation. Where the
+latent variables are independent, it makes the coordinates independent; where that cannot be told
+from the data, directions stay together, and the reason is said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import KDTree
+
+from geodis._check import check_points, check_random_state
+from geodis.manifold._contrasts import CONTRASTS, Contrast, mutual_information, over_angles
+
+STARTS = 3
+COARSE_ANGLES, FINE_ANGLES, FINE_ROUNDS = 32, 9, 3
+COARSE_POINTS, FINE_POINTS, NULL_POINTS = 1000, 10_000, 2000
+# The whole range of angles is searched in the first sweeps only.
+COARSE_SWEEPS, MAX_SWEEPS, TURNED_LITTLE = 2, 12, np.radians(0.05)
+# When two directions stay together.
+NULL_DRAWS, NULL_ANGLES, EARLY_DRAWS = 40, 16, 10
+MIN_Z, MIN_RANGE = 6.0, 0.025
+DEPENDENT, FILLED = 0.04, 0.95
+# When a result is doubted. One halving would leave the choice of a contrast to luck.
+HALVINGS = 2
+MAX_INSTABILITY, MAX_DISAGREEMENT = 8.0, 10.0
+FLAGGED_INFORMATION = 0.015
+# Neighbours at such even distances are those of a grid.
+GRID_VARIATION = 0.15
+
+
+@dataclass(frozen=True)
+class ContrastResult:
+    """What one contrast found.
+
+    Attributes
+    ----------
+    name : str
+    rotation : ndarray of shape (f, f)
+        Rows are directions in the coordinates, grouped.
+    dims : tuple of int
+        Sizes of the groups of directions that could not be told apart, largest first.
+    instability : float
+        Degrees by which the groups turn between halves of the points.
+    reasons : tuple of str
+        Why directions stayed together.
+    """
+
+    name: str
+    rotation: np.ndarray
+    dims: tuple[int, ...]
+    instability: float
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Independence:
+    """Directions of independent factors in flat coordinates.
+
+    Attributes
+    ----------
+    rotation : ndarray of shape (f, f)
+        Orthonormal rows grouped by factor: ``coordinates @ rotation.T`` are the factors.
+    dims : tuple of int
+        Dimension of every factor, largest first; ``(f,)`` where nothing could be split.
+    contrast : str
+        The contrast that was believed.
+    instability : float
+        Degrees by which the factors turn between halves of the points.
+    information : ndarray of shape (m, m)
+        Largest mutual information between directions of two factors, in nats, less its bias.
+    contrasts : tuple of ContrastResult
+        What every contrast found.
+    reasons : tuple of str
+        Why directions stayed together.
+    doubts : tuple of str
+        Why the split may be wrong; empty where nothing speaks against it.
+    """
+
+    rotation: np.ndarray
+    dims: tuple[int, ...]
+    contrast: str
+    instability: float
+    information: np.ndarray
+    contrasts: tuple[ContrastResult, ...]
+    reasons: tuple[str, ...]
+    doubts: tuple[str, ...]
+
+    @property
+    def refused(self) -> bool:
+        """Whether several dimensions were left as one factor."""
+        return len(self.dims) == 1 and self.dims[0] > 1
+
+
+def independent_rotation(coordinates: Any, *, random_state: Any = 0) -> Independence:
+    r"""Rotate isometric coordinates into independent groups.
+
+    Over orthonormal rows R, each of three contrasts c is minimised by turning pairs of directions
+    (Jacobi), from three starts::
+
+        sum_a c(coordinates R_a^T),      c = spacing entropy, log support width, moment entropy
+
+    without whitening: the coordinates are isometric, so their scale is information. Two
+    directions of the result stay together where the contrast hardly depends on the angle between
+    them (less than .025 nat, or less than 6 standard deviations above data whose angles were
+    scrambled), or where they depend on each other and leave part of the product of their supports
+    empty. The contrast with the most groups is believed, and the most stable of those.
+
+    Parameters
+    ----------
+    coordinates : array-like of shape (n, f)
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    Independence
+
+    Notes
+    -----
+    Independence is assumed, not proved: correlated Gaussians have independent principal axes, and
+    are split along these without any doubt being raised. Two Gaussians of equal variance look
+    the same from all directions and are left together.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> turn = np.array([[0.8, 0.6], [-0.6, 0.8]])
+    >>> found = independent_rotation(rng.uniform(size=(2000, 2)) @ turn)
+    >>> found.dims, bool(np.abs(found.rotation @ turn.T).max(axis=1).min() > 0.99)
+    ((1, 1), True)
+    """
+    points = check_points(coordinates, name="coordinates")
+    rng = check_random_state(random_state)
+    n, f = points.shape
+    if f == 1:
+        return Independence(np.eye(1), (1,), "none", 0.0, np.zeros((1, 1)), (), (), ())
+    points = points - points.mean(axis=0)
+    points, floor = _smoothed(points, rng)
+    points = points[rng.permutation(n)]
+    results = tuple(
+        _one_contrast(name, contrast, points, floor, rng) for name, contrast in CONTRASTS.items()
+    )
+    stable = [result for result in results if result.instability <= MAX_INSTABILITY]
+    best = min(stable or results, key=lambda result: (-len(result.dims), result.instability))
+    reasons, doubts = list(best.reasons), []
+    if not stable:
+        reasons.append(
+            f"the directions turn by {best.instability:.0f} degrees between halves of the points"
+        )
+        return Independence(
+            np.eye(f), (f,), best.name, best.instability, np.zeros((1, 1)), results,
+            tuple(reasons), (),
+        )  # fmt: skip
+    doubts += _disagreement(results, best)
+    information, flagged = information_between(points @ best.rotation.T, best.dims)
+    doubts += flagged
+    return Independence(
+        best.rotation, best.dims, best.name, best.instability, information, results,
+        tuple(reasons), tuple(doubts),
+    )  # fmt: skip
+
+
+def minimise_contrast(
+    points: np.ndarray, contrast: Contrast, start: np.ndarray, floor: float
+) -> tuple[np.ndarray, float]:
+    """Turn pairs of directions to the least contrast until none turns any more.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, f)
+        In random order: the first of them are used for coarse searches.
+    contrast : callable
+    start : ndarray of shape (f, f)
+        Orthonormal rows.
+    floor : float
+
+    Returns
+    -------
+    rotation : ndarray of shape (f, f)
+    value : float
+    """
+    rotation = start.copy()
+    coarse = np.arange(COARSE_ANGLES) * (np.pi / 2 / COARSE_ANGLES)
+    few = points[:COARSE_POINTS]
+    for sweep in range(MAX_SWEEPS):
+        largest = 0.0
+        for a, b in combinations(range(len(rotation)), 2):
+            pair = rotation[[a, b]]
+            angle, width = 0.0, coarse[1]
+            if sweep < COARSE_SWEEPS:
+                first, second = pair @ few.T
+                seen = over_angles(first, second, coarse, contrast, floor)
+                angle = coarse[seen.argmin()]
+            first, second = pair @ points[:FINE_POINTS].T
+            for _ in range(FINE_ROUNDS):
+                fine = angle + np.linspace(-width, width, FINE_ANGLES)
+                angle = fine[over_angles(first, second, fine, contrast, floor).argmin()]
+                width *= 2 / (FINE_ANGLES - 1)
+            angle = (angle + np.pi / 4) % (np.pi / 2) - np.pi / 4  # the same pair of directions
+            cos, sin = np.cos(angle), np.sin(angle)
+            rotation[[a, b]] = np.array([[cos, sin], [-sin, cos]]) @ pair
+            largest = max(largest, abs(angle))
+        if largest < TURNED_LITTLE:
+            break
+    value = contrast((points[:FINE_POINTS] @ rotation.T).T, floor).sum()
+    return rotation, float(value)
+
+
+def _smoothed(points: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+    """Points of a grid blurred by half a step, so that repeated values do not rule the contrasts.
+
+    Also the length below which differences mean nothing.
+    """
+    sample = points[:: max(1, len(points) // 2000)]
+    step = KDTree(points).query(sample, 2)[0][:, 1]
+    typical = float(np.median(step))
+    if typical > 0 and step.std() > GRID_VARIATION * step.mean():
+        return points, 1e-3 * typical
+    typical = typical or float(points.std()) / 100
+    return points + rng.normal(scale=typical / 4, size=points.shape), 1e-3 * typical
+
+
+def _one_contrast(
+    name: str, contrast: Contrast, points: np.ndarray, floor: float, rng: np.random.Generator
+) -> ContrastResult:
+    f = points.shape[1]
+    starts = [np.linalg.svd(points, full_matrices=False)[2]]
+    starts += [np.linalg.qr(rng.standard_normal((f, f)))[0] for _ in range(STARTS - 1)]
+    few = points[:COARSE_POINTS]
+    first = min((minimise_contrast(few, contrast, s, floor) for s in starts), key=lambda r: r[1])
+    rotation, _ = minimise_contrast(points, contrast, first[0], floor)
+    together = np.eye(f, dtype=bool)
+    reasons = []
+    values = points @ rotation.T
+    for a, b in combinations(range(f), 2):
+        reason = _why_together(values[:, a], values[:, b], contrast, floor, rng)
+        if reason:
+            together[a, b] = True
+            reasons.append(reason)
+    count, label = connected_components(together, directed=False)
+    members = sorted(
+        (np.flatnonzero(label == g) for g in range(count)),
+        # Largest groups first, and within a size the widest: an order that all can repeat.
+        key=lambda rows: (-len(rows), -values[:, rows].std(axis=0).max()),
+    )
+    rotation = rotation[np.concatenate(members)]
+    dims = tuple(len(rows) for rows in members)
+    unstable = _instability(points, contrast, rotation, dims, floor)
+    return ContrastResult(name, rotation, dims, unstable, _one_of_a_kind(reasons))
+
+
+def _one_of_a_kind(reasons: list[str]) -> tuple[str, ...]:
+    """The first reason of every kind: what stands before the numbers."""
+    return tuple({reason.split(" (")[0]: reason for reason in reversed(reasons)}.values())
+
+
+def _why_together(
+    first: np.ndarray,
+    second: np.ndarray,
+    contrast: Contrast,
+    floor: float,
+    rng: np.random.Generator,
+) -> str:
+    """Why two directions cannot be told apart; empty where they can."""
+    information, _, coverage = mutual_information(first, second)
+    if information > DEPENDENT and coverage < FILLED:
+        return (
+            f"their support is not a product (mutual information {information:.2f} nat, "
+            f"{coverage:.0%} of the grid filled)"
+        )
+    angles = np.arange(NULL_ANGLES) * (np.pi / 2 / NULL_ANGLES)
+    a, b = first[:NULL_POINTS], second[:NULL_POINTS]
+    a, b = a - a.mean(), b - b.mean()
+    seen = float(np.ptp(over_angles(a, b, angles, contrast, floor)))
+    if seen < MIN_RANGE:
+        return f"they look the same from all angles (the contrast varies by {seen:.3f} nat)"
+    radius = np.hypot(a, b)
+    null: list[float] = []
+    for draw in range(NULL_DRAWS):
+        turned = rng.uniform(0, 2 * np.pi, len(radius))
+        scrambled = over_angles(
+            radius * np.cos(turned), radius * np.sin(turned), angles, contrast, floor
+        )
+        null.append(float(np.ptp(scrambled)))
+        z = (seen - np.mean(null)) / max(float(np.std(null)), 1e-12)
+        if draw + 1 == EARLY_DRAWS and not MIN_Z / 3 < z < 3 * MIN_Z:
+            break
+    if z < MIN_Z:
+        return f"they look the same from all angles (z = {z:.1f} against scrambled angles)"
+    return ""
+
+
+def _instability(
+    points: np.ndarray,
+    contrast: Contrast,
+    rotation: np.ndarray,
+    dims: tuple[int, ...],
+    floor: float,
+) -> float:
+    """Largest turn in degrees of a group of directions between either half and all points."""
+    if len(dims) == 1:
+        return 0.0
+    n = len(points)
+    half = n // 2
+    turns = []
+    for offset in range(0, half, -(-half // HALVINGS)):  # rows are in random order
+        rolled = np.roll(points, offset, axis=0)
+        for part in (rolled[:half], rolled[half:]):
+            found, _ = minimise_contrast(part - part.mean(axis=0), contrast, rotation, floor)
+            turns.append(_group_angles(found, rotation, dims))
+    return float(np.sqrt((np.array(turns) ** 2).mean(axis=0)).max())
+
+
+def _group_angles(found: np.ndarray, rotation: np.ndarray, dims: tuple[int, ...]) -> np.ndarray:
+    """Largest principal angle in degrees between groups of rows and their best match in another."""
+    group = np.repeat(np.arange(len(dims)), dims)
+    overlap = (found @ rotation.T) ** 2
+    share = np.stack([overlap[:, group == g].sum(axis=1) for g in range(len(dims))], axis=1)
+    row, place = linear_sum_assignment(-np.repeat(share, dims, axis=1))
+    owner = np.empty(len(found), int)
+    owner[row] = group[place]
+    angles = []
+    for g in range(len(dims)):
+        cosines = np.linalg.svd(found[owner == g] @ rotation[group == g].T, compute_uv=False)
+        angles.append(np.degrees(np.arccos(np.clip(cosines.min(), 0.0, 1.0))))
+    return np.array(angles)
+
+
+def _disagreement(results: tuple[ContrastResult, ...], best: ContrastResult) -> list[str]:
+    by_name = {result.name: result for result in results}
+    entropy, support = by_name["entropy"], by_name["support"]
+    if entropy.dims != support.dims or len(best.dims) == 1:
+        return []
+    if max(entropy.instability, support.instability) > MAX_INSTABILITY:
+        return []
+    angle = float(_group_angles(support.rotation, entropy.rotation, entropy.dims).max())
+    if angle <= MAX_DISAGREEMENT:
+        return []
+    return [f"entropy and support disagree by {angle:.0f} degrees"]
+
+
+def information_between(values: np.ndarray, dims: tuple[int, ...]) -> tuple[np.ndarray, list[str]]:
+    """Largest mutual information between directions of two groups, and what is said about it.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, f)
+        Columns grouped.
+    dims : tuple of int
+
+    Returns
+    -------
+    information : ndarray of shape (m, m)
+    doubts : list of str
+        A sentence for every two groups that share more than chance and .015 nat.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).uniform(size=2000)
+    >>> information_between(np.column_stack([x, x]), (1, 1))[1]
+    ['factors 0 and 1 share 2.597 nat of information']
+    """
+    m = len(dims)
+    group = np.repeat(np.arange(m), dims)
+    found = np.zeros((m, m))
+    doubts = []
+    for a, b in combinations(range(values.shape[1]), 2):
+        g, h = group[a], group[b]
+        if g == h:
+            continue
+        information, error, _ = mutual_information(values[:, a], values[:, b])
+        if information > FLAGGED_INFORMATION + 2 * error and information > found[g, h]:
+            doubts.append((g, h))
+        found[g, h] = found[h, g] = max(found[g, h], information)
+    said = [
+        f"factors {g} and {h} share {found[g, h]:.3f} nat of information"
+        for g, h in dict.fromkeys(doubts)
+    ]
+    return found, said

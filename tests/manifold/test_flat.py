@@ -1,0 +1,236 @@
+"""The flat part as a whole: accuracy, refusals, grids, noise, and other factors beside it."""
+
+import numpy as np
+import pytest
+
+from geodis import neighbor_graph, product_manifold, subspace_angles
+from geodis._check import InputError
+from geodis.data._spaces import random_rotations
+from geodis.data.flats import bent_sample, flat_sample, grid_coordinates
+from geodis.manifold.flat import split_flat_part
+from geodis.manifold.search import nearest_neighbors
+from geodis.manifold.tangents import choose_n_neighbors, tangent_frames
+from tests.reference_flat import wrapped_difference
+
+
+def split(sample, count=None, **options):
+    """Tangents of a wholly flat sample, and its factors."""
+    dim = sample.coordinates.shape[1]
+    count = count or 3 * (1 + dim + dim * (dim + 1) // 2)
+    near = nearest_neighbors(sample.points, count)
+    frames = tangent_frames(sample.points, near, dim).frames
+    return split_flat_part(sample.points, frames, random_state=0, **options)
+
+
+def degrees(part, sample):
+    found = np.split(part.frames, np.cumsum(part.dims)[:-1], axis=1)
+    return np.degrees(subspace_angles(found, sample.tangents).mean())
+
+
+# Degrees of mean direction error, medians over five seeds.
+ACCURACY = {
+    ("rectangle", 2000): 0.3,
+    ("swiss roll", 2000): 0.3,
+    ("box", 2000): 0.6,
+    ("exponential", 2000): 1.0,
+    ("circle x interval", 2000): 0.2,
+    ("circle x circle", 2000): 0.2,
+    ("disc x interval", 2000): 1.0,
+}
+
+
+@pytest.mark.parametrize(("case", "n"), ACCURACY)
+def test_accuracy(case, n):
+    errors = []
+    for seed in range(5):
+        sample = flat_sample(case, n, random_state=seed)
+        part = split(sample)
+        assert part.dims == sample.factor_dims
+        errors.append(degrees(part, sample))
+    assert np.median(errors) < ACCURACY[case, n]
+
+
+def test_accuracy_of_ten_thousand_points():
+    errors = []
+    for seed in range(3):
+        sample = flat_sample("box", 10_000, random_state=seed)
+        points = sample.points
+        # True tangents, turned: the errors of estimated ones are far smaller.
+        frames = random_rotations(10_000, 3, np.random.default_rng(seed)) @ np.concatenate(
+            sample.tangents, axis=1
+        )
+        part = split_flat_part(points, frames, random_state=0)
+        errors.append(degrees(part, sample))
+    assert np.median(errors) < 0.2
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_equal_gaussians_are_unrolled_but_not_split(seed):
+    sample = flat_sample("equal Gaussians", 1500, random_state=seed)
+    part = split(sample)
+    assert part.dims == (3,) and part.evidence.refused
+    assert "look the same from all angles" in str(part.evidence)
+    spread = np.sqrt(np.linalg.eigvalsh(np.cov(part.coordinates.T)))
+    expected = np.sqrt(np.linalg.eigvalsh(np.cov(sample.coordinates.T)))
+    np.testing.assert_allclose(spread, expected, rtol=0.05)
+
+
+@pytest.mark.parametrize("case", ["box", "swiss roll", "beta(.5, .5)"])
+def test_coordinates_are_the_latent_variables(case):
+    sample = flat_sample(case, 1500, random_state=1)
+    part = split(sample)
+    correlation = np.abs(np.corrcoef(part.coordinates.T, sample.coordinates.T))
+    f = len(part.dims)
+    assert (correlation[:f, f:].max(axis=1) > 0.9995).all()
+    np.testing.assert_allclose(
+        np.sort(np.ptp(part.coordinates, axis=0)),
+        np.sort(np.ptp(sample.coordinates, axis=0)),
+        rtol=0.02,
+    )
+    np.testing.assert_allclose(np.median(part.coordinates, axis=0), 0, atol=1e-9)
+
+
+def test_frames_are_the_derivatives_of_the_points():
+    sample = flat_sample("box", 3000, random_state=2)
+    part = split(sample)
+    near = nearest_neighbors(sample.points, 1).indices[:, 0]
+    chord = np.einsum("nfd,nd->nf", part.frames, sample.points[near] - sample.points)
+    step = part.coordinates[near] - part.coordinates
+    assert np.abs(chord - step).max() < 0.02 * np.abs(step).max()
+
+
+def test_periods_belong_to_their_factor():
+    sample = flat_sample("circle x circle", 1500, random_state=0)
+    part = split(sample)
+    assert [abs(p[0, 0]) for p in part.periods] == pytest.approx([2.0, 3.0], rel=5e-3)
+    for column, period, own in zip(part.coordinates.T, (2.0, 3.0), (1, 0), strict=True):
+        truth = sample.coordinates[:, own]
+        errors = [
+            np.abs(wrapped_difference(s * (column - column[0]), truth - truth[0], period)).max()
+            for s in (1, -1)
+        ]
+        assert min(errors) < 0.02
+    open_part = split(flat_sample("box", 600, random_state=0))
+    assert [p.shape for p in open_part.periods] == [(0, 1)] * 3
+
+
+@pytest.mark.parametrize("case", ["L-shape", "triangle", "hole"])
+def test_supports_that_are_no_products_are_refused_and_said(case):
+    part = split(flat_sample(case, 2000, random_state=0))
+    assert part.dims == (2,)
+    assert "Not split. Their support is not a product" in str(part.evidence)
+
+
+def test_correlated_factors_are_said():
+    part = split(flat_sample("correlated .3", 2000, random_state=0))
+    assert "Uncertain: factors 0 and 1 share" in str(part.evidence)
+
+
+@pytest.mark.parametrize("spec", ["S^2", "S^3", "torus(2, 0.7)", "SO(3)"])
+@pytest.mark.parametrize("n", [500, 4000])
+def test_curved_manifolds_are_not_unrolled(spec, n):
+    sample = product_manifold(spec, n, random_state=0)
+    part = split_flat_part(sample.points, sample.tangents[0], random_state=0)
+    assert np.isnan(part.coordinates).all() and part.dims == (sample.dim,)
+    assert "left as it was" in str(part.evidence)
+
+
+@pytest.mark.parametrize("n", [500, 700])
+@pytest.mark.parametrize("case", ["rectangle", "box", "exponential", "circle x interval"])
+def test_from_five_hundred_points(case, n):
+    sample = flat_sample(case, n, random_state=0)
+    part = split(sample)
+    assert part.dims == sample.factor_dims and degrees(part, sample) < 5
+
+
+@pytest.mark.parametrize("n", [15, 60, 120])
+def test_too_few_points_are_refused(n):
+    sample = flat_sample("box", n, random_state=0)
+    part = split_flat_part(sample.points, np.concatenate(sample.tangents, axis=1), random_state=0)
+    assert part.evidence.refused and "too few" in str(part.evidence)
+
+
+@pytest.mark.parametrize("jitter", [0.0, 0.5])
+@pytest.mark.parametrize(
+    ("sizes", "step", "count", "limit"),
+    [((8, 8, 8), None, 30, 3.0), ((32, 32, 6), 0.03, 30, 1.0), ((32, 32, 6), None, 240, 2.0)],
+)
+def test_grids(sizes, step, count, limit, jitter):
+    u = grid_coordinates(sizes, step=step, jitter=jitter, random_state=0)
+    turn = random_rotations(1, 3, np.random.default_rng(1))[0]
+    sample = bent_sample(u, (1, 1, 1), rotation=turn)
+    part = split(sample, count)
+    assert part.dims == (1, 1, 1)
+    assert degrees(part, sample) < limit
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_of_three_hundredths_of_the_side(seed):
+    sample = flat_sample("box", 2000, noise=0.03, random_state=seed)
+    few = split(sample)
+    more = split(sample, choose_n_neighbors(sample.points, 3))
+    # The floor is the turn of the surface over the noise: about 3.5 degrees here.
+    assert more.dims == (1, 1, 1) and degrees(more, sample) < 5.5
+    assert few.dims != (1, 1, 1) or degrees(few, sample) > 2 * degrees(more, sample)
+
+
+@pytest.mark.parametrize("other", ["S^2", "SO(3)"])
+def test_other_factors_beside_the_flat_ones_do_not_matter(other):
+    sample = flat_sample("rectangle", 3000, random_state=0)
+    beside = product_manifold(other, 3000, random_state=1).points
+    points = np.hstack([beside, sample.points])
+    wide = [np.pad(t, ((0, 0), (0, 0), (beside.shape[1], 0))) for t in sample.tangents]
+    part = split_flat_part(points, np.concatenate(wide, axis=1), random_state=0)
+    found = np.split(part.frames, 2, axis=1)
+    assert np.degrees(subspace_angles(found, wide).mean()) < 0.5
+
+
+def test_repeated_rows_are_one_place():
+    sample = flat_sample("rectangle", 600, random_state=0)
+    frames = np.concatenate(sample.tangents, axis=1)
+    plain = split_flat_part(sample.points, frames, random_state=0)
+    twice = split_flat_part(np.tile(sample.points, (2, 1)), np.tile(frames, (2, 1, 1)))
+    np.testing.assert_allclose(
+        np.abs(twice.coordinates[:600] - twice.coordinates[600:]), 0, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        np.abs(np.corrcoef(plain.coordinates.T, twice.coordinates[:600].T))[:2, 2:],
+        np.eye(2), atol=0.1,
+    )  # fmt: skip
+
+
+def test_only_the_largest_piece_is_unrolled_and_that_is_said():
+    sample = flat_sample("rectangle", 800, random_state=0)
+    points = np.vstack([sample.points, sample.points[:30] + 100])
+    frames = np.concatenate(sample.tangents, axis=1)
+    part = split_flat_part(points, np.concatenate([frames, frames[:30]]))
+    assert part.dims == (1, 1) and "only the largest piece" in str(part.evidence)
+    lost = np.isnan(part.coordinates).any(axis=1)
+    np.testing.assert_array_equal(lost, np.arange(830) >= 800)
+
+
+def test_a_part_in_many_pieces_is_refused():
+    sample = flat_sample("rectangle", 2000, random_state=0)
+    points = np.vstack([sample.points + 100 * shift for shift in range(3)])
+    frames = np.tile(np.concatenate(sample.tangents, axis=1), (3, 1, 1))
+    part = split_flat_part(points, frames)
+    assert part.evidence.refused and "is in 3 pieces" in str(part.evidence)
+
+
+def test_a_given_graph_is_used():
+    sample = flat_sample("rectangle", 700, random_state=0)
+    graph = neighbor_graph(sample.coordinates, 8)
+    frames = np.concatenate(sample.tangents, axis=1)
+    part = split_flat_part(sample.points, frames, graph=graph)
+    assert degrees(part, sample) < 0.6
+
+
+def test_the_same_seed_gives_the_same_result():
+    sample = flat_sample("disc x interval", 600, random_state=0)
+    first, second = split(sample), split(sample)
+    np.testing.assert_array_equal(first.coordinates, second.coordinates)
+
+
+def test_messages():
+    with pytest.raises(InputError, match=r"subspaces must have shape \(n, f, d\) for points of"):
+        split_flat_part(np.zeros((5, 3)), np.zeros((5, 3)))
