@@ -207,19 +207,24 @@ def boosted_importance(latents, codes, stages):
             leaves = [(np.arange(n), 0)]
             while leaves:
                 rows, depth = leaves.pop()
-                best = None
-                if depth < 3:
-                    for i in range(z):
-                        for edge in sorted(set(latents[rows, i]))[1:]:
-                            left = rows[latents[rows, i] < edge]
-                            right = rows[latents[rows, i] >= edge]
-                            removed = _deviation(residual[rows])
-                            removed -= _deviation(residual[left]) + _deviation(residual[right])
-                            if best is None or removed > best[0] + 1e-12:
-                                best = (removed, i, left, right)
-                if best is not None:
-                    gains[best[1]] += best[0]
-                    leaves += [(best[2], depth + 1), (best[3], depth + 1)]
+                splits = []  # of every latent that can split, the first of the best
+                for i in range(z if depth < 3 else 0):
+                    best = None
+                    for edge in sorted(set(latents[rows, i]))[1:]:
+                        left = rows[latents[rows, i] < edge]
+                        right = rows[latents[rows, i] >= edge]
+                        removed = _deviation(residual[rows])
+                        removed -= _deviation(residual[left]) + _deviation(residual[right])
+                        if best is None or removed > best[0] + 1e-12:
+                            best = (removed, i, left, right)
+                    if best is not None:
+                        splits.append(best)
+                if splits:
+                    most = max(split[0] for split in splits)
+                    tied = [split for split in splits if split[0] > most - 1e-12]
+                    for split in tied:
+                        gains[split[1]] += most / len(tied)
+                    leaves += [(tied[0][2], depth + 1), (tied[0][3], depth + 1)]
                     continue
                 curvature = (chance[rows, c] * (1 - chance[rows, c])).sum()
                 step = residual[rows].sum() / curvature if curvature > 1e-150 else 0.0

@@ -21,6 +21,8 @@ N_BINS = 256
 _N_INNER = 2**DEPTH - 1
 _N_NODES = 2 ** (DEPTH + 1) - 1
 _SQUARED, _BINARY, _MULTINOMIAL = 0, 1, 2
+# Gains this close are equal up to rounding, as those of latents that split rows in the same way.
+_TIE = 1e-10
 # The curvature of a leaf whose rows are all predicted with certainty; a step there would be 0/0.
 _NO_CURVATURE = 1e-150
 
@@ -90,7 +92,6 @@ def boost(
     *,
     regression: bool = False,
     n_stages: int = N_STAGES,
-    seed: int = 0,
 ) -> Boosted:
     """Boost trees that predict a factor from binned latents.
 
@@ -100,8 +101,6 @@ def boost(
         From `bin_columns`.
     target : ndarray of shape (n_train,)
         Codes of classes, or numbers when `regression`.
-    seed : int
-        Decides between splits that are equally good, as those on duplicates of a latent are.
 
     Returns
     -------
@@ -130,7 +129,7 @@ def boost(
         else:
             values = (codes == np.arange(len(classes))[:, None]).astype(float)
             start, loss = np.log(share), _MULTINOMIAL
-    gains, raw, raw_test = _boost(train, test, counts, values, start, loss, n_stages, seed)
+    gains, raw, raw_test = _boost(train, test, counts, values, start, loss, n_stages)
     importance = gains / gains.sum() if gains.sum() > 0 else gains
     if loss == _SQUARED:
         return Boosted(importance, raw[0], raw_test[0])
@@ -150,10 +149,8 @@ def _boost(
     start: np.ndarray,
     loss: int,
     n_stages: int,
-    seed: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Gains (z,), raw predictions of the training rows (k, n) and of the test rows."""
-    np.random.seed(seed)  # of this thread of compiled code alone
     k, n = values.shape
     z, n_test = test.shape
     raw = np.empty((k, n))
@@ -169,7 +166,7 @@ def _boost(
     rows, spare = np.empty(n, np.uint32), np.empty(n, np.uint32)
     gathered = np.empty(n)
     everyone = np.arange(n).astype(np.uint32)
-    order = np.arange(z)
+    gain, at = np.empty(z), np.empty(z, np.int64)
     latent, edge = np.empty(_N_NODES, np.int64), np.empty(_N_NODES, np.int64)
     first, last = np.empty(_N_NODES, np.int64), np.empty(_N_NODES, np.int64)
     step = np.empty(_N_NODES)
@@ -180,7 +177,7 @@ def _boost(
             rows[:] = everyone
             _refill(train, counts, residual[c], bins[0])
             _grow(
-                train, counts, residual[c], rows, spare, gathered, order, bins,
+                train, counts, residual[c], rows, spare, gathered, gain, at, bins,
                 latent, edge, first, last, gains,
             )  # fmt: skip
             for node in range(_N_NODES):
@@ -240,7 +237,8 @@ def _grow(
     rows: np.ndarray,
     spare: np.ndarray,
     gathered: np.ndarray,
-    order: np.ndarray,
+    gain: np.ndarray,
+    at: np.ndarray,
     bins: np.ndarray,
     latent: np.ndarray,
     edge: np.ndarray,
@@ -254,11 +252,14 @@ def _grow(
     for node in range(_N_INNER):
         if latent[node] == -2:
             continue
-        gain, j, b = _best_split(counts, bins[node], order)
+        most, j = _best_split(counts, bins[node], gain, at)
         if j == -1:
             continue
+        b = at[j]
         latent[node], edge[node] = j, b
-        gains[j] += gain
+        # Latents that split equally well share the gain: no order of latents, no chance decides.
+        tied = gain >= most * (1 - _TIE)
+        gains += most / tied.sum() * tied
         middle = _partition(train[j], b, rows, spare, first[node], last[node])
         left, right = 2 * node + 1, 2 * node + 2
         latent[left], first[left], last[left] = -1, first[node], middle
@@ -278,23 +279,22 @@ def _grow(
 
 
 @njit(cache=True, nogil=True)
-def _best_split(counts: np.ndarray, bins: np.ndarray, order: np.ndarray) -> tuple[float, int, int]:
-    """Latent and last bin on the left that remove most squared error; -1 where none can.
+def _best_split(
+    counts: np.ndarray, bins: np.ndarray, gain: np.ndarray, at: np.ndarray
+) -> tuple[float, int]:
+    """The largest gain and a latent that has it; gain of every latent, and last bin on the left.
 
     A split into n_l and n_r rows with residual sums s_l and s_r removes
-    ``(s_l n - s n_l)^2 / (n_l n_r n)``.
+    ``(s_l n - s n_l)^2 / (n_l n_r n)`` of squared error. The latent is -1 where no split is.
     """
-    z = len(counts)
     total, n = 0.0, 0.0
     for b in range(counts[0]):
         total += bins[0, b, 0]
         n += bins[0, b, 1]
-    best, best_latent, best_bin = -1.0, -1, -1
-    for t in range(z):  # a fresh order at every node shares ties evenly between latents
-        other = np.random.randint(t, z)
-        order[t], order[other] = order[other], order[t]
-        j = order[t]
+    most, chosen = 0.0, -1
+    for j in range(len(counts)):
         here = bins[j]
+        best, bar, place = -1.0, -1.0, -1
         left, n_left = 0.0, 0.0
         for b in range(counts[j] - 1):
             if here[b, 1] == 0:
@@ -305,9 +305,13 @@ def _best_split(counts: np.ndarray, bins: np.ndarray, order: np.ndarray) -> tupl
                 break
             gap = left * n - total * n_left
             square, scale = gap * gap, n_left * (n - n_left)
-            if square > best * scale:  # a division a bin would take most of the time
-                best, best_latent, best_bin = square / scale, j, b
-    return best / n, best_latent, best_bin
+            if square > bar * scale:  # a division a bin would take most of the time
+                best, place = square / scale, b
+                bar = best * (1 + _TIE)
+        gain[j], at[j] = best / n, place
+        if place != -1 and (chosen == -1 or gain[j] > most * (1 + _TIE)):
+            most, chosen = gain[j], j
+    return most, chosen
 
 
 @njit(cache=True, nogil=True)

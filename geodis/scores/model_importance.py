@@ -70,7 +70,8 @@ def dci(
     max_rows : int or None
         Most rows to learn from, and as many to be judged by; None for all.
     train_share, shuffle, n_jobs, random_state
-        As in `sap`; `random_state` also decides between latents that split equally well.
+        As in `sap`; `random_state` also seeds "exact", "forest" and the folds of "lasso". In
+        "histogram", latents that split equally well share what the split gains.
 
     Returns
     -------
@@ -184,7 +185,7 @@ class _Histogram(_Learner):
 
     def learn(self, j: int, seed: int) -> _Learnt:
         known, regression = self.target(j)[0], self.regresses(j)
-        found = boost(*self.binned, known, regression=regression, seed=seed)
+        found = boost(*self.binned, known, regression=regression)
         return self.judge(j, found.importance, found.train, found.test)
 
 

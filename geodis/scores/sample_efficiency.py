@@ -69,8 +69,7 @@ def downstream(
     check_choice(model, "model", MODELS)
     z, coded = check_scored(latents, factors)
     kept, note = coded.varying()
-    rng = check_random_state(random_state)
-    order = rng.permutation(len(z))
+    order = check_random_state(random_state).permutation(len(z))
     n_test = max(1, min(MOST_TEST_ROWS, int(TEST_SHARE * len(z))))
     test, rest = order[:n_test], order[n_test:]
     wanted = sorted({check_int(size, "sizes", low=1) for size in sizes})
@@ -81,7 +80,6 @@ def downstream(
     if wanted[-1] > len(rest):
         notes.append(f"{len(rest)} rows to learn from instead of {wanted[-1]}")
     predict = _logistic if model == "logistic" else _trees
-    seeds = rng.integers(2**31 - 1, size=len(coded.sizes))
 
     accuracy = np.full((len(reached), len(coded.sizes)), np.nan)
     for s, size in enumerate(reached):
@@ -89,7 +87,7 @@ def downstream(
         learner = predict(z, split)
 
         def judge(j: int, split: Split = split, learner: Any = learner) -> float:
-            predicted = learner(coded.codes[split.train, j], int(seeds[j]))
+            predicted = learner(coded.codes[split.train, j])
             return float((predicted == coded.codes[split.test, j]).mean())
 
         accuracy[s, kept] = in_threads(judge, kept, n_jobs)
@@ -115,7 +113,7 @@ def downstream(
 def _logistic(latents: np.ndarray, split: Split) -> Any:
     train, test = standardise(latents, split)
 
-    def predict(codes: np.ndarray, seed: int) -> np.ndarray:
+    def predict(codes: np.ndarray) -> np.ndarray:
         if len(np.unique(codes)) == 1:
             return np.full(len(test), codes[0])
         return fit_logistic(train, codes)[0].predict(test)
@@ -125,4 +123,4 @@ def _logistic(latents: np.ndarray, split: Split) -> Any:
 
 def _trees(latents: np.ndarray, split: Split) -> Any:
     binned = bin_columns(latents[split.train], latents[split.test], N_BINS)
-    return lambda codes, seed: boost(*binned, codes, seed=seed).test
+    return lambda codes: boost(*binned, codes).test

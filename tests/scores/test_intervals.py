@@ -1,0 +1,70 @@
+"""Intervals by resampling."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from geodis import scores
+from geodis._check import InputError
+from tests.scores._golden import grid, sample
+
+
+@pytest.mark.parametrize("rows", ["bootstrap", "halves"])
+def test_intervals_hold_as_many_scores_of_other_samples_as_they_promise(rows):
+    options = {"n_resamples": 60, "rows": rows, "verbose": False}
+    truth = np.mean([float(scores.mig(*sample(seed, n=250))) for seed in range(1000, 1200)])
+    held = 0
+    for seed in range(60):
+        low, high = scores.bootstrap_interval(
+            scores.mig, *sample(seed, n=250), random_state=seed, **options
+        )
+        assert low < high
+        held += low <= truth <= high
+    assert 0.8 <= held / 60 <= 1.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_more_rows_narrow_the_interval_as_their_root(seed):
+    def width(n):
+        low, high = scores.bootstrap_interval(
+            scores.mig, *sample(seed, n=n), random_state=seed, verbose=False
+        )
+        return high - low
+
+    assert 1.3 < width(300) / width(1200) < 3.2
+
+
+def test_the_interval_of_a_perfect_code_is_narrow():
+    factors = grid()
+    low, high = scores.bootstrap_interval(
+        scores.mig, factors, factors, n_resamples=20, random_state=0, verbose=False
+    )
+    assert 0.99 < low <= 1 <= high < 1.01
+
+
+def test_options_reach_the_score_and_labels_are_taken():
+    latents, factors = sample(0, n=100)
+    options = {"n_resamples": 10, "random_state": 0, "verbose": False}
+    found = scores.bootstrap_interval(scores.mig, latents, factors, bins=4, **options)
+    assert found != scores.bootstrap_interval(scores.mig, latents, factors, **options)
+    labels = pd.DataFrame({j: [f"v{v}" for v in factors[:, j]] for j in range(3)})
+    assert found == scores.bootstrap_interval(scores.mig, latents, labels, bins=4, **options)
+
+
+def test_scores_that_hold_rows_out_take_halves():
+    latents, factors = sample(0, n=200)
+
+    def seeded(z, v):
+        return scores.sap(z, v, random_state=0)
+
+    low, high = scores.bootstrap_interval(
+        seeded, latents, factors, rows="halves", n_resamples=20, random_state=0, verbose=False
+    )
+    assert low < float(seeded(latents, factors)) < high
+
+
+def test_bad_settings_are_refused():
+    with pytest.raises(InputError, match="rows must be one of 'bootstrap', 'halves'"):
+        scores.bootstrap_interval(scores.mig, [[0.0], [1.0]], [0, 1], rows="all")
+    with pytest.raises(InputError, match="n_resamples must be at least 2"):
+        scores.bootstrap_interval(scores.mig, [[0.0], [1.0]], [0, 1], n_resamples=1)
