@@ -7,7 +7,7 @@ import pytest
 
 from analyses import manifold_factorisation as analysis
 from geodis import product_manifold
-from geodis.manifold.dimension import points_needed
+from geodis.manifold.dimension import tangent_terms
 
 TINY = analysis.Preset(
     sizes=(400,),
@@ -89,7 +89,7 @@ def test_presets_show_every_manifold_with_enough_points(name):
     assert {case.manifold for case in cases if case.part == "error"} == set(analysis.MANIFOLDS)
     for case in cases:
         sample = product_manifold(analysis.MANIFOLDS[case.manifold], 1, random_state=0)
-        assert case.n >= points_needed(sample.dim)[1]
+        assert case.n >= analysis.LEAST_PER_UNKNOWN * tangent_terms(sample.dim)
     assert max(case.noise for case in cases) == 0.1 and max(case.density for case in cases) == 5.0
 
 

@@ -13,7 +13,7 @@ def test_a_clean_manifold_is_described():
     assert (seen.n, seen.d, seen.dtype) == (2000, 6, "float64")
     assert seen.dimension.dim == 4 and seen.n_neighbors == 8
     assert seen.pieces == [2000] and seen.search == "kdtree"
-    assert (seen.needed, seen.recommended, seen.enough_points) == (31, 300, "yes")
+    assert (seen.needed, seen.recommended, seen.enough_points) == (31, 1200, "yes")
     assert seen.constant_columns == [] and seen.duplicate_columns == [] and seen.notes == []
     np.testing.assert_allclose(seen.explained, np.full(6, 1 / 6), atol=0.02)
     assert "connected" in str(seen)
@@ -55,7 +55,7 @@ def test_many_columns_are_searched_in_their_principal_components(rng):
     assert "2 principal components" in seen.notes[0]
 
 
-@pytest.mark.parametrize(("n", "verdict"), [(12, "no"), (100, "barely"), (600, "yes")])
+@pytest.mark.parametrize(("n", "verdict"), [(12, "no"), (100, "barely"), (2000, "yes")])
 def test_verdict_on_the_number_of_points(n, verdict, rng):
     seen = inspect_points(rng.standard_normal((n, 5)))
     assert seen.dimension.dim >= 2

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from geodis.manifold.dimension import ENOUGH_PER_UNKNOWN, tangent_terms
 from geodis.manifold.eigenfields import UNCERTAIN_VARIATION, Eigenfields, count_by_gap
 from geodis.manifold.split import Split
 
+# The least dimension of a factor that could be several: those of a surface are flat together.
+SPLITTABLE = 3
 # An eigenvalue below this part of the bulk is one that noisy tangents may give a parallel field.
 SMALL_VALUE = 0.1
 
@@ -71,8 +74,20 @@ def _weigh(split: Split) -> Evidence:
     # Where the factors were split in turn, those found here are the ones of the first round.
     dims = split.history[0]["factor_dims"] if split.parts else split.dims
     gap_rule = count_by_gap(fields.values) + 1 if len(fields.values) > 1 else 1
-    return Evidence(
-        dim, fields.values, fields.variation, fields.n_parallel, dims, gap_rule, doubts_of(fields)
+    doubts = doubts_of(fields)
+    if not split.parts and max(split.dims) >= SPLITTABLE:
+        doubts += doubts_of_number(len(split.axes), dim)
+    return Evidence(dim, fields.values, fields.variation, fields.n_parallel, dims, gap_rule, doubts)
+
+
+def doubts_of_number(n: int, dim: int) -> tuple[str, ...]:
+    """Whether n points in that dimension are so few that a factor left whole may be several."""
+    unknowns = tangent_terms(dim)
+    if n >= ENOUGH_PER_UNKNOWN * unknowns:
+        return ()
+    return (
+        f"{n / unknowns:.0f} points for each unknown of the tangent fit may leave factors merged "
+        f"(want {ENOUGH_PER_UNKNOWN})",
     )
 
 

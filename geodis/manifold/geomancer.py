@@ -24,15 +24,11 @@ from geodis.manifold.evidence import Evidence, collect_evidence
 from geodis.manifold.extend import axes_at
 from geodis.manifold.graph import default_degree, neighbor_graph
 from geodis.manifold.holonomy import Holonomy, loop_holonomy
-from geodis.manifold.principal import principal_components
+from geodis.manifold.principal import varying_directions
 from geodis.manifold.search import distinct_rows, searcher
-from geodis.manifold.split import Split, split_factors
+from geodis.manifold.split import split_pieces
 from geodis.manifold.steps import Settings, Task
-
-# Principal components with less variance than this part of the largest are rounding, not data.
-NEGLIGIBLE_VARIANCE = 1e-12
-# A floor of even noise in the spectrum: directions, height of the cliff before it, its slope.
-MIN_FLOOR, CLIFF, FLOOR_SPREAD = 10, 20.0, 1.5
+from geodis.manifold.summary import summarise
 
 
 class GeoManCER(BaseEstimator):
@@ -161,7 +157,7 @@ class GeoManCER(BaseEstimator):
         with Stages("GeoManCER", self.verbose) as stages:
             # Directions without variance cost time and mean nothing: work in the others.
             with stages.stage("principal components"):
-                basis = _varying_directions(points)
+                basis = varying_directions(points)
                 reduced = points @ basis.T
             dimension, dim = None, self.dim
             if dim == "auto":
@@ -179,7 +175,7 @@ class GeoManCER(BaseEstimator):
                 )
             given = built if graph is not None else None
             task = Task(settings, stages, rng, given, n_factors)
-            split = _split_pieces(reduced, dim, task, built.piece)
+            split = split_pieces(reduced, dim, task, built.piece)
         # Nothing is published before everything is done: an interrupt leaves the old state.
         self.dim_ = dim
         self.n_directions_ = len(basis)
@@ -276,34 +272,7 @@ class GeoManCER(BaseEstimator):
     def summary(self) -> str:
         """A readable account of the fit."""
         self._check_fitted()
-        n, k, d = self.axes_.shape
-        left_out = f" ({self.n_directions_} of which vary)" if self.n_directions_ < d else ""
-        named = [
-            f"{dim} (flat: holonomy cannot split it further)" if flat else str(dim)
-            for dim, flat in zip(self.factor_dims_, self.flat_, strict=True)
-        ]
-        factors = "1 factor" if self.n_factors_ == 1 else f"{self.n_factors_} factors"
-        lines = [
-            f"GeoManCER: {n:,} points in {d} columns{left_out}, dimension {k}, "
-            f"{factors} of dimension {' + '.join(named)}"
-            + (" (number uncertain)" if self.uncertain_ else ""),
-        ]
-        if self.dimension_ is not None:
-            lines.append(f"  {self.dimension_}")
-        lines.append(f"  {self.graph_}")
-        lines += [f"  {item}" for item in self.evidence_]
-        values = " ".join(f"{value:.2g}" for value in self.eigenvalues_)
-        lines.append(f"  spectrum: {values}" if len(values) else "  spectrum: one dimension, none")
-        refined = self.split_.refined
-        if self.tangents == "pca" and self.refinements > 0:
-            refined += " (PCA tangents are left as they are)"
-        lines.append(
-            f"  refined: {refined}; tangents from {self.split_.tangent_neighbors} "
-            f"neighbours; {'converged' if self.converged_ else 'NOT converged'}"
-        )
-        seconds = ", ".join(f"{name} {value:.2f}" for name, value in self.seconds_.items())
-        lines.append(f"  seconds: {seconds}; peak memory {self.peak_memory_:,.0f} MB")
-        return "\n".join(lines)
+        return summarise(self)
 
     def __str__(self) -> str:
         """The summary after a fit, the constructor call before."""
@@ -366,57 +335,8 @@ class GeoManCER(BaseEstimator):
             warnings.warn(f"{self.dimension_}.".capitalize(), stacklevel=3)
 
 
-def _varying_directions(points: np.ndarray) -> np.ndarray:
-    """Orthonormal rows spanning the directions in which the points vary, shape (c, d).
-
-    Left out are directions without variance, and a floor of even noise: at least ten directions,
-    and as many as are kept, of nearly equal variance far below the next. Distances between near
-    points would otherwise be mostly noise.
-    """
-    spectrum = principal_components(points, random_state=0)
-    variances = spectrum.variances
-    if variances[0] <= 0:
-        raise InputError(f"X must vary; {len(points)} identical rows came.")
-    kept = int((variances > NEGLIGIBLE_VARIANCE * variances[0]).sum())
-    cliff = int(np.argmax(variances[: kept - 1] / variances[1:kept])) + 1 if kept > 1 else kept
-    floor = variances[cliff:kept]
-    if (
-        len(floor) >= max(MIN_FLOOR, cliff)
-        and variances[cliff - 1] > CLIFF * floor[0]
-        and floor[0] < FLOOR_SPREAD * floor[-1]
-    ):
-        kept = cliff
-    return np.eye(points.shape[1]) if kept == points.shape[1] else spectrum.axes[:kept]
-
-
 def _n_distinct_limit(points: np.ndarray) -> int:
     return len(distinct_rows(points)[0]) - 1
-
-
-def _split_pieces(points: np.ndarray, dim: int, task: Task, piece: np.ndarray) -> Split:
-    """Split every piece of the graph on its own; the largest says how many factors there are."""
-    sizes = np.bincount(piece)
-    if len(sizes) == 1:
-        return split_factors(points, dim, task)
-    axes = np.full((len(points), dim, points.shape[1]), np.nan)
-    result: Split | None = None
-    for largest in np.argsort(-sizes, kind="stable"):
-        rows = np.flatnonzero(piece == largest)
-        inside = None
-        if task.graph is not None:
-            inside = neighbor_graph(graph=task.graph.adjacency[rows][:, rows])
-        try:
-            found = split_factors(points[rows], dim, replace(task, graph=inside))
-        except InputError:
-            if result is None:
-                raise
-            break  # this piece and all smaller ones have too few points for the tangents
-        if result is None:
-            result = replace(found, rows=rows[found.rows])
-        if found.dims == result.dims:
-            axes[rows] = found.axes
-    assert result is not None
-    return replace(result, axes=axes)
 
 
 def _peak_memory() -> float:

@@ -7,12 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import check_int, check_points, check_random_state
+from geodis._check import InputError, check_int, check_points, check_random_state
 
 # Up to here the (d, d) covariance is formed and solved whole: exact, one pass over the points.
 MAX_COVARIANCE_DIMS = 2000
 SKETCHED_COMPONENTS = 100
 BLOCK_ROWS = 10_000
+
+# Components with less variance than this part of the largest are rounding, not data.
+NEGLIGIBLE_VARIANCE = 1e-12
+# A floor of even noise in the spectrum: directions, height of the cliff before it, its slope.
+MIN_FLOOR, CLIFF, FLOOR_SPREAD = 10, 20.0, 1.5
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,42 @@ def principal_components(
         total = float(sum((block**2).sum() for block in _centred_blocks(points, mean)) / n)
     variances = np.maximum(variances[:limit], 0.0)
     return PrincipalComponents(mean, _with_fixed_signs(axes[:limit]), variances, total)
+
+
+def varying_directions(points: np.ndarray) -> np.ndarray:
+    """Orthonormal rows spanning the directions in which the points vary.
+
+    Left out are directions without variance, and a floor of even noise: at least ten directions,
+    and as many as are kept, of nearly equal variance far below the next. Distances between near
+    points would otherwise be mostly noise.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+
+    Returns
+    -------
+    ndarray of shape (c, d)
+
+    Examples
+    --------
+    >>> varying_directions(np.array([[3.0, 1.0], [0.0, 1.0], [-3.0, 1.0]]))
+    array([[1., 0.]])
+    """
+    spectrum = principal_components(points, random_state=0)
+    variances = spectrum.variances
+    if variances[0] <= 0:
+        raise InputError(f"X must vary; {len(points)} identical rows came.")
+    kept = int((variances > NEGLIGIBLE_VARIANCE * variances[0]).sum())
+    cliff = int(np.argmax(variances[: kept - 1] / variances[1:kept])) + 1 if kept > 1 else kept
+    floor = variances[cliff:kept]
+    if (
+        len(floor) >= max(MIN_FLOOR, cliff)
+        and variances[cliff - 1] > CLIFF * floor[0]
+        and floor[0] < FLOOR_SPREAD * floor[-1]
+    ):
+        kept = cliff
+    return np.eye(points.shape[1]) if kept == points.shape[1] else spectrum.axes[:kept]
 
 
 def _centred_blocks(points: np.ndarray, mean: np.ndarray):  # type: ignore[no-untyped-def]

@@ -14,6 +14,7 @@ from geodis.manifold.ambient import ambient_split
 from geodis.manifold.coarse import extend_fields
 from geodis.manifold.eigenfields import Eigenfields
 from geodis.manifold.factors import Factors
+from geodis.manifold.graph import neighbor_graph
 from geodis.manifold.search import Neighbors, distinct_rows, neighbors_at
 from geodis.manifold.steps import Task, estimate_tangents, neighbors_for_fit, solve
 from geodis.manifold.tangents import (
@@ -109,6 +110,46 @@ def split_factors(points: np.ndarray, dim: int, task: Task | None = None) -> Spl
     position[order] = np.arange(len(order))
     axes = solved.axes[position if place is None else position[place]]
     return replace(solved, axes=axes, rows=representative[order[solved.rows]])
+
+
+def split_pieces(points: np.ndarray, dim: int, task: Task, piece: np.ndarray) -> Split:
+    """Split every piece of the graph on its own; the largest says how many factors there are.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    dim : int
+    task : Task
+    piece : ndarray of int, shape (n,)
+        The piece that each point belongs to.
+
+    Returns
+    -------
+    Split
+        Of the largest piece, with the axes of all pieces that split alike; NaN in the others.
+    """
+    sizes = np.bincount(piece)
+    if len(sizes) == 1:
+        return split_factors(points, dim, task)
+    axes = np.full((len(points), dim, points.shape[1]), np.nan)
+    result: Split | None = None
+    for largest in np.argsort(-sizes, kind="stable"):
+        rows = np.flatnonzero(piece == largest)
+        inside = None
+        if task.graph is not None:
+            inside = neighbor_graph(graph=task.graph.adjacency[rows][:, rows])
+        try:
+            found = split_factors(points[rows], dim, replace(task, graph=inside))
+        except InputError:
+            if result is None:
+                raise
+            break  # this piece and all smaller ones have too few points for the tangents
+        if result is None:
+            result = replace(found, rows=rows[found.rows])
+        if found.dims == result.dims:
+            axes[rows] = found.axes
+    assert result is not None
+    return replace(result, axes=axes)
 
 
 def _split_ordered(points: np.ndarray, dim: int, task: Task) -> Split:

@@ -10,8 +10,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import geodis as gd
 from geodis._check import InputError
-from geodis.manifold import evidence, split, steps
-from geodis.manifold.eigenfields import Eigenfields
+from geodis.manifold import split, steps
 from tests.conftest import bump_times_sphere, roll_times_sphere, warped
 
 SEEDS = (1, 2, 3)
@@ -264,18 +263,20 @@ def test_pieces_that_are_too_small_or_split_otherwise_are_left_out():
     assert np.isfinite(est.at(stray)).all()
 
 
-def test_axes_at_new_points():
-    sample = gd.product_manifold("S^2 x S^2", 4000, random_state=0)
-    est = fit(sample.points[:3000])
-    found = est.at(sample.points[3000:])
-    split_at = np.split(found, np.cumsum(est.factor_dims_)[:-1], axis=1)
-    true = [frames[3000:] for frames in sample.tangents]
-    assert gd.subspace_angles(split_at, true).mean() < 0.25  # half a neighbour's distance
-    np.testing.assert_allclose(
-        gd.subspace_angles([est.at(sample.points[:50])], [est.axes_[:50]]), 0, atol=1e-5
-    )
-    with pytest.raises(InputError, match="6 columns as in the fit; 2 came"):
-        est.at(np.zeros((3, 2)))
+def test_pca_tangents_are_not_refined_and_the_summary_says_so():
+    points = gd.product_manifold("S^2 x S^2", 1000, random_state=0).points
+    plain = fit(points, dim=4, n_factors=2, tangents="pca", refinements=0)
+    asked = fit(points, dim=4, n_factors=2, tangents="pca", refinements=2)
+    np.testing.assert_array_equal(asked.axes_, plain.axes_)
+    assert "PCA tangents are left as they are" in asked.summary()
+    assert "PCA tangents are left" not in plain.summary()
+
+
+def test_few_points_for_the_dimension_leave_doubt():
+    """Eighteen points for each unknown: SO(3) x SO(3) is taken for one factor, and that is said."""
+    few = fit(gd.product_manifold("SO(3) x SO(3)", 500, random_state=0).points, dim=6)
+    assert few.n_factors_ == 1 and few.uncertain_
+    assert "18 points for each unknown of the tangent fit may leave factors merged" in str(few)
 
 
 def test_networkx_graph_has_every_point_and_edge():
@@ -312,23 +313,6 @@ def test_evidence_holds_both_tests_and_doubts():
     assert whole.eigenvalues[0] < 0.01 * whole.eigenvalues[1]
     assert [part.n_parallel for part in parts] == [0, 0]
     assert not est.uncertain_
-
-
-def test_borderline_norm_variation_is_called_uncertain():
-    fields = Eigenfields(
-        values=np.array([0.0, 0.02, 0.03, 0.03]),
-        fields=np.zeros((2, 3, 4), np.float32),
-        variation=np.array([0.04, 0.08, 0.3, 0.3]),
-        residuals=np.zeros(4),
-        n_parallel=1,
-        n_applications=1,
-        converged=True,
-        top=2.0,
-    )
-    assert evidence.doubts_of(fields) == (
-        "the norm of field 1 varies by 0.04",
-        "the norm of field 2 varies by 0.08",
-    )
 
 
 def test_disagreeing_dimension_estimates_warn():
