@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import cache
+from typing import Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -39,6 +41,14 @@ def _blas_threads() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Leave the processors to our own threads: on small matrices BLAS threads wait for each other.
+
+    Sums in another order would differ in their last digits besides.
+    """
+    return _blas_threads().limit(limits=1, user_api="blas")
+
+
 def on_threads(work: Callable[[int, int], None], n: int, n_jobs: int) -> None:
     """Call work(start, stop) on ranges that cover range(n), on n_jobs threads.
 
@@ -65,8 +75,7 @@ def over_blocks(
     A block writes its own rows only: the result does not depend on the number of threads.
     """
     slices = list(blocks(n, size))
-    one_thread = _blas_threads().limit(limits=1, user_api="blas")
-    with one_thread, ThreadPoolExecutor(n_jobs) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(n_jobs) as pool:
         futures = [pool.submit(work, rows) for rows in slices]
         try:
             for count, future in enumerate(futures, start=1):
