@@ -10,6 +10,7 @@ import typer
 from geodis import __version__
 from geodis._check import InputError, MissingExtraError
 from geodis.commands.demo import demo
+from geodis.commands.distances import distances
 from geodis.commands.factorise import factorise
 from geodis.commands.inspect import inspect
 from geodis.commands.sample import sample
@@ -20,7 +21,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for command in (inspect, factorise, sample, scores, demo):
+for command in (inspect, factorise, sample, distances, scores, demo):
     app.command()(command)
 
 

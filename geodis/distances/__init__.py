@@ -9,7 +9,7 @@ from geodis._lazy import lazy_names
 if TYPE_CHECKING:  # for editors and type checkers; `_HOME` is what runs
     from geodis.distances.adversarial import FactorOverlap, Overlap, overlap
     from geodis.distances.agreement import DistanceCorrelations, distance_correlations
-    from geodis.distances.between import GridDistances, perceived_between
+    from geodis.distances.between import GridDistances, code_of_rows, perceived_between
     from geodis.distances.blurred import BlurredLoss, box_blur, gaussian_blur
     from geodis.distances.correlations import (
         Correlation,
@@ -33,6 +33,7 @@ _HOME: dict[str, str] = {
     "gaussian_blur": "blurred",
     "GridDistances": "between",
     "perceived_between": "between",
+    "code_of_rows": "between",
     "sample_pairs": "sampling",
     "sample_triplets": "sampling",
     "correlation": "correlations",

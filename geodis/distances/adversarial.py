@@ -80,6 +80,16 @@ class Overlap:
             )
         return "\n".join([*lines, self.verdict, *([self.note] if self.note else [])])
 
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        return {
+            "loss": self.loss,
+            "adversarial": self.adversarial,
+            "verdict": self.verdict,
+            "factors": {name: vars(item) for name, item in self.factors.items()},
+            "note": self.note,
+        }
+
     @property
     def verdict(self) -> str:
         """One sentence."""

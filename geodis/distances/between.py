@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, check_choice
+from geodis._check import InputError, check_choice, check_points
 from geodis.data.grids import FactorGrid, latents_of
 from geodis.distances.losses import resolve_loss
 from geodis.distances.pairwise import BUDGET, LATENT_KINDS, ground_truth, latent
@@ -98,6 +98,36 @@ class GridDistances:
             left, right = np.split(place.reshape(-1), 2)
             found.append(latent(latents[left], latents[right], self.kind))
         return np.concatenate(found)
+
+
+def code_of_rows(grid: FactorGrid, latents: Any) -> np.ndarray:
+    """Put latents, in order of the arrays a grid was made from, in order of its index.
+
+    A complete grid has its own order, whatever the order of the rows that it came from.
+
+    Parameters
+    ----------
+    grid : FactorGrid
+        Made by `FactorGrid.from_arrays`; any other grid has the order of its index already.
+    latents : array-like of shape (n, z)
+
+    Returns
+    -------
+    ndarray of shape (n, z)
+
+    Examples
+    --------
+    >>> grid = FactorGrid.from_arrays(None, [[2], [0], [1]])
+    >>> code_of_rows(grid, [[20.0], [0.0], [10.0]]).ravel()
+    array([ 0., 10., 20.])
+    """
+    rows = check_points(latents, name="latents", min_points=1)
+    if len(rows) != len(grid):
+        raise InputError(
+            f"latents must have a row for each of {len(grid)} points; {len(rows)} came."
+        )
+    order = getattr(grid, "_order", None)
+    return rows if order is None or not grid.complete else rows[order]
 
 
 def perceived_between(grid: FactorGrid, a: Any, b: Any, loss: Any = "mse") -> np.ndarray:

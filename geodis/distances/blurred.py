@@ -10,8 +10,6 @@ from geodis._check import InputError, check_int, check_real, to_numpy
 
 # The blur of a loss is truncated at four standard deviations, and the radius is where it ends.
 TRUNCATION = 4.0
-# Whole numbers below this are exact in single precision.
-EXACT_IN_SINGLE = 2**24
 
 
 class BlurredLoss:
@@ -66,6 +64,11 @@ class BlurredLoss:
         self.name = name
 
     @property
+    def footprint(self) -> int:
+        """Bytes that are held for every pixel and channel of an image of bytes."""
+        return 6 if (self.weights == 1).all() else 32
+
+    @property
     def radius(self) -> int:
         """Radius r of the kernel."""
         return len(self.weights) // 2
@@ -79,9 +82,7 @@ class BlurredLoss:
         """Blur images (n, h, w, c): ``k * x`` for each channel; bytes are scaled to [0, 1]."""
         images = to_numpy(images, "images")
         unit = 255.0 if images.dtype == np.uint8 else 1.0
-        n, h, w, c = images.shape
-        sums = self._sums(images).reshape(n, c, h, w).transpose(0, 2, 3, 1)
-        return sums * (self.scale / unit)
+        return self._sums(images) * (self.scale / unit)
 
     def __call__(self, x: Any, y: Any) -> np.ndarray:
         """Distances (n,) between images (n, h, w, c)."""
@@ -99,15 +100,20 @@ class BlurredLoss:
         return parts
 
     def _sums(self, images: np.ndarray) -> np.ndarray:
-        """The unnormalised blur, as products with two band matrices: B_h x B_w^T."""
+        """The blur without its scale, shape of the images."""
         n, h, w, c = images.shape
-        # Whole weights on bytes give whole numbers, which tell equal distances from unequal ones.
-        whole = images.dtype == np.uint8 and (self.weights == np.round(self.weights)).all()
-        exact = whole and 255 * np.abs(self.weights).sum() ** 2 < EXACT_IN_SINGLE
-        dtype = np.float32 if exact else np.float64
-        rows = images.astype(dtype).transpose(0, 3, 1, 2)  # (n, c, h, w)
-        blurred = self._band(h).astype(dtype) @ rows @ self._band(w).astype(dtype).T
-        return blurred.reshape(n, c * h * w)
+        if images.dtype == np.uint8 and (self.weights == 1).all():
+            from geodis.distances._box_sums import box_sums
+
+            sums = np.empty(images.shape, np.int32)
+            box_sums(images, self.radius, sums)
+            return sums
+        # Products with two band matrices: B_h x B_w^T.
+        rows = images.transpose(0, 3, 1, 2).astype(np.float64, order="C")
+        across = (rows.reshape(-1, w) @ self._band(w).T).reshape(n, c, h, w)
+        columns = np.ascontiguousarray(across.transpose(0, 3, 1, 2))  # (n, w, c, h)
+        down = (columns.reshape(-1, h) @ self._band(h).T).reshape(n, w, c, h)
+        return down.transpose(0, 3, 1, 2)
 
     def _band(self, size: int) -> np.ndarray:
         """The matrix of the convolution along an axis: B[i, j] = w[r + i - j]."""

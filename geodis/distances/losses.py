@@ -172,7 +172,8 @@ def resolve_loss(loss: Any) -> Loss:
             return AbsoluteLoss() if loss == "mae" else CrossEntropyLoss()
         loss = _blur_by_name(loss)
     if hasattr(loss, "parts"):
-        return SquaredLoss(loss.parts, getattr(loss, "name", type(loss).__name__))
+        name = str(getattr(loss, "name", type(loss).__name__))
+        return SquaredLoss(loss.parts, name, getattr(loss, "footprint", SquaredLoss.footprint))
     if callable(loss):
         return CallableLoss(loss)
     raise InputError(

@@ -12,8 +12,8 @@ from geodis.distances.losses import resolve_loss
 
 LATENT_KINDS = ("l1", "l2", "kl", "symmetric_kl")
 
-# Bytes of images that are prepared at once.
-BUDGET = 2**26
+# Bytes of images that are prepared at once: what fits into caches is not fetched twice.
+BUDGET = 2**24
 
 
 def ground_truth(factors_a: Any, factors_b: Any, sizes: Any = None) -> np.ndarray:

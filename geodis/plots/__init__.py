@@ -8,6 +8,12 @@ from geodis._lazy import lazy_names
 
 if TYPE_CHECKING:
     from geodis.plots._style import new_axes, new_axis, save_figure
+    from geodis.plots.distances import (
+        plot_correlation_by_spacing,
+        plot_distance_correlations,
+        plot_distance_distribution,
+        plot_traversal_matrices,
+    )
     from geodis.plots.geometry import (
         plot_directions_by_factor,
         plot_eigenvalue_spectrum,
@@ -30,6 +36,10 @@ _HOME = {
     "plot_directions_by_factor": "geometry",
     "plot_holonomy": "geometry",
     "plot_error_against_n": "geometry",
+    "plot_traversal_matrices": "distances",
+    "plot_distance_distribution": "distances",
+    "plot_distance_correlations": "distances",
+    "plot_correlation_by_spacing": "distances",
     "plot_scores": "scores",
     "plot_score_matrix": "scores",
     "plot_agreement": "scores",

@@ -12,6 +12,7 @@ import numpy as np
 from geodis._check import InputError, check_int, check_random_state
 from geodis.data.grids import FactorGrid, latents_of
 from geodis.distances._traversing import Traversals, grid_traversals
+from geodis.distances.between import code_of_rows
 from geodis.scores._inputs import check_scored
 from geodis.scores._spreads import CHUNK
 
@@ -106,10 +107,7 @@ def open_traversals(
         checked, coded = check_scored(latents, factors)
         names = coded.names
         grid = FactorGrid.from_arrays(None, coded.codes, names or None)
-        code = checked
-        if grid.complete:  # whose rows are in order of the index
-            code = np.empty_like(checked)
-            code[grid.index(coded.codes)] = checked
+        code = code_of_rows(grid, checked)
     if n_traversals is not None:
         check_int(n_traversals, "n_traversals", low=1)
     most = n_traversals or (MAX_ENCODED if callable(code) else MAX_TRAVERSALS)

@@ -72,6 +72,14 @@ def test_a_kernel_over_the_whole_image_sees_no_position():
     assert box_blur(31, pixels=0.0)(x, y) > 0
 
 
+@pytest.mark.parametrize("radius", [0, 1, 3, 6, 20])
+def test_box_sums_of_bytes_equal_the_convolution(rng, radius):
+    images = rng.integers(0, 256, (2, 7, 5, 3), dtype=np.uint8)
+    kernel = np.full((2 * radius + 1,) * 2, 1 / (2 * radius + 1) ** 2)
+    expected = [slow.convolve(image / 255, kernel) for image in images]
+    np.testing.assert_allclose(box_blur(radius).blur(images), expected, rtol=1e-12, atol=1e-15)
+
+
 def test_images_of_one_size_and_kernels_of_another(rng):
     x, y = rng.random((2, 3, 5, 12, 1))
     loss = box_blur(4)

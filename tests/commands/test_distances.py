@@ -1,0 +1,139 @@
+"""`geodis distances` prints tables, writes what it lists, and tells bad input in one sentence."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from geodis import cli
+from geodis.commands.distances import DISTANCE_FILES
+from geodis.data.squares import XYSquares
+
+
+@pytest.fixture
+def geodis(monkeypatch, capsys):
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["geodis", "distances", *map(str, arguments)])
+        code: object = 0
+        try:
+            cli.main()
+        except SystemExit as stopped:
+            code = stopped.code
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return run
+
+
+@pytest.fixture
+def files(tmp_path):
+    """One square at every place, in mixed order: images, factors and latents."""
+    rng = np.random.default_rng(0)
+    grid = XYSquares(4, n_squares=1, rgb=False, image_size=40)
+    rows = rng.permutation(len(grid))
+    factors = grid.factors(rows)
+    np.save(tmp_path / "X.npy", grid.images(rows))
+    np.save(tmp_path / "Z.npy", factors + 0.1 * rng.standard_normal(factors.shape))
+    table = "\n".join(["x,y", *(f"{x},{y}" for x, y in factors)])
+    (tmp_path / "F.csv").write_text(table + "\n")
+    return tmp_path
+
+
+def test_a_built_in_set_prints_the_tables(geodis):
+    code, out, err = geodis("--data", "xysquares", "--spacing", 8, "--pairs", 500)
+    assert (code, err) == (0, "")
+    assert "ground truth ~ perceived" in out and "Adversarial: under mse" in out
+    assert "x_R     0.0104  0.0000" in out
+
+
+def test_files_print_json_and_rows_keep_their_latents(geodis, files):
+    code, out, _ = geodis(
+        "--images", files / "X.npy", "--factors", files / "F.csv",
+        "--latents", files / "Z.npy", "--json", "--seed", 3,
+    )  # fmt: skip
+    content = json.loads(out)
+    assert code == 0 and content["seed"] == 3
+    agree = content["correlations"]["factors"]["x"]
+    assert agree["ground truth ~ latent"]["spearman"] > 0.95
+    assert agree["perceived ~ latent"]["spearman"] > 0.7
+    assert content["ratios"]["axis_ratio"]["value"] > 0.9
+    assert content["importance"]["factors"]["x"]["exact"]
+    assert content["overlap"]["adversarial"] is False
+
+
+def test_what_is_listed_is_written(geodis, files):
+    folder = files / "out"
+    code, out, _ = geodis(
+        "--images", files / "X.npy", "--factors", files / "F.csv", "--latents", files / "Z.npy",
+        "--loss", "box:5", "--confidence", 0.9, "--self-pairs", "--out", folder,
+    )  # fmt: skip
+    assert code == 0
+    written = {path.name: path for path in folder.iterdir()}
+    assert set(written) == set(DISTANCE_FILES)
+    for name, path in written.items():
+        assert str(path) in out
+        if name.endswith(".png"):
+            assert path.read_bytes().startswith(b"\x89PNG")
+    assert json.loads(written["distances.json"].read_text())["loss"] == "box:5"
+    assert "Ratios of the latents" in written["distances.txt"].read_text()
+
+
+def test_factors_and_latents_alone_are_enough(geodis, files):
+    folder = files / "out"
+    code, out, _ = geodis(
+        "--factors", files / "F.csv", "--latents", files / "Z.npy", "--out", folder
+    )
+    assert code == 0 and "perceived" not in out.split("Written")[0]
+    assert not (folder / "distribution.png").exists()
+    assert (folder / "matrices.png").exists()
+
+
+def test_a_sample_without_traversals_keeps_its_distances(geodis, tmp_path):
+    rng = np.random.default_rng(0)
+    factors = rng.permutation(900)[:40]
+    np.save(tmp_path / "F.npy", np.stack(np.divmod(factors, 30), axis=1))
+    np.save(tmp_path / "Z.npy", rng.standard_normal((40, 3)))
+    code, out, _ = geodis("--factors", tmp_path / "F.npy", "--latents", tmp_path / "Z.npy")
+    assert code == 0
+    assert "combinations of the factors are there" in out
+    assert "linearity_ratio needs at least 5 sets of rows" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "neither came"),
+        (["--data", "mnist"], "mnist came"),
+        (["--data", "xyobject", "--spacing", 3], "--spacing belongs to xysquares"),
+        (["--data", "dsprites"], "needs --path"),
+        (["--data", "xysquares", "--images", "X.npy"], "--data brings its own"),
+        (["--data", "xysquares", "--factors", "F.csv"], "both came"),
+        (["--factors", "F.csv"], "--images, --latents or both; neither came"),
+        (["--data", "xysquares", "--loss", "ssim"], "'ssim' came"),
+        (["--data", "xysquares", "--latents", "none.npy"], "none.npy"),
+    ],
+)
+def test_bad_input_is_told_in_one_sentence(geodis, arguments, message):
+    code, out, err = geodis(*arguments)
+    assert code == 2 and out == ""
+    assert message in err and len(err.strip().splitlines()) == 1
+
+
+def test_latents_of_another_length_are_refused(geodis, files):
+    np.save(files / "short.npy", np.zeros((5, 2)))
+    code, _, err = geodis("--factors", files / "F.csv", "--latents", files / "short.npy")
+    assert code == 2 and "64 points; 5 came" in err
+
+
+def test_an_interrupt_leaves_whole_files(geodis, monkeypatch, files):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", interrupt)
+    folder = files / "out"
+    code, _, err = geodis(
+        "--factors", files / "F.csv", "--latents", files / "Z.npy", "--out", folder
+    )
+    assert code == 130 and "Traceback" not in err
+    assert sorted(path.name for path in folder.iterdir()) == ["distances.json", "distances.txt"]
