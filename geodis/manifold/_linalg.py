@@ -49,6 +49,17 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     return _blas_threads().limit(limits=1, user_api="blas")
 
 
+@cache
+def _openmp_threads() -> ThreadpoolController:
+    """The loaded OpenMP libraries; call it when scikit-learn has loaded its own."""
+    return ThreadpoolController()
+
+
+def one_openmp_thread() -> AbstractContextManager[Any]:
+    """The same for OpenMP, inside scikit-learn."""
+    return _openmp_threads().limit(limits=1)
+
+
 def on_threads(work: Callable[[int, int], None], n: int, n_jobs: int) -> None:
     """Call work(start, stop) on ranges that cover range(n), on n_jobs threads.
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from geodis._check import InputError, check_random_state
-from geodis.manifold._linalg import over_blocks, polar_rows
+from geodis.manifold._linalg import one_openmp_thread, over_blocks, polar_rows
 from geodis.manifold.diagonalise import ffdiag
 from geodis.manifold.eigenfields import Eigenfields
 
@@ -188,7 +188,8 @@ def _cluster(points: np.ndarray, count: int, rng: np.random.Generator) -> tuple[
     from sklearn.cluster import KMeans
 
     seed = int(rng.integers(2**31 - 1))
-    found = KMeans(count, n_init=10, random_state=seed).fit(points)
+    with one_openmp_thread():
+        found = KMeans(count, n_init=10, random_state=seed).fit(points)
     centres = found.cluster_centers_
     distances = np.linalg.norm(centres[:, None] - centres[None], axis=2)
     nearest = distances[np.triu_indices(count, 1)].min()

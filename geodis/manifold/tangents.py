@@ -143,7 +143,7 @@ def tangent_frames(
             residual[some] = _distance_from_plane(displacements, frame)
         frames[some] = frame
 
-    size = max(1, BLOCK_ENTRIES // (count * (terms + points.shape[1])))
+    size = _block_size(count, terms, points.shape[1])
     over_blocks(fit, len(centres), size, n_jobs, done)
     return Tangents(frames, residual, neighbors.distances[:, count - 1].copy(), count)
 
@@ -227,7 +227,7 @@ def choose_n_neighbors(
     while (count := int(least * GROWTH ** len(counts))) <= most:
         counts.append(count)
         near = neighbors_at(points, rows, count, search=search)
-        measured.append(_try_neighborhood(points, rows, near, dim))
+        measured.append(_try_neighborhood(points, rows, near, dim, n_jobs))
         misfit, variance, radius = np.array(measured).T
         # Relative least squares, so that the small neighbourhoods tell the noise.
         model = np.stack([np.ones_like(radius), radius**6], axis=1)
@@ -240,20 +240,38 @@ def choose_n_neighbors(
 
 
 def _try_neighborhood(
-    points: np.ndarray, rows: np.ndarray, near: Neighbors, dim: int
+    points: np.ndarray, rows: np.ndarray, near: Neighbors, dim: int, n_jobs: int
 ) -> tuple[float, float, float]:
     """Median squared misfit, variance of a linear coefficient for unit noise, and radius."""
-    displacements = points[near.indices] - points[rows, None]
-    weights = _weights(near.distances)
-    frame = _principal_frame(displacements, weights, dim, centred=True)
-    for _ in range(FIT_ROUNDS):
-        frame, residual = _quadratic_fit(displacements, weights, frame, quadratic_pairs(dim))
-    # Linear terms are odd and quadratic ones even: their coefficients hardly interact.
-    squared = (displacements @ np.swapaxes(frame, 1, 2)) ** 2
-    wide = (weights[..., None] ** 2 * squared).sum(axis=1)
-    variance = (wide / (weights[..., None] * squared).sum(axis=1) ** 2).max(axis=1)
-    radius = np.sqrt(squared.sum(axis=2).max(axis=1))
-    return float(np.median(residual**2)), float(np.median(variance)), float(np.median(radius))
+    pairs = quadratic_pairs(dim)
+    measured = np.empty((3, len(rows)))
+
+    def fit(some: slice) -> None:
+        displacements = points[near.indices[some]] - points[rows[some], None]
+        weights = _weights(near.distances[some])
+        frame = _principal_frame(displacements, weights, dim, centred=True)
+        for _ in range(FIT_ROUNDS):
+            frame, residual = _quadratic_fit(displacements, weights, frame, pairs)
+        # Linear terms are odd and quadratic ones even: their coefficients hardly interact.
+        squared = (frame @ np.swapaxes(displacements, 1, 2)) ** 2  # (b, k, nt)
+        weights = weights[:, None]
+        wide = (weights**2 * squared).sum(axis=2)
+        variance = (wide / (weights * squared).sum(axis=2) ** 2).max(axis=1)
+        measured[:, some] = residual**2, variance, np.sqrt(squared.sum(axis=1).max(axis=1))
+
+    over_blocks(
+        fit,
+        len(rows),
+        _block_size(near.indices.shape[1], tangent_terms(dim), points.shape[1]),
+        n_jobs,
+    )
+    misfit, variance, radius = np.median(measured, axis=1)
+    return float(misfit), float(variance), float(radius)
+
+
+def _block_size(count: int, terms: int, d: int) -> int:
+    """Points in a block of fits to so many neighbours."""
+    return max(1, BLOCK_ENTRIES // (count * (terms + d)))
 
 
 def _weights(distances: np.ndarray) -> np.ndarray:
