@@ -119,7 +119,9 @@ def boost(
         else:
             values = (codes == np.arange(len(classes))[:, None]).astype(float)
             start, loss = np.log(share), MULTINOMIAL
-    gains, raw, raw_test = boost_trees(train, test, counts, values, start, loss, n_stages)
+    raw = np.repeat(start[:, None], train.shape[1], axis=1)
+    raw_test = np.repeat(start[:, None], test.shape[1], axis=1)
+    gains = boost_trees(train, test, counts, values, raw, raw_test, loss, n_stages)
     importance = gains / gains.sum() if gains.sum() > 0 else gains
     if loss == SQUARED:
         return Boosted(importance, raw[0], raw_test[0])

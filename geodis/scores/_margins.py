@@ -70,7 +70,9 @@ def _predict(
         present += begin[c + 1] > 0
         begin[c + 1] += begin[c]
     own = np.empty(n)
-    at = begin[:k].copy()
+    at = np.empty(k, np.int64)
+    for c in range(k):
+        at[c] = begin[c]
     for i in range(n):
         own[at[codes[i]]] = x[i]
         at[codes[i]] += 1
@@ -102,32 +104,46 @@ def _predict(
 
 
 @njit(cache=True, nogil=True)
+def _below(x: np.ndarray, value: float) -> int:
+    """Entries of sorted x that are smaller than the value."""
+    low, high = 0, len(x)
+    while low < high:
+        middle = (low + high) // 2
+        if x[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
 def _inside(
     x: np.ndarray,
     running: np.ndarray,
     own: np.ndarray,
-    own_running: np.ndarray,
+    sums: np.ndarray,
     w: float,
     b: float,
-) -> tuple[np.ndarray, np.ndarray]:
+    near: np.ndarray,
+    far: np.ndarray,
+) -> None:
     """Sums over rows of the class with w x + b < 1, and over the others with w x + b > -1."""
     n, m = len(x), len(own)
-    if w == 0:
-        upper, lower_own, lower = (m if b < 1 else 0), (0 if b > -1 else m), (0 if b > -1 else n)
-        near = own_running[:, upper].copy()
-        far = (running[:, n] - running[:, lower]) - (own_running[:, m] - own_running[:, lower_own])
-        return near, far
-    at_upper = np.searchsorted(own, (1 - b) / w)
-    at_lower, at_lower_own = np.searchsorted(x, (-1 - b) / w), np.searchsorted(own, (-1 - b) / w)
+    # Runs [begin, end) of rows of the class, of all rows, and of the class to take off those.
+    begin, end, begin_all, end_all, begin_off, end_off = 0, m, 0, n, 0, m
     if w > 0:
-        near = own_running[:, at_upper].copy()
-        far = (running[:, n] - running[:, at_lower]) - (
-            own_running[:, m] - own_running[:, at_lower_own]
-        )
+        end = _below(own, (1 - b) / w)
+        begin_all, begin_off = _below(x, (-1 - b) / w), _below(own, (-1 - b) / w)
+    elif w < 0:
+        begin = _below(own, (1 - b) / w)
+        end_all, end_off = _below(x, (-1 - b) / w), _below(own, (-1 - b) / w)
     else:
-        near = own_running[:, m] - own_running[:, at_upper]
-        far = running[:, at_lower] - own_running[:, at_lower_own]
-    return near, far
+        end = m if b < 1 else 0
+        end_all, end_off = (n, m) if b > -1 else (0, 0)
+    for p in range(3):
+        near[p] = sums[p, end] - sums[p, begin]
+        far[p] = running[p, end_all] - running[p, begin_all]
+        far[p] -= sums[p, end_off] - sums[p, begin_off]
 
 
 @njit(cache=True, nogil=True)
@@ -149,14 +165,16 @@ def _solve(
             sums[p, i + 1] = sums[p, i] + power
             power *= own[i]
     w, b = 0.0, 0.0
-    near, far = _inside(x, running, own, sums, w, b)
+    near, far = np.zeros(3), np.zeros(3)
+    _inside(x, running, own, sums, w, b, near, far)
     value = (w * w + b * b) / 2 + weight * _loss(w, b, near, 1) + others * _loss(w, b, far, -1)
     for _ in range(_MOST_STEPS):
-        s = 2 * (weight * near + others * far)
-        t = 2 * (weight * near - others * far)
-        gradient_w = w + w * s[2] + b * s[1] - t[1]
-        gradient_b = b + w * s[1] + b * s[0] - t[0]
-        ww, wb, bb = 1 + s[2], s[1], 1 + s[0]
+        # Hessian, and gradient: its first terms are those of the Hessian times (w, b).
+        bb = 1 + 2 * (weight * near[0] + others * far[0])
+        wb = 2 * (weight * near[1] + others * far[1])
+        ww = 1 + 2 * (weight * near[2] + others * far[2])
+        gradient_w = ww * w + wb * b - 2 * (weight * near[1] - others * far[1])
+        gradient_b = wb * w + bb * b - 2 * (weight * near[0] - others * far[0])
         determinant = ww * bb - wb * wb
         if not 0 < determinant < np.inf:  # lost to rounding or overflow, far from zero
             break
@@ -166,7 +184,7 @@ def _solve(
         share = 1.0
         while True:
             w_new, b_new = w - share * step_w, b - share * step_b
-            near, far = _inside(x, running, own, sums, w_new, b_new)
+            _inside(x, running, own, sums, w_new, b_new, near, far)
             new = (w_new * w_new + b_new * b_new) / 2
             new += weight * _loss(w_new, b_new, near, 1) + others * _loss(w_new, b_new, far, -1)
             if new <= value - 1e-4 * share * slope or share < _SMALLEST_STEP:

@@ -24,18 +24,17 @@ def boost_trees(
     test: np.ndarray,
     counts: np.ndarray,
     values: np.ndarray,
-    start: np.ndarray,
+    raw: np.ndarray,
+    raw_test: np.ndarray,
     loss: int,
     n_stages: int,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gains (z,), raw predictions of the training rows (k, n) and of the test rows."""
+) -> np.ndarray:
+    """Boost raw predictions (k, n) in place, those of test rows too; return the gains (z,).
+
+    Loops stand where numpy has one expression: it would take seconds longer to compile.
+    """
     k, n = values.shape
     z, n_test = test.shape
-    raw = np.empty((k, n))
-    raw_test = np.empty((k, n_test))
-    for c in range(k):
-        raw[c] = start[c]
-        raw_test[c] = start[c]
     gains = np.zeros(z)
     chance = np.empty((k, n))
     residual = np.empty((k, n))
@@ -55,7 +54,8 @@ def boost_trees(
     for _ in range(n_stages):
         _residuals(raw, values, loss, chance, residual)
         for c in range(k):
-            rows[:] = np.arange(n)
+            for i in range(n):
+                rows[i] = i
             _grow(
                 train, counts, residual[c], rows, spare, gathered, kept, passing, gain, at,
                 latent, edge, first, last, gains,
@@ -78,7 +78,7 @@ def boost_trees(
                 while latent[node] != -1:
                     node = 2 * node + 1 + (test[latent[node], i] > edge[node])
                 raw_test[c, i] += step[node]
-    return gains, raw, raw_test
+    return gains
 
 
 @njit(cache=True, nogil=True)
@@ -88,24 +88,22 @@ def _residuals(
     """Negative gradient of the loss, and the probabilities that it is made of."""
     k, n = raw.shape
     if loss == SQUARED:
-        residual[:] = values - raw
+        for i in range(n):
+            residual[0, i] = values[0, i] - raw[0, i]
     elif loss == BINARY:
         for i in range(n):
             chance[0, i] = 1 / (1 + np.exp(-raw[0, i]))
             residual[0, i] = values[0, i] - chance[0, i]
     else:
-        top = raw[0].copy()
-        for c in range(1, k):
-            for i in range(n):
-                top[i] = max(top[i], raw[c, i])
-        total = np.zeros(n)
-        for c in range(k):
-            for i in range(n):
-                chance[c, i] = np.exp(raw[c, i] - top[i])
-                total[i] += chance[c, i]
-        for c in range(k):
-            for i in range(n):
-                chance[c, i] /= total[i]
+        for i in range(n):
+            top, total = raw[0, i], 0.0
+            for c in range(1, k):
+                top = max(top, raw[c, i])
+            for c in range(k):
+                chance[c, i] = np.exp(raw[c, i] - top)
+                total += chance[c, i]
+            for c in range(k):
+                chance[c, i] /= total
                 residual[c, i] = values[c, i] - chance[c, i]
 
 
@@ -128,12 +126,16 @@ def _grow(
     gains: np.ndarray,
 ) -> None:
     """One tree. `latent` is -1 at a leaf and -2 where there is no node; rows end sorted by leaf."""
-    latent[:] = -2
+    for node in range(_N_NODES):
+        latent[node] = -2
     latent[0], first[0], last[0] = -1, 0, len(rows)
-    total = residual.sum()
+    total = 0.0
+    for i in range(len(residual)):
+        total += residual[i]
     for j in range(len(counts)):
         here, column = kept[0, j], train[j]
-        here[: counts[j], 0] = 0.0
+        for b in range(counts[j]):
+            here[b, 0] = 0.0
         for i in range(len(residual)):
             here[column[i], 0] += residual[i]
         gain[0, j], at[0, j] = _best_split(here, counts[j], total, len(rows))
@@ -146,9 +148,12 @@ def _grow(
         b = at[node, j]
         latent[node], edge[node] = j, b
         # Latents that split equally well share the gain: no order of latents, no chance decides.
-        most = gain[node, j]
-        tied = gain[node] >= most * (1 - _TIE)
-        gains += most / tied.sum() * tied
+        most, tied = gain[node, j], 0
+        for other in range(len(counts)):
+            tied += gain[node, other] >= most * (1 - _TIE)
+        for other in range(len(counts)):
+            if gain[node, other] >= most * (1 - _TIE):
+                gains[other] += most / tied
         middle = _partition(train[j], b, rows, spare, first[node], last[node])
         left, right = 2 * node + 1, 2 * node + 2
         latent[left], first[left], last[left] = -1, first[node], middle
@@ -197,7 +202,8 @@ def _split_children(
         else:
             part, remains = passing[small, 0], passing[large, 0]
         whole, column = kept[node, j], train[j]
-        part[: counts[j]] = 0.0
+        for b in range(counts[j]):
+            part[b, 0] = part[b, 1] = 0.0
         for s in range(len(chosen)):
             b = column[chosen[s]]
             part[b, 0] += values[s]
@@ -261,5 +267,6 @@ def _partition(
         else:
             spare[n_right] = i
             n_right += 1
-    rows[middle:stop] = spare[:n_right]
+    for s in range(n_right):
+        rows[middle + s] = spare[s]
     return middle
