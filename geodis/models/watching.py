@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from geodis._check import check_int, check_random_state
 from geodis.data.grids import FactorGrid
 from geodis.models.model import Model
 from geodis.models.use import encode
+
+if TYPE_CHECKING:
+    from geodis.scores._catalogue import Entry
 
 
 def score_during(
@@ -29,7 +33,8 @@ def score_during(
     scores : sequence of str
         As for `geodis.score_latents`.
     n : int
-        Images, drawn once; all of a smaller grid.
+        Images, drawn once; all of a smaller grid. Scores that look along traversals, or fix a
+        factor, draw images of their own from the grid, the same at every call.
     random_state : None, int or Generator
         Of the draw and of the scores.
 
@@ -48,17 +53,37 @@ def score_during(
     (['mig'], True)
     """
     from geodis.scores import score_latents
+    from geodis.scores.table import choose_scores
 
     n = min(check_int(n, "n", low=1), len(grid))
-    index = np.sort(check_random_state(random_state).choice(len(grid), n, replace=False))
+    rng = check_random_state(random_state)
+    seed = int(rng.integers(2**31))
+    index = np.sort(rng.choice(len(grid), n, replace=False))
     images, factors = grid.images(index), grid.factors(index)
-    seed = random_state if isinstance(random_state, int) else 0
+    chosen = choose_scores(list(scores))
+    on_rows = [entry.name for entry in chosen if not entry.takes_grid]
+    # A few rows of a large grid have no traversals among them: these draw their own images.
+    on_grid = [entry for entry in chosen if entry.takes_grid]
 
     def score(model: Model) -> dict[str, float]:
-        latents = encode(model, images)
-        table = score_latents(
-            latents, factors, list(scores), chance=False, verbose=0, random_state=seed
-        )
-        return table.values_by_name
+        found: dict[str, float] = {}
+        if on_rows:
+            latents = encode(model, images)
+            table = score_latents(
+                latents, factors, on_rows, chance=False, verbose=0, random_state=seed
+            )
+            found |= table.values_by_name
+        for entry in on_grid:
+            options = {**entry.options, **_limits(entry, n)}
+            drawn = entry.load()(partial(encode, model), grid, random_state=seed, **options)
+            found |= entry.rows_of(drawn)
+        return found
 
     return score
+
+
+def _limits(entry: Entry, n: int) -> dict[str, int]:
+    """How much to draw where a score draws for itself: about n images a factor."""
+    if entry.name == "distance_correlation":
+        return {"n_pairs": n}
+    return {"n_traversals": max(2, n // 8)} if entry.family == "ratios" else {}
