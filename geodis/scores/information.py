@@ -178,6 +178,11 @@ def mig_sup(
     factors, as `mig` does where a factor is spread over latents. The mean is plain: latents that
     know nothing lower it. With one factor, the second is zero.
 
+    Parameters
+    ----------
+    latents, factors, bins, method, random_state
+        As in `mig`.
+
     Returns
     -------
     Score
@@ -211,6 +216,16 @@ def modularity(
     a latent of pure noise counts in full, with whatever pattern chance gave it. A latent that
     knows nothing at all scores zero. With one factor, any latent that knows about it scores one.
 
+    Parameters
+    ----------
+    latents, factors, bins, method, random_state
+        As in `mig`.
+
+    Returns
+    -------
+    Score
+        `per_latent`, and `matrix` is the mutual information in nats.
+
     Examples
     --------
     >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
@@ -237,6 +252,16 @@ def completeness(
     ``1/f sum_j (max_i S(i, j) / sum_i S(i, j) - 1/z) / (1 - 1/z)`` with
     ``S(i, j) = I(z_i; v_j) / H(v_j)`` over the z latents that are not constant: the compactness of
     InfoMEC (Hsu et al. 2023). The completeness of DCI, which reads importances, is in `dci`.
+
+    Parameters
+    ----------
+    latents, factors, bins, method, random_state
+        As in `mig`.
+
+    Returns
+    -------
+    Score
+        `per_factor`, zero for a factor that no latent knows about; `matrix` is S.
 
     Examples
     --------
@@ -272,7 +297,8 @@ class _Known:
 
     def spread(self, parts: np.ndarray, empty: float = np.nan) -> np.ndarray:
         """Parts of the kept factors at their places among all factors."""
-        found = np.full(len(self.coded.sizes), empty, parts.dtype if empty == -1 else float)
+        kind = np.result_type(parts.dtype, type(empty))
+        found = np.full(len(self.coded.sizes), empty, kind)
         found[self.kept] = parts
         return found
 
