@@ -4,7 +4,8 @@ The stages in order, each a function whose result can be looked at: `neighbor_gr
 `nearest_neighbors`, `intrinsic_dimension`, `tangent_frames`, `connection.connection` (the module
 has the name of its function), `ConnectionLaplacian` (or `explicit_laplacian`),
 `bottom_eigenfields`, `factor_axes` with `ffdiag`, `ambient_split`, `loop_holonomy`;
-`split_factors` composes them. What is flat goes on through `parallel_frame`,
+`split_factors` composes them, as a `Task` with `Settings` tells it, and `axes_at` goes on to new
+points. What is flat goes on through `parallel_frame`,
 `unrolled_coordinates`, `find_periods` and `independent_rotation`; `split_flat_part` composes
 these, and `GeoManCER` is the estimator.
 """
@@ -26,7 +27,10 @@ _HOME = {
     "factor_axes": "factors",
     "ambient_split": "ambient",
     "loop_holonomy": "holonomy",
+    "Settings": "steps",
+    "Task": "steps",
     "split_factors": "split",
+    "axes_at": "extend",
     "parallel_frame": "unroll",
     "unrolled_coordinates": "unroll",
     "find_periods": "periods",

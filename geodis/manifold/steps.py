@@ -208,7 +208,8 @@ def _enough_fields(
     rule, width = task.settings.rule, task.settings.n_fields
     fields = bottom_eigenfields(laplacian, n_fields=width, start=start, rule=rule, **options)
     # On a flat part of dimension f there are f (f + 1) / 2 parallel fields.
-    limit = min(MAX_FIELDS, (n_coordinates(laplacian.k) - 1) * laplacian.graph.n_points)
+    unknowns = (n_coordinates(laplacian.k) - 1) * laplacian.graph.n_points
+    limit = min(MAX_FIELDS, unknowns // 2)
     while fields.n_parallel >= width - 1 and 2 * width <= limit:
         width *= 2
         more = task.rng.standard_normal((*laplacian.shape, width), dtype=np.float32)
