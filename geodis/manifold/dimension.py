@@ -19,8 +19,11 @@ NOISE_FALL = 0.07
 # The estimate at so many points varies by a hundredth between samples.
 SAMPLED = 10_000
 TWO_NN_KEPT = 0.9
-# Points for each unknown of a quadratic fit below which factors may be left merged.
+# Points for each unknown of a quadratic fit below which factors may be left merged, and the least
+# dimension in which that can happen: what a surface could split into is flat.
 ENOUGH_PER_UNKNOWN = 80
+SPLITTABLE = 3
+ENOUGH_FOR_SURFACES = 20
 # Ratios of one, but for rounding, are those of points on a grid.
 EVENLY_SPACED = 1000
 
@@ -208,14 +211,15 @@ def points_needed(dim: int) -> tuple[int, int]:
     rightly in three samples but one: a torus of revolution times S^2 was taken for one factor,
     and called uncertain. At twenty times, so were SO(3) x SO(3), (S^2)^4 and S^2 x SO(3), at
     forty still the first: the more a factor bends within a neighbourhood, the more points it
-    takes.
+    takes. Twenty are enough for curves and surfaces, which are one factor.
 
     Examples
     --------
     >>> points_needed(4)
     (31, 1200)
     """
-    return fewest_points(dim), ENOUGH_PER_UNKNOWN * tangent_terms(dim)
+    per_unknown = ENOUGH_PER_UNKNOWN if dim >= SPLITTABLE else ENOUGH_FOR_SURFACES
+    return fewest_points(dim), per_unknown * tangent_terms(dim)
 
 
 def _sorted_distances(distances: Any) -> np.ndarray:

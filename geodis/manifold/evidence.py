@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geodis.manifold.dimension import ENOUGH_PER_UNKNOWN, tangent_terms
+from geodis.manifold.dimension import ENOUGH_PER_UNKNOWN, SPLITTABLE, tangent_terms
 from geodis.manifold.eigenfields import UNCERTAIN_VARIATION, Eigenfields, count_by_gap
 from geodis.manifold.split import Split
 
-# The least dimension of a factor that could be several: those of a surface are flat together.
-SPLITTABLE = 3
 # An eigenvalue below this part of the bulk is one that noisy tangents may give a parallel field.
 SMALL_VALUE = 0.1
 

@@ -18,6 +18,7 @@ from geodis._check import (
     check_random_state,
     to_numpy,
 )
+from geodis.manifold._linalg import blocks
 
 METHODS = ("kdtree", "brute", "pynndescent")
 
@@ -27,6 +28,7 @@ METHODS = ("kdtree", "brute", "pynndescent")
 # on compiling itself anew in every process.
 KDTREE_MAX_DIMS = 9
 BRUTE_MAX_POINTS = 100_000
+BLOCK_ROWS = 2**16
 
 # Indices of the nearest targets and distances to them, (q, count) each, nearest first.
 Found = tuple[np.ndarray, np.ndarray]
@@ -107,9 +109,13 @@ def nearest_neighbors(
         )
     if method == "auto":
         method = _choose_method(*places.shape)
-    search = _SEARCHES[check_choice(method, "method", ("auto", *METHODS))]
-    found = search(places, n_neighbors + 1, n_jobs, random_state)
-    indices, distances = _without_self(*found, np.arange(len(places)))
+    rows = np.arange(len(places))
+    if check_choice(method, "method", ("auto", *METHODS)) == "pynndescent":
+        found = _search_pynndescent(places, n_neighbors + 1, n_jobs, random_state)
+        indices, distances = _without_self(*found, rows)
+    else:
+        search = _EXACT[method](places, n_jobs)
+        indices, distances = _others(search, places, rows, n_neighbors)
     if place is not None:
         indices, distances = representative[indices][place], distances[place]
     return Neighbors(
@@ -131,9 +137,8 @@ def searcher(targets: np.ndarray, *, n_jobs: int = -1) -> Search:
     >>> indices.ravel(), distances.ravel()
     (array([1, 0]), array([1., 1.]))
     """
-    if targets.shape[1] <= KDTREE_MAX_DIMS:
-        return _kdtree_searcher(targets, n_jobs)
-    return _brute_searcher(targets, n_jobs)
+    method = "kdtree" if targets.shape[1] <= KDTREE_MAX_DIMS else "brute"
+    return _EXACT[method](targets, n_jobs)
 
 
 def neighbors_at(
@@ -152,8 +157,7 @@ def neighbors_at(
     array([[1]], dtype=int32)
     """
     search = searcher(points, n_jobs=n_jobs) if search is None else search
-    indices, distances = _without_self(*search(points[rows], n_neighbors + 1), rows)
-    return Neighbors(indices.astype(np.int32, copy=False), distances, "exact")
+    return Neighbors(*_others(search, points, rows, n_neighbors), "exact")
 
 
 def neighbors_from_distances(
@@ -228,14 +232,6 @@ def _choose_method(n: int, d: int) -> str:
     return "brute" if n <= BRUTE_MAX_POINTS else "pynndescent"
 
 
-def _search_kdtree(points: np.ndarray, count: int, n_jobs: int, random_state: Any) -> Found:
-    return _kdtree_searcher(points, n_jobs)(points, count)
-
-
-def _search_brute(points: np.ndarray, count: int, n_jobs: int, random_state: Any) -> Found:
-    return _brute_searcher(points, n_jobs)(points, count)
-
-
 def _kdtree_searcher(targets: np.ndarray, n_jobs: int) -> Search:
     from scipy.spatial import KDTree
 
@@ -281,11 +277,17 @@ def _search_pynndescent(points: np.ndarray, count: int, n_jobs: int, random_stat
     return indices, _exact_distances(points, indices, points)
 
 
-_SEARCHES = {
-    "kdtree": _search_kdtree,
-    "brute": _search_brute,
-    "pynndescent": _search_pynndescent,
-}
+_EXACT = {"kdtree": _kdtree_searcher, "brute": _brute_searcher}
+
+
+def _others(search: Search, points: np.ndarray, rows: np.ndarray, count: int) -> Found:
+    """The nearest other points of some rows; searched in blocks, because indices come large."""
+    indices = np.empty((len(rows), count), np.int32)
+    distances = np.empty((len(rows), count))
+    for some in blocks(len(rows), BLOCK_ROWS):
+        found = search(points[rows[some]], count + 1)
+        indices[some], distances[some] = _without_self(*found, rows[some])
+    return indices, distances
 
 
 def _without_self(indices: np.ndarray, distances: np.ndarray, own: np.ndarray) -> Found:
