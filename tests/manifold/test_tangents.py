@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from geodis import nearest_neighbors, product_manifold
 from geodis._check import InputError
 from geodis.manifold import tangents
-from geodis.manifold._linalg import blocks, over_blocks, polar_rows
+from geodis.manifold._linalg import blocks, on_threads, over_blocks, polar_rows
 from geodis.manifold.dimension import tangent_terms
 from geodis.manifold.evaluate import principal_angles
 from geodis.manifold.search import Neighbors
@@ -322,6 +322,25 @@ def test_blocks_cover_the_range_once(n, size):
     covered = [i for rows in blocks(n, size) for i in range(n)[rows]]
     assert covered == list(range(n))
     assert all(rows.stop - rows.start <= size for rows in blocks(n, size))
+
+
+@pytest.mark.parametrize(("n", "n_jobs"), [(1000, 1), (1000, 3), (8, 2), (5, 2), (0, 2)])
+def test_ranges_on_threads_cover_all_rows_once(n, n_jobs):
+    seen = np.zeros(n, int)
+
+    def work(start, stop):
+        seen[start:stop] += 1
+
+    on_threads(work, n, n_jobs)
+    assert_array_equal(seen, 1)
+
+
+def test_an_error_on_a_thread_reaches_the_caller():
+    def work(start, stop):
+        raise ValueError(f"rows {start} to {stop}")
+
+    with pytest.raises(ValueError, match="rows 0 to"):
+        on_threads(work, 100, 2)
 
 
 def test_an_error_in_a_block_reaches_the_caller_and_stops_the_rest():
