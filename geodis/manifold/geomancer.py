@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from geodis._check import (
@@ -19,9 +20,11 @@ from geodis._check import (
     check_random_state,
 )
 from geodis._progress import Stages
+from geodis.manifold._linalg import one_blas_thread
 from geodis.manifold.dimension import intrinsic_dimension
 from geodis.manifold.evidence import Evidence, collect_evidence
 from geodis.manifold.extend import axes_at
+from geodis.manifold.flat_axes import coordinates_from, split_flat_axes
 from geodis.manifold.graph import default_degree, neighbor_graph
 from geodis.manifold.holonomy import Holonomy, loop_holonomy
 from geodis.manifold.principal import varying_directions
@@ -59,6 +62,11 @@ class GeoManCER(BaseEstimator):
         Normalise the Laplacian by degrees; the published one is not.
     tangent_neighbors : int, optional
         Neighbours of each tangent fit; chosen by balancing noise and curvature by default.
+    flat : {"split", "keep"}
+        What to do with a flat part, about which holonomy says nothing: unroll it to isometric
+        coordinates and split these by periods and statistical independence, or leave it as one
+        factor. It is also left as it is where the tests of the unrolling fail, and where
+        `n_factors` is given.
     random_state : int, Generator or None
     n_jobs : int, optional
         Threads of the dense stages; 2 by default, -1 for all. The result does not depend on it.
@@ -74,7 +82,17 @@ class GeoManCER(BaseEstimator):
         Orthonormal rows grouped by factor, in the same order of factors at every point. NaN in
         pieces of the graph that do not split like the largest.
     flat_ : ndarray of bool, shape (m,)
-        Flat parts of dimension two or more: holonomy cannot split them further, by theory.
+        Which factors are flat. Where the flat part was not unrolled, only those of dimension two
+        or more are marked.
+    flat_coordinates_ : ndarray of shape (n, f)
+        Isometric coordinates along the flat factors, in their order: the latent variables up to
+        sign and origin, in units of length. No columns where nothing was unrolled.
+    periods_ : tuple of ndarray of shape (b, f_j)
+        For every flat factor, the periods of its coordinates; no rows where it does not close.
+    flat_evidence_ : FlatEvidence or None
+        How flat the flat part is, what told its factors apart, and what speaks against them.
+        Independence is assumed there, not proved: correlated Gaussians pass as their principal
+        axes.
     eigenvalues_ : ndarray of shape (q,)
         Bottom of the spectrum, of the whole manifold's problem.
     evidence_ : list of Evidence
@@ -120,6 +138,7 @@ class GeoManCER(BaseEstimator):
         rule: str = "parallel",
         normalized: bool = True,
         tangent_neighbors: int | None = None,
+        flat: str = "split",
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 1,
@@ -132,6 +151,7 @@ class GeoManCER(BaseEstimator):
         self.rule = rule
         self.normalized = normalized
         self.tangent_neighbors = tangent_neighbors
+        self.flat = flat
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -153,6 +173,7 @@ class GeoManCER(BaseEstimator):
         points = check_points(X, name="X")
         validate_data(self, X, skip_check_array=True)
         settings = self._settings()
+        how = check_choice(self.flat, "flat", ("split", "keep"))
         rng = check_random_state(self.random_state)
         with Stages("GeoManCER", self.verbose) as stages:
             # Directions without variance cost time and mean nothing: work in the others.
@@ -175,25 +196,30 @@ class GeoManCER(BaseEstimator):
                 )
             given = built if graph is not None else None
             task = Task(settings, stages, rng, given, n_factors)
-            split = split_pieces(reduced, dim, task, built.piece)
+            with one_blas_thread():
+                split = split_pieces(reduced, dim, task, built.piece)
+            flat = split_flat_axes(reduced, split, task, built, how)
         # Nothing is published before everything is done: an interrupt leaves the old state.
         self.dim_ = dim
         self.n_directions_ = len(basis)
         self.dimension_ = dimension
         self.split_ = split
-        self.axes_ = split.axes @ basis
-        self.factor_dims_ = np.array(split.dims)
-        self.n_factors_ = len(split.dims)
-        self.flat_ = np.array(split.flat)
+        self.axes_ = flat.axes @ basis
+        self.factor_dims_ = np.array(flat.dims)
+        self.n_factors_ = len(flat.dims)
+        self.flat_ = np.array(flat.flat)
+        self.flat_coordinates_ = flat.coordinates
+        self.periods_ = flat.periods
+        self.flat_evidence_ = flat.evidence
         self.graph_ = built
         self.evidence_: list[Evidence] = collect_evidence(split)
-        self.uncertain_ = any(item.doubts for item in self.evidence_)
+        self.uncertain_ = any(item.doubts for item in self.evidence_) or bool(flat.doubts)
         self.eigenvalues_ = self.evidence_[0].eigenvalues if self.evidence_ else np.zeros(0)
         self.history_ = split.history
         self.converged_ = all(entry["converged"] for entry in split.history)
         self.seconds_ = dict(stages.seconds)
         self.peak_memory_ = _peak_memory()
-        self._points, self._basis = points, basis
+        self._points, self._basis, self._flat = points, basis, flat
         self._holonomy: Holonomy | None = None
         self._warn()
         return self
@@ -246,18 +272,39 @@ class GeoManCER(BaseEstimator):
             split = self.split_
             if piece != largest:  # its ambient subspaces were not kept
                 split = replace(split, parts=(), refined="none")
-            found[rows] = (
-                axes_at(
-                    split,
-                    self._points[fitted] @ self._basis.T,
-                    self.axes_[fitted] @ self._basis.T,
-                    points[rows] @ self._basis.T,
-                    method=self.tangents,
-                    n_jobs=jobs,
-                )
-                @ self._basis
+            axes = axes_at(
+                split,
+                self._points[fitted] @ self._basis.T,
+                self.split_.axes[fitted],
+                points[rows] @ self._basis.T,
+                method=self.tangents,
+                n_jobs=jobs,
             )
+            own = self.axes_[nearest[rows]] @ self._basis.T
+            found[rows] = self._flat.axes_at(axes, own) @ self._basis
         return found
+
+    @available_if(lambda self: getattr(self, "flat_coordinates_", np.zeros((0, 0))).shape[1] > 0)
+    def transform(self, X: Any) -> np.ndarray:
+        """Flat coordinates of points, shape (p, f); only where there is a flat part.
+
+        Displacements from the nearest fitted point are read in the frames of both: a fitted
+        point gets its own coordinates, others theirs up to whole periods. What is not flat has
+        no coordinates, and is left out.
+
+        Parameters
+        ----------
+        X : array-like of shape (p, d)
+        """
+        points = check_points(X, name="X", min_points=1)
+        axes = self.at(points)
+        rows = self._flat.rows
+        usable = np.flatnonzero(np.isfinite(self.axes_).all(axis=(1, 2)))
+        nearest = usable[searcher(self._points[usable])(points, 1)[0][:, 0]]
+        return coordinates_from(
+            points, axes[:, rows], self._points[nearest], self.axes_[nearest][:, rows],
+            self.flat_coordinates_[nearest],
+        )  # fmt: skip
 
     def to_networkx(self) -> Any:
         """The neighbour graph, each node with its piece and each factor's axes."""

@@ -7,8 +7,9 @@ from the data, directions stay together, and the reason is said.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from scipy.spatial import KDTree
 
 from geodis._check import check_points, check_random_state
 from geodis.manifold._contrasts import CONTRASTS, Contrast, mutual_information, over_angles
+from geodis.manifold._lp_nested import lp_nested_rotation
 
 STARTS = 3
 COARSE_ANGLES, FINE_ANGLES, FINE_ROUNDS = 32, 9, 3
@@ -111,7 +113,9 @@ def independent_rotation(coordinates: Any, *, random_state: Any = 0) -> Independ
     directions of the result stay together where the contrast hardly depends on the angle between
     them (less than .025 nat, or less than 6 standard deviations above data whose angles were
     scrambled), or where they depend on each other and leave part of the product of their supports
-    empty. The contrast with the most groups is believed, and the most stable of those.
+    empty. The contrast with the most groups is believed, and the most stable of those. Where
+    groups have several dimensions, the rotation of greatest likelihood under an Lp-nested prior
+    with learnt exponents takes its place if that is more stable.
 
     Parameters
     ----------
@@ -148,7 +152,10 @@ def independent_rotation(coordinates: Any, *, random_state: Any = 0) -> Independ
         _one_contrast(name, contrast, points, floor, rng) for name, contrast in CONTRASTS.items()
     )
     stable = [result for result in results if result.instability <= MAX_INSTABILITY]
-    best = min(stable or results, key=lambda result: (-len(result.dims), result.instability))
+    best = min(stable or results, key=_most_groups)
+    if stable and 1 < len(best.dims) < f:
+        results = (*results, _by_likelihood(points, best))
+        best = min((best, results[-1]), key=_most_groups)
     reasons, doubts = list(best.reasons), []
     if not stable:
         reasons.append(
@@ -256,6 +263,25 @@ def _one_contrast(
     return ContrastResult(name, rotation, dims, unstable, _one_of_a_kind(reasons))
 
 
+def _most_groups(result: ContrastResult) -> tuple[int, float]:
+    return -len(result.dims), result.instability
+
+
+def _by_likelihood(points: np.ndarray, found: ContrastResult) -> ContrastResult:
+    """The same groups, turned to the greatest likelihood under an Lp-nested prior.
+
+    Where directions stay together, as in a disc, all of them tell the group from the others, and
+    pairs do not: the error is up to halved.
+    """
+    rotation = lp_nested_rotation(points, found.rotation, found.dims)
+    turns = [
+        _group_angles(lp_nested_rotation(part, rotation, found.dims), rotation, found.dims)
+        for part in islice(_halves(points), 2)  # a fit here costs more than a search over pairs
+    ]
+    unstable = float(np.sqrt((np.array(turns) ** 2).mean(axis=0)).max())
+    return ContrastResult("Lp-nested likelihood", rotation, found.dims, unstable, found.reasons)
+
+
 def _one_of_a_kind(reasons: list[str]) -> tuple[str, ...]:
     """The first reason of every kind: what stands before the numbers."""
     return tuple({reason.split(" (")[0]: reason for reason in reversed(reasons)}.values())
@@ -307,15 +333,20 @@ def _instability(
     """Largest turn in degrees of a group of directions between either half and all points."""
     if len(dims) == 1:
         return 0.0
-    n = len(points)
-    half = n // 2
     turns = []
-    for offset in range(0, half, -(-half // HALVINGS)):  # rows are in random order
-        rolled = np.roll(points, offset, axis=0)
-        for part in (rolled[:half], rolled[half:]):
-            found, _ = minimise_contrast(part - part.mean(axis=0), contrast, rotation, floor)
-            turns.append(_group_angles(found, rotation, dims))
+    for part in _halves(points):
+        found, _ = minimise_contrast(part - part.mean(axis=0), contrast, rotation, floor)
+        turns.append(_group_angles(found, rotation, dims))
     return float(np.sqrt((np.array(turns) ** 2).mean(axis=0)).max())
+
+
+def _halves(points: np.ndarray) -> Iterator[np.ndarray]:
+    """Halves of the points, which are in random order, for several halvings."""
+    half = len(points) // 2
+    for offset in range(0, half, -(-half // HALVINGS)):
+        rolled = np.roll(points, offset, axis=0)
+        yield rolled[:half]
+        yield rolled[half:]
 
 
 def _group_angles(found: np.ndarray, rotation: np.ndarray, dims: tuple[int, ...]) -> np.ndarray:

@@ -13,7 +13,7 @@ def summarise(est: GeoManCER) -> str:
     n, k, d = est.axes_.shape
     left_out = f" ({est.n_directions_} of which vary)" if est.n_directions_ < d else ""
     named = [
-        f"{dim} (flat: holonomy cannot split it further)" if flat else str(dim)
+        f"{dim} ({_flat_remark(dim, est)})" if flat else str(dim)
         for dim, flat in zip(est.factor_dims_, est.flat_, strict=True)
     ]
     factors = "1 factor" if est.n_factors_ == 1 else f"{est.n_factors_} factors"
@@ -26,8 +26,9 @@ def summarise(est: GeoManCER) -> str:
         lines.append(f"  {est.dimension_}")
     lines.append(f"  {est.graph_}")
     lines += [f"  {item}" for item in est.evidence_]
-    values = " ".join(f"{value:.2g}" for value in est.eigenvalues_)
-    lines.append(f"  spectrum: {values}" if len(values) else "  spectrum: one dimension, none")
+    if est.flat_evidence_ is not None:
+        lines.append(f"  {est.flat_evidence_}")
+    lines.append(f"  spectrum: {_spectrum(est)}")
     refined = est.split_.refined
     if est.tangents == "pca" and est.refinements > 0:
         refined += " (PCA tangents are left as they are)"
@@ -38,3 +39,19 @@ def summarise(est: GeoManCER) -> str:
     seconds = ", ".join(f"{name} {value:.2f}" for name, value in est.seconds_.items())
     lines.append(f"  seconds: {seconds}; peak memory {est.peak_memory_:,.0f} MB")
     return "\n".join(lines)
+
+
+def _flat_remark(dim: int, est: GeoManCER) -> str:
+    """What is said of a flat factor beside its dimension."""
+    if dim == 1 or est.flat_coordinates_.shape[1]:
+        return "flat"
+    return "flat: holonomy cannot split it further"
+
+
+def _spectrum(est: GeoManCER) -> str:
+    """Eigenvalues, with a bar at the gap above the parallel fields."""
+    if not est.evidence_:
+        return "none, with one dimension or one factor"
+    values = [f"{value:.2g}" for value in est.eigenvalues_]
+    count = est.evidence_[0].n_parallel
+    return " ".join([*values[:count], "|", *values[count:]])

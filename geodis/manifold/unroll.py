@@ -186,7 +186,7 @@ def unrolled_coordinates(points: Any, frame: ParallelFrame, graph: NeighborGraph
     frames = frame.frames
     if len(points) != len(frames):
         raise InputError(f"points must have a row for each of {len(frames)}; {len(points)} came.")
-    steps = _steps(points, frames, edges)
+    steps = steps_along(points, frames, edges)
     q = frame.misfit + MISFIT_FLOOR
     length = np.sqrt(((points[edges.j] - points[edges.i]) ** 2).sum(axis=1))
     base = (np.median(q) / q) / (1 + (length / (2 * np.median(length))) ** 4)
@@ -231,7 +231,8 @@ def along_tree(steps: np.ndarray, tree: np.ndarray, edges: Edges) -> np.ndarray:
     return total
 
 
-def _steps(points: np.ndarray, frames: np.ndarray, edges: Edges) -> np.ndarray:
+def steps_along(points: np.ndarray, frames: np.ndarray, edges: Edges) -> np.ndarray:
+    """Wanted differences of coordinates along the edges; see `unrolled_coordinates`."""
     steps = np.empty((len(edges), frames.shape[1]))
     for rows in blocks(len(edges), EDGE_BLOCK):
         i, j = edges.i[rows], edges.j[rows]

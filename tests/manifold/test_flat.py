@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from geodis import neighbor_graph, product_manifold, subspace_angles
+from geodis import GeoManCER, neighbor_graph, product_manifold, subspace_angles
 from geodis._check import InputError
 from geodis.data._spaces import random_rotations
 from geodis.data.flats import bent_sample, flat_sample, grid_coordinates
@@ -234,3 +234,119 @@ def test_the_same_seed_gives_the_same_result():
 def test_messages():
     with pytest.raises(InputError, match=r"subspaces must have shape \(n, f, d\) for points of"):
         split_flat_part(np.zeros((5, 3)), np.zeros((5, 3)))
+
+
+# In GeoManCER.
+
+
+def fit(points, **options):
+    return GeoManCER(verbose=0, **options).fit(points)
+
+
+def beside_a_sphere(sample, seed=7):
+    """The points times a sphere, and the true subspaces, the sphere's first."""
+    n, d = sample.points.shape
+    sphere = product_manifold("S^2", n, random_state=seed)
+    points = np.hstack([sphere.points, sample.points])
+    wide = [np.pad(sphere.tangents[0], ((0, 0), (0, 0), (0, d)))]
+    return points, wide + [np.pad(t, ((0, 0), (0, 0), (3, 0))) for t in sample.tangents]
+
+
+def found_degrees(est, true):
+    found = [est.subspace(j) for j in range(est.n_factors_)]
+    return np.degrees(subspace_angles(found, true).mean())
+
+
+@pytest.mark.parametrize("case", ["rectangle", "box", "circle x interval"])
+def test_estimator_on_wholly_flat_data(case):
+    sample = flat_sample(case, 1000, random_state=0)
+    est = fit(sample.points)
+    f = len(sample.factor_dims)
+    assert est.factor_dims_.tolist() == [1] * f and est.flat_.all()
+    assert est.flat_coordinates_.shape == (1000, f) and len(est.periods_) == f
+    assert found_degrees(est, sample.tangents) < 1
+    assert "Split into" in est.summary() and not est.uncertain_
+
+
+@pytest.mark.parametrize("case", ["rectangle", "circle x circle"])
+def test_estimator_on_flat_times_curved(case):
+    sample = flat_sample(case, 3000, random_state=0)
+    points, true = beside_a_sphere(sample)
+    est = fit(points)
+    assert est.factor_dims_.tolist() == [2, 1, 1] and est.flat_.tolist() == [False, True, True]
+    assert found_degrees(est, true) < 0.5
+    assert est.holonomy_.angles.shape[1] == 3
+
+
+def test_a_single_flat_direction_gets_its_coordinate():
+    points = product_manifold("S^2 x S^1(2)", 1500, random_state=0).points
+    est = fit(points)
+    assert est.flat_.tolist() == [False, True]
+    assert np.abs(est.periods_[0]) == pytest.approx(4 * np.pi, rel=1e-3)
+    angle = np.arctan2(points[:, 4], points[:, 3])
+    own = est.flat_coordinates_[:, 0] / 2
+    errors = [
+        np.ptp(wrapped_difference(s * (own - own[0]), angle - angle[0], 2 * np.pi)) for s in (1, -1)
+    ]
+    assert min(errors) < 0.01
+
+
+def test_keeping_the_flat_part_leaves_holonomy_alone():
+    sample = flat_sample("rectangle", 800, random_state=0)
+    kept = fit(sample.points, flat="keep")
+    assert kept.factor_dims_.tolist() == [2] and kept.flat_.tolist() == [True]
+    assert kept.flat_coordinates_.shape == (800, 0) and kept.flat_evidence_ is None
+    assert "flat: holonomy cannot split it further" in kept.summary()
+    told = fit(sample.points, n_factors=1)
+    assert told.factor_dims_.tolist() == [2] and told.flat_evidence_ is None
+
+
+def test_refusals_are_said_in_the_summary():
+    sample = flat_sample("L-shape", 1500, random_state=0)
+    est = fit(sample.points)
+    assert est.factor_dims_.tolist() == [2] and est.flat_coordinates_.shape == (1500, 2)
+    assert "Not split. Their support is not a product" in est.summary()
+    doubted = fit(flat_sample("correlated .3", 1500, random_state=0).points)
+    assert doubted.uncertain_ and "nat of information" in doubted.summary()
+
+
+def test_curved_manifolds_have_no_flat_coordinates():
+    est = fit(product_manifold("S^2 x S^2", 1000, random_state=0).points)
+    assert est.flat_coordinates_.shape == (1000, 0) and not est.flat_.any()
+    assert not hasattr(est, "transform")
+
+
+def test_more_parallel_fields_than_were_computed():
+    # On a flat part of dimension 5 there are 14: no bulk is seen to tell them from.
+    sample = flat_sample("box of dimension 5", 2000, random_state=0)
+    est = fit(sample.points, dim=5)
+    assert est.factor_dims_.tolist() == [1] * 5
+    assert found_degrees(est, sample.tangents) < 2
+
+
+def test_axes_and_coordinates_at_new_points():
+    sample = flat_sample("rectangle", 3000, random_state=0)
+    points, true = beside_a_sphere(sample)
+    est = fit(points[:2700])
+    np.testing.assert_array_equal(est.at(points[:5]), est.axes_[:5])
+    found = np.split(est.at(points[2700:]), np.cumsum(est.factor_dims_)[:-1], axis=1)
+    assert np.degrees(subspace_angles(found, [t[2700:] for t in true]).mean()) < 1
+    np.testing.assert_allclose(est.transform(points[:2700]), est.flat_coordinates_, atol=1e-9)
+    new = est.transform(points[2700:])
+    correlation = np.abs(np.corrcoef(new.T, sample.coordinates[2700:].T))[:2, 2:]
+    assert (correlation.max(axis=1) > 0.9999).all()
+
+
+def test_pieces_other_than_the_largest_have_no_coordinates():
+    sample = flat_sample("rectangle", 900, random_state=0)
+    points = np.vstack([sample.points, sample.points[:200] + 50])
+    with pytest.warns(UserWarning, match="200 points do not split like the largest piece"):
+        est = fit(points)
+    lost = np.isnan(est.flat_coordinates_).any(axis=1)
+    np.testing.assert_array_equal(lost, np.arange(1100) >= 900)
+    np.testing.assert_array_equal(lost, np.isnan(est.axes_).any(axis=(1, 2)))
+
+
+def test_flat_must_be_a_choice():
+    with pytest.raises(InputError, match="flat must be one of 'split', 'keep'; 'drop' came"):
+        fit(np.random.default_rng(0).uniform(size=(100, 3)), flat="drop")

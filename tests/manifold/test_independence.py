@@ -16,6 +16,7 @@ from geodis.manifold._contrasts import (
     spacing_entropy,
     support_width,
 )
+from geodis.manifold._lp_nested import lp_nested_rotation, negative_log_likelihood
 from geodis.manifold.independence import (
     independent_rotation,
     information_between,
@@ -208,6 +209,60 @@ def test_grids_of_few_values(sizes, step, jitter):
         return
     assert found.dims == (1,) * len(sizes)
     assert degrees_off(found.rotation, truth, found.dims) < 3
+
+
+# The Lp-nested likelihood.
+
+
+def test_density_integrates_to_one():
+    # The scale of greatest likelihood for one sample is a constant on another.
+    grid = np.stack(np.meshgrid(*[np.linspace(-6, 6, 121)] * 2), axis=-1).reshape(-1, 2)
+    rng = np.random.default_rng(0)
+    normal = rng.standard_normal((50_000, 2))
+    for dims, outer, inner in (((2,), 2.0, [2.0]), ((1, 1), 2.0, [2.0, 2.0])):
+        found = negative_log_likelihood(normal, dims, outer, np.array(inner))
+        density = np.exp(-(grid**2).sum(axis=1) / 2) / (2 * np.pi)
+        entropy = -(density * np.log(density)).sum() * 0.01
+        assert found == pytest.approx(entropy, abs=0.02)
+    # Uniform in the unit disc, a limit: entropy log pi.
+    disc = (
+        normal
+        / np.linalg.norm(normal, axis=1, keepdims=True)
+        * rng.uniform(size=(50_000, 1)) ** 0.5
+    )
+    found = negative_log_likelihood(disc, (2,), 40.0, np.array([2.0]))
+    assert found == pytest.approx(np.log(np.pi), abs=0.15)
+    # Laplacian: entropy 1 + log 2 each.
+    laplace = rng.laplace(size=(50_000, 2))
+    assert negative_log_likelihood(laplace, (2,), 1.0, np.array([1.0])) == pytest.approx(
+        2 * (1 + np.log(2)), abs=0.02
+    )
+
+
+@pytest.mark.parametrize("case", ["ball x interval", "disc x disc"])
+def test_likelihood_halves_the_error_of_pairs(case):
+    made = CASES[case]
+    pairs, likelihood, chosen = [], [], []
+    for seed in range(5):
+        points, truth = turned(made.draw(700, np.random.default_rng(seed)), seed)
+        found = independent_rotation(points, random_state=seed)
+        assert found.dims == made.dims
+        *others, last = found.contrasts
+        best = min(
+            (r for r in others if r.dims == made.dims), key=lambda result: result.instability
+        )
+        assert last.name == "Lp-nested likelihood"
+        for errors, result in ((pairs, best), (likelihood, last), (chosen, found)):
+            errors.append(degrees_off(result.rotation, truth, made.dims))
+    assert np.median(likelihood) < np.median(pairs)
+    assert np.median(chosen) < np.median(pairs)
+
+
+def test_likelihood_starts_from_and_returns_rotations():
+    points = np.random.default_rng(0).uniform(size=(800, 3))
+    found = lp_nested_rotation(points, np.eye(3), (2, 1))
+    np.testing.assert_allclose(found @ found.T, np.eye(3), atol=1e-10)
+    np.testing.assert_allclose(np.abs(found[2]), [0, 0, 1], atol=0.05)
 
 
 # What may change and what may not.
