@@ -56,8 +56,8 @@ def corrected_information(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.
            [0., 1.]])
     """
     information, cells = _count(a, b)
-    used_a = np.array([len(np.unique(column)) for column in a.T])
-    used_b = np.array([len(np.unique(column)) for column in b.T])
+    used_a = np.array([np.count_nonzero(np.bincount(column)) for column in a.T])
+    used_b = np.array([np.count_nonzero(np.bincount(column)) for column in b.T])
     n = len(a)
     excess = (cells - used_a[:, None] - used_b + 1) / (2 * n)
     return np.maximum(information - excess, 0.0), entropy(b) + (used_b - 1) / (2 * n)

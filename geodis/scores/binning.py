@@ -52,9 +52,10 @@ def bin_columns(values: np.ndarray, bins: int = BINS, method: str = "equal_width
             edges = np.linspace(low, high, bins + 1)[1:-1]
             found[:, j] = np.searchsorted(edges, column, side="right")
         else:
-            ordered = np.sort(column)
-            below = np.searchsorted(ordered, column)  # rows with smaller values
-            found[:, j] = below * bins // len(column)
+            order = np.argsort(column, kind="stable")
+            ordered, below = column[order], np.arange(len(column))
+            below[1:][ordered[1:] == ordered[:-1]] = 0  # rows with smaller values, at the first
+            found[order, j] = np.maximum.accumulate(below) * bins // len(column)
     return found
 
 

@@ -160,6 +160,15 @@ def test_rows_are_shuffled_unless_told_otherwise():
     np.testing.assert_array_equal(shuffled.matrix, again.matrix)
 
 
+def test_many_rows_are_thinned_and_it_is_said():
+    latents, factors = sample(0, n=4000)
+    found = scores.explicitness(latents, factors, max_rows=1000, random_state=0)
+    assert found.note == "learnt from 1000 of 3000 training rows (max_rows)"
+    everything = scores.explicitness(latents, factors, max_rows=None, random_state=0)
+    assert everything.note == ""
+    assert float(everything) == pytest.approx(float(found), abs=0.01)
+
+
 def test_threads_change_nothing():
     latents, factors = sample(0)
     for score in (scores.sap, scores.explicitness):
