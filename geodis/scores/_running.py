@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -110,17 +111,31 @@ class Outcome:
     seconds: float = 0.0
 
 
+@cache
+def _thread_pools() -> Any:
+    """The libraries with threads of their own, listed once, when scikit-learn has loaded its own.
+
+    On small matrices their threads wait for each other, and take seven times as long where other
+    programs run; in processes they would multiply.
+    """
+    import sklearn.linear_model  # noqa: F401
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
 def run_job(job: Job, confidence: float) -> Outcome:
     """Call the function on the rows, on permuted and on resampled ones."""
-    start = time.perf_counter()
-    try:
-        score = job.score(job.latents, job.factors, (VALUE, 0))
-    except (InputError, MissingExtraError) as problem:
-        return Outcome(None, skipped=str(problem))
-    seconds = time.perf_counter() - start
+    with _thread_pools().limit(limits=1):
+        start = time.perf_counter()
+        try:
+            score = job.score(job.latents, job.factors, (VALUE, 0))
+        except (InputError, MissingExtraError) as problem:
+            return Outcome(None, skipped=str(problem))
+        seconds = time.perf_counter() - start
+        chance = [job.chance(stream) for stream in range(job.n_chance)]
+        spread = [job.resampled(stream) for stream in range(job.n_resamples)]
     values = job.entry.rows_of(score)
-    chance = [job.chance(stream) for stream in range(job.n_chance)]
-    spread = [job.resampled(stream) for stream in range(job.n_resamples)]
     low, high = interval(values, [x for x in spread if x is not None], confidence)
     mean = {row: float(np.mean([x[row] for x in chance])) for row in values} if chance else {}
     return Outcome(score, "", values, mean, low, high, seconds)
