@@ -19,6 +19,7 @@ from geodis.manifold.independence import (
     ContrastResult,
     independent_rotation,
     information_between,
+    without_ties,
 )
 from geodis.manifold.periods import Periods, find_periods
 from geodis.manifold.search import distinct_rows, nearest_neighbors
@@ -249,7 +250,7 @@ def _split(periods: Periods, rng: np.random.Generator, note: str) -> FlatPart:
     rotation = polar_rows(np.concatenate(rows))  # closed directions are only nearly orthogonal
     coordinates = unrolled.coordinates @ rotation.T
     coordinates -= np.median(coordinates, axis=0)
-    information, shared = information_between(coordinates, tuple(dims))
+    information, shared = information_between(without_ties(coordinates, rng)[0], tuple(dims))
     bounds = np.cumsum((0, *dims))
     vectors = periods.vectors @ rotation.T
     own = []

@@ -146,7 +146,7 @@ def independent_rotation(coordinates: Any, *, random_state: Any = 0) -> Independ
     if f == 1:
         return Independence(np.eye(1), (1,), "none", 0.0, np.zeros((1, 1)), (), (), ())
     points = points - points.mean(axis=0)
-    points, floor = _smoothed(points, rng)
+    points, floor = without_ties(points, rng)
     points = points[rng.permutation(n)]
     results = tuple(
         _one_contrast(name, contrast, points, floor, rng) for name, contrast in CONTRASTS.items()
@@ -220,10 +220,11 @@ def minimise_contrast(
     return rotation, float(value)
 
 
-def _smoothed(points: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-    """Points of a grid blurred by half a step, so that repeated values do not rule the contrasts.
+def without_ties(points: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+    """Points of a grid blurred by part of a step, so that repeated values do not rule what follows.
 
-    Also the length below which differences mean nothing.
+    Ranks within a repeated value would follow errors of the coordinates, which depend on the
+    other coordinates. Also the length below which differences mean nothing.
     """
     sample = points[:: max(1, len(points) // 2000)]
     step = KDTree(points).query(sample, 2)[0][:, 1]

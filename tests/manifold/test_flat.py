@@ -161,6 +161,8 @@ def test_grids(sizes, step, count, limit, jitter):
     sample = bent_sample(u, (1, 1, 1), rotation=turn)
     part = split(sample, count)
     assert part.dims == (1, 1, 1)
+    if step or len(set(sizes)) == 1:  # layers far apart leave errors that follow the layers
+        assert not part.evidence.doubts
     assert degrees(part, sample) < limit
 
 
