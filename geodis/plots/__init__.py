@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         plot_distance_distribution,
         plot_traversal_matrices,
     )
+    from geodis.plots.flat import plot_contrast_angles, plot_flat_coordinates
     from geodis.plots.geometry import (
         plot_directions_by_factor,
         plot_eigenvalue_spectrum,
@@ -36,6 +37,8 @@ _HOME = {
     "plot_directions_by_factor": "geometry",
     "plot_holonomy": "geometry",
     "plot_error_against_n": "geometry",
+    "plot_flat_coordinates": "flat",
+    "plot_contrast_angles": "flat",
     "plot_traversal_matrices": "distances",
     "plot_distance_distribution": "distances",
     "plot_distance_correlations": "distances",
