@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from geodis.data._spaces import orthogonal_complement, skew_frames, unit_vectors
+from geodis.data._draws import orthogonal_complement, skew_frames, unit_vectors
 from geodis.data._turns import great_circle, turned
 
 # Where an attached light stands, in the object's own coordinates.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from geodis._check import check_choice, check_int, check_random_state, check_real
-from geodis.data._spaces import random_rotations
+from geodis.data._draws import random_rotations
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -16,8 +16,8 @@ from geodis._check import InputError, check_choice, check_int, require
 from geodis._progress import Stages
 from geodis.data._archives import NpzArray
 from geodis.data._contents import reading
+from geodis.data._draws import orthogonal_complement, skew_frames
 from geodis.data._resize import resize
-from geodis.data._spaces import orthogonal_complement, skew_frames
 from geodis.data.manifolds import ManifoldSample
 
 # Images of both splits are numbered through: the first of the test split is number 80,000.

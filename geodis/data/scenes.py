@@ -20,9 +20,9 @@ from geodis._check import (
     to_numpy,
 )
 from geodis._progress import Stages
+from geodis.data._draws import random_rotations
 from geodis.data._lighting import LIGHTINGS, product_frames
 from geodis.data._scene_samples import SceneSample, SceneWalk
-from geodis.data._spaces import random_rotations
 from geodis.data._turns import (
     check_directions,
     check_rotations,

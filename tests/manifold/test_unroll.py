@@ -5,7 +5,7 @@ import pytest
 
 from geodis import neighbor_graph, product_manifold
 from geodis._check import InputError
-from geodis.data._spaces import random_rotations
+from geodis.data._draws import random_rotations
 from geodis.data.flats import CASES, bend, bent_sample, circle, flat_sample, involute
 from geodis.manifold._poisson import Edges, edges_of, solve_differences
 from geodis.manifold.graph import graph_of_neighbors
