@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geodis._check import InputError
-from geodis.data._spaces import random_rotations
+from geodis.data._draws import random_rotations
 from geodis.data.flats import CASES, grid_coordinates
 from geodis.manifold._contrasts import (
     CONTRASTS,
