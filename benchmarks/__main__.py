@@ -1,7 +1,7 @@
 """Run every benchmark, one after the other."""
 
-from benchmarks import geomancer, images, neighbors, rendering, score_goldens
+from benchmarks import distances, geomancer, images, neighbors, rendering, score_goldens, scores
 
-for module in (neighbors, geomancer, images, rendering, score_goldens):
+for module in (neighbors, geomancer, distances, images, rendering, score_goldens, scores):
     print(f"{module.__name__}: {(module.__doc__ or '').strip()}", flush=True)
     module.main()
