@@ -77,7 +77,9 @@ class Autoencoder(Model):
         check_choice(normalise, "normalise", ("sum", "mean"))
         self.settings.loss, self.settings.normalise = loss, normalise
         if isinstance(loss, nn.Module):
-            self.loss_module = loss  # moves with the model between devices, and is saved with it
+            # Moves with the model between devices and is saved with it, but is not trained: a
+            # model would learn a loss that sees nothing.
+            self.loss_module = loss.requires_grad_(False)
         moments = check_moments(standardise, self.shape)
         if moments is not None and loss == "bernoulli":
             raise InputError("The Bernoulli loss needs data in [0, 1]: leave out standardise.")

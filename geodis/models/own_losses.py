@@ -4,17 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch import nn
+import torch
 
 from geodis._check import InputError
 
 
 def loss_config(loss: Any) -> Any:
-    """What of a loss a configuration can hold; "own" for code of the user's."""
+    """What of a loss a configuration can hold; "own" for code of the user's.
+
+    Of a kernel the weights are saved with those of the model, of which it is a part.
+    """
     if isinstance(loss, str):
         return loss
-    if _is_kernel(loss):
-        return {"loss": "LossKernel", **loss.config()}
+    if not isinstance(loss, torch.nn.Module) or callable(getattr(loss, "loss", None)):
+        return "own"
+    from geodis.kernels.features import FeatureLoss
+    from geodis.kernels.loss_kernel import LossKernel
+
+    if isinstance(loss, LossKernel):
+        options = {"alpha": loss.alpha, "loss": loss.loss, "support": loss.support,
+                   "method": loss.method}  # fmt: skip
+        shape = list(loss.weights.shape)
+        return {"kind": "LossKernel", "shape": shape, "options": options, "made": loss.made}
+    if isinstance(loss, FeatureLoss):
+        options = {"channels": loss.channels, "widths": list(loss.widths), "alpha": loss.alpha,
+                   "loss": loss.loss}  # fmt: skip
+        return {"kind": "FeatureLoss", "options": options, "made": loss.made}
     return "own"
 
 
@@ -22,17 +37,20 @@ def loss_from_config(config: Any, given: Any = None) -> Any:
     """Build a loss again; its weights follow with those of the model."""
     if given is not None:
         return given
-    if isinstance(config, dict) and config.get("loss") == "LossKernel":
-        from geodis.kernels import LossKernel
-
-        return LossKernel.from_config({k: v for k, v in config.items() if k != "loss"})
     if config == "own":
         raise InputError(
             "This model was trained with a loss of the user's own, which is code and is not "
             "saved: pass it as loss=..."
         )
-    return config
+    if isinstance(config, str):
+        return config
+    from geodis.kernels.features import FeatureLoss
+    from geodis.kernels.loss_kernel import LossKernel
 
-
-def _is_kernel(loss: Any) -> bool:
-    return isinstance(loss, nn.Module) and type(loss).__name__ == "LossKernel"
+    loss: LossKernel | FeatureLoss
+    if config["kind"] == "LossKernel":
+        loss = LossKernel(torch.zeros(config["shape"]), **config["options"])
+    else:
+        loss = FeatureLoss(**config["options"])
+    loss.made = config["made"]
+    return loss.requires_grad_(False)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from geodis._check import InputError, check_int, check_random_state, to_numpy
+from geodis._progress import Stages
 from geodis.models.gaussians import gaussian_log_density
 from geodis.models.model import Model, seeded
 from geodis.models.objectives import reconstruction_rows
@@ -48,7 +49,15 @@ def to_input(images: Any, shape: tuple[int, ...], device: Any = "cpu") -> Tensor
     return images if scale == 1.0 else images * scale
 
 
-def encode(model: Model, images: Any, *, sample: bool = False, random_state: Any = 0) -> Any:
+def encode(
+    model: Model,
+    images: Any,
+    *,
+    sample: bool = False,
+    log_variances: bool = False,
+    random_state: Any = 0,
+    verbose: bool | int = False,
+) -> Any:
     """Latents of images or vectors.
 
     Parameters
@@ -58,10 +67,18 @@ def encode(model: Model, images: Any, *, sample: bool = False, random_state: Any
         All images of a grid, in the order of its index.
     sample : bool
         Draw from q(z|x) instead of taking its mean.
+    log_variances : bool
+        Return those of q(z|x) too.
+    random_state : None, int or Generator
+        Of the draw.
+    verbose : bool or int
+        Show progress.
 
     Returns
     -------
-    ndarray of float32, shape (n, z)
+    latents : ndarray of float32, shape (n, z)
+    log_variances : ndarray of float32, shape (n, z)
+        Only if asked for.
 
     Examples
     --------
@@ -69,14 +86,19 @@ def encode(model: Model, images: Any, *, sample: bool = False, random_state: Any
     >>> encode(VAE((5,), latents=2), np.zeros((3, 5))).shape
     (3, 2)
     """
-    parts = []
-    with torch.no_grad(), seeded(random_state), evaluating(model):
+    parts: list[Tensor] = []
+    spreads: list[Tensor] = []
+    stages = Stages("encode", verbose)
+    with torch.no_grad(), seeded(random_state), evaluating(model), stages, stages.stage("images"):
         for x in _batches(model, images):
             mean, log_variance = model.posterior(x)
             if sample and not model.deterministic:
                 mean = mean + (0.5 * log_variance).exp() * torch.randn_like(mean)
             parts.append(mean.float().cpu())
-    return torch.cat(parts).numpy()
+            spreads.append(log_variance.float().cpu())
+            stages.advance(sum(map(len, parts)) / len(images))
+    latents = torch.cat(parts).numpy()
+    return (latents, torch.cat(spreads).numpy()) if log_variances else latents
 
 
 def decode(model: Model, latents: Any) -> np.ndarray:
@@ -105,7 +127,12 @@ def sample(model: Model, n: int, random_state: Any = None) -> np.ndarray:
 
 
 def traverse(
-    model: Model, image: Any, *, steps: int = 9, reach: float | np.ndarray = 2.0
+    model: Model,
+    image: Any,
+    *,
+    steps: int = 9,
+    reach: float | np.ndarray = 2.0,
+    centre: Any = 0.0,
 ) -> np.ndarray:
     """Decode latents that vary one at a time around those of one image.
 
@@ -115,7 +142,9 @@ def traverse(
     image : array-like of one row of the model's input
     steps : int
     reach : float or array of shape (z,)
-        Latents go from -reach to reach.
+    centre : float or array of shape (z,)
+        A latent goes from centre - reach to centre + reach, while the others are those of the
+        image.
 
     Returns
     -------
@@ -123,11 +152,14 @@ def traverse(
         Images (h, w, c) or vectors; row i varies latent i.
     """
     check_int(steps, "steps", low=2)
-    centre = encode(model, image if isinstance(image, Tensor) else to_numpy(image, "image")[None])
-    reach = np.broadcast_to(np.asarray(reach, dtype=np.float32), (model.latents,))
-    latents = np.repeat(np.repeat(centre[None], model.latents, axis=0), steps, axis=1)
+    own = encode(model, image[None] if isinstance(image, Tensor) else to_numpy(image)[None])
+    low, high = (
+        np.broadcast_to(np.asarray(centre + side * np.asarray(reach), np.float32), model.latents)
+        for side in (-1, 1)
+    )
+    latents = np.repeat(np.repeat(own[None], model.latents, axis=0), steps, axis=1)
     for i in range(model.latents):
-        latents[i, :, i] = np.linspace(-reach[i], reach[i], steps)
+        latents[i, :, i] = np.linspace(low[i], high[i], steps)
     decoded = decode(model, latents.reshape(-1, model.latents))
     return decoded.reshape(model.latents, steps, *decoded.shape[1:])
 

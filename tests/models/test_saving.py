@@ -7,8 +7,19 @@ import pytest
 import torch
 
 from geodis._check import InputError
-from geodis.models import VAE, BetaVAE, InfoWGANGP, encode, load_model, save_model
+from geodis.kernels.loss_kernel import LossKernel
+from geodis.models import (
+    VAE,
+    AdaTVAE,
+    BetaVAE,
+    InfoWGANGP,
+    encode,
+    load_model,
+    save_model,
+    train,
+)
 from geodis.models.saving import read_tensors, write_tensors
+from geodis.models.streams import stream_of
 
 
 def absolute(a, b):
@@ -105,3 +116,27 @@ def test_pickled_weights_are_not_read(tmp_path):
     torch.save(VAE((4,), 2).state_dict(), tmp_path / "model.safetensors")
     with pytest.raises(InputError, match="cannot be read as safetensors"):
         load_model(tmp_path)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 25.0])
+def test_a_kernel_is_a_loss_and_comes_back_with_the_model(alpha, tmp_path, squares):
+    kernel = LossKernel(np.random.default_rng(0).random((5, 5)), alpha=alpha)
+    model = VAE(squares, 3, network="vector", loss=kernel)
+    x = torch.rand(4, 1, 32, 32)
+    batch = model(x)
+    expected = kernel(x, batch.decoded).mean() * 32 * 32
+    torch.testing.assert_close(model.terms(batch)["reconstruction"], expected)
+    done = train(model, squares, 4, batch_size=8, checkpoint=tmp_path, verbose=0)
+    assert done.history[-1]["reconstruction"] < done.history[0]["reconstruction"]
+    again = load_model(tmp_path)
+    assert torch.equal(again.settings.loss.weights, kernel.weights)
+    assert again.settings.loss.alpha == alpha and again.config() == model.config()
+    assert not any(name.startswith("loss") for name, _ in again.named_parameters())
+
+
+def test_a_kernel_orders_triplets_by_perceived_distance(squares):
+    kernel = LossKernel.box(3)
+    model = AdaTVAE(squares, 3, network="vector", loss=kernel)
+    draw, _ = stream_of(model, squares, batch_size=9, supervision="perceived")
+    a, p, n = draw(0, 0).x.chunk(3)
+    assert (kernel(a, p) <= kernel(a, n)).all()

@@ -1,0 +1,96 @@
+"""What the commands on models share: the data they name, the losses, the run they open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from geodis._check import InputError
+
+if TYPE_CHECKING:
+    from geodis.models.model import Model
+
+RunArgument = Annotated[
+    Path, typer.Argument(help="Folder that `geodis train` wrote.", show_default=False)
+]
+
+
+def open_data(source: dict[str, Any], quiet: bool) -> Any:
+    """Open the images that a run was, or is to be, trained on: a grid, or an array."""
+    from geodis.commands.distances import _named
+    from geodis.data.files import load_array, load_factors
+    from geodis.data.grids import FactorGrid
+
+    data, images, factors = (source.get(key) for key in ("data", "images", "factors"))
+    if (data is None) == (images is None):
+        came = "both" if data is not None else "neither"
+        raise InputError(f"Data is named by --data or by --images; {came} came.")
+    if data is not None:
+        if factors is not None:
+            raise InputError(f"--factors go with --images; {data} has its own.")
+        path = source.get("path")
+        return _named(data, source.get("spacing"), None if path is None else Path(path), quiet)
+    held = load_array(str(images))
+    return held if factors is None else FactorGrid.from_arrays(held, load_factors(factors))
+
+
+def data_of(run: Path, quiet: bool) -> Any:
+    """The data that a run was trained on."""
+    from geodis.models.saving import read_config
+
+    source = read_config(run).get("data")
+    if source is None:
+        raise InputError(f"{run} does not say what it was trained on: pass --images.")
+    return open_data(source, quiet)
+
+
+def open_model(run: Path, device: str = "auto") -> Model:
+    """The model of a run, on its device."""
+    from geodis.models.saving import load_model
+    from geodis.models.training import choose_device
+
+    return load_model(run).to(choose_device(device))
+
+
+def loss_named(name: str) -> Any:
+    """A reconstruction loss by its name on the command line."""
+    from geodis.models.autoencoders import LOSSES
+
+    if name in LOSSES:
+        return name
+    from geodis.kernels.loss_kernel import LossKernel
+    from geodis.kernels.storage import load_kernel
+
+    if name.endswith(".safetensors"):
+        return load_kernel(name)
+    kind, _, radius = name.partition(":")
+    if kind in ("box", "gaussian") and radius.isdigit():
+        return getattr(LossKernel, kind)(int(radius))
+    raise InputError(
+        f"--loss must be {', '.join(LOSSES)}, box:RADIUS, gaussian:RADIUS or the file of a learnt "
+        f"kernel, kernel.safetensors; {name} came."
+    )
+
+
+def settings_of(pairs: list[str] | None) -> dict[str, Any]:
+    """Settings written as name=value."""
+    found: dict[str, Any] = {}
+    for pair in pairs or []:
+        name, equals, text = pair.partition("=")
+        if not equals or not name:
+            raise InputError(f"--set takes name=value, such as beta=4; {pair} came.")
+        found[name.replace("-", "_")] = _value(text)
+    return found
+
+
+def _value(text: str) -> Any:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

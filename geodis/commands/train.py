@@ -1,0 +1,127 @@
+"""`geodis train`: train a model on a grid or on images of your own."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from geodis import __version__
+from geodis._write import write_json
+from geodis.commands._models import loss_named, open_data, settings_of
+from geodis.commands._shared import Quiet, Seed, list_files
+
+TRAIN_FILES = {
+    "model.safetensors": "weights",
+    "config.json": "the model, its settings, data and versions",
+    "checkpoint.safetensors": "state to go on from: the same command with more steps",
+    "history.json": "every term of the loss, and scores, by step",
+    "training.png": "the same as a picture",
+}
+
+
+def train(
+    out: Annotated[Path, typer.Option(help="Folder to write to, or to go on from.")],
+    model: Annotated[
+        str,
+        typer.Option(help="vae, beta-vae, ada-gvae, tvae, ada-tvae, isa-vae, metric-encoder, ..."),
+    ] = "beta-vae",
+    data: Annotated[
+        str | None,
+        typer.Option(help="xysquares, xyobject, sprites; with --path dsprites, shapes3d, ..."),
+    ] = None,
+    spacing: Annotated[int | None, typer.Option(min=1, help="Of xysquares.")] = None,
+    path: Annotated[Path | None, typer.Option(help="File of a published data set.")] = None,
+    images: Annotated[
+        str | None, typer.Option(help="Images (n, h, w, c) or rows (n, d) of your own.")
+    ] = None,
+    factors: Annotated[
+        str | None, typer.Option(help="Factors of the same rows, for pairs and triplets.")
+    ] = None,
+    steps: Annotated[int, typer.Option(min=1, help="Steps in all.")] = 5000,
+    latents: Annotated[
+        int | None, typer.Option(min=1, help="Latents.", show_default="the model's, mostly 10")
+    ] = None,
+    loss: Annotated[
+        str, typer.Option(help="mse, bernoulli, box:31, gaussian:31, or a learnt kernel's file.")
+    ] = "mse",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting of the model, such as beta=0.01; may be repeated."),
+    ] = None,
+    normalise: Annotated[
+        str, typer.Option(help="Sums over pixels and latents, or means: beta normalisation.")
+    ] = "sum",
+    standardise: Annotated[
+        bool, typer.Option("--standardise", help="Give channels mean 0 and deviation 1.")
+    ] = False,
+    supervision: Annotated[
+        str, typer.Option(help="What orders triplets: scaled, factors or perceived.")
+    ] = "scaled",
+    batch_size: Annotated[int, typer.Option(min=2, help="Rows, pairs or triplets.")] = 256,
+    learning_rate: Annotated[
+        float | None, typer.Option(min=0, help="Of Adam.", show_default="the model's, mostly 1e-3")
+    ] = None,
+    watch: Annotated[
+        list[str] | None,
+        typer.Option("--watch", help="A score to follow, such as mig; may be repeated."),
+    ] = None,
+    watch_every: Annotated[int, typer.Option(min=1, help="Steps between scores.")] = 500,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    precision: Annotated[str, typer.Option(help="auto, float32 or bfloat16.")] = "auto",
+    seed: Seed = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Train a model whose latents geodis can analyse; Ctrl-C keeps what is done.
+
+    Examples: `geodis train --data xysquares --model ada-tvae --steps 5000 --out run`,
+    `geodis train --images X.npy --factors f.csv --model tvae --set beta=0.01 --out run`
+    """
+    from geodis import plots
+    from geodis.models import channel_moments, score_during
+    from geodis.models import train as train_model
+    from geodis.models.autoencoders import Autoencoder
+    from geodis.models.saving import CONFIG, model_named, read_config
+
+    kind: Any = model_named(model)
+    source: dict[str, Any] = {
+        "data": data, "spacing": spacing, "path": path and str(path), "images": images,
+        "factors": factors,
+    }  # fmt: skip
+    source = {name: value for name, value in source.items() if value is not None}
+    rows = open_data(source, quiet)
+    options: dict[str, Any] = settings_of(settings)
+    if latents is not None:
+        options["latents"] = latents
+    if issubclass(kind, Autoencoder):
+        options |= {"loss": loss_named(loss), "normalise": normalise}
+        if standardise:
+            options["standardise"] = channel_moments(rows)
+    built = kind(shape_of(rows), random_state=seed, **options)
+    done = train_model(
+        built, rows, steps, batch_size=batch_size, learning_rate=learning_rate,
+        supervision=supervision, device=device, precision=precision, checkpoint=out,
+        callbacks={"score": score_during(rows, watch, random_state=seed)} if watch else None,
+        callback_every=watch_every, random_state=seed, verbose=not quiet,
+    )  # fmt: skip
+    command = " ".join(["geodis", *sys.argv[1:]])
+    write_json(
+        out / CONFIG,
+        {**read_config(out), "data": source, "command": command, "geodis": __version__},
+    )
+    write_json(out / "history.json", done.history)
+    plots.save_figure(plots.plot_training(done), out / "training.png")
+    print(f"{kind.__name__}: {done}")
+    list_files("Written", {out / name: text for name, text in TRAIN_FILES.items()})
+
+
+def shape_of(rows: Any) -> Any:
+    """What a model has to take: a grid itself, or (channels, height, width) or (columns,)."""
+    if hasattr(rows, "image_shape"):
+        return rows
+    if rows.ndim == 2:
+        return (rows.shape[1],)
+    height, width = rows.shape[1:3]
+    return (rows.shape[3] if rows.ndim == 4 else 1, height, width)

@@ -1,0 +1,64 @@
+"""`geodis traverse`: a picture of what every latent does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from geodis.commands._models import RunArgument, data_of, open_model
+from geodis.commands._shared import Quiet, Seed
+
+# Images that say how far each latent goes.
+MEASURED = 2000
+
+
+def traverse(
+    run: RunArgument,
+    out: Annotated[
+        Path | None, typer.Option(help="Picture.", show_default="traversals.png in the folder")
+    ] = None,
+    index: Annotated[int, typer.Option(min=0, help="Image to start from.")] = 0,
+    steps: Annotated[int, typer.Option(min=2, help="Columns.")] = 9,
+    reach: Annotated[
+        float, typer.Option(min=0, help="Standard deviations of the latent's means, each way.")
+    ] = 2.0,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    seed: Seed = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Draw what the decoder makes of one latent at a time, the most used latents first.
+
+    Examples: `geodis traverse run`, `geodis traverse run --index 100 --out traversals.pdf`
+    """
+    import numpy as np
+
+    from geodis import plots
+    from geodis._check import check_int, check_random_state
+    from geodis.data.grids import FactorGrid
+    from geodis.models import encode
+    from geodis.models import traverse as traverse_latents
+
+    model = open_model(run, device)
+    rows = data_of(run, quiet)
+    check_int(index, "--index", high=len(rows) - 1)
+    pick = check_random_state(seed).choice(len(rows), min(MEASURED, len(rows)), replace=False)
+    grid = isinstance(rows, FactorGrid)
+    sample, image = (rows.images(at) if grid else rows[at] for at in (pick, [index]))
+    latents = encode(model, sample, verbose=not quiet)
+    spread = latents.std(axis=0)
+    found = traverse_latents(
+        model, image[0], steps=steps, reach=reach * spread, centre=latents.mean(axis=0)
+    )
+    order = np.argsort(-spread)
+    values = np.linspace(-reach, reach, steps)
+    names = [f"z {i}  ({spread[i]:.2g})" for i in order]
+    axis = plots.plot_traversals(found[order], names=names, values=values)
+    axis.set_title(
+        f"{type(model).__name__}: latents by standard deviation", loc="left", fontsize=10
+    )
+    axis.set_xlabel("standard deviations from the mean")
+    picture = run / "traversals.png" if out is None else out
+    plots.save_figure(axis, picture)
+    print(f"{picture}: {len(found)} latents, {steps} steps each")
