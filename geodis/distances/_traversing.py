@@ -189,9 +189,14 @@ def traversal_pairs(
 
 
 def traversals_for(
-    grid: FactorGrid, factor: int, n_pairs: int, rng: np.random.Generator
+    grid: FactorGrid,
+    factor: int,
+    n_pairs: int,
+    rng: np.random.Generator,
+    *,
+    ordered: bool = False,
 ) -> Traversals:
     """As many traversals as n_pairs pairs need, but never only a few long ones."""
     size = grid.sizes[factor]
-    pairs_each = max(size * (size - 1) // 2, 1)
+    pairs_each = size**2 if ordered else max(size * (size - 1) // 2, 1)
     return grid_traversals(grid, factor, max(MIN_SAMPLED, -(-n_pairs // pairs_each)), rng)

@@ -186,8 +186,8 @@ def distance_correlations(
             # Between two values there is one distance, and nothing to order.
             pairs = None
             if grid.sizes[j] > (1 if self_pairs else 2):
-                traversals = traversals_for(grid, j, n_pairs, rng)
                 ordered = not distances.symmetric
+                traversals = traversals_for(grid, j, n_pairs, rng, ordered=self_pairs or ordered)
                 pairs = traversal_pairs(
                     traversals, n_pairs, rng, self_pairs=self_pairs, ordered=ordered
                 )

@@ -152,6 +152,8 @@ def plot_correlation_by_spacing(
     lines: Mapping[str, Mapping[float, float]],
     published: Mapping[str, Mapping[float, float]] | None = None,
     axis: Any = None,
+    *,
+    twins: Mapping[str, str] | None = None,
 ) -> Any:
     """Draw correlations against the spacing of a grid, published values as crosses.
 
@@ -160,6 +162,8 @@ def plot_correlation_by_spacing(
     lines : mapping of str to mapping of spacing to correlation
     published : mapping of str to mapping of spacing to correlation, optional
         Of the same names as some of the lines.
+    twins : mapping of str to str, optional
+        Lines that are dashed, in the color of another line.
 
     Examples
     --------
@@ -167,10 +171,17 @@ def plot_correlation_by_spacing(
     'spacing (pixels)'
     """
     axis = new_axis() if axis is None else axis
-    for (name, points), color, marker in zip(
-        lines.items(), cycle(FACTOR_COLORS), cycle(MARKERS), strict=False
-    ):
-        axis.plot(list(points), list(points.values()), marker=marker, color=color, label=name, ms=5)
+    twins = twins or {}
+    alone = [name for name in lines if name not in twins]
+    color = dict(zip(alone, cycle(FACTOR_COLORS), strict=False))
+    marker = dict(zip(alone, cycle(MARKERS), strict=False))
+    for name, points in lines.items():
+        like = twins.get(name, name)
+        axis.plot(
+            list(points), list(points.values()), "--" if name in twins else "-", ms=5,
+            marker=marker[like], color=color[like], label=name,
+            mfc="white" if name in twins else color[like],
+        )  # fmt: skip
         shown = (published or {}).get(name)
         if shown:
             axis.plot(list(shown), list(shown.values()), "x", color=ACCENT, ms=8, mew=1.6, zorder=4)
@@ -182,6 +193,6 @@ def plot_correlation_by_spacing(
 
 
 def _steps(axis: Any, values: np.ndarray, **style: Any) -> None:
-    height = np.arange(len(values) + 1) / max(len(values), 1)
-    start = values[:1]
-    axis.step(np.concatenate([start, values]), height, where="post", **style)
+    distinct, counts = np.unique(values, return_counts=True)
+    height = np.concatenate([[0.0], np.cumsum(counts) / max(len(values), 1)])
+    axis.step(np.concatenate([distinct[:1], distinct]), height, where="post", **style)

@@ -57,7 +57,7 @@ def test_blurred_correlations_equal_the_exact_ones(loss, key, self_pairs):
     for item in found.factors.values():
         for measure in ("spearman", "pearson"):
             value = expected[f"factor_x_{measure}{end}"]
-            assert getattr(item[TRUTH_SEEN], measure) == pytest.approx(value, abs=2e-5)
+            assert getattr(item[TRUTH_SEEN], measure) == pytest.approx(value, abs=1e-8)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
