@@ -59,19 +59,25 @@ class SquaredLoss(Loss):
     def __init__(self, parts: Callable[[np.ndarray], Any], name: str, footprint: int = 24) -> None:
         self._parts, self.name, self.footprint = parts, name, footprint
 
-    def prepare(self, images: np.ndarray) -> list[tuple[float, np.ndarray]]:
-        """Weights and rows of every part."""
-        return [(weight, _rows(part)) for weight, part in self._parts(images)]
+    def prepare(self, images: np.ndarray) -> list[tuple[float, np.ndarray, bool]]:
+        """Weight and rows of every part, and whether it was computed in single precision."""
+        return [
+            (weight, _rows(part), part.dtype == np.float32 and part is not images)
+            for weight, part in self._parts(images)
+        ]
 
     def between(self, lefts: Any, rights: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Add up the parts."""
         from geodis.distances._pair_sums import byte_squares, float_squares, sum_pairs
 
         total = np.zeros(len(left))
-        for (weight, a), (_, b) in zip(lefts, rights, strict=True):
+        rough = False
+        for (weight, a, single), (_, b, _) in zip(lefts, rights, strict=True):
             kernel = byte_squares if a.dtype == np.uint8 else float_squares
             total += weight * sum_pairs(kernel, a, b, left, right)
-        return total
+            rough |= single
+        # Ranks take differences beyond the precision of the dtype for an order.
+        return total.astype(np.float32) if rough else total
 
 
 class AbsoluteLoss(Loss):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from geodis._check import InputError
 from geodis.data.grids import FactorGrid
@@ -12,6 +13,7 @@ from geodis.data.squares import XYSquares
 from geodis.distances import (
     GridDistances,
     box_blur,
+    correlation,
     distance_correlations,
     gaussian_blur,
     overlap,
@@ -58,6 +60,33 @@ def test_blurred_correlations_equal_the_exact_ones(loss, key, self_pairs):
         for measure in ("spearman", "pearson"):
             value = expected[f"factor_x_{measure}{end}"]
             assert getattr(item[TRUTH_SEEN], measure) == pytest.approx(value, abs=1e-8)
+
+
+class SingleLoss:
+    """The mean squared error of images that were computed in single precision, as on a GPU."""
+
+    name = "single"
+
+    def parts(self, images):
+        noise = 1 + 3e-7 * np.random.default_rng(0).uniform(-1, 1, images.shape)
+        return [(1 / images[0].size, (images / 255 * noise).astype(np.float32))]
+
+
+@pytest.mark.parametrize("self_pairs", [True, False])
+def test_rounding_of_single_precision_makes_no_order(self_pairs):
+    grid = XYSquares(4, n_squares=1, rgb=False)
+    found, exact = (
+        distance_correlations(grid, loss=loss, self_pairs=self_pairs).factors["x"][TRUTH_SEEN]
+        for loss in (SingleLoss(), "mse")
+    )
+    assert found.spearman == pytest.approx(exact.spearman, abs=1e-12)
+    a, b = np.divmod(np.arange(64**2), 64)
+    distances = GridDistances(grid, loss=SingleLoss())
+    seen = distances.between(a, b, "perceived")
+    truth = distances.between(a, b, "ground truth")
+    kept = correlation(truth, seen).spearman
+    broken = scipy.stats.spearmanr(truth, seen).statistic
+    assert kept - broken > 0.001
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
