@@ -171,7 +171,8 @@ def test_an_interrupted_factorisation_leaves_whole_files(geodis, monkeypatch, pr
     code, _, err = geodis("factorise", product, "--dim", 3, "--out", tmp_path / "f")
     assert code == 130 and "Traceback" not in err
     written = sorted(path.name for path in (tmp_path / "f").iterdir())
-    assert written == ["axes.npy", "factor_dims.npy", "spectrum.npy", "summary.json"]
+    arrays = ["axes.npy", "factor_dims.npy", "flat_coordinates.npy", "spectrum.npy"]
+    assert written == [*arrays, "summary.json"]
     assert np.isfinite(np.load(tmp_path / "f" / "axes.npy")).all()
 
 

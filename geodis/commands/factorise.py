@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 FACTORISE_FILES = {
     "axes.npy": "axes at every point, by factor: (points, dimension, columns)",
     "factor_dims.npy": "how many of the axes belong to each factor",
+    "flat_coordinates.npy": "coordinates along the flat factors; no columns where nothing is flat",
     "spectrum.npy": "bottom eigenvalues of the whole",
     "summary.json": "dimensions, evidence, doubts, settings, versions, seconds",
     "spectrum.png": "the eigenvalues and the gap between them",
@@ -47,6 +48,9 @@ def factorise(
     tangents: Annotated[
         str, typer.Option(help="curved, or pca as published: less accurate, for few points.")
     ] = "curved",
+    flat: Annotated[
+        str, typer.Option(help="split a flat part by independence, or keep it as one factor.")
+    ] = "split",
     as_json: AsJson = False,
     out: Annotated[Path | None, typer.Option(help="Folder for arrays, summary, figures.")] = None,
     seed: Seed = 0,
@@ -64,6 +68,7 @@ def factorise(
         "n_factors": "auto" if factors is None else factors,
         "n_neighbors": neighbors,
         "tangents": tangents,
+        "flat": flat,
         "random_state": seed,
         "verbose": int(not quiet),
     }
@@ -109,6 +114,8 @@ def factorisation_summary(est: GeoManCER, notes: list[str]) -> dict[str, Any]:
         "refined": est.split_.refined,
         "eigenvalues": est.eigenvalues_,
         "evidence": [asdict(item) for item in est.evidence_],
+        "flat_evidence": est.flat_evidence_ and asdict(est.flat_evidence_),
+        "periods": [period.tolist() for period in est.periods_],
         "dimension": estimate and {**asdict(estimate), "agree": estimate.agree},
         "graph": {
             "edges": graph.n_edges,
@@ -138,7 +145,12 @@ def write_factorisation(
 
     from geodis import plots
 
-    arrays = {"axes": est.axes_, "factor_dims": est.factor_dims_, "spectrum": est.eigenvalues_}
+    arrays = {
+        "axes": est.axes_,
+        "factor_dims": est.factor_dims_,
+        "flat_coordinates": est.flat_coordinates_,
+        "spectrum": est.eigenvalues_,
+    }
     for name, array in arrays.items():
         with whole_file(out / f"{name}.npy") as temporary:
             np.save(temporary, array)
