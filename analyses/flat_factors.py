@@ -37,7 +37,12 @@ OUT = Path(__file__).parent / "results" / "flat_factors"
 OURS, OURS_GRADIENT = "GeoManCER", "GeoManCER, gradients on true tangents"
 NEIGHBORS = 15  # of the rivals' graphs; Isomap and LTSA need more than their defaults of 5
 GRADIENT_NEIGHBORS = 12
-NOISY = {"box, noise .01": 0.01, "box, noise .03": 0.03, "box, noise .1": 0.1}
+NOISY = {
+    "box, noise .01": ("box", 0.01),
+    "box, noise .03": ("box", 0.03),
+    "box, noise .1": ("box", 0.1),
+    "box, tightly bent, noise .03": ("box, tightly bent", 0.03),
+}
 GRIDS = {"grid 8 x 8 x 8": ((8, 8, 8), None), "grid 16 x 16 x 6": ((16, 16, 6), 1 / 15)}
 
 
@@ -61,7 +66,8 @@ PRESETS = {
 def make(case: str, n: int, seed: int) -> FlatSample:
     """A sample by the name of its case."""
     if case in NOISY:
-        return flat_sample("box", n, noise=NOISY[case], random_state=seed)
+        own, noise = NOISY[case]
+        return flat_sample(own, n, noise=noise, random_state=seed)
     if case in GRIDS:
         sizes, step = GRIDS[case]
         u = grid_coordinates(sizes, step=step)

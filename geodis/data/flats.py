@@ -179,6 +179,7 @@ CASES: dict[str, _Case] = {
     "rectangle": _Case(_uniform(1, 3), (1, 1), scale=0.2),
     "swiss roll": _Case(_uniform(8, 2), (1, 1), mixed=False, scale=0.25, side=2.0, straight=(1,)),
     "box": _Case(_uniform(1, 1, 1), (1, 1, 1)),
+    "box, tightly bent": _Case(_uniform(1, 1, 1), (1, 1, 1), scale=0.08, start=0.25),
     "box, each on its own curve": _Case(_uniform(1, 1, 1), (1, 1, 1), mixed=False),
     "exponential": _Case(
         lambda n, rng: rng.exponential(size=(n, 3)), (1, 1, 1), scale=0.6, start=4.0

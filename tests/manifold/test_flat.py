@@ -32,6 +32,7 @@ ACCURACY = {
     ("rectangle", 2000): 0.3,
     ("swiss roll", 2000): 0.3,
     ("box", 2000): 0.6,
+    ("box, tightly bent", 2000): 0.8,
     ("exponential", 2000): 1.0,
     ("circle x interval", 2000): 0.2,
     ("circle x circle", 2000): 0.2,
