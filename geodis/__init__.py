@@ -31,6 +31,8 @@ if TYPE_CHECKING:  # for editors and type checkers; `_HOME` is what runs
     from geodis.manifold.graph import NeighborGraph, neighbor_graph
     from geodis.manifold.principal import PrincipalComponents, principal_components
     from geodis.manifold.search import Neighbors, nearest_neighbors
+    from geodis.report.build import report
+    from geodis.report.results import Report
     from geodis.scores._score_table import ScoreTable
     from geodis.scores.table import score_latents
 
@@ -71,6 +73,8 @@ _HOME = {
     "unaligned_angles": "manifold.evaluate",
     "score_latents": "scores.table",
     "ScoreTable": "scores._score_table",
+    "report": "report",
+    "Report": "report.results",
 }
 
 # Rooms reached as attributes: `geodis.distances.perceived`.

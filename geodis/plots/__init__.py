@@ -24,6 +24,12 @@ if TYPE_CHECKING:
         plot_holonomy,
         plot_principal_spectrum,
     )
+    from geodis.plots.models import plot_training, plot_traversals
+    from geodis.plots.overview import (
+        plot_distance_scatter,
+        plot_points_by_factor,
+        plot_scores_per_factor,
+    )
     from geodis.plots.scores import plot_agreement, plot_score_matrix, plot_scores
 
 _HOME = {
@@ -43,6 +49,11 @@ _HOME = {
     "plot_distance_distribution": "distances",
     "plot_distance_correlations": "distances",
     "plot_correlation_by_spacing": "distances",
+    "plot_points_by_factor": "overview",
+    "plot_distance_scatter": "overview",
+    "plot_scores_per_factor": "overview",
+    "plot_traversals": "models",
+    "plot_training": "models",
     "plot_scores": "scores",
     "plot_score_matrix": "scores",
     "plot_agreement": "scores",

@@ -1,0 +1,54 @@
+"""Latents, factors, images -> results, and one self-contained HTML page about them.
+
+The room has the name of the function that people come for, so it can be called as that function:
+``geodis.report(latents, factors)``.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from geodis._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from geodis.report.build import report, write_report
+    from geodis.report.material import Material, gather_material
+    from geodis.report.page import render_page
+    from geodis.report.results import Report
+
+_HOME = {
+    "report": "build",
+    "Report": "results",
+    "write_report": "build",
+    "render_page": "page",
+    "gather_material": "material",
+    "Material": "material",
+}
+
+__all__ = list(_HOME)
+__getattr__, __dir__ = lazy_names(__name__, _HOME)
+
+
+class _Room(ModuleType):
+    """A module that is called as its main function.
+
+    Importing `geodis.report` makes it an attribute of `geodis`, where it would otherwise hide the
+    function of that name for the rest of the program.
+    """
+
+    def __call__(self, *arguments: Any, **options: Any) -> Report:
+        from geodis.report.build import report
+
+        return report(*arguments, **options)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("__signature__", "__wrapped__"):  # what `help` and editors ask for
+            from geodis.report.build import report
+
+            return report if name == "__wrapped__" else __import__("inspect").signature(report)
+        return super().__getattribute__(name)
+
+
+sys.modules[__name__].__class__ = _Room

@@ -1,0 +1,202 @@
+import importlib
+import inspect
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+import geodis as gd
+from geodis._check import InputError, MissingExtraError
+from geodis.report import build
+from geodis.report.parts import rows_for
+from tests.report.example import HOSTILE, example_arrays, example_report
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Every part in no time, for what happens around them."""
+    for name in ("inspect_part", "factorise_part", "score_part", "distance_part"):
+        monkeypatch.setattr(build, name, lambda *_: None)
+    return monkeypatch
+
+
+def fail(problem):
+    def part(*_, **__):
+        raise problem
+
+    return part
+
+
+def test_the_room_is_called_as_its_function():
+    assert callable(gd.report) and gd.report.__name__ == "geodis.report"
+    assert inspect.signature(gd.report) == inspect.signature(build.report)
+    assert gd.Report is importlib.import_module("geodis.report").Report
+
+
+def test_every_part_is_there_and_equals_its_own_call():
+    found = example_report()
+    latents, factors, images = example_arrays()
+    assert not any(part.failure for part in found.parts.values())
+    table = gd.score_latents(latents, factors, ["mig"], verbose=0)
+    assert found.scores["mig"] == table["mig"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        est = gd.GeoManCER(verbose=0).fit(latents)
+    np.testing.assert_array_equal(found.manifold.factor_dims_, est.factor_dims_)
+    grid = gd.FactorGrid.from_arrays(images, factors)
+    matrix = gd.distances.traversal_matrix(grid, "hue", "ground truth", random_state=0)
+    np.testing.assert_array_equal(found.distances.matrices["ground truth"]["hue"], matrix)
+    assert set(found.distances.pairs["random"]) == {"ground truth", "perceived", "latent"}
+
+
+def test_intervals_surround_the_values_of_cheap_scores():
+    frame = example_report().scores.frame
+    some = frame[frame["low"].notna()]
+    assert {"modularity", "axis_ratio"} <= set(some.index)
+    assert (some["low"] <= some["high"]).all()
+    assert frame.loc[["dci_disentanglement"], "low"].isna().all()
+
+
+def test_results_hold_every_number_and_how_it_was_made():
+    found = example_report()
+    content = json.loads((found.path.parent / "results.json").read_text())
+    assert content["scores"]["rows"][0]["score"] == "mig"
+    assert content["manifold"]["factor_dims"] == found.manifold.factor_dims_.tolist()
+    assert HOSTILE in content["distances"]["correlations"]["factors"]
+    assert content["settings"]["random_state"] == 0
+    assert content["settings"]["sources"]["factors"] == "f.csv"
+    assert {"geodis", "numpy", "python"} <= set(content["versions"])
+    assert content["summary"] == list(found.summary) and len(content["summary"]) == 3
+    assert set(content["seconds"]) == set(found.parts)
+
+
+def test_a_notebook_shows_the_summary_the_scores_and_the_figures():
+    shown = example_report()._repr_html_()
+    assert "modularity" in shown and "data:image/png;base64," in shown
+    assert "<script" not in shown and "&lt;script&gt;" in shown
+
+
+def test_without_factors_the_geometry_stands_alone():
+    sphere = gd.product_manifold("S^2", 300, random_state=0).points
+    found = gd.report(sphere, out=None, verbose=0)
+    assert found.manifold.dim_ == 2
+    assert found.scores is None and found.distances is None
+    assert found.summary[0] == (
+        "The points lie on a 2-dimensional manifold that does not split into factors."
+    )
+    assert "No factors of variation were given" in found.summary[1]
+    assert not any("not done" in text for text in found.warnings)
+
+
+def test_images_without_factors_give_perceived_distances(quick):
+    quick.undo()
+    for name in ("inspect_part", "factorise_part"):
+        quick.setattr(build, name, lambda *_: None)
+    values = np.linspace(0, 1, 60)
+    images = np.broadcast_to(values[:, None, None], (60, 3, 3))
+    found = gd.report(values[:, None], images=images, out=None, verbose=0)
+    assert found.distances.plain.spearman == pytest.approx(1)
+    assert "rank correlation 1.00" in found.summary[2]
+
+
+def test_continuous_factors_are_binned_and_it_is_said():
+    rng = np.random.default_rng(0)
+    factors = rng.uniform(size=(300, 2))
+    found = gd.report(factors + 0.01, factors, bins=4, intervals=0, out=None, verbose=0)
+    assert found.scores["mig"] > 0.5
+    assert found.distances.correlations is not None
+    assert any("4 bins" in text for text in found.warnings)
+
+
+@pytest.mark.parametrize("name", ["inspect", "factorise", "score", "distance"])
+def test_a_part_that_fails_says_so_and_the_others_go_on(quick, name, tmp_path):
+    quick.setattr(build, f"{name}_part", fail(ZeroDivisionError("of <all> things")))
+    found = gd.report(np.eye(20), np.arange(20) % 2, out=tmp_path, verbose=0)
+    failed = [part for part in found.parts.values() if part.failure]
+    assert [part.failure for part in failed] == ["ZeroDivisionError: of <all> things"]
+    assert any("ZeroDivisionError: of <all> things" in text for text in found.warnings)
+    page = (tmp_path / "index.html").read_text()
+    assert "of &lt;all&gt; things" in page and "of <all>" not in page
+    content = json.loads((tmp_path / "results.json").read_text())
+    assert list(content["failures"].values()) == ["ZeroDivisionError: of <all> things"]
+
+
+def test_an_interrupt_leaves_the_parts_that_are_done(quick, tmp_path):
+    quick.setattr(build, "inspect_part", lambda *_: gd.inspect_points(np.eye(20)))
+    quick.setattr(build, "score_part", fail(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        gd.report(np.eye(20), np.arange(20) % 2, out=tmp_path, verbose=0)
+    content = json.loads((tmp_path / "results.json").read_text())
+    assert content["inspection"]["n"] == 20
+    assert content["failures"]["scores"] == "It was interrupted."
+    assert (tmp_path / "index.html").exists()
+
+
+def test_warnings_of_a_part_are_kept(quick):
+    def part(*_):
+        warnings.warn("mind the gap", stacklevel=2)
+
+    quick.setattr(build, "distance_part", part)
+    found = gd.report(np.eye(20), np.arange(20) % 2, out=None, verbose=0)
+    assert found.parts["distances"].notes == ["mind the gap"]
+    assert "mind the gap" in found.warnings
+
+
+def test_a_figure_that_fails_is_told_and_leaves_the_rest(quick, tmp_path, monkeypatch):
+    quick.setattr(build, "inspect_part", lambda *_: gd.inspect_points(np.eye(20)))
+    monkeypatch.setattr("geodis.plots.geometry.tidy", fail(ValueError("no ink")))
+    found = gd.report(np.eye(20), np.arange(20) % 2, out=tmp_path, verbose=0)
+    assert any("principal_components could not be drawn: no ink" in w for w in found.warnings)
+    assert list(found.figures) == ["points"] and found.figures["points"].exists()
+
+
+def test_high_dimensions_are_left_out_with_the_way_to_ask_for_them():
+    latents = np.random.default_rng(0).standard_normal((400, 40))
+    found = gd.report(latents, out=None, verbose=0)
+    assert "dim (--dim)" in found.parts["manifold"].failure
+    assert "were not split into factors" in found.summary[0]
+
+
+def test_points_that_are_evenly_spaced_have_no_dimension_to_speak_of():
+    found = gd.report(np.eye(20), out=None, verbose=0)
+    assert "evenly spaced" in found.parts["manifold"].failure
+    assert found.summary[0].startswith("The dimension of the points could not be estimated")
+
+
+def test_large_dimensions_take_fewer_rows_but_enough():
+    assert rows_for(2) > 10_000 > rows_for(8) >= gd.manifold.dimension.points_needed(8)[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dim": 0}, "dim must be at least 1"),
+        ({"intervals": -1}, "intervals must be at least 0"),
+        ({"random_state": "x"}, "random_state must be an integer"),
+    ],
+)
+def test_bad_settings_are_said_before_the_work(options, message):
+    with pytest.raises(InputError, match=message):
+        gd.report(np.eye(5), out=None, verbose=0, **options)
+
+
+def test_a_missing_extra_is_said_before_the_work(monkeypatch, tmp_path):
+    monkeypatch.setitem(__import__("sys").modules, "plotly", None)
+    with pytest.raises(MissingExtraError, match=r"geodis\[report\]"):
+        gd.report(np.eye(5), out=tmp_path, verbose=0)
+
+
+def test_the_same_seed_gives_the_same_numbers():
+    rng = np.random.default_rng(3)
+    factors = rng.integers(3, size=(150, 2))
+    latents = factors + 0.1 * rng.standard_normal((150, 2))
+    first, second = (
+        gd.report(latents, factors, intervals=0, out=None, verbose=0, random_state=7).to_dict()
+        for _ in range(2)
+    )
+    for content in (first, second):
+        del content["seconds"], content["manifold"]["seconds"]
+        for row in content["scores"]["rows"]:
+            del row["seconds"]
+    assert first == second

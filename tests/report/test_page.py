@@ -1,0 +1,175 @@
+import json
+import re
+import warnings
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import geodis as gd
+from geodis.report import charts, cloud, page, sections
+from tests.report.example import HOSTILE, example_report
+
+
+class Reader(HTMLParser):
+    """Elements, attributes and text, as a browser reads them."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.text, self.open = [], {}, []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        while self.open and self.open.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        tag = self.open[-1] if self.open else ""
+        self.text[tag] = self.text.get(tag, "") + data
+
+
+@pytest.fixture(scope="module")
+def text():
+    return example_report().path.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def read(text):
+    reader = Reader()
+    reader.feed(text)
+    return reader
+
+
+def drawn(text):
+    found = re.search(r'<script type="application/json" id="charts">(.*?)</script>', text, re.S)
+    assert found is not None
+    return {chart["name"]: chart for chart in json.loads(found.group(1))}
+
+
+def test_the_page_is_one_file_of_at_most_6_mb(text, read):
+    assert len(text.encode()) <= 6_000_000
+    assert not [a for _, a in read.tags if "src" in a]
+    links = [a["href"] for tag, a in read.tags if "href" in a]
+    assert all(link.startswith(("#", "data:")) for link in links)
+    policy = next(a["content"] for t, a in read.tags if a.get("http-equiv"))
+    assert "default-src 'none'" in policy and "form-action 'none'" in policy
+
+
+def test_text_of_the_user_is_shown_and_never_run(text, read):
+    scripts = [attrs for tag, attrs in read.tags if tag == "script"]
+    assert len(scripts) == 3  # the data, plotly.js and the page's own
+    assert not [tag for tag, _ in read.tags if tag in ("i", "b")]
+    assert read.text["title"] == "<i>a title</i>"
+    assert HOSTILE in read.text["option"] and HOSTILE in read.text["p"]
+    assert "z<.npy" in read.text["code"]
+
+
+def test_plotly_gets_no_markup_of_the_user(text):
+    body = json.dumps(drawn(text))
+    for sign in ("<script", "<b>dot", "${x}", "%{x}'"):
+        assert sign not in body.replace("%{x}:", "").replace("%{x} ", "")
+    names = [color["name"] for color in drawn(text)["cloud"]["data"]["colors"][:3]]
+    assert names == [charts.label(name) for name in (HOSTILE, "size & ${x}", "hue")]
+
+
+def test_all_that_was_promised_is_there(text, read):
+    assert set(drawn(text)) == {
+        "per_factor", "spectrum", "cloud", "matrices", "scatter", "correlations", "information",
+        "importances",
+    }  # fmt: skip
+    ids = {attrs.get("id") for _, attrs in read.tags}
+    assert {"scores", "manifold", "points", "distances", "held", "made", "warnings"} <= ids
+    assert read.text["h2"].startswith("Scores")
+    for attrs in (a for t, a in read.tags if t == "div" and a.get("class") == "chart"):
+        assert attrs["aria-label"] and attrs["id"] in drawn(text)
+
+
+def test_every_section_says_how_to_read_it_its_source_and_its_python():
+    for section in sections.all_sections(example_report()):
+        assert section.about and section.code
+        assert section.source or section.name == "made"
+        assert not section.failure
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_lines_of_python_give_the_numbers_of_the_page(tmp_path, capsys, whole):
+    """Load, and run the line of every section, as a reader of the page would."""
+    rng = np.random.default_rng(0)
+    factors = rng.integers(5, size=(150, 3))
+    if whole:  # every combination once, in any order
+        factors = rng.permutation(np.stack(np.unravel_index(np.arange(125), (5, 5, 5)), axis=1))
+    latents = factors + 0.1 * rng.standard_normal(factors.shape)
+    np.save(tmp_path / "z.npy", latents)
+    np.savetxt(tmp_path / "f.csv", factors, "%d", ",", header="a,b,c", comments="")
+    sources = {"latents": f"{tmp_path}/z.npy", "factors": f"{tmp_path}/f.csv"}
+    options: dict = {"intervals": 0, "out": None, "verbose": 0}
+    found = gd.report(latents, gd.load_factors(sources["factors"]), sources=sources, **options)
+    lines = {section.name: section.code for section in sections.all_sections(found)}
+    names: dict = {}
+    assert "found = gd.report(latents, factors, intervals=0)" in lines["made"]
+    exec(lines["made"].split("found =")[0], names)
+    warnings.simplefilter("ignore", UserWarning)  # of pieces; pytest puts the filters back
+    for name in ("scores", "manifold", "points", "distances", "held"):
+        exec(lines[name], names)
+    assert names["table"]["mig"] == found.scores["mig"]
+    assert names["est"].n_factors_ == found.manifold.n_factors_
+    assert str(found.distances.correlations) in capsys.readouterr().out
+    assert names["grid"].complete is whole
+
+
+def test_rows_that_were_drawn_are_those_of_the_python_lines():
+    latents = np.random.default_rng(0).standard_normal((300, 2))
+    found = gd.report(latents, max_points=100, out=None, verbose=0)
+    code = sections.all_sections(found)[-1].code
+    assert "found.material.latents" in code and "max_points=100" in code
+
+
+def test_a_section_that_fails_says_so_in_its_place(monkeypatch):
+    def fail(*_):
+        raise KeyError("<b>")
+
+    monkeypatch.setattr(sections, "cloud_chart", fail)
+    html = page.render_page(example_report())
+    assert "Not done: KeyError: &#x27;&lt;b&gt;&#x27;" in html
+    assert 'id="score-table"' in html and "cloud" not in drawn(html)
+
+
+def test_without_factors_the_page_says_what_they_would_add():
+    found = gd.report(np.random.default_rng(0).normal(size=(100, 2)), out=None, verbose=0)
+    names = [section.name for section in sections.all_sections(found)]
+    assert names == ["manifold", "points", "more", "made"]
+    assert "every disentanglement score" in sections.all_sections(found)[2].body
+
+
+def test_numbers_are_short_and_holes_are_null():
+    assert charts.short(np.array([np.nan, 1 / 3, np.inf, 2.0])) == [None, 0.3333, None, 2]
+
+
+@pytest.mark.parametrize("text", ["<a href='x'>", "&lt;", "%{y}", "$x$", "a\nb", "x" * 100])
+def test_labels_hold_no_markup_and_are_short(text):
+    import html
+
+    found = charts.label(text)
+    assert not set("<>{$\n") & set(found)
+    assert len(html.unescape(found)) <= charts.LONGEST_LABEL
+
+
+def test_directions_of_a_factor_vanish_in_the_view_of_another():
+    sample = gd.product_manifold("S^2 x S^2", 800, random_state=0)
+    found = gd.report(sample.points, out=None, verbose=0)
+    data = cloud.cloud_chart(found).data
+    view = next(view for view in data["views"] if view["name"] == "directions of factor 0")
+    own, other = (np.array(line["ends"], float)[[view["x"], view["y"]]] for line in data["lines"])
+    assert np.abs(other).max() < 0.1 < np.abs(own).max()
+    assert len(data["points"]) == len(data["axes"]) == len(own) or len(own) == 2
+
+
+def test_the_cloud_shows_the_points_where_they_are():
+    found = example_report()
+    data = cloud.cloud_chart(found).data
+    latent = [axis["name"] for axis in data["axes"]].index("latent 1")
+    values = found.factorised.latents[:, 1]
+    np.testing.assert_allclose(data["points"][latent], values - values.mean(), atol=1e-3)

@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+
+import geodis as gd
+from geodis.report.build import run_parts
+from geodis.report.material import gather_material
+from tests.report.example import HOSTILE, example_report
+
+
+def test_the_summary_names_what_is_best_and_worst():
+    geometry, scores, distances = example_report().summary
+    assert geometry.startswith("The points lie on a ")
+    assert "MIG is " in scores and "(chance 0.0" in scores and HOSTILE in scores
+    assert "rank correlation" in distances and "those between the images do with" in distances
+    assert all(text.endswith(".") and ".." not in text for text in (geometry, scores, distances))
+
+
+@pytest.mark.parametrize(
+    ("spec", "n", "text"),
+    [
+        (
+            "S^2 x S^2",
+            800,
+            "4-dimensional manifold that splits into 2 factors of dimension 2 and 2",
+        ),
+        ("S^2 x S^1", 600, "splits into 2 factors of dimension 2 and 1"),
+    ],
+)
+def test_the_geometry_in_a_sentence(spec, n, text):
+    points = gd.product_manifold(spec, n, random_state=0).points
+    assert text in gd.report(points, out=None, verbose=0).summary[0]
+
+
+def test_pieces_and_constant_columns_are_warned_of():
+    rng = np.random.default_rng(0)
+    far = np.concatenate([rng.normal(size=(60, 4)), 50 + rng.normal(size=(60, 4))])
+    found = gd.report(np.column_stack([far, np.zeros(120)]), out=None, verbose=0)
+    text = " ".join(found.warnings)
+    assert "in 2 pieces (the largest of 60 points)" in text
+    assert "Columns without variation: 4." in text
+    assert text.count("pieces (") == 1  # not again by GeoManCER
+
+
+def test_too_few_points_are_warned_of():
+    sphere = np.random.default_rng(0).normal(size=(25, 3))
+    found = gd.report(sphere, out=None, verbose=0)
+    assert any("25 points are few for dimension" in text for text in found.warnings)
+
+
+def test_scores_at_chance_are_named():
+    rng = np.random.default_rng(0)
+    factors, noise = rng.integers(4, size=(300, 2)), rng.normal(size=(300, 2))
+    found = gd.report(noise, factors, intervals=0, out=None, verbose=0)
+    (line,) = [text for text in found.warnings if text.startswith("Not above chance")]
+    assert "mig" in line and "efficiency" not in line
+
+
+def test_run_parts_needs_no_page():
+    material = gather_material(np.eye(6))
+    settings = {"random_state": 0, "dim": None, "n_factors": None, "intervals": 0}
+    found, interrupted = run_parts(material, settings, verbose=0)
+    assert not interrupted and "none were given" in found.parts["scores"].failure
