@@ -3,15 +3,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help set-up demo test lint bench clean
+.PHONY: help set-up demo test browser lint bench clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo   run the main job on built-in data and write a report to demo/"
-	@echo "make test   run the tests"
-	@echo "make lint   check style and types"
-	@echo "make bench  measure time, memory and accuracy into benchmarks/results/"
-	@echo "make clean  remove the virtual environment and everything made"
+	@echo "make demo     write reports on built-in data to demo/"
+	@echo "make test     run the tests"
+	@echo "make browser  install Chromium (Debian), and test the page of a report in it"
+	@echo "make lint     check style and types"
+	@echo "make bench    measure time, memory and accuracy into benchmarks/results/"
+	@echo "make clean    remove the virtual environment and everything made"
 
 set-up:
 	@command -v $(PYTHON) >/dev/null || { echo "geodis needs Python 3.10 or later, and there is no $(PYTHON): install one, or name it: make PYTHON=python3.11 demo"; exit 1; }
@@ -22,6 +23,10 @@ demo: set-up
 
 test: set-up
 	@$(BIN)/python -m pytest
+
+browser: set-up
+	@.ci/browser
+	@$(BIN)/python -m pytest -q tests/test_browser.py
 
 lint: set-up
 	@$(BIN)/ruff check .

@@ -1,0 +1,187 @@
+"""The page of a report in a real browser: figures drawn, nothing fetched, nothing run.
+
+Installs nothing: without Chromium, its driver and selenium the tests are skipped (`make browser`
+brings them).
+"""
+
+import json
+import os
+import shutil
+import time
+
+import pytest
+
+from tests.report.example import HOSTILE, example_report
+
+selenium = pytest.importorskip("selenium", reason="selenium is not installed: make browser")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+DRIVER = shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None or DRIVER is None,
+    reason="Chromium and its driver are not installed: make browser",
+)
+CHARTS = 8
+WIDE, NARROW = 1100, 390
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(CHROMIUM)
+    for flag in ("--headless=new", "--disable-dev-shm-usage", "--hide-scrollbars"):
+        options.add_argument(flag)
+    if os.geteuid() == 0:  # Chromium has no sandbox for the superuser, as in a container
+        options.add_argument("--no-sandbox")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where screenshots go: GEODIS_SCREENSHOTS keeps them for eyes."""
+    kept = os.environ.get("GEODIS_SCREENSHOTS")
+    return tmp_path_factory.mktemp("screenshots") if kept is None else kept
+
+
+def open_page(browser, width=WIDE, theme="light"):
+    """Open the report and wait for its figures."""
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia",
+        {"media": "", "features": [{"name": "prefers-color-scheme", "value": theme}]},
+    )
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
+    )
+    for kind in ("browser", "performance"):
+        browser.get_log(kind)  # what came before is forgotten
+    browser.get(example_report().path.as_uri())
+    wait_for(browser, "return document.documentElement.dataset.drawn === 'true'")
+
+
+def wait_for(browser, script, seconds=60):
+    end = time.monotonic() + seconds
+    while not browser.execute_script(script):
+        assert time.monotonic() < end, f"never came true: {script}"
+        time.sleep(0.05)
+
+
+def pixels_drawn(browser, name):
+    """Marks in a figure: points, bars, lines and cells."""
+    return browser.execute_script(
+        "const box = document.getElementById(arguments[0]);"
+        "return box.querySelectorAll('.cartesianlayer .point, .heatmaplayer image').length",
+        name,
+    )
+
+
+@pytest.mark.parametrize(("width", "theme"), [(WIDE, "light"), (WIDE, "dark"), (NARROW, "light")])
+def test_every_figure_is_drawn_without_an_error(browser, folder, width, theme):
+    open_page(browser, width, theme)
+    names = browser.execute_script(
+        "return [...document.querySelectorAll('.chart')].map(box => box.id)"
+    )
+    assert len(names) == CHARTS
+    assert {name: pixels_drawn(browser, name) > 0 for name in names} == dict.fromkeys(names, True)
+    assert browser.get_log("browser") == []
+    browser.save_screenshot(f"{folder}/{theme}-{width}.png")
+
+
+def test_nothing_is_fetched(browser):
+    open_page(browser)
+    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    asked = [
+        message["params"]["request"]["url"]
+        for message in messages
+        if message["method"] == "Network.requestWillBeSent"
+    ]
+    assert asked[0].startswith("file://") and asked[0].endswith("index.html")
+    assert [url for url in asked[1:] if not url.startswith(("data:", "blob:"))] == []
+
+
+def test_text_of_the_user_is_shown_and_not_run(browser):
+    open_page(browser)
+    assert browser.title == "<i>a title</i>"  # the hostile factor would have changed it
+    body = browser.execute_script("return document.body.innerText")
+    assert HOSTILE in body
+    ticks = browser.execute_script(
+        "return [...document.querySelectorAll('#per_factor .xtick text')].map(t => t.textContent)"
+    )
+    assert ticks[0].startswith("<script>") and ticks[1] == "size & ${x}"
+
+
+def test_hovering_tells_what_is_under_the_pointer(browser):
+    open_page(browser)
+    x, y = browser.execute_script(
+        "const box = document.getElementById('per_factor');"
+        "box.scrollIntoView({block: 'center'});"
+        "const bar = box.querySelector('.bars .point path').getBoundingClientRect();"
+        "return [bar.x + bar.width / 2, bar.y + bar.height / 2]"
+    )
+    for dx in (3, 0):
+        browser.execute_cdp_cmd(
+            "Input.dispatchMouseEvent", {"type": "mouseMoved", "x": x + dx, "y": y}
+        )
+    wait_for(browser, "return document.querySelector('#per_factor .hovertext') !== null")
+    shown = browser.execute_script(
+        "return document.querySelector('#per_factor .hovertext').textContent"
+    )
+    assert shown.startswith("mig") and "<script>" in shown
+
+
+def test_the_selectors_change_colours_and_axes(browser):
+    from selenium.webdriver.support.ui import Select
+
+    open_page(browser)
+    box = browser.find_element("css selector", "#cloud-controls")
+    legend = "return [...document.querySelectorAll('#cloud .legendtext')].map(t => t.textContent)"
+    assert "<b>dot</b>" in browser.execute_script(legend)
+    Select(box.find_element("name", "color")).select_by_visible_text("hue")
+    wait_for(browser, f"{legend}.includes('4')")
+    axis = "return document.querySelector('#cloud .xtitle').textContent"
+    before = browser.execute_script(axis)
+    Select(box.find_element("name", "x")).select_by_visible_text("latent 2")
+    wait_for(browser, f"{axis} === 'latent 2'")
+    assert before != "latent 2"
+    pairs = browser.find_element("css selector", "#scatter-controls")
+    Select(pairs.find_element("name", "group")).select_by_visible_text("random pairs")
+    wait_for(browser, "return document.querySelectorAll('#scatter .trace.scatter').length === 1")
+
+
+def test_the_button_turns_the_theme_and_print_is_light(browser):
+    open_page(browser)
+    background = "return getComputedStyle(document.body).backgroundColor"
+    ink = "return document.querySelector('#cloud .xtitle').style.fill"
+    light = browser.execute_script(background), browser.execute_script(ink)
+    browser.find_element("id", "theme").click()
+    wait_for(browser, f"{background} !== '{light[0]}'")
+    wait_for(browser, f"{ink} !== '{light[1]}'")
+    browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    wait_for(browser, f"{background} === '{light[0]}'")
+    browser.execute_script("window.dispatchEvent(new Event('afterprint'))")
+    wait_for(browser, f"{background} !== '{light[0]}'")
+    printed = browser.execute_cdp_cmd("Page.printToPDF", {})["data"]
+    assert len(printed) > 20_000
+    assert browser.get_log("browser") == []
+
+
+def test_a_phone_needs_no_sideways_scrolling(browser):
+    open_page(browser, NARROW)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= NARROW
+    size = browser.execute_script("return parseFloat(getComputedStyle(document.body).fontSize)")
+    assert size >= 14
+
+
+def test_the_page_reads_without_scripts(browser):
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        browser.get(example_report().path.as_uri())
+        assert "DCI disentanglement" in browser.find_element("tag name", "main").text
+        assert "figures need JavaScript" in browser.find_element("tag name", "main").text
+    finally:
+        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
