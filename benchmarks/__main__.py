@@ -1,7 +1,25 @@
 """Run every benchmark, one after the other."""
 
-from benchmarks import distances, geomancer, images, neighbors, rendering, score_goldens, scores
+from benchmarks import (
+    distances,
+    geomancer,
+    images,
+    neighbors,
+    rendering,
+    score_goldens,
+    score_table,
+    scores,
+)
 
-for module in (neighbors, geomancer, distances, images, rendering, score_goldens, scores):
+for module in (
+    neighbors,
+    geomancer,
+    distances,
+    images,
+    rendering,
+    score_goldens,
+    score_table,
+    scores,
+):
     print(f"{module.__name__}: {(module.__doc__ or '').strip()}", flush=True)
     module.main()
