@@ -7,31 +7,31 @@ from the data, directions stay together, and the reason is said.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 
 from geodis._check import check_points, check_random_state
 from geodis.manifold._contrasts import CONTRASTS, Contrast, mutual_information, over_angles
 from geodis.manifold._lp_nested import lp_nested_rotation
+from geodis.manifold._rotations import (
+    COARSE_POINTS,
+    group_angles,
+    halves,
+    minimise_contrast,
+)
 
 STARTS = 3
-COARSE_ANGLES, FINE_ANGLES, FINE_ROUNDS = 32, 9, 3
-COARSE_POINTS, FINE_POINTS, NULL_POINTS = 1000, 10_000, 2000
-# The whole range of angles is searched in the first sweeps only.
-COARSE_SWEEPS, MAX_SWEEPS, TURNED_LITTLE = 2, 12, np.radians(0.05)
+NULL_POINTS = 2000
 # When two directions stay together.
 NULL_DRAWS, NULL_ANGLES, EARLY_DRAWS = 40, 16, 10
 MIN_Z, MIN_RANGE = 6.0, 0.025
 DEPENDENT, FILLED = 0.04, 0.95
-# When a result is doubted. One halving would leave the choice of a contrast to luck.
-HALVINGS = 2
+# When a result is doubted.
 MAX_INSTABILITY, MAX_DISAGREEMENT = 8.0, 10.0
 FLAGGED_INFORMATION = 0.015
 # Neighbours at such even distances are those of a grid.
@@ -174,52 +174,6 @@ def independent_rotation(coordinates: Any, *, random_state: Any = 0) -> Independ
     )  # fmt: skip
 
 
-def minimise_contrast(
-    points: np.ndarray, contrast: Contrast, start: np.ndarray, floor: float
-) -> tuple[np.ndarray, float]:
-    """Turn pairs of directions to the least contrast until none turns any more.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, f)
-        In random order: the first of them are used for coarse searches.
-    contrast : callable
-    start : ndarray of shape (f, f)
-        Orthonormal rows.
-    floor : float
-
-    Returns
-    -------
-    rotation : ndarray of shape (f, f)
-    value : float
-    """
-    rotation = start.copy()
-    coarse = np.arange(COARSE_ANGLES) * (np.pi / 2 / COARSE_ANGLES)
-    few = points[:COARSE_POINTS]
-    for sweep in range(MAX_SWEEPS):
-        largest = 0.0
-        for a, b in combinations(range(len(rotation)), 2):
-            pair = rotation[[a, b]]
-            angle, width = 0.0, coarse[1]
-            if sweep < COARSE_SWEEPS:
-                first, second = pair @ few.T
-                seen = over_angles(first, second, coarse, contrast, floor)
-                angle = coarse[seen.argmin()]
-            first, second = pair @ points[:FINE_POINTS].T
-            for _ in range(FINE_ROUNDS):
-                fine = angle + np.linspace(-width, width, FINE_ANGLES)
-                angle = fine[over_angles(first, second, fine, contrast, floor).argmin()]
-                width *= 2 / (FINE_ANGLES - 1)
-            angle = (angle + np.pi / 4) % (np.pi / 2) - np.pi / 4  # the same pair of directions
-            cos, sin = np.cos(angle), np.sin(angle)
-            rotation[[a, b]] = np.array([[cos, sin], [-sin, cos]]) @ pair
-            largest = max(largest, abs(angle))
-        if largest < TURNED_LITTLE:
-            break
-    value = contrast((points[:FINE_POINTS] @ rotation.T).T, floor).sum()
-    return rotation, float(value)
-
-
 def without_ties(points: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
     """Points of a grid blurred by part of a step, so that repeated values do not rule what follows.
 
@@ -276,8 +230,8 @@ def _by_likelihood(points: np.ndarray, found: ContrastResult) -> ContrastResult:
     """
     rotation = lp_nested_rotation(points, found.rotation, found.dims)
     turns = [
-        _group_angles(lp_nested_rotation(part, rotation, found.dims), rotation, found.dims)
-        for part in islice(_halves(points), 2)  # a fit here costs more than a search over pairs
+        group_angles(lp_nested_rotation(part, rotation, found.dims), rotation, found.dims)
+        for part in islice(halves(points), 2)  # a fit here costs more than a search over pairs
     ]
     unstable = float(np.sqrt((np.array(turns) ** 2).mean(axis=0)).max())
     return ContrastResult("Lp-nested likelihood", rotation, found.dims, unstable, found.reasons)
@@ -335,34 +289,10 @@ def _instability(
     if len(dims) == 1:
         return 0.0
     turns = []
-    for part in _halves(points):
+    for part in halves(points):
         found, _ = minimise_contrast(part - part.mean(axis=0), contrast, rotation, floor)
-        turns.append(_group_angles(found, rotation, dims))
+        turns.append(group_angles(found, rotation, dims))
     return float(np.sqrt((np.array(turns) ** 2).mean(axis=0)).max())
-
-
-def _halves(points: np.ndarray) -> Iterator[np.ndarray]:
-    """Halves of the points, which are in random order, for several halvings."""
-    half = len(points) // 2
-    for offset in range(0, half, -(-half // HALVINGS)):
-        rolled = np.roll(points, offset, axis=0)
-        yield rolled[:half]
-        yield rolled[half:]
-
-
-def _group_angles(found: np.ndarray, rotation: np.ndarray, dims: tuple[int, ...]) -> np.ndarray:
-    """Largest principal angle in degrees between groups of rows and their best match in another."""
-    group = np.repeat(np.arange(len(dims)), dims)
-    overlap = (found @ rotation.T) ** 2
-    share = np.stack([overlap[:, group == g].sum(axis=1) for g in range(len(dims))], axis=1)
-    row, place = linear_sum_assignment(-np.repeat(share, dims, axis=1))
-    owner = np.empty(len(found), int)
-    owner[row] = group[place]
-    angles = []
-    for g in range(len(dims)):
-        cosines = np.linalg.svd(found[owner == g] @ rotation[group == g].T, compute_uv=False)
-        angles.append(np.degrees(np.arccos(np.clip(cosines.min(), 0.0, 1.0))))
-    return np.array(angles)
 
 
 def _disagreement(results: tuple[ContrastResult, ...], best: ContrastResult) -> list[str]:
@@ -372,7 +302,7 @@ def _disagreement(results: tuple[ContrastResult, ...], best: ContrastResult) -> 
         return []
     if max(entropy.instability, support.instability) > MAX_INSTABILITY:
         return []
-    angle = float(_group_angles(support.rotation, entropy.rotation, entropy.dims).max())
+    angle = float(group_angles(support.rotation, entropy.rotation, entropy.dims).max())
     if angle <= MAX_DISAGREEMENT:
         return []
     return [f"entropy and support disagree by {angle:.0f} degrees"]

@@ -242,7 +242,9 @@ def test_density_integrates_to_one():
 @pytest.mark.parametrize("case", ["ball x interval", "disc x disc"])
 def test_likelihood_halves_the_error_of_pairs(case):
     made = CASES[case]
-    pairs, likelihood, chosen = [], [], []
+    pairs: list[float] = []
+    likelihood: list[float] = []
+    chosen: list[float] = []
     for seed in range(5):
         points, truth = turned(made.draw(700, np.random.default_rng(seed)), seed)
         found = independent_rotation(points, random_state=seed)
