@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from geodis._check import InputError, check_finite, to_numpy
-from geodis.data.files import Factors
+from geodis.data._columns import called, factor_columns, refuse_missing
 from geodis.data.grids import FactorGrid
 
 
@@ -29,8 +29,9 @@ class ObservedGrid(FactorGrid):
         names: Sequence[str] | None = None,
         sizes: Sequence[int] | None = None,
     ) -> None:
-        columns, own_names = _columns(factors)
-        names = own_names if names is None else names
+        columns, own_names = factor_columns(factors)
+        columns = [_check_column(column, called(own_names, j)) for j, column in enumerate(columns)]
+        names = own_names or None if names is None else names
         if sizes is None:
             coded = [np.unique(column, return_inverse=True) for column in columns]
             self.values = tuple(values for values, _ in coded)
@@ -107,38 +108,14 @@ class ObservedGrid(FactorGrid):
         return drawn * np.uint8(255) if drawn.dtype == bool else drawn
 
 
-def _columns(factors: Any) -> tuple[list[np.ndarray], tuple[str, ...] | None]:
-    """Columns of the factors, each of its own dtype, and their names if they came with any."""
-    names: tuple[str, ...] | None = None
-    if isinstance(factors, Factors):
-        names, factors = factors.names, factors.values
-    if hasattr(factors, "columns") and hasattr(factors, "iloc"):  # a pandas frame
-        names = tuple(map(str, factors.columns))
-        columns = [np.asarray(factors.iloc[:, j]) for j in range(factors.shape[1])]
-    else:
-        array = to_numpy(factors, "factors")
-        if array.ndim == 1:
-            array = array[:, None]
-        if array.ndim != 2:
-            raise InputError(
-                f"factors must have shape (n, f), one row an image; shape {array.shape} came."
-            )
-        columns = list(array.T)
-    if not columns or not len(columns[0]):
-        raise InputError("factors must hold at least one row and one factor; none came.")
-    return [_check_column(column, j) for j, column in enumerate(columns)], names
-
-
-def _check_column(column: np.ndarray, j: int) -> np.ndarray:
+def _check_column(column: np.ndarray, name: str) -> np.ndarray:
     if column.dtype.kind == "O":
-        missing = sum(value is None or value != value for value in column.tolist())
-        if missing:
-            raise InputError(f"factor {j} must have a value in every row; {missing} are missing.")
+        refuse_missing(column, name)
         column = np.array(column.tolist())  # numbers, or text where anything is text
     if column.dtype.kind == "f":
-        check_finite(column, f"factor {j}")
+        check_finite(column, name)
     if column.dtype.kind not in "biufSU":
-        raise InputError(f"factor {j} must hold numbers or labels; dtype {column.dtype} came.")
+        raise InputError(f"{name} must hold numbers or labels; dtype {column.dtype} came.")
     return column
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, check_finite, check_points, to_numpy
+from geodis._check import InputError, check_finite, check_points
+from geodis.data._columns import called, factor_columns, refuse_missing
 from geodis.data.files import Factors
 
 # A numeric factor with more different values than this is not a class: it must be binned, or
@@ -44,7 +45,7 @@ class CodedFactors:
 
     def called(self, j: int) -> str:
         """What to call a factor in a message."""
-        return _called(self.names, j)
+        return called(self.names, j)
 
     def varying(self) -> tuple[np.ndarray, str]:
         """Indices of the factors with at least two values, and a note on the others."""
@@ -112,8 +113,8 @@ def code_factors(factors: Any) -> CodedFactors:
     >>> coded.codes.T.tolist(), coded.sizes.tolist(), coded.continuous.tolist()
     ([[1, 0, 1, 0], [0, 0, 1, 1]], [2, 2], [False, False])
     """
-    columns, names = _columns(factors)
-    coded = [_code(column, _called(names, j)) for j, column in enumerate(columns)]
+    columns, names = factor_columns(factors)
+    coded = [_code(column, called(names, j)) for j, column in enumerate(columns)]
     codes = np.column_stack([item[0] for item in coded])
     labels = factors.categories if isinstance(factors, Factors) else {}
     return CodedFactors(
@@ -131,52 +132,21 @@ def code_factors(factors: Any) -> CodedFactors:
     )
 
 
-def _called(names: tuple[str, ...], j: int) -> str:
-    return f"factor {names[j]!r}" if names else f"factor {j}"
-
-
-def _columns(factors: Any) -> tuple[list[np.ndarray], tuple[str, ...]]:
-    """Columns of the factors, each of its own dtype, and their names."""
-    names: tuple[str, ...] = ()
-    if isinstance(factors, Factors):
-        names, factors = factors.names, factors.values
-    if hasattr(factors, "columns") and hasattr(factors, "iloc"):  # a pandas frame
-        names = tuple(map(str, factors.columns))
-        columns = [np.asarray(factors.iloc[:, j]) for j in range(factors.shape[1])]
-    else:
-        if hasattr(factors, "iloc") and getattr(factors, "name", None) is not None:
-            names = (str(factors.name),)
-        array = to_numpy(factors, "factors")
-        if array.ndim == 1:
-            array = array[:, None]
-        if array.ndim != 2:
-            raise InputError(
-                f"factors must have shape (n, f), one row a point; shape {array.shape} came."
-            )
-        columns = list(array.T)
-    if not columns or not len(columns[0]):
-        raise InputError("factors must hold at least one row and one factor; none came.")
-    return columns, names
-
-
-def _code(column: np.ndarray, called: str) -> tuple[np.ndarray, np.ndarray, bool, bool]:
+def _code(column: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray, bool, bool]:
     """Codes, numbers, whether the factor is continuous, and whether it came as numbers."""
     if column.dtype.kind == "O":
-        try:  # numbers held as objects
-            column = column.astype(float)
+        try:
+            numbers = column.astype(float)  # held as objects
         except (TypeError, ValueError):
-            from pandas import isna
-
-            if missing := int(isna(column).sum()):
-                raise InputError(
-                    f"{called} must have a value in every row: {missing} missing."
-                ) from None
-            column = column.astype(str)
+            numbers = None
+        if numbers is None:
+            refuse_missing(column, name)
+        column = column.astype(str) if numbers is None else numbers
     if column.dtype.kind == "c":
-        raise InputError(f"{called} must hold real numbers or labels; complex numbers came.")
+        raise InputError(f"{name} must hold real numbers or labels; complex numbers came.")
     number = column.dtype.kind in "fiub"
     if number:
-        column = check_finite(column.astype(float), called)
+        column = check_finite(column.astype(float), name)
     values, codes = np.unique(column, return_inverse=True)
     codes = codes.reshape(-1).astype(np.int64)
     if not number:
