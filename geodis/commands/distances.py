@@ -88,12 +88,16 @@ def distances(
         grid, code, chosen, scaled=scaled, self_pairs=self_pairs, confidence=confidence, **options
     )
     results: dict[str, Any] = {"correlations": correlations}
+    refused: dict[str, str] = {}
     if grid.image_shape is not None:
         results["importance"] = room.factor_importance(grid, chosen, **options)
-        if max(grid.sizes) >= 3:
+        try:
             results["overlap"] = room.overlap(grid, chosen, **{**options, "n_pairs": pairs // 2})
-    texts = [str(item) for item in results.values()]
-    content: dict[str, Any] = {name: _plain(item) for name, item in results.items()}
+        except InputError as problem:  # no three values on a traversal: the rest stands without
+            refused["overlap"] = str(problem)
+    texts = [*map(str, results.values()), *refused.values()]
+    content: dict[str, Any] = {name: item.to_dict() for name, item in results.items()}
+    content |= {name: {"refused": problem} for name, problem in refused.items()}
     if code is not None:
         content["ratios"], lines = _ratios(grid, code, seed)
         texts.append("\n".join(lines))
@@ -159,14 +163,18 @@ def _open(
     from geodis.data.grids import FactorGrid
     from geodis.distances import code_of_rows
 
+    if data is not None and images is not None:
+        raise InputError("--images go with --factors; --data brings its own.")
     if (data is None) == (factors is None):
-        both = " both came." if data else " neither came."
+        alone = [f"--{name}" for name, value in (("images", images), ("latents", latents)) if value]
+        came = "both came" if data else f"only {' and '.join(alone)} came" if alone else "none came"
         raise InputError(
-            "geodis distances needs --data, or --factors with --images, --latents or both;" + both
+            f"geodis distances needs --data, or --factors with --images, --latents or both; {came}."
         )
+    if data is None and (spacing is not None or path is not None):
+        option = "--path" if spacing is None else "--spacing"
+        raise InputError(f"{option} belongs to --data; it came with --factors.")
     if data is not None:
-        if images is not None:
-            raise InputError("--images go with --factors; --data brings its own.")
         grid = _named(data, spacing, path, quiet)
     else:
         if images is None and latents is None:
@@ -182,6 +190,8 @@ def _named(data: str, spacing: int | None, path: Path | None, quiet: bool) -> Fa
     from geodis.data.sprites import Sprites
     from geodis.data.squares import XYObject, XYObjectShades, XYSquares
 
+    if spacing is not None and data != "xysquares":
+        raise InputError(f"--spacing belongs to xysquares; it came with {data}.")
     if data in PUBLISHED:
         if path is None:
             raise InputError(f"--data {data} needs --path, the file that you have; none came.")
@@ -189,8 +199,8 @@ def _named(data: str, spacing: int | None, path: Path | None, quiet: bool) -> Fa
     if data not in BUILT_IN:
         names = ", ".join((*BUILT_IN, *PUBLISHED))
         raise InputError(f"--data must be one of {names}; {data} came.")
-    if spacing is not None and data != "xysquares":
-        raise InputError(f"--spacing belongs to xysquares; it came with {data}.")
+    if path is not None:
+        raise InputError(f"--path belongs to {', '.join(PUBLISHED)}; it came with {data}.")
     if data == "xysquares":
         return XYSquares(8 if spacing is None else spacing)
     return {"xyobject": XYObject, "xyobject-shades": XYObjectShades, "sprites": Sprites}[data]()
@@ -244,8 +254,3 @@ def _matrices(
                     for name in names
                 }  # fmt: skip
     return found
-
-
-def _plain(result: Any) -> dict[str, Any]:
-    content: dict[str, Any] = result.to_dict()
-    return content

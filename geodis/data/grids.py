@@ -292,7 +292,7 @@ def latents_of(
     if callable(code):
         return lambda index: _encode(grid, code, grid._check_index(index), batch_size)
     table = check_numeric(to_numpy(code, "code"), "code")
-    if table.ndim != 2 or len(table) != len(grid):
+    if table.ndim != 2 or len(table) != len(grid) or not table.shape[1]:
         raise InputError(
             f"code must be a callable, or have shape ({len(grid)}, z), one row for each index of "
             f"the grid; shape {table.shape} came."
@@ -309,7 +309,7 @@ def _encode(
     for start in range(0, max(len(index), 1), batch_size):
         batch = index[start : start + batch_size]
         found = check_numeric(to_numpy(code(grid.images(batch, "float32")), "latents"), "latents")
-        if found.ndim != 2 or len(found) != len(batch):
+        if found.ndim != 2 or len(found) != len(batch) or not found.shape[1]:
             raise InputError(
                 f"code must return latents of shape ({len(batch)}, z) for {len(batch)} images; "
                 f"shape {found.shape} came."

@@ -35,12 +35,13 @@ class DistanceCorrelations:
         Over pairs of points drawn at random (4.1).
     overall : dict of (source, source) to (float, float)
         Pearson and Spearman of the factors by geometric mean (4.3); 0 where any is not positive.
+        Empty where every factor was left out.
     exact : dict of str to bool
         Whether all pairs along a factor, or all pairs for "random", were taken.
     loss : str
         Loss of the perceived distances.
     note : str
-        Factors that were left out, and what is missing from the grid.
+        Factors that were left out, what is missing from the grid, and intervals that are.
     """
 
     factors: Mapping[str, Mapping[Sources, Correlation]]
@@ -57,8 +58,9 @@ class DistanceCorrelations:
         rows = [("", *(f"{first} ~ {second}" for first, second in columns))]
         for name, found in {RANDOM: self.random, **self.factors}.items():
             rows.append((name, *(_cell(found[key]) for key in columns)))
-        means = (f"{self.overall[key][0]:6.3f} {self.overall[key][1]:6.3f}" for key in columns)
-        rows.append(("factors, geometric mean", *means))
+        if self.overall:
+            means = (f"{self.overall[key][0]:6.3f} {self.overall[key][1]:6.3f}" for key in columns)
+            rows.append(("factors, geometric mean", *means))
         widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
         lines = ["Pearson and Spearman correlation of distances"]
         lines[0] += f", loss {self.loss}" if self.loss else ""
@@ -146,7 +148,9 @@ def distance_correlations(
         score 0.39 along factors). True draws them as published tables did: both points
         independently along a factor, and 1 in 32 of the random pairs.
     confidence : float, optional
-        Such as 0.95: bootstrap intervals; whole traversals are resampled.
+        Such as 0.95: bootstrap intervals. Along factors whole traversals are resampled, of which
+        there must be two; random pairs are taken to be independent, which makes their intervals
+        too narrow where there are few points.
     random_state : int, Generator or None
     verbose : bool or int
         Show progress on a terminal.
@@ -171,6 +175,11 @@ def distance_correlations(
     """
     distances = GridDistances(grid, code, loss, kind=kind, scaled=scaled)
     n_pairs = check_int(n_pairs, "n_pairs", low=2)
+    fewest = 2 if self_pairs else 3  # two points have one distance, and nothing to order
+    if len(grid) < fewest:
+        raise InputError(
+            f"Correlations of distances need at least {fewest} points; {len(grid)} came."
+        )
     if len(distances.sources) < 2:
         raise InputError(
             "Correlations need two kinds of distances: give a grid with images, a code, or both; "
@@ -180,7 +189,7 @@ def distance_correlations(
     keys = list(combinations(distances.sources, 2))
     options: dict[str, Any] = {"confidence": confidence, "random_state": rng}
     factors: dict[str, dict[Sources, Correlation]] = {}
-    exact, left_out = {}, []
+    exact, left_out, alone = {}, [], []
     with Stages("distances", verbose) as stages:
         for j, name in enumerate(grid.names):
             # Between two values there is one distance, and nothing to order.
@@ -200,8 +209,11 @@ def distance_correlations(
                     left_out.append(name)
                     continue
                 exact[name] = pairs.exact
+                single = confidence is not None and (pairs.group == pairs.group[0]).all()
+                alone += [name] if single else []
+                own = options | {"confidence": None if single else confidence}
                 factors[name] = {
-                    (x, y): correlation(found[x], found[y], groups=pairs.group, **options)
+                    (x, y): correlation(found[x], found[y], groups=pairs.group, **own)
                     for x, y in keys
                 }
         with stages.stage(RANDOM):
@@ -215,11 +227,13 @@ def distance_correlations(
             geometric_mean([item[key].pearson for item in factors.values()]),
             geometric_mean([item[key].spearman for item in factors.values()]),
         )
-        for key in keys
+        for key in (keys if factors else ())
     }
     notes = [grid.note] if grid.note else []
     if left_out:
         notes.append(f"Left out: {', '.join(left_out)} (ground-truth distances have no order).")
+    if alone:
+        notes.append(f"No intervals along {', '.join(alone)}: there is one traversal to resample.")
     settings = {"n_pairs": n_pairs, "kind": kind, "scaled": scaled, "self_pairs": self_pairs}
     loss_name = distances.loss.name if distances.loss is not None else ""
     return DistanceCorrelations(

@@ -22,6 +22,7 @@ from geodis._check import (
 DOUBLE_BITS, SINGLE_BITS = 40, 20
 
 N_RESAMPLES = 1000
+TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,9 @@ def triplet_agreement(a_near: Any, a_far: Any, b_near: Any, b_far: Any) -> float
     for near, far, name in ((a_near, a_far, "a"), (b_near, b_far, "b")):
         near, far = (_without_rounding(_values(side, name)) for side in (near, far))
         if len(near) != len(far):
-            raise InputError(f"{name} needs two distances a triplet; others came.")
+            raise InputError(
+                f"{name} needs two distances a triplet; {len(near)} and {len(far)} came."
+            )
         order.append(np.sign(near - far))
     if len(order[0]) != len(order[1]) or not len(order[0]):
         raise InputError(
@@ -199,6 +202,7 @@ class _Ranks:
 
 def _pearson(a: np.ndarray, b: np.ndarray, weights: np.ndarray) -> float:
     total = weights.sum()
+    a, b = (side / max(np.abs(side).max(), TINY) for side in (a, b))  # squares stay in range
     a = a - a @ weights / total
     b = b - b @ weights / total
     both = np.sqrt((a * a) @ weights) * np.sqrt((b * b) @ weights)
@@ -224,6 +228,8 @@ def _bootstrap(
         if group.shape != a.shape:
             raise InputError(f"groups must have one number a pair, {len(a)}; {len(group)} came.")
         n_groups = len(names)
+        if n_groups < 2:  # every resample would be the sample, and the interval a point
+            raise InputError(f"Intervals need pairs from at least 2 groups; {n_groups} came.")
     found = np.empty((n_resamples, 2))
     for i in range(n_resamples):
         times = np.bincount(rng.integers(n_groups, size=n_groups), minlength=n_groups)

@@ -80,13 +80,14 @@ def linearity_ratio(
     linearity_ratio 1.000
       per factor  shape 1.000 x 1.000
     """
-    options = {"spread": spread, "top": top, "normalise": normalise}
     source = open_traversals(latents, factors, "linearity_ratio", n_traversals, random_state)
+    per_factor = np.full(source.n_factors, np.nan)
+    for j in source.used:
+        spreads = _spreads(source.latents(j), linear_variances, spread)
+        per_factor[j] = _shares(spreads, top, normalise).mean()
     two = [source.grid.names[j] for j in source.used if source.grid.sizes[j] == 2]
-    note = f"1 by definition, for two points are on a line: {', '.join(two)}." if two else ""
-    return _ratio_score(
-        "linearity_ratio", source, lambda parts: _shares(parts, linear_variances, options), note
-    )
+    note = f"1 wherever latents move, for two points are on a line: {', '.join(two)}."
+    return _ratio_score("linearity_ratio", source, per_factor, note if two else "")
 
 
 def axis_ratio(
@@ -130,21 +131,16 @@ def axis_ratio(
     >>> float(axis_ratio(diagonal, grid))
     0.0
     """
-    options = {"spread": spread, "top": top, "normalise": normalise}
     source = open_traversals(latents, factors, "axis_ratio", n_traversals, random_state)
+    per_factor = np.full(source.n_factors, np.nan)
     matrix = np.zeros((source.n_latents, source.n_factors))
-
-    def shares(parts: list[np.ndarray]) -> np.ndarray:
-        if not pooled:
-            return _shares(parts, axis_variances, options)
-        mean = _spreads(parts, axis_variances, spread).mean(axis=0, keepdims=True)
-        return largest_share(mean, top, normalise)
-
     for j in source.used:
         spreads = _spreads(source.latents(j), axis_variances, spread)
-        total = spreads.sum(axis=1, keepdims=True)
-        matrix[:, j] = (spreads / np.where(total > 0, total, 1)).mean(axis=0)
-    return _ratio_score("axis_ratio", source, shares, matrix=matrix)
+        matrix[:, j] = _over(spreads, spreads.sum(axis=1, keepdims=True)).mean(axis=0)
+        if pooled:
+            spreads = spreads.mean(axis=0, keepdims=True)
+        per_factor[j] = _shares(spreads, top, normalise).mean()
+    return _ratio_score("axis_ratio", source, per_factor, matrix=matrix)
 
 
 def axis_orientation(
@@ -180,13 +176,12 @@ def axis_orientation(
       per factor  shape 0.280 x 0.280
       axis_ratio 0.280, linearity_ratio 1.000, per_traversal 0.280
     """
-    options = {"spread": spread, "top": top, "normalise": True}
     source = open_traversals(latents, factors, "axis_orientation", n_traversals, random_state)
     axis, linear, alone = (np.full(source.n_factors, np.nan) for _ in range(3))
     for j in source.used:
         parts = source.latents(j)
         on_axis, on_line = (
-            _shares(parts, of, options) for of in (axis_variances, linear_variances)
+            _shares(_spreads(parts, of, spread), top) for of in (axis_variances, linear_variances)
         )
         axis[j], linear[j] = on_axis.mean(), on_line.mean()
         alone[j] = _over(on_axis, on_line).mean()
@@ -244,9 +239,10 @@ def flatness(
     source = open_traversals(latents, factors, "flatness", n_traversals, random_state)
     width, length = (np.full(source.n_factors, np.nan) for _ in range(2))
     for j in source.used:
-        found = [widths_and_lengths(part, *norms) for part in source.latents(j, once=True)]
-        width[j] = np.concatenate([item[0] for item in found]).mean()
-        length[j] = np.concatenate([item[1] for item in found]).mean()
+        parts, scale = _in_range(source.latents(j, once=True))
+        found = [widths_and_lengths(part, *norms) for part in parts]
+        width[j] = scale * np.concatenate([item[0] for item in found]).mean()
+        length[j] = scale * np.concatenate([item[1] for item in found]).mean()
     per_factor = np.where(np.isnan(width), np.nan, _over(width, length))
     return Score(
         "flatness",
@@ -309,7 +305,9 @@ def distance_correlation(
     own = {name: item[key] for name, item in found.factors.items()}
     names = source.grid.names
     intervals = {name: item.spearman_interval for name, item in own.items() if confidence}
-    dropped = "" if source.grid.note else found.note
+    # What is missing from the grid, and factors with one value, stand in the note already.
+    two = [names[j] for j in source.used if names[j] not in own]
+    dropped = f"Left out, for their distances have no order: {', '.join(two)}." if two else ""
     return Score(
         "distance_correlation",
         found.overall[key][1],
@@ -330,34 +328,39 @@ def distance_correlation(
 def _spreads(
     parts: list[np.ndarray], variances: Callable[[np.ndarray], np.ndarray], spread: str
 ) -> np.ndarray:
+    """Spreads (t, z) of all traversals, up to one common factor."""
     check_choice(spread, "spread", SPREADS)
-    found = np.concatenate([variances(part) for part in parts])
+    found = np.concatenate([variances(part) for part in _in_range(parts)[0]])
     return np.sqrt(found) if spread == "std" else found
 
 
-def _shares(
-    parts: list[np.ndarray],
-    variances: Callable[[np.ndarray], np.ndarray],
-    options: dict[str, Any],
-) -> np.ndarray:
+def _in_range(parts: list[np.ndarray]) -> tuple[list[np.ndarray], float]:
+    """Latents from the first point of each traversal, over a common scale, and that scale.
+
+    Squares of very large or very small latents leave the range of floats; the scale is a power
+    of two, so that nothing is rounded.
+    """
+    moved = [part - part[:, :1] for part in parts]
+    largest = max((float(np.abs(part).max(initial=0.0)) for part in moved), default=0.0)
+    scale = float(2.0 ** np.floor(np.log2(largest))) if largest > 0 else 1.0
+    return [part / scale for part in moved], scale
+
+
+def _shares(spreads: np.ndarray, top: int | None, normalise: bool = True) -> np.ndarray:
     """Ratio of every traversal."""
-    top = options["top"]
     if top is not None:
         check_int(top, "top", low=2)
-    return largest_share(_spreads(parts, variances, options["spread"]), top, options["normalise"])
+    return largest_share(spreads, top, normalise)
 
 
 def _ratio_score(
     name: str,
     source: Traversed,
-    shares: Callable[[list[np.ndarray]], np.ndarray],
+    per_factor: np.ndarray,
     note: str = "",
     *,
     matrix: np.ndarray | None = None,
 ) -> Score:
-    per_factor = np.full(source.n_factors, np.nan)
-    for j in source.used:
-        per_factor[j] = shares(source.latents(j)).mean()
     return Score(
         name,
         geometric_mean(per_factor[source.used]),

@@ -100,10 +100,33 @@ def test_a_sample_without_traversals_keeps_its_distances(geodis, tmp_path):
     assert "linearity_ratio needs at least 5 sets of rows" in out
 
 
+def test_images_without_traversals_keep_what_needs_none(geodis, tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "F.npy", rng.standard_normal((30, 2)))
+    np.save(tmp_path / "X.npy", rng.integers(0, 256, (30, 8, 8), dtype=np.uint8))
+    folder = tmp_path / "out"
+    code, out, _ = geodis(
+        "--factors", tmp_path / "F.npy", "--images", tmp_path / "X.npy", "--out", folder
+    )
+    assert code == 0
+    assert "Left out: factor 0, factor 1" in out and "The diagnosis of overlap needs" in out
+    assert "refused" in json.loads((folder / "distances.json").read_text())["overlap"]
+    for path in folder.iterdir():
+        assert str(path) in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "neither came"),
+        ([], "none came"),
+        (["--images", "X.npy"], "only --images came"),
+        (
+            ["--factors", "F.csv", "--images", "X.npy", "--spacing", 8],
+            "--spacing belongs to --data",
+        ),
+        (["--factors", "F.csv", "--images", "X.npy", "--path", "F"], "--path belongs to --data"),
+        (["--data", "sprites", "--path", "F"], "--path belongs to dsprites"),
+        (["--data", "dsprites", "--path", "F", "--spacing", 8], "--spacing belongs to xysquares"),
         (["--data", "mnist"], "mnist came"),
         (["--data", "xyobject", "--spacing", 3], "--spacing belongs to xysquares"),
         (["--data", "dsprites"], "needs --path"),

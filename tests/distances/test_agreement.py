@@ -152,6 +152,20 @@ def test_factors_without_an_order_are_left_out_with_a_note(rng):
     assert set(lifted.factors) == {"two", "five"} and "Left out: one" in lifted.note
 
 
+def test_where_no_factor_has_an_order_there_is_no_mean():
+    found = distance_correlations(FactorGrid((2, 2)), np.array([[0.0], [1.0], [2.0], [4.0]]))
+    assert not found.factors and not found.overall and "Left out: factor 0, factor 1" in found.note
+    assert "geometric mean" not in str(found)
+
+
+def test_a_single_traversal_has_no_interval_and_it_is_said(rng):
+    grid = FactorGrid((30,), names=("only",))
+    found = distance_correlations(grid, rng.standard_normal((30, 2)), confidence=0.9)
+    assert found.factors["only"][TRUTH_LATENT].spearman_interval is None
+    assert found.random[TRUTH_LATENT].spearman_interval is not None
+    assert "No intervals along only" in found.note
+
+
 def test_constant_sides_are_zero_and_said_so():
     grid = XYSquares(8, n_squares=1, rgb=False)
     found = distance_correlations(grid, np.zeros((64, 2)))
@@ -248,6 +262,7 @@ def test_one_constant_factor_is_named_and_is_not_the_whole(rng):
         (lambda: distance_correlations(FactorGrid((3, 3))), "two kinds of distances"),
         (lambda: distance_correlations([[0]]), "must be a FactorGrid; such|FactorGrid"),
         (lambda: distance_correlations(FactorGrid((3, 3)), np.eye(4)), r"shape \(9, z\)"),
+        (lambda: distance_correlations(FactorGrid((2,)), np.eye(2)), "at least 3 points; 2 came"),
         (lambda: distance_correlations(XYSquares(), n_pairs=1), "n_pairs must be at least 2"),
         (lambda: distance_correlations(XYSquares(), kind="cosine"), "kind must be one of"),
         (lambda: overlap(FactorGrid((3, 3))), "needs images"),

@@ -168,7 +168,8 @@ def test_global_correlations_equal_the_reference(recorded):
         (lambda: correlation([1, np.nan], [1, 2]), "finite"),
         (lambda: correlation([1, 2], [1, 2], confidence=2), "between 0 and 1"),
         (lambda: correlation([1, 2], [1, 2], confidence=0.9, groups=[1]), "one number a pair"),
-        (lambda: triplet_agreement([1], [2, 3], [1], [2]), "two distances a triplet"),
+        (lambda: correlation([1, 2], [1, 2], confidence=0.9, groups=[1, 1]), "2 groups; 1 came"),
+        (lambda: triplet_agreement([1], [2, 3], [1], [2]), "a triplet; 1 and 2 came"),
         (lambda: triplet_agreement([1], [2], [1, 1], [2, 2]), "as many triplets"),
     ],
 )

@@ -174,6 +174,15 @@ def test_all_are_invariant_to_scale_and_translation(case, scale, shift):
         assert first == pytest.approx(second, abs=1e-7)
 
 
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_very_large_and_very_small_latents_score_as_any_other(name, scale):
+    grid, code = grid_and_code(0)
+    first, second = (getattr(scores, name)(c, grid, random_state=0) for c in (code, code * scale))
+    np.testing.assert_allclose(second.per_factor, first.per_factor, atol=1e-9)
+    assert float(second) == pytest.approx(float(first), abs=1e-9)
+
+
 @given(cases)
 @settings(deadline=None, max_examples=25)
 def test_the_order_of_latents_does_not_matter(case):
@@ -311,6 +320,38 @@ def test_two_values_are_a_line_by_definition_and_it_is_said(rng):
     grid = FactorGrid((2, 5), names=("two", "five"))
     found = scores.linearity_ratio(rng.standard_normal((10, 3)), grid)
     assert found.per_factor[0] == pytest.approx(1) and "two points" in found.note
+    still = scores.linearity_ratio(np.ones((10, 3)), grid)
+    assert still.per_factor[0] == 0 and "1 wherever latents move" in still.note
+
+
+def test_what_is_left_out_is_said_once(rng):
+    grid = FactorGrid((1, 2, 6, 7), names=("one", "two", "six", "seven"))
+    rows = rng.permutation(len(grid))[:75]
+    code = rng.standard_normal((len(grid), 3))
+    table = pandas.DataFrame(grid.factors(rows), columns=list(grid.names))
+    for found in (
+        scores.distance_correlation(code, grid, random_state=0),
+        scores.distance_correlation(code[rows], table, random_state=0),
+    ):
+        assert np.isnan(found.per_factor).tolist() == [True, True, False, False]
+        assert found.note.count("one value: one.") == found.note.count("no order: two.") == 1
+        assert found.note.count("Left out") == 2
+
+
+def test_an_encoder_sees_every_image_once(rng):
+    factors = np.stack(np.unravel_index(np.arange(24), (4, 6)), axis=1)
+    images = rng.integers(0, 256, (24, 3, 3), dtype=np.uint8)
+    grid = FactorGrid.from_arrays(images, factors)
+    seen = []
+
+    def encoder(x):
+        seen.append(len(x))
+        return x.mean(axis=1)[:, :, 0]
+
+    for name in ("linearity_ratio", "axis_ratio", "axis_orientation", "flatness"):
+        seen.clear()
+        getattr(scores, name)(encoder, grid)
+        assert sum(seen) == 2 * 24 + 1  # along both factors, and one to count the latents
 
 
 def test_a_latent_that_stands_for_the_factor_everywhere_pools(rng):
@@ -344,6 +385,7 @@ def test_distance_correlation_has_a_global_value_and_intervals(rng):
         (lambda f, z: scores.flatness(z, f[:, :1] * 0), "at least two values; none came"),
         (lambda f, z: scores.linearity_ratio(z, f[:30]), "as many rows"),
         (lambda f, z: scores.linearity_ratio(z, FactorGrid((3, 3))), r"shape \(9, z\)"),
+        (lambda f, z: scores.axis_ratio(z[:9, :0], FactorGrid((3, 3))), r"shape \(9, 0\) came"),
         (lambda f, z: scores.axis_ratio(z, f, spread="range"), "spread must be one of"),
         (lambda f, z: scores.axis_ratio(z, f, top=1), "top must be at least 2"),
         (lambda f, z: scores.flatness(z, f, norm="l3"), "norm must be one of"),
