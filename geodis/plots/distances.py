@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import cycle
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,16 @@ from geodis.distances.agreement import RANDOM, DistanceCorrelations
 from geodis.distances.traversals import FactorImportance
 from geodis.plots._style import ACCENT, FACTOR_COLORS, FAINT, MARKERS, new_axes, new_axis, tidy
 
+LEGEND_WIDTH = 20  # letters a line
+
 
 def plot_traversal_matrices(
     matrices: Mapping[str, Mapping[str, np.ndarray]], title: str = ""
 ) -> Any:
     """Draw average distance matrices: a row for every kind of distance, a column for a factor.
 
-    Shades of a panel go from zero to its own largest distance, which stands below it.
+    Shades of a panel go from zero to its own largest distance, which stands below it. What no
+    traversal of a sample has is hatched.
 
     Parameters
     ----------
@@ -53,6 +57,7 @@ def plot_traversal_matrices(
                 continue
             matrix = np.asarray(row[name], float)
             high = float(np.nanmax(matrix)) if np.isfinite(matrix).any() else 0.0
+            axis.patch.set(facecolor="#dddddd", hatch="///", edgecolor=FAINT)  # shows where NaN is
             axis.imshow(matrix, cmap=colors, vmin=0, vmax=high or 1, interpolation="nearest")
             axis.set_xlabel(f"up to {high:.3g}", fontsize=8, color=FAINT)
             if i == 0:
@@ -67,7 +72,8 @@ def plot_distance_distribution(importance: FactorImportance, axis: Any = None) -
     """Draw the cumulative proportion of perceived distances along each factor and at random.
 
     Factors further to the right have larger distances and matter more to the loss; a step is one
-    distance that many pairs share, which leaves nothing to order them by.
+    distance that many pairs share, which leaves nothing to order them by. Factors whose curves
+    are the same share one.
 
     Parameters
     ----------
@@ -82,21 +88,30 @@ def plot_distance_distribution(importance: FactorImportance, axis: Any = None) -
     'perceived distance (mse)'
     """
     axis = new_axis() if axis is None else axis
-    factors = [name for name in importance.names if name != RANDOM]
-    # Factors whose curves are the same, such as those of like squares, lie under each other:
-    # the earlier ones are drawn wider.
-    widths = np.linspace(4.5, 1.2, len(factors)) if len(factors) > 1 else [1.8]
-    for name, color, width in zip(factors, cycle(FACTOR_COLORS), widths, strict=False):
-        _steps(axis, importance.distances[name], color=color, lw=width, label=name)
-    if RANDOM in importance.names:
-        values = importance.distances[RANDOM]
-        _steps(axis, values, color="black", lw=1.2, ls="--", label="any two")
+    curves = {name: _proportions(values) for name, values in importance.distances.items()}
+    right = 1.03 * max(float(distances[-1]) for distances, _ in curves.values()) or 1.0
+    alike: list[list[str]] = []
+    for name in importance.names:
+        if name == RANDOM:
+            continue
+        same = (names for names in alike if _same(curves[names[0]], curves[name]))
+        if (names := next(same, None)) is None:
+            alike.append([name])
+        else:
+            names.append(name)
+    # Curves that nearly agree lie under each other: the earlier ones are drawn wider.
+    widths = np.linspace(4.5, 1.2, len(alike)) if len(alike) > 1 else [1.8]
+    for names, color, width in zip(alike, cycle(FACTOR_COLORS), widths, strict=False):
+        label = fill(", ".join(names), LEGEND_WIDTH)
+        _steps(axis, curves[names[0]], right, color=color, lw=width, label=label)
+    if RANDOM in curves:
+        _steps(axis, curves[RANDOM], right, color="black", lw=1.2, ls="--", label="any two")
     axis.set(
         xlabel=f"perceived distance ({importance.loss})",
         ylabel="cumulative proportion of pairs",
         ylim=(0, 1.02),
     )
-    axis.set_xlim(left=0)
+    axis.set_xlim(0, right)
     axis.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=9)
     return tidy(axis)
 
@@ -192,7 +207,18 @@ def plot_correlation_by_spacing(
     return tidy(axis, whole_x=True)
 
 
-def _steps(axis: Any, values: np.ndarray, **style: Any) -> None:
+def _proportions(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct distances, and the proportion that is not above each."""
     distinct, counts = np.unique(values, return_counts=True)
-    height = np.concatenate([[0.0], np.cumsum(counts) / max(len(values), 1)])
-    axis.step(np.concatenate([distinct[:1], distinct]), height, where="post", **style)
+    return distinct, np.cumsum(counts) / max(len(values), 1)
+
+
+def _same(curve: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray]) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(curve, other, strict=True))
+
+
+def _steps(axis: Any, curve: tuple[np.ndarray, np.ndarray], right: float, **style: Any) -> None:
+    """Draw from 0 at the least distance to 1, and on to the edge of the figure."""
+    distinct, height = curve
+    x = np.concatenate([distinct[:1], distinct, [right]])
+    axis.step(x, np.concatenate([[0.0], height, height[-1:]]), where="post", **style)

@@ -120,10 +120,7 @@ def test_images_without_traversals_keep_what_needs_none(geodis, tmp_path):
     [
         ([], "none came"),
         (["--images", "X.npy"], "only --images came"),
-        (
-            ["--factors", "F.csv", "--images", "X.npy", "--spacing", 8],
-            "--spacing belongs to --data",
-        ),
+        (["--factors", "F", "--images", "X.npy", "--spacing", 8], "--spacing belongs to --data"),
         (["--factors", "F.csv", "--images", "X.npy", "--path", "F"], "--path belongs to --data"),
         (["--data", "sprites", "--path", "F"], "--path belongs to dsprites"),
         (["--data", "dsprites", "--path", "F", "--spacing", 8], "--spacing belongs to xysquares"),

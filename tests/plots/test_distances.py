@@ -22,6 +22,13 @@ def test_every_matrix_has_a_panel_with_its_largest_distance():
     np.testing.assert_array_equal(shown[1].images[0].get_array(), 2 * steps)
 
 
+def test_what_no_traversal_has_is_hatched_and_does_not_look_like_zero():
+    axis = plots.plot_traversal_matrices({"perceived": {"x": np.array([[0, np.nan], [2, 0]])}})
+    assert axis.patch.get_hatch() and axis.get_xlabel() == "up to 2"
+    drawn = axis.images[0].make_image(None, unsampled=True)[0]
+    assert drawn[0, 0, 3] == 255 and drawn[0, 1, 3] == 0
+
+
 def test_distributions_end_at_one_and_start_at_the_least_distance():
     found = factor_importance(XYSquares(4), n_pairs=200, random_state=0)
     axis = plots.plot_distance_distribution(found)
@@ -33,7 +40,15 @@ def test_distributions_end_at_one_and_start_at_the_least_distance():
         name = line.get_label().replace("any two", "random")
         x, y = line.get_data()
         assert (x[0], y[0], y[-1]) == (found.distances[name][0], 0, 1)
-        assert (np.diff(x) >= 0).all() and (np.diff(y) > 0).all()
+        assert x[-2] == found.distances[name][-1] and x[-1] == axis.get_xlim()[1]
+        assert (np.diff(x) >= 0).all() and (np.diff(y[:-1]) > 0).all()
+
+
+def test_factors_with_the_same_distribution_share_a_curve():
+    found = factor_importance(XYSquares(8), n_pairs=50, random_state=0)
+    axis = plots.plot_distance_distribution(found)
+    labels = [line.get_label().replace("\n", " ") for line in axis.lines]
+    assert sorted(labels[0].split(", ")) == sorted(XYSquares().names) and labels[1:] == ["any two"]
 
 
 @pytest.mark.parametrize("confidence", [None, 0.9])
