@@ -1,4 +1,7 @@
+import inspect
 import json
+import os
+import subprocess
 import sys
 
 import numpy as np
@@ -6,7 +9,6 @@ import pytest
 
 from geodis import __version__, cli
 from geodis.commands.factorise import FACTORISE_FILES
-from geodis.commands.inspect import INSPECT_FILES
 
 
 def run(monkeypatch, capsys, *arguments):
@@ -176,17 +178,137 @@ def test_an_interrupted_factorisation_leaves_whole_files(geodis, monkeypatch, pr
     assert np.isfinite(np.load(tmp_path / "f" / "axes.npy")).all()
 
 
-def test_demo_says_what_it_made_and_where(geodis, tmp_path):
-    code, out, _ = geodis("demo", "--out", tmp_path / "demo")
-    assert code == 0
-    names = {path.name for path in (tmp_path / "demo").iterdir()}
-    assert names == {"points.npy", *INSPECT_FILES, *FACTORISE_FILES}
-    for name in names:
-        assert str(tmp_path / "demo" / name) in out
-    assert "2 factors of dimension 3 + 2" in out
+def test_demo_writes_two_reports_and_says_where(geodis, monkeypatch, tmp_path):
+    monkeypatch.setattr("geodis.commands.demo.DEMO_STEPS", 3)
+    monkeypatch.setattr("geodis.commands.demo.DEMO_POINTS", 2000)
+    code, out, err = geodis("demo", "--out", tmp_path / "demo")
+    assert (code, err) == (0, "")
+    assert "5-dimensional manifold that splits into 2 factors of dimension 3 and 2" in out
     angle = float(out.split("directions found lie ")[1].split()[0])
-    assert angle < 1  # degrees
-    assert json.loads((tmp_path / "demo" / "summary.json").read_text())["flat"] == [False, False]
+    assert angle < 2  # degrees
+    assert "DCI disentanglement is " in out and "Distances between the latents" in out
+    for folder in ("manifold", "latents"):
+        made = tmp_path / "demo" / folder
+        assert (made / "index.html").stat().st_size > 1e6
+        assert str(made / "index.html") in out
+        assert json.loads((made / "results.json").read_text())["manifold"] is not None
+    page = (tmp_path / "demo" / "latents" / "index.html").read_text()
+    assert "factors.csv" in page and "images.npy" in page
+
+
+def report_inputs(folder):
+    """Files as a user has them: latents, and factors with a header and labels."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(3, size=(200, 2))
+    np.save(folder / "z.npy", codes + 0.1 * rng.standard_normal((200, 2)))
+    rows = [f"{a},{'xyz'[b]}" for a, b in codes]
+    (folder / "f.csv").write_text("\n".join(["size,<b>kind</b>", *rows]) + "\n")
+    return folder / "z.npy", folder / "f.csv"
+
+
+def test_report_writes_what_it_lists(geodis, tmp_path):
+    latents, factors = report_inputs(tmp_path)
+    out_folder = tmp_path / "r"
+    code, out, err = geodis(
+        "report", latents, "--factors", factors, "--intervals", 0, "--out", out_folder
+    )
+    assert (code, err) == (0, "")
+    assert out.startswith("The points lie on a ")
+    for name in ("index.html", "results.json", "figures"):
+        assert (out_folder / name).exists() and str(out_folder / name) in out
+    names = {path.name for path in (out_folder / "figures").iterdir()}
+    assert {"scores.png", "scores.svg", "information.png", "points.svg"} <= names
+    page = (out_folder / "index.html").read_text()
+    assert "<b>kind" not in page and "Report on z.npy" in page
+
+
+def test_report_prints_json_for_machines(geodis, tmp_path):
+    latents, _ = report_inputs(tmp_path)
+    code, out, _ = geodis("report", latents, "--json", "--seed", 4, "--out", tmp_path / "r")
+    content = json.loads(out)
+    assert code == 0 and len(content["summary"]) == 3
+    assert content["settings"]["random_state"] == 4
+    assert content == json.loads((tmp_path / "r" / "results.json").read_text())
+
+
+def test_report_tells_bad_input_in_one_sentence_and_writes_nothing(geodis, tmp_path):
+    _, factors = report_inputs(tmp_path)
+    np.save(tmp_path / "short.npy", np.zeros((5, 2)))
+    code, out, err = geodis(
+        "report", tmp_path / "short.npy", "--factors", factors, "--out", tmp_path / "r"
+    )
+    assert code == 2 and out == "" and not (tmp_path / "r").exists()
+    assert "5 and 200 came" in err and len(err.strip().splitlines()) == 1
+
+
+def test_an_interrupted_report_leaves_what_is_done(geodis, monkeypatch, tmp_path):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    latents, factors = report_inputs(tmp_path)
+    monkeypatch.setattr("geodis.report.build.score_part", interrupt)
+    code, _, err = geodis("report", latents, "--factors", factors, "--out", tmp_path / "r")
+    assert code == 130 and "Traceback" not in err
+    content = json.loads((tmp_path / "r" / "results.json").read_text())
+    assert content["inspection"]["n"] == 200
+    assert "It was interrupted." in (tmp_path / "r" / "index.html").read_text()
+
+
+def test_the_help_is_a_table_of_contents(geodis):
+    _, out, _ = geodis("--help")
+    headings = [out.index(heading) for heading in cli.CONTENTS]
+    assert headings == sorted(headings)
+    listed = {command.__name__ for commands in cli.CONTENTS.values() for command in commands}
+    registered = {getattr(item.callback, "__name__", "") for item in cli.app.registered_commands}
+    assert listed == registered
+
+
+@pytest.mark.parametrize(
+    "command", [command for commands in cli.CONTENTS.values() for command in commands],
+    ids=lambda command: command.__name__,
+)  # fmt: skip
+def test_every_command_has_an_example_and_the_same_names(geodis, command):
+    code, out, _ = geodis(command.__name__, "--help")
+    assert code == 0 and f"`geodis {command.__name__}" in out
+    assert "Example" in out
+    options = set(inspect.signature(command).parameters)
+    assert "seed" in options or command.__name__ in ("traverse", "encode")
+    assert {"output", "n_jobs", "random_state", "verbose"}.isdisjoint(options)
+
+
+def test_errors_that_are_not_the_input_end_with_1_and_debug_shows_them(geodis, monkeypatch):
+    def fail(*_, **__):
+        raise OSError("disk\nfull")
+
+    monkeypatch.setattr("geodis.data.files.load_array", fail)
+    code, _, err = geodis("inspect", "x.npy")
+    assert code == 1 and err == "geodis: OSError: disk full (--debug shows where)\n"
+    with pytest.raises(OSError, match="disk"):
+        geodis("inspect", "x.npy", "--debug")
+
+
+def test_debug_shows_where_bad_input_was_found(geodis):
+    with pytest.raises(ValueError, match="there is none of this name"):
+        geodis("--debug", "inspect", "missing.npy")
+
+
+def test_unknown_options_end_with_2(geodis, tmp_path):
+    assert geodis("inspect", "x.npy", "--no-such-option")[0] == 2
+    assert geodis("no-such-command")[0] == 2
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_can_complete_commands(shell):
+    done = subprocess.run(
+        [sys.executable, "-c", "from geodis.cli import main; main()"],
+        env={
+            **os.environ, "_GEODIS_COMPLETE": f"complete_{shell}", "COMP_WORDS": "geodis re",
+            "COMP_CWORD": "1", "_TYPER_COMPLETE_ARGS": "geodis re",
+            "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+        },
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "report" in done.stdout, done.stderr
 
 
 def test_sample_refuses_other_suffixes(geodis, tmp_path):

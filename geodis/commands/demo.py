@@ -1,52 +1,126 @@
-"""`geodis demo`: the main job on built-in data."""
+"""`geodis demo`: reports on built-in data, of a manifold and of a small model."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from geodis._write import whole_file
-from geodis.commands._shared import Seed, list_files
-from geodis.commands.factorise import (
-    FACTORISE_FILES,
-    factorisation_summary,
-    fit_and_note,
-    write_factorisation,
-)
-from geodis.commands.inspect import INSPECT_FILES, inspect
+from geodis.commands._shared import Quiet, Seed, list_files
+from geodis.commands.report import report_files
+
+if TYPE_CHECKING:
+    from geodis.data.manifolds import ManifoldSample
+    from geodis.report.results import Report
 
 DEMO_SPEC = "S^2 x SO(3)"
 DEMO_POINTS = 5000
 DEMO_PAD = 8
+# Small enough for seconds: 768 images of a square that moves, grows and brightens.
+DEMO_IMAGES: dict[str, Any] = {
+    "spacing": 1, "min_size": 5, "max_size": 9, "palette": "greys", "rgb": False,
+    "image_size": 16,
+}  # fmt: skip
+DEMO_STEPS = 2000
+DEMO_LATENTS = 6
 
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("demo"),
     seed: Seed = 0,
+    quiet: Quiet = False,
 ) -> None:
-    """Run the main job on built-in data and say what it made and where."""
-    import numpy as np
+    """Write reports on built-in data: a manifold of known factors, and latents of a small model.
 
+    Examples: `geodis demo`, `geodis demo --out somewhere --seed 1`
+    """
     from geodis.data.manifolds import product_manifold
-    from geodis.manifold.evaluate import subspace_angles
 
     drawn = product_manifold(DEMO_SPEC, DEMO_POINTS, rotate=True, pad=DEMO_PAD, random_state=seed)
-    points, file = drawn.points, out / "points.npy"
-    with whole_file(file) as temporary:
-        np.save(temporary, points)
-    print(f"{len(points):,} points of {DEMO_SPEC}, rotated into {points.shape[1]} columns.\n")
-    inspect(str(file), out=out, seed=seed)
-    print()
-    est, notes = fit_and_note(points, {"random_state": seed})
-    print(est.summary())
-    write_factorisation(out, points, est, {"file": str(file), **factorisation_summary(est, notes)})
-    found = [est.subspace(factor) for factor in range(est.n_factors_)]
-    angle = np.degrees(subspace_angles(found, drawn.tangents).mean())
-    print(
-        f"\nThe directions found lie {angle:.2f} degrees from the true tangent spaces of "
+    points = drawn.points
+    print(f"{len(points):,} points of {DEMO_SPEC}, rotated into {points.shape[1]} columns:")
+    first = _report_on(
+        "points", points, out / "manifold", f"{DEMO_SPEC} in {points.shape[1]} columns",
+        seed, quiet,
+    )  # fmt: skip
+    print(f"  {first.summary[0]}\n  {_angle(first, drawn)}\n")
+    latents, grid = train_small_model(seed, quiet)
+    print(f"Latents of a small model (AdaTVAE) of {len(grid)} images of a square:")
+    second = _report_on(
+        "latents", latents, out / "latents", "Latents of a small model", seed, quiet, grid
+    )
+    for sentence in second.summary[1:]:
+        print(f"  {sentence}")
+    list_files("Made", {**report_files(first), **report_files(second)})
+
+
+def _report_on(
+    name: str, latents: Any, out: Path, title: str, seed: int, quiet: bool, grid: Any = None
+) -> Report:
+    """Write the arrays as a user would have them, and the report on them."""
+    import numpy as np
+
+    from geodis.data.files import Factors
+    from geodis.report.build import report
+
+    arrays = {name: latents}
+    factors = images = None
+    if grid is not None:
+        index = np.arange(len(grid))
+        factors = Factors(grid.factors(index).astype(float), grid.names)
+        images = grid.images(index)
+        arrays |= {"images": images}
+        header = ",".join(grid.names)
+        with whole_file(out / "factors.csv") as temporary:
+            np.savetxt(temporary, factors.values, "%d", ",", header=header, comments="")
+    for key, array in arrays.items():
+        with whole_file(out / f"{key}.npy") as temporary:
+            np.save(temporary, array)
+    sources = {"latents": str(out / f"{name}.npy")}
+    if grid is not None:
+        sources |= {"factors": str(out / "factors.csv"), "images": str(out / "images.npy")}
+    return report(
+        latents, factors, images, out=out, title=title, sources=sources, verbose=not quiet,
+        random_state=seed,
+    )  # fmt: skip
+
+
+def _angle(found: Report, drawn: ManifoldSample) -> str:
+    """How far the directions are from the true ones, in a sentence."""
+    import numpy as np
+
+    from geodis.manifold.evaluate import subspace_angles
+
+    est = found.manifold
+    if est is None:
+        return f"No directions were found: {found.parts['manifold'].failure}"
+    directions = [est.subspace(factor) for factor in range(est.n_factors_)]
+    angle = np.degrees(subspace_angles(directions, drawn.tangents).mean())
+    return (
+        f"The directions found lie {angle:.2f} degrees from the true tangent spaces of "
         f"{' and '.join(drawn.names)}, on average (90: wrong factors)."
     )
-    texts = {"points.npy": "the points", **INSPECT_FILES, **FACTORISE_FILES}
-    list_files("Made", {out / name: text for name, text in texts.items()})
+
+
+def train_small_model(seed: int, quiet: bool) -> tuple[Any, Any]:
+    """Latents of every image of a small grid, by a model trained for seconds; and the grid."""
+    from geodis import models
+    from geodis._check import require
+    from geodis.data.squares import XYObject
+
+    torch = require("torch", extra="torch", purpose="The model of the demo")
+    grid = XYObject(**DEMO_IMAGES)
+    model = models.AdaTVAE(grid, latents=DEMO_LATENTS, network="vector", random_state=seed)
+    # Layers this small gain nothing from a second thread, and wait for it where others work too.
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        models.train(
+            model, grid, steps=DEMO_STEPS, batch_size=64, device="cpu", random_state=seed,
+            verbose=not quiet,
+        )  # fmt: skip
+    finally:
+        torch.set_num_threads(threads)
+    return models.encode(model, grid), grid

@@ -217,7 +217,7 @@ def distance_matrix_chart(found: DistanceFindings) -> Chart | None:
                 "autorange": "reversed", "scaleanchor": f"x{number}", "constrain": "domain",
             }  # fmt: skip
             if i == 0:
-                annotations.append(_text(label(name, 20), x0 + wide / 2, 1.0, yanchor="bottom"))
+                annotations.append(_text(label(name, 16), x0 + wide / 2, 1.0, yanchor="bottom"))
         annotations.append(
             _text(KINDS[kind], -0.005, 1 - (i + 0.5) * high, textangle=-90, xanchor="right")
         )

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 # Where the dimension was estimated, factors are sought up to this one: the work grows with the
 # fourth power of the dimension, and the points that it takes with the second.
-MAX_DIM = 10
-# Neighbour graph and tangents: n k^4 up to this takes a quarter of a minute on two cores.
-WORK = 2.4e7
+MAX_DIM = 9
+# Factors are sought among so many rows that n k^4 stays below this: about ten seconds on two cores.
+WORK = 1.2e7
 # Scores so cheap that they can be computed again for an interval. The others would take minutes.
 CHEAP = (
-    "robust_mig", "mig_sup", "modularity", "completeness", "sap", "sap_continuous",
+    "mig", "robust_mig", "mig_sup", "modularity", "completeness", "sap", "sap_continuous",
     "informativeness_r2", "irs", "linearity_ratio", "axis_ratio", "axis_orientation", "flatness",
     "distance_correlation",
 )  # fmt: skip

@@ -93,7 +93,9 @@ def _scores(empty: Section, report: Report) -> Section:
         return base
     chart = per_factor_chart(table)
     charts = () if chart is None else (chart,)
-    return replace(base, body=_score_table(table.frame), charts=charts)
+    remarks = "".join(f"<li>{html.escape(text)}</li>" for text in table._remarks())
+    body = _score_table(table.frame) + f'<ul class="small">{remarks}</ul>' * bool(remarks)
+    return replace(base, body=body, charts=charts)
 
 
 def _score_table(frame: Any) -> str:
@@ -107,7 +109,8 @@ def _score_table(frame: Any) -> str:
         lower = " (lower is better)" if row["better"] == "lower" else ""
         span = f"{row['low']:.3f} to {row['high']:.3f}" if np.isfinite(row["low"]) else ""
         chance = f"{row['chance']:.3f}" if np.isfinite(row["chance"]) else ""
-        near = np.isfinite(row["chance"]) and row["value"] <= row["chance"]
+        compared = np.isfinite(row["chance"]) and not str(name).endswith("_efficiency")
+        near = compared and row["value"] <= row["chance"]
         mark = ' class="nothing"' if near else ""
         rows.append(
             f"<tr{mark}><td>{html.escape(str(name))}{lower}</td><td>{_number(row['value'])}</td>"
@@ -247,7 +250,7 @@ def _held_by(empty: Section, report: Report) -> Section:
             charts.append(matrix_chart(name, score, about, unit))
     return replace(
         empty,
-        about="One dark cell in every row and every column is a disentangled code; a row with "
+        about="One strong cell in every row and every column is a disentangled code; a row with "
         "several is a latent that mixes factors, a column with several is a factor spread over "
         "latents.",
         source="Mutual information as in MIG: Chen et al. (2018). Importances as in DCI: "

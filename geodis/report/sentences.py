@@ -138,7 +138,6 @@ def collect_warnings(report: Report) -> tuple[str, ...]:
         if len(near):
             names = ", ".join(map(str, near.index))
             found.append(f"Not above chance, so without meaning here: {names}.")
-        found += report.scores._remarks()
     if report.distances is not None and report.distances.correlations is not None:
         note = report.distances.correlations.note
         found += [f"Distances: {note}"] if "Left out" in note else []
