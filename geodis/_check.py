@@ -34,7 +34,11 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
 def to_numpy(values: Any, name: str = "points") -> np.ndarray:
     """Turn a numpy array, torch tensor, pandas object or nested sequence into a numpy array."""
     if hasattr(values, "detach"):  # a torch tensor, perhaps on a GPU or with a gradient
-        values = values.detach().cpu().numpy()
+        tensor = values.detach().cpu()
+        try:
+            values = tensor.numpy()
+        except TypeError:  # bfloat16, which numpy has no word for
+            values = tensor.float().numpy()
     if hasattr(values, "tocsr"):
         raise TypeError(f"{name} must be a dense array; a sparse matrix came: use .toarray().")
     try:

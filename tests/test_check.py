@@ -18,6 +18,7 @@ from geodis._check import InputError, MissingExtraError
         np.asfortranarray([[1.0, 2.0], [3.0, 4.0]]),
         pandas.DataFrame({"a": [1, 3], "b": [2, 4]}),
         torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True),
+        torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.bfloat16),
         np.array([[1, 2], [3, 4]], dtype=object),
     ],
 )
