@@ -95,6 +95,13 @@ def check_scored(
         raise InputError(
             f"latents and factors must have as many rows: {n} and {len(coded.codes)} came."
         )
+    many = ~coded.numeric & (coded.sizes > MAX_CLASSES)
+    if many.any():
+        j = int(np.flatnonzero(many)[0])
+        raise InputError(
+            f"{coded.called(j)} has {coded.sizes[j]} different labels in {n} rows, more than the "
+            f"{MAX_CLASSES} that scores take as classes: leave it out."
+        )
     if coded.continuous.any() and not allow_continuous:
         j = int(np.flatnonzero(coded.continuous)[0])
         raise InputError(
@@ -117,18 +124,19 @@ def code_factors(factors: Any) -> CodedFactors:
     coded = [_code(column, called(names, j)) for j, column in enumerate(columns)]
     codes = np.column_stack([item[0] for item in coded])
     labels = factors.categories if isinstance(factors, Factors) else {}
+    numeric = np.array(
+        [
+            item[3] and name not in labels
+            for item, name in zip(coded, names or [""] * len(coded), strict=True)
+        ]
+    )
     return CodedFactors(
         codes,
         values=np.column_stack([item[1] for item in coded]),
         sizes=codes.max(axis=0) + 1,
         names=names,
-        continuous=np.array([item[2] for item in coded]),
-        numeric=np.array(
-            [
-                item[3] and name not in labels
-                for item, name in zip(coded, names or [""] * len(coded), strict=True)
-            ]
-        ),
+        continuous=np.array([item[2] for item in coded]) & numeric,
+        numeric=numeric,
     )
 
 

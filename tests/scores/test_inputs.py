@@ -95,3 +95,15 @@ def test_factors_with_one_value_are_named():
     assert kept.tolist() == [0] and note == "left out, with one value: factor 'b'"
     with pytest.raises(InputError, match="at least two values; 1 with one came"):
         code_factors([3, 3]).varying()
+
+
+def test_labels_without_end_are_refused_not_counted_as_numbers():
+    n = MAX_CLASSES + 1
+    frame = pd.DataFrame({"x": np.arange(n) % 3, "id": [f"image {i}" for i in range(n)]})
+    codes = np.column_stack([frame["x"], np.arange(n)]).astype(float)
+    loaded = Factors(codes, ("x", "id"), {"id": tuple(frame["id"])})
+    for factors in (frame, loaded):
+        assert code_factors(factors).continuous.tolist() == [False, False]
+        for allow_continuous in (False, True):
+            with pytest.raises(InputError, match=f"'id' has {n} different labels in {n} rows"):
+                check_scored(np.zeros((n, 2)), factors, allow_continuous=allow_continuous)
