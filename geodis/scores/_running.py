@@ -15,6 +15,7 @@ from geodis.data.files import Factors
 from geodis.data.grids import FactorGrid
 from geodis.scores._catalogue import Entry
 from geodis.scores._result import Score
+from geodis.scores.intervals import around
 
 # Streams of random numbers that a job draws from.
 VALUE, CHANCE, SPREAD = 0, 1, 2
@@ -58,12 +59,18 @@ class Job:
         arguments = (latents, factors) if self.entry.needs_factors else (latents,)
         return self.entry.load()(*arguments, **options)
 
-    def chance(self, stream: int) -> dict[str, float]:
-        """Values where every row has the latents of another row."""
+    def chance(self, stream: int) -> dict[str, float] | None:
+        """Values where every row has the latents of another row; None if these cannot be scored.
+
+        What is held out is drawn anew, and with few rows may lack a class.
+        """
         order = self._random(CHANCE, stream).permutation(len(self.latents))
-        return self.entry.rows_of(
-            self.score(self.latents[order], self.factors, (CHANCE, stream), rows=order)
-        )
+        try:
+            return self.entry.rows_of(
+                self.score(self.latents[order], self.factors, (CHANCE, stream), rows=order)
+            )
+        except InputError:
+            return None
 
     def resampled(self, stream: int) -> dict[str, float] | None:
         """Values of a bootstrap sample, or of half of the rows; None if they cannot be scored.
@@ -137,7 +144,8 @@ def run_job(job: Job, confidence: float) -> Outcome:
         spread = [job.resampled(stream) for stream in range(job.n_resamples)]
     values = job.entry.rows_of(score)
     low, high = interval(values, [x for x in spread if x is not None], confidence)
-    mean = {row: float(np.mean([x[row] for x in chance])) for row in values} if chance else {}
+    scored = [x for x in chance if x is not None]
+    mean = {row: float(np.mean([x[row] for x in scored])) for row in values} if scored else {}
     return Outcome(score, "", values, mean, low, high, seconds)
 
 
@@ -146,20 +154,18 @@ def interval(
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Lay the spread of resampled values around the values, as `bootstrap_interval` does.
 
-    ``value + quantile - mean``; rows that fewer than two resamplings have are left out.
+    Rows that fewer than two resamplings have, or that were ever infinite, are left out.
 
     Examples
     --------
     >>> interval({"mig": 0.5}, [{"mig": 0.7}, {"mig": 0.8}, {"mig": 0.9}], 0.5)
     ({'mig': 0.45}, {'mig': 0.55})
     """
-    tail = (1 - confidence) / 2
     low, high = {}, {}
     for row, value in values.items():
         found = np.array([item[row] for item in resampled if row in item])
-        if len(found) > 1:
-            quantiles = value + np.quantile(found, [tail, 1 - tail]) - found.mean()
-            low[row], high[row] = quantiles.round(12).tolist()
+        if len(found) > 1 and np.isfinite([value, *found]).all():
+            low[row], high[row] = np.round(around(value, found, confidence), 12).tolist()
     return low, high
 
 
@@ -168,8 +174,9 @@ def run_jobs(
 ) -> list[Outcome]:
     """Run all, in order, one after the other or in processes."""
     outcomes: list[Outcome] = []
+    n_jobs = 1 if n_jobs is None else n_jobs
     with Stages("scores", verbose) as stages:
-        if n_jobs in (None, 1):
+        if n_jobs == 1:
             for done, job in enumerate(jobs):
                 with stages.stage(f"{done + 1}/{len(jobs)} {job.entry.name}"):
                     stages.advance(done / len(jobs))

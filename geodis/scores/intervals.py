@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import check_choice, check_int, check_random_state, check_real
+from geodis._check import InputError, check_choice, check_int, check_random_state, check_real
 from geodis._progress import Stages
 from geodis.scores._inputs import check_latents, code_factors
 
@@ -75,14 +75,35 @@ def bootstrap_interval(
     coded = code_factors(factors)
     known = np.where(coded.numeric, coded.values, coded.codes.astype(float))
     n = len(z)
-    found = np.empty(n_resamples)
+    found, problem = [], None
     with Stages("interval", verbose) as stages, stages.stage("resampling"):
         for r in range(n_resamples):
             if rows == "bootstrap":
                 chosen = rng.integers(n, size=n)
             else:
                 chosen = rng.permutation(n)[: max(n // 2, 2)]
-            found[r] = float(score(z[chosen], known[chosen], **options))
+            try:
+                found.append(float(score(z[chosen], known[chosen], **options)))
+            except InputError as error:  # these few rows lack a class, say
+                problem = error
             stages.advance((r + 1) / n_resamples)
-    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
-    return value + float(low - found.mean()), value + float(high - found.mean())
+    if len(found) < 2:
+        raise InputError(
+            f"An interval needs resampled rows with a score at least twice; {len(found)} of "
+            f"{n_resamples} had one: {problem}"
+        )
+    if not np.isfinite([value, *found]).all():
+        raise InputError("An interval needs finite scores; some of the rows have none.")
+    return around(value, np.array(found), level)
+
+
+def around(value: float, resampled: np.ndarray, level: float) -> tuple[float, float]:
+    """Lay the spread of resampled values around a value: ``value + (q - mean)``.
+
+    Examples
+    --------
+    >>> around(0.5, np.array([0.5, 1.0, 1.5]), 1.0)
+    (0.0, 1.0)
+    """
+    low, high = np.quantile(resampled, [(1 - level) / 2, (1 + level) / 2]) - resampled.mean()
+    return value + float(low), value + float(high)

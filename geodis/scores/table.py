@@ -17,6 +17,7 @@ from geodis.scores._collapsed import check_log_variances
 from geodis.scores._inputs import check_latents, code_factors
 from geodis.scores._running import Job, Outcome, run_jobs
 from geodis.scores._score_table import ScoreTable
+from geodis.scores._threads import check_jobs
 from geodis.scores.binning import bin_factors
 
 # Rows of a large grid that stand for it where a score takes arrays.
@@ -92,9 +93,15 @@ def score_latents(
       factor_vae  1.000   0.521
     """
     chosen = choose_scores(scores)
-    n_chance = check_int(int(chance), "chance", low=0)
-    n_resamples = N_RESAMPLES if intervals is True else int(intervals)
-    check_int(n_resamples, "intervals", low=0)
+    n_chance = int(chance) if isinstance(chance, bool) else check_int(chance, "chance", low=0)
+    if isinstance(intervals, bool):
+        n_resamples = N_RESAMPLES * intervals
+    else:
+        n_resamples = check_int(intervals, "intervals", low=0)
+    if bins is not None:
+        check_int(bins, "bins", low=2)
+    if n_jobs is not None:
+        check_jobs(n_jobs)
     random = check_random_state(random_state)
     # One number for all streams: a score has the same value alone and among others.
     entropy = random_state if isinstance(random_state, int) else int(random.integers(2**31))

@@ -68,3 +68,30 @@ def test_bad_settings_are_refused():
         scores.bootstrap_interval(scores.mig, [[0.0], [1.0]], [0, 1], rows="all")
     with pytest.raises(InputError, match="n_resamples must be at least 2"):
         scores.bootstrap_interval(scores.mig, [[0.0], [1.0]], [0, 1], n_resamples=1)
+
+
+def test_resampled_rows_without_a_score_are_passed_over():
+    latents, factors = sample(0, n=60)
+    calls = []
+
+    def sometimes(z, v):
+        calls.append(len(z))
+        if len(calls) % 3 == 2:
+            raise InputError("no class.")
+        return float(scores.mig(z, v))
+
+    low, high = scores.bootstrap_interval(
+        sometimes, latents, factors, n_resamples=12, random_state=0, verbose=False
+    )
+    assert len(calls) == 13 and low < high
+    options = {"n_resamples": 4, "verbose": False}
+
+    def once(z, v):
+        if z is latents:
+            return 1.0
+        raise InputError("no class.")
+
+    with pytest.raises(InputError, match="0 of 4 had one: no class"):
+        scores.bootstrap_interval(once, latents, factors, **options)
+    with pytest.raises(InputError, match="needs finite scores"):
+        scores.bootstrap_interval(lambda z, v: np.inf, latents, factors, **options)

@@ -261,3 +261,51 @@ def test_factors_of_any_kind_become_numbers_once():
     found = as_factors(frame)
     assert found.values.tolist() == [[1, 0.5], [0, 0.25], [1, 0.5]]
     assert found.names == ("word", "level") and list(found.categories) == ["word"]
+
+
+def test_a_chance_level_that_cannot_be_scored_does_not_stop_the_table(monkeypatch):
+    """With few rows the held-out rows of a permutation may lack every class."""
+    missing = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        factors = (np.arange(9) < 2).astype(int)  # one to learn from, one to be judged by
+        table = gd.score_latents(
+            rng.standard_normal((9, 2)), factors, ["explicitness"], random_state=seed, verbose=False
+        )
+        if not table.skipped:
+            assert np.isfinite(table["explicitness"])
+            missing += int(np.isnan(table.frame.at["explicitness", "chance"]))
+    assert missing > 0
+
+
+def test_infinite_scores_have_no_interval():
+    latents, factors = sample()
+    twice = np.column_stack([latents, latents])
+    names = ["gaussian_total_correlation", "modularity"]
+    table = gd.score_latents(twice, factors, names, intervals=3, verbose=False)
+    assert np.isinf(table["gaussian_total_correlation"])
+    assert np.isnan(table.frame.at["gaussian_total_correlation", "low"])
+    assert table.frame.at["modularity", "low"] < table.frame.at["modularity", "high"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_jobs": 0}, "n_jobs must be at least 1, or -1 for all cores; 0 came"),
+        ({"n_jobs": 1.5}, "n_jobs must be an integer; 1.5 came"),
+        ({"chance": "often"}, "chance must be an integer; 'often' came"),
+        ({"chance": 1.5}, "chance must be an integer; 1.5 came"),
+        ({"intervals": 2.7}, "intervals must be an integer; 2.7 came"),
+        ({"bins": 1}, "bins must be at least 2; 1 came"),
+    ],
+)
+def test_settings_are_checked_before_any_work(options, message):
+    with pytest.raises(InputError, match=message):
+        gd.score_latents(*sample(), **options)
+
+
+def test_labels_without_end_are_neither_binned_nor_regressed():
+    latents, factors = sample()
+    frame = pd.DataFrame({"x": factors[:, 0], "id": [f"image {i}" for i in range(600)]})
+    table = gd.score_latents(latents, frame, ["mig", "dci"], bins=5, verbose=False)
+    assert set(table.skipped) == {"mig", "dci"} and "600 different labels" in str(table)
