@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from math import isnan
 from typing import Any
 
 from geodis.scores._result import Score
@@ -68,7 +69,8 @@ class Entry:
         if self.by_size:
             sizes = zip(score.details["sizes"], score.details["accuracy"], strict=True)
             found = {f"{self.name}_{size}": float(accuracy) for size, accuracy in sizes}
-            return {**found, f"{self.name}_efficiency": float(score.details["efficiency"])}
+            efficiency = float(score.details["efficiency"])
+            return found | ({} if isnan(efficiency) else {f"{self.name}_efficiency": efficiency})
         keys = self.rows or {self.name: ""}
         return {
             row: float(score) if key == "" else float(score.details[key])

@@ -33,7 +33,8 @@ def downstream(
     """Accuracy of predicting factors from few and from many rows (Locatello et al. 2019).
 
     The statistical efficiency is the mean accuracy after 100 rows over that after 10,000; with
-    fewer rows at hand, over that after the largest size, which the note says.
+    fewer rows at hand, over that after the largest size, which the note says. Codes that say
+    nothing have one near 1 too, since more rows do not help.
 
     Parameters
     ----------
@@ -55,13 +56,13 @@ def downstream(
     -------
     Score
         `value` is the mean accuracy on held-out rows after the largest size, `per_factor` its
-        parts. `details` has "efficiency", "sizes" (s,), "accuracy" (s,) and
-        "accuracy_per_factor" (s, f).
+        parts. `details` has "efficiency", NaN where no size exceeds that of few rows, "sizes"
+        (s,), "accuracy" (s,) and "accuracy_per_factor" (s, f).
 
     Examples
     --------
     >>> factors = np.tile([[0, 0], [0, 1], [1, 0], [1, 1]], (100, 1))
-    >>> print(downstream(2.0 * factors, factors, sizes=(10, 100), random_state=0))
+    >>> print(downstream(2.0 * factors, factors, sizes=(100, 300), random_state=0))
     downstream_logistic 1.000
       per factor  1.000 1.000
       efficiency 1.000
@@ -93,7 +94,9 @@ def downstream(
         accuracy[s, kept] = in_threads(judge, kept, n_jobs)
     means = accuracy[:, kept].mean(axis=1)
     few = int(np.argmin(np.abs(np.array(reached) - 100)))
-    efficiency = float(means[few] / means[-1]) if means[-1] > 0 else 0.0
+    efficiency = np.nan  # of one size against itself
+    if few < len(reached) - 1:
+        efficiency = float(means[few] / means[-1]) if means[-1] > 0 else 0.0
     return Score(
         f"downstream_{model}",
         float(means[-1]),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from geodis._check import InputError
-from geodis.scores import downstream
+from geodis.scores import downstream, score_latents
 from geodis.scores.sample_efficiency import MODELS
 from tests.scores._golden import grid, sample
 
@@ -69,3 +69,10 @@ def test_bad_settings_are_refused():
         downstream([[0.0], [1.0]], [0, 1], sizes=())
     with pytest.raises(InputError, match="model must be one of 'logistic', 'trees'"):
         downstream([[0.0], [1.0]], [0, 1], model="svm")
+
+
+def test_there_is_no_efficiency_of_one_size_against_itself():
+    factors = np.tile([[0, 0], [0, 1], [1, 0], [1, 1]], (10, 1))
+    assert np.isnan(downstream(factors, factors, random_state=0).details["efficiency"])
+    table = score_latents(factors, factors, ["downstream_logistic"], verbose=False)
+    assert list(table.frame.index) == ["downstream_logistic_10", "downstream_logistic_30"]
