@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from geodis._check import InputError, check_finite, check_numeric, to_numpy
+from geodis.scores._split import of_order_one
 
 # Rounding to float32 makes a constant latent vary by 3e-8 of its size; this is above that, and
 # below anything that float32 could tell apart.
@@ -23,7 +24,8 @@ def varies(latents: np.ndarray) -> np.ndarray:
     >>> varies(np.array([[0.1, 1.0], [0.1, 2.0], [0.1, 3.0]])).tolist()
     [False, True]
     """
-    return latents.std(axis=0) > ROUNDING * np.abs(latents).max(axis=0)
+    scaled = of_order_one(latents)
+    return scaled.std(axis=0) > ROUNDING * np.abs(scaled).max(axis=0)
 
 
 def check_log_variances(log_variances: Any, latents: np.ndarray) -> np.ndarray | None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from geodis import scores
 from geodis._check import InputError
 from geodis.scores import unsupervised as fast
+from geodis.scores._collapsed import varies
 from tests import reference_scores_b as slow
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "disentanglement_lib"
@@ -172,3 +173,9 @@ def test_udr_says_what_it_needs(rng):
         scores.udr([z, z], log_variances=[z])
     with pytest.raises(InputError, match="similarity must be one of"):
         scores.udr([z, z], similarity="pearson")
+
+
+def test_what_varies_does_not_depend_on_scale():
+    latents = np.array([[0.0, 1.0], [1.0, 1.0], [3.0, 1.0]])
+    for scale in (1e-300, 1.0, 1e300):
+        assert varies(latents * scale).tolist() == [True, False]
