@@ -97,7 +97,7 @@ def write_scores(out: Path, table: ScoreTable, content: dict[str, Any]) -> list[
         ("dci", "importances.png", "Importances (DCI)", "share of a factor's importance"),
     ):
         if name in table.scores:
-            axis = plots.plot_score_matrix(table.scores[name], title=title, unit=unit)
+            axis = plots.plot_score_matrix(table.scores[name], title=title, unit=unit, limit=1.0)
             plots.save_figure(axis, out / file)
             written.append(file)
     return written

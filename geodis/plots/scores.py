@@ -23,6 +23,7 @@ def plot_score_matrix(
     factor_names: Sequence[str] = (),
     latent_names: Sequence[str] = (),
     unit: str = "",
+    limit: float | None = None,
 ) -> Any:
     """Draw what a score was read from: latents down, factors across.
 
@@ -38,6 +39,9 @@ def plot_score_matrix(
         Numbers by default, and the names that the score knows.
     unit : str
         Of the colour bar.
+    limit : float, optional
+        Darkest entry, such as 1 for shares: what a weak code has stays pale. The largest entry
+        by default.
 
     Examples
     --------
@@ -57,7 +61,8 @@ def plot_score_matrix(
         title = f"{score.name} {float(score):.3f}" if hasattr(score, "name") else ""
     finite = matrix[np.isfinite(matrix)]
     low = min(0.0, finite.min(initial=0.0))
-    shown = _cells(axis, matrix, low, finite.max(initial=0.0), "Blues")
+    high = finite.max(initial=0.0) if limit is None else limit
+    shown = _cells(axis, matrix, low, high, "Blues")
     bar = axis.figure.colorbar(shown, ax=axis, shrink=0.8)
     bar.outline.set_visible(False)
     bar.set_label(unit)
@@ -175,7 +180,8 @@ def plot_scores(table: Any, axis: Any = None) -> Any:
         axis.axhline(edge + 0.5, color=FAINT, lw=0.6, ls=":")
     axis.set_yticks(place, list(frame.index))
     axis.set_ylim(k - 0.4, -0.6)
-    axis.set_xlim(min(0.0, float(np.nanmin(value))), max(1.0, float(np.nanmax(value))))
+    drawn = frame[["value", "chance", "low", "high"]].to_numpy(float)
+    axis.set_xlim(min(0.0, float(np.nanmin(drawn))), max(1.0, float(np.nanmax(drawn))))
     axis.set_xlabel("score")
     axis.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     axis.tick_params(axis="y", length=0)

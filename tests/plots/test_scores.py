@@ -67,3 +67,15 @@ def test_agreement_puts_scores_that_agree_side_by_side(tmp_path):
     plain = plots.plot_agreement(found, order=False)
     assert [label.get_text() for label in plain.get_xticklabels()] == list(frame.columns)
     assert similar_order(np.eye(2)).tolist() == [0, 1]
+
+
+def test_every_mark_is_inside_and_shares_have_one_scale():
+    rng = np.random.default_rng(0)
+    factors = rng.integers(3, size=(200, 2))
+    table = gd.score_latents(factors, factors, ["mig"], verbose=False)
+    table.frame["chance"] = 1.2
+    table.frame["low"], table.frame["high"] = -0.1, 1.1
+    left, right = plots.plot_scores(table).get_xlim()
+    assert left <= -0.1 and right >= 1.2
+    axis = plots.plot_score_matrix(np.full((2, 2), 0.05), limit=1.0)
+    assert axis.images[0].norm.vmax == 1.0
