@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from geodis._write import to_jsonable
 
 FileArgument = Annotated[
     str,
@@ -18,6 +21,11 @@ FileArgument = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random.")]
+
+
+def say(text: str, content: dict[str, Any], as_json: bool) -> None:
+    """Print a sentence for people, or the same for machines."""
+    print(json.dumps(to_jsonable(content), indent=2) if as_json else text)
 
 
 def list_files(title: str, files: dict[Path, str]) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from geodis._write import whole_file
-from geodis.commands._shared import Quiet, Seed, list_files
+from geodis.commands._shared import AsJson, Quiet, Seed, list_files
 from geodis.commands.report import report_files
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ DEMO_LATENTS = 6
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("demo"),
+    as_json: AsJson = False,
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -38,22 +40,31 @@ def demo(
     """
     from geodis.data.manifolds import product_manifold
 
+    def tell(text: str) -> None:
+        if not as_json:
+            print(text, flush=True)
+
     drawn = product_manifold(DEMO_SPEC, DEMO_POINTS, rotate=True, pad=DEMO_PAD, random_state=seed)
     points = drawn.points
-    print(f"{len(points):,} points of {DEMO_SPEC}, rotated into {points.shape[1]} columns:")
-    first = _report_on(
-        "points", points, out / "manifold", f"{DEMO_SPEC} in {points.shape[1]} columns",
-        seed, quiet,
-    )  # fmt: skip
-    print(f"  {first.summary[0]}\n  {_angle(first, drawn)}\n")
+    n, columns = points.shape
+    tell(f"{n:,} points of {DEMO_SPEC}, rotated into {columns} columns:")
+    title = f"{DEMO_SPEC} in {columns} columns"
+    first = _report_on("points", points, out / "manifold", title, seed, quiet)
+    angle = _angle(first, drawn)
+    tell(f"  {first.summary[0]}\n  {angle}\n")
     latents, grid = train_small_model(seed, quiet)
-    print(f"Latents of a small model (AdaTVAE) of {len(grid)} images of a square:")
-    second = _report_on(
-        "latents", latents, out / "latents", "Latents of a small model", seed, quiet, grid
-    )
-    for sentence in second.summary[1:]:
-        print(f"  {sentence}")
-    list_files("Made", {**report_files(first), **report_files(second)})
+    tell(f"Latents of a small model (AdaTVAE) of {len(grid)} images of a square:")
+    title = "Latents of a small model"
+    second = _report_on("latents", latents, out / "latents", title, seed, quiet, grid)
+    sentences = [first.summary[0], *second.summary[1:]]
+    for sentence in sentences[1:]:
+        tell(f"  {sentence}")
+    files = {**report_files(first), **report_files(second)}
+    if as_json:
+        made = {str(path): meaning for path, meaning in files.items()}
+        print(json.dumps({"summary": sentences, "accuracy": angle, "made": made}, indent=2))
+        return
+    list_files("Made", files)
 
 
 def _report_on(

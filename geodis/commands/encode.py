@@ -10,7 +10,7 @@ import typer
 from geodis._check import InputError
 from geodis._write import whole_file
 from geodis.commands._models import RunArgument, data_of, open_model
-from geodis.commands._shared import Quiet, Seed
+from geodis.commands._shared import AsJson, Quiet, Seed, say
 
 
 def encode(
@@ -24,6 +24,7 @@ def encode(
         typer.Option("--n", min=1, help="Images, drawn at random.", show_default="all"),
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    as_json: AsJson = False,
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -58,4 +59,5 @@ def encode(
     with whole_file(out) as temporary:
         np.savez(temporary, **content)
     parts = ", ".join(f"{name} {array.shape}" for name, array in content.items())
-    print(f"{out}: {parts}")
+    shapes = {name: array.shape for name, array in content.items()}
+    say(f"{out}: {parts}", {"out": str(out), "arrays": shapes}, as_json)

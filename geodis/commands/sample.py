@@ -9,7 +9,7 @@ import typer
 
 from geodis._check import InputError
 from geodis._write import whole_file
-from geodis.commands._shared import Seed
+from geodis.commands._shared import AsJson, Quiet, Seed, say
 
 
 def sample(
@@ -19,7 +19,9 @@ def sample(
     rotate: Annotated[bool, typer.Option(help="Rotate the ambient space at random.")] = False,
     noise: Annotated[float, typer.Option(min=0, help="Standard deviation of noise.")] = 0.0,
     pad: Annotated[int, typer.Option(min=0, help="Zero columns to add.")] = 0,
+    as_json: AsJson = False,
     seed: Seed = 0,
+    quiet: Quiet = False,
 ) -> None:
     """Draw points from a product of manifolds, to try things on.
 
@@ -34,4 +36,6 @@ def sample(
     drawn = product_manifold(spec, n, rotate=rotate, noise=noise, pad=pad, random_state=seed)
     with whole_file(out) as temporary:
         np.save(temporary, drawn.points)
-    print(f"{out}: {drawn.points.shape[0]:,} points of {spec} in {drawn.points.shape[1]} columns")
+    n, columns = drawn.points.shape
+    content = {"out": str(out), "spec": spec, "n": n, "columns": columns, "seed": seed}
+    say(f"{out}: {n:,} points of {spec} in {columns} columns", content, as_json)

@@ -11,7 +11,7 @@ import typer
 from geodis import __version__
 from geodis._write import write_json
 from geodis.commands._models import loss_named, open_data, settings_of
-from geodis.commands._shared import Quiet, Seed, list_files
+from geodis.commands._shared import AsJson, Quiet, Seed, list_files, say
 
 TRAIN_FILES = {
     "model.safetensors": "weights",
@@ -71,6 +71,7 @@ def train(
     watch_every: Annotated[int, typer.Option(min=1, help="Steps between scores.")] = 500,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     precision: Annotated[str, typer.Option(help="auto, float32 or bfloat16.")] = "auto",
+    as_json: AsJson = False,
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -113,7 +114,9 @@ def train(
     )
     write_json(out / "history.json", done.history)
     plots.save_figure(plots.plot_training(done), out / "training.png")
-    print(f"{kind.__name__}: {done}")
+    say(f"{kind.__name__}: {done}", {"out": str(out), "history": done.history}, as_json)
+    if as_json:
+        return
     list_files("Written", {out / name: text for name, text in TRAIN_FILES.items()})
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from geodis.commands._models import RunArgument, data_of, open_model
-from geodis.commands._shared import Quiet, Seed
+from geodis.commands._shared import AsJson, Quiet, Seed, say
 
 # Images that say how far each latent goes.
 MEASURED = 2000
@@ -25,6 +25,7 @@ def traverse(
         float, typer.Option(min=0, help="Standard deviations of the latent's means, each way.")
     ] = 2.0,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    as_json: AsJson = False,
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -61,4 +62,6 @@ def traverse(
     axis.set_xlabel("standard deviations from the mean")
     picture = run / "traversals.png" if out is None else out
     plots.save_figure(axis, picture)
-    print(f"{picture}: {len(found)} latents, {steps} steps each")
+    text = f"{picture}: {len(found)} latents, {steps} steps each"
+    content = {"out": str(picture), "deviations": spread, "order": order, "steps": steps}
+    say(text, content, as_json)
