@@ -35,7 +35,7 @@ class Boosted:
     test: np.ndarray
 
 
-def bin_columns(
+def bin_for_splits(
     train: np.ndarray, test: np.ndarray, n_bins: int = N_BINS
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Number the bins of every column by edges of the training rows alone.
@@ -52,7 +52,7 @@ def bin_columns(
 
     Examples
     --------
-    >>> codes, _, counts = bin_columns(np.array([[0.0], [2.0], [2.0], [4.0]]), np.zeros((1, 1)))
+    >>> codes, _, counts = bin_for_splits(np.array([[0.0], [2.0], [2.0], [4.0]]), np.zeros((1, 1)))
     >>> codes.tolist(), counts.tolist()
     ([[0, 1, 1, 2]], [3])
     """
@@ -88,7 +88,7 @@ def boost(
     Parameters
     ----------
     train, test, counts
-        From `bin_columns`.
+        From `bin_for_splits`.
     target : ndarray of shape (n_train,)
         Codes of classes, or numbers when `regression`.
 
@@ -99,7 +99,7 @@ def boost(
     Examples
     --------
     >>> latents = np.array([[0.0, 5.0], [0.1, 5.0], [0.9, 5.0], [1.0, 5.0]])
-    >>> codes, _, counts = bin_columns(latents, latents)
+    >>> codes, _, counts = bin_for_splits(latents, latents)
     >>> found = boost(codes, codes, counts, np.array([0, 0, 1, 1]))
     >>> found.importance, found.test
     (array([1., 0.]), array([0, 0, 1, 1]))

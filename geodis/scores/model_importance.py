@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from geodis._check import InputError, check_choice, check_int, check_random_state
-from geodis.scores._boosting import N_STAGES, bin_columns, boost
+from geodis.scores._boosting import N_STAGES, bin_for_splits, boost
 from geodis.scores._inputs import CodedFactors, check_scored
 from geodis.scores._result import Score
 from geodis.scores._split import TRAIN_SHARE, Split, of_order_one, split_rows, standardise
@@ -49,8 +49,9 @@ def dci(
 
     A model predicts every factor from all latents, and R_ij says how much latent i mattered to
     factor j. Disentanglement is high where every latent matters to one factor
-    (`disentanglement_of` R), completeness where every factor needs one latent (`completeness_of`
-    R), informativeness where the prediction succeeds.
+    (`disentanglement_of` R, ``sum_i w_i (1 - H_f(R_i))``), completeness where every factor needs
+    one latent (`completeness_of` R, the same of columns), informativeness where the prediction
+    succeeds.
 
     Parameters
     ----------
@@ -184,7 +185,7 @@ class _Learner:
 class _Histogram(_Learner):
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.binned = bin_columns(self.train, self.test, self.bins)
+        self.binned = bin_for_splits(self.train, self.test, self.bins)
 
     def learn(self, j: int, seed: int) -> _Learnt:
         known, regression = self.target(j)[0], self.regresses(j)

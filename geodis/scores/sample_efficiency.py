@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from geodis._check import InputError, check_choice, check_int, check_random_state
-from geodis.scores._boosting import N_BINS, bin_columns, boost
+from geodis.scores._boosting import N_BINS, bin_for_splits, boost
 from geodis.scores._inputs import check_scored
 from geodis.scores._result import Score
 from geodis.scores._split import Split, standardise
@@ -32,9 +32,10 @@ def downstream(
 ) -> Score:
     """Accuracy of predicting factors from few and from many rows (Locatello et al. 2019).
 
-    The statistical efficiency is the mean accuracy after 100 rows over that after 10,000; with
-    fewer rows at hand, over that after the largest size, which the note says. Codes that say
-    nothing have one near 1 too, since more rows do not help.
+    With A_j(s) the share of held-out rows whose factor j a model names that has learnt from s
+    rows, the accuracy is ``A(s) = 1/f sum_j A_j(s)``, and the statistical efficiency
+    ``A(100) / A(10,000)``; with fewer rows at hand, over that after the largest size, which the
+    note says. Codes that say nothing have one near 1 too, since more rows do not help.
 
     Parameters
     ----------
@@ -125,5 +126,5 @@ def _logistic(latents: np.ndarray, split: Split) -> Any:
 
 
 def _trees(latents: np.ndarray, split: Split) -> Any:
-    binned = bin_columns(latents[split.train], latents[split.test], N_BINS)
+    binned = bin_for_splits(latents[split.train], latents[split.test], N_BINS)
     return lambda codes: boost(*binned, codes).test

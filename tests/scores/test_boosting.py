@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from geodis.scores._boosting import bin_columns, boost
+from geodis.scores._boosting import bin_for_splits, boost
 from tests import reference_scores as slow
 from tests.scores._golden import sample
 
 
 def fitted(latents, codes, **options):
-    binned = bin_columns(latents, latents, options.pop("bins", 2048))
+    binned = bin_for_splits(latents, latents, options.pop("bins", 2048))
     return boost(*binned, codes, **options)
 
 
@@ -72,14 +72,14 @@ def test_latents_that_split_equally_well_share_what_the_split_gains():
 
 def test_bins_have_edges_between_values_and_even_sizes():
     column = np.random.default_rng(0).standard_normal((1000, 1))
-    codes, others, counts = bin_columns(column, column + 1e-12, 10)
+    codes, others, counts = bin_for_splits(column, column + 1e-12, 10)
     assert counts.tolist() == [10]
     np.testing.assert_array_equal(np.bincount(codes[0]), [100] * 10)
     np.testing.assert_array_equal(codes, others)
     order = np.argsort(column[:, 0])
     assert (np.diff(codes[0, order].astype(int)) >= 0).all()
     heavy = np.concatenate([np.zeros(900), np.arange(100)])[:, None]
-    assert bin_columns(heavy, heavy, 10)[2].tolist() == [2]  # zeros cannot be split
+    assert bin_for_splits(heavy, heavy, 10)[2].tolist() == [2]  # zeros cannot be split
 
 
 @pytest.mark.parametrize("regression", [False, True])
