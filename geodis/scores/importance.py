@@ -63,7 +63,17 @@ def disentanglement_of(matrix: Any) -> MatrixScore:
 def completeness_of(matrix: Any) -> MatrixScore:
     """Whether every factor needs one latent only (Eastwood and Williams 2018, section 2).
 
-    As `disentanglement_of` with columns in the place of rows: ``C_j = 1 - H_z(P_j)``.
+    ``C_j = 1 - H_z(P_j)`` with P_j the j-th column divided by its sum and entropy to the base z,
+    the number of latents. The value is the mean of C weighted by the sums of columns.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (z, f)
+
+    Returns
+    -------
+    MatrixScore
+        `parts` has one entry a factor, zero where its column is zero.
 
     Examples
     --------
@@ -93,6 +103,15 @@ def modularity_of(matrix: Any) -> MatrixScore:
     entry and t_ij is t_i at that place and zero elsewhere; zero for a row of zeros. The value is
     the plain mean over latents. With one factor, any latent that matters scores one.
 
+    Parameters
+    ----------
+    matrix : array-like of shape (z, f)
+
+    Returns
+    -------
+    MatrixScore
+        `parts` has one entry a latent.
+
     Examples
     --------
     >>> modularity_of([[1, 0], [1, 1], [0, 0]]).parts
@@ -109,9 +128,19 @@ def modularity_of(matrix: Any) -> MatrixScore:
 
 
 def gap_of(matrix: Any) -> MatrixScore:
-    """How far the most important latent of every factor is ahead of the second: mean over factors.
+    """How far the most important latent of every factor is ahead of the second.
 
-    With a single latent, the second is zero.
+    ``1/f sum_j (m_aj - m_bj)`` with a and b the latents of the largest and second largest entry in
+    column j. With a single latent, the second is zero.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (z, f)
+
+    Returns
+    -------
+    MatrixScore
+        `parts` has one entry a factor.
 
     Examples
     --------
@@ -135,6 +164,15 @@ def compactness_of(matrix: Any) -> MatrixScore:
 
     ``(max_i m_ij / sum_i m_ij - 1/z) / (1 - 1/z)`` for every factor j, with z latents; zero for a
     column of zeros, and one where the only latent matters.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (z, f)
+
+    Returns
+    -------
+    MatrixScore
+        `parts` has one entry a factor.
 
     Examples
     --------

@@ -126,9 +126,11 @@ def mig(
 def robust_mig(latents: Any, factors: Any, *, bins: int = BINS, random_state: Any = None) -> Score:
     """Mutual information gap in equal-frequency bins, corrected for chance.
 
-    As `mig`, with two changes. Bins hold equally many rows, so that outliers and monotone maps of
-    a latent leave the score alone. And information and entropies are corrected for the number of
-    rows (`corrected_information`), so that independent latents score near zero.
+    ``1/f sum_j (I'(z_a; v_j) - I'(z_b; v_j)) / H'(v_j)``: as `mig`, with two changes. Bins hold
+    equally many rows, so that outliers and monotone maps of a latent leave the score alone. And
+    information and entropies are corrected for the number n of rows (Miller 1955), so that
+    independent latents score near zero: ``H' = H + (m - 1) / 2n`` with m values or cells that
+    occur, and ``I' = H'(z) + H'(v) - H'(z, v)``.
 
     Parameters
     ----------
@@ -212,8 +214,9 @@ def modularity(
 ) -> Score:
     """Modularity: whether every latent knows about one factor only (Ridgeway and Mozer 2018).
 
-    `geodis.scores.importance.modularity_of` of the mutual information, a plain mean over latents:
-    a latent of pure noise counts in full, with whatever pattern chance gave it. A latent that
+    ``1/z sum_i (1 - sum_{j != a} I(z_i; v_j)^2 / (I(z_i; v_a)^2 (f - 1)))``, where a is the factor
+    that latent i knows most about: `modularity_of` the mutual information. The mean is plain, so
+    that a latent of pure noise counts in full, with whatever pattern chance gave it. A latent that
     knows nothing at all scores zero. With one factor, any latent that knows about it scores one.
 
     Parameters

@@ -113,7 +113,7 @@ def _covariance(latents: Any, log_variances: Any) -> tuple[np.ndarray, np.ndarra
     if spread is not None:
         covariance += np.diag(np.exp(spread).mean(axis=0))
         varying = np.diag(covariance) > 0
-    notes = [] if varying.all() else [f"{int((~varying).sum())} constant latents left out"]
+    notes = [] if varying.all() else [f"constant latents left out: {int((~varying).sum())}"]
     return covariance, varying, notes
 
 
