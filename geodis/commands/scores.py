@@ -51,7 +51,9 @@ def scores(
     ] = 0,
     jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores.")] = 1,
     as_json: AsJson = False,
-    out: Annotated[Path | None, typer.Option(help="Folder for JSON, table and figures.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(file_okay=False, help="Folder for JSON, table and figures.")
+    ] = None,
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:

@@ -106,7 +106,8 @@ def check_scored(
         j = int(np.flatnonzero(coded.continuous)[0])
         raise InputError(
             f"{coded.called(j)} is continuous ({coded.sizes[j]} different values in {n} rows): "
-            "this score needs classes; bin it first, for example with geodis.scores.bin_factors."
+            "this score needs classes; bin it first with geodis.scores.bin_factors, or by "
+            "score_latents(..., bins=20) or --bins 20."
         )
     return checked, coded
 

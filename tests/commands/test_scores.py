@@ -81,3 +81,21 @@ def test_bad_input_ends_with_one_sentence(geodis, files):
     assert code == 2 and "as many rows: 10 and 300 came" in err
     code, _, err = geodis("scores", files / "z.npy", "--factors", files / "f.csv", "--only", "elbo")
     assert code == 2 and "elbo came" in err and err.count("\n") == 1
+
+
+def test_a_file_in_place_of_the_folder_is_refused_before_any_work(geodis, files):
+    arguments = ("scores", files / "z.npy", "--factors", files / "f.csv", "--only", "mig")
+    code, out, err = geodis(*arguments, "--out", files / "f.csv")
+    said = " ".join(err.replace("│", " ").split())  # in a frame as wide as the terminal
+    assert code == 2 and out == "" and "Invalid value for '--out'" in said
+
+
+def test_what_cannot_be_scored_says_what_to_give(geodis, files):
+    pd.DataFrame({"angle": np.linspace(0, 1, 300) ** 2}).to_csv(files / "angle.csv", index=False)
+    arguments = ("scores", files / "z.npy", "--factors", files / "angle.csv", "--only", "mig")
+    code, out, _ = geodis(*arguments)
+    assert code == 0 and "skipped mig: factor 'angle' is continuous" in out and "--bins" in out
+    code, out, _ = geodis(*arguments, "--bins", 5)
+    assert code == 0 and "in 5 bins of equal width: angle" in out
+    code, _, err = geodis(*arguments, "--jobs", 0)
+    assert code != 0 and "n_jobs must be at least 1" in err and "Error" not in err
