@@ -113,15 +113,30 @@ def test_numbers_of_a_set_that_is_only_alike_are_no_claim():
     assert dataset_distances.published_beside("mpi3d", "size") == {}
 
 
-def test_published_files_are_opened_by_name(monkeypatch):
+def test_published_files_are_opened_by_name(monkeypatch, tmp_path):
     opened = []
     monkeypatch.setattr(
         dataset_distances.gd, "published_grid", lambda *a, **k: opened.append((a, k))
     )
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "d.npz").touch()
     grids = dataset_distances.chosen_grids(["dsprites=d.npz"], ["sprites"])
     assert list(grids) == ["sprites", "dsprites"]
     grids["dsprites"]()
     assert opened == [(("dsprites", "d.npz"), {"image_size": 64})]
+
+
+@pytest.mark.parametrize("item", ["mnist=m.npz", "dsprites", "dsprites=none.npz"])
+def test_published_files_that_cannot_be_opened_are_told(item, tmp_path, capsys):
+    assert dataset_distances.main(["--out", str(tmp_path), "--published", item]) == 2
+    told = capsys.readouterr().err.strip().splitlines()
+    assert len(told) == 1 and "must be" in told[0] and item.rpartition("=")[2] in told[0]
+
+
+def test_slow_sets_take_fewer_pairs():
+    found = dataset_distances.thinned(TINY_SETS, 16)
+    assert (found.importance_pairs, found.blurred_pairs, found.n_traversals) == (93, 187, 2)
+    assert set(dataset_distances.THINNED) <= set(dataset_distances.BUILT_IN)
 
 
 @pytest.mark.parametrize("analysis", [xysquares_overlap, dataset_distances])

@@ -101,7 +101,7 @@ def published_grid(
     Traceback (most recent call last):
     geodis._check.InputError: none.npz must be a file; there is none of this name.
     """
-    check_choice(name, "name", tuple(_OPEN))
+    check_choice(name, "name", NAMES)
     if image_size is not None:
         image_size = check_int(image_size, "image_size", low=1)
     file, option = _locate(name, path)
@@ -330,6 +330,7 @@ _OPEN: dict[str, Callable[[Path, str], _Source]] = {
     "smallnorb": _open_smallnorb,
     "mpi3d": _open_mpi3d,
 }
+NAMES = tuple(_OPEN)
 
 
 def _check_shape(

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from geodis import cli
-from geodis.commands.distances import DISTANCE_FILES
+from geodis.commands.distances import DISTANCE_FILES, PUBLISHED
+from geodis.data import published
 from geodis.data.squares import XYSquares
 
 
@@ -38,6 +39,10 @@ def files(tmp_path):
     table = "\n".join(["x,y", *(f"{x},{y}" for x, y in factors)])
     (tmp_path / "F.csv").write_text(table + "\n")
     return tmp_path
+
+
+def test_every_published_set_has_its_name():
+    assert PUBLISHED == published.NAMES
 
 
 def test_a_built_in_set_prints_the_tables(geodis):
