@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, to_numpy
+from geodis._check import InputError, check_finite, check_numeric, to_numpy
 
 NAMES = ("mse", "mae", "bce")
 
@@ -143,13 +143,13 @@ class CallableLoss(Loss):
         for start in range(0, len(left), CALLABLE_BATCH):
             rows = slice(start, start + CALLABLE_BATCH)
             x, y = lefts[left[rows]], rights[right[rows]]
-            distances = to_numpy(self._function(x, y), "distances")
+            distances = check_numeric(to_numpy(self._function(x, y), "distances"), "distances")
             if distances.shape != (len(x),):
                 raise InputError(
                     f"A loss must return one distance a pair, shape ({len(x)},); "
                     f"shape {distances.shape} came."
                 )
-            found.append(distances)
+            found.append(check_finite(distances, f"Distances of {self.name}"))
         # What a function found in single precision stays so: ranks must know how far to trust it.
         return np.concatenate(found[1:] or found)
 

@@ -129,12 +129,26 @@ def latent(latents_a: Any, latents_b: Any, kind: str = "l1") -> np.ndarray:
         raise InputError(
             f"Posteriors must come in pairs of one shape; {mean_a.shape} and {mean_b.shape} came."
         )
+    with np.errstate(over="ignore", invalid="ignore"):
+        divergences = _divergence(mean_a, log_a, mean_b, log_b)
+        if kind == "symmetric_kl":
+            divergences = 0.5 * (divergences + _divergence(mean_b, log_b, mean_a, log_a))
+    if not np.isfinite(divergences).all():
+        low, high = min(log_a.min(), log_b.min()), max(log_a.max(), log_b.max())
+        raise InputError(
+            "Divergences must be finite numbers; posteriors with log variances from "
+            f"{low:g} to {high:g} came."
+        )
+    return divergences
+
+
+def _divergence(
+    mean_a: np.ndarray, log_a: np.ndarray, mean_b: np.ndarray, log_b: np.ndarray
+) -> np.ndarray:
+    """KL(a || b) of Gaussians with log variances, summed over the columns."""
     square = (mean_a - mean_b) ** 2
-    forth = 0.5 * (np.exp(log_a - log_b) + square * np.exp(-log_b) - 1 - log_a + log_b)
-    if kind == "kl":
-        return forth.sum(axis=1)
-    back = 0.5 * (np.exp(log_b - log_a) + square * np.exp(-log_a) - 1 - log_b + log_a)
-    return (0.5 * (forth + back)).sum(axis=1)
+    apart = np.exp(log_a - log_b) + square * np.exp(-log_b) - 1 - log_a + log_b
+    return 0.5 * np.asarray(apart).sum(axis=1)
 
 
 def _pair_of_rows(a: Any, b: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -159,9 +173,12 @@ def _whole_steps(a: np.ndarray, b: np.ndarray, sizes: np.ndarray) -> tuple[np.nd
             f"sizes must be {a.shape[1]} whole numbers, one a factor; {sizes.tolist()} came."
         )
     for side in (a, b):
-        if side.size and not ((side == np.round(side)) & (side >= 0) & (side < sizes)).all():
+        outside = (side != np.round(side)) | (side < 0) | (side >= sizes)
+        if outside.any():
+            row, j = np.argwhere(outside)[0]
             raise InputError(
-                "With sizes, factors must be whole numbers from 0 to size - 1; others came."
+                f"With sizes, factor {j} must hold whole numbers from 0 to {sizes[j] - 1}; "
+                f"{side[row, j]} came."
             )
     return np.abs(a.astype(np.int64) - b.astype(np.int64)), sizes
 

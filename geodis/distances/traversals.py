@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, check_int, check_random_state
+from geodis._check import InputError, check_choice, check_int, check_random_state
 from geodis._progress import Stages
 from geodis.distances._traversing import grid_traversals, traversal_pairs, traversals_for
 from geodis.distances.agreement import RANDOM, random_pairs
-from geodis.distances.between import GROUND_TRUTH, PERCEIVED, GridDistances
+from geodis.distances.between import GROUND_TRUTH, PERCEIVED, SOURCES, GridDistances
 
 # Pairs of distances that are kept of each factor for figures.
 KEPT = 20_000
@@ -58,6 +58,7 @@ def traversal_matrix(
            [1., 0., 1.],
            [2., 1., 0.]])
     """
+    check_choice(source, "source", SOURCES)
     distances = GridDistances(
         grid, code, loss if source == PERCEIVED else None, kind=kind, scaled=scaled
     )

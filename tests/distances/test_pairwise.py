@@ -172,7 +172,7 @@ def test_divergence_equals_torch(rng):
     [
         (lambda: distances.ground_truth([[0]], [[0, 1]]), "pairs of one shape"),
         (lambda: distances.ground_truth([0], [1]), r"shape \(n, columns\)"),
-        (lambda: distances.ground_truth([[0, 9]], [[0, 1]], [2, 3]), "from 0 to size - 1"),
+        (lambda: distances.ground_truth([[0, 9]], [[0, 1]], [2, 3]), "1 must .* 0 to 2; 9 came"),
         (lambda: distances.ground_truth([[0, 1]], [[0, 1]], [2]), "2 whole numbers"),
         (lambda: distances.perceived(np.zeros((2, 3)), np.zeros((2, 3))), "shape"),
         (lambda: distances.perceived(np.zeros((2, 3, 3)), np.zeros((1, 3, 3))), "same shape"),
@@ -183,6 +183,11 @@ def test_divergence_equals_torch(rng):
             lambda: distances.perceived(BLACK, BLACK, lambda x, y: 0.0),
             "one distance a pair",
         ),
+        (
+            lambda: distances.perceived(BLACK, BLACK, lambda x, y: x.mean((1, 2, 3)) / np.nan),
+            "Distances of <lambda> must be finite",
+        ),
+        (lambda: distances.latent([[0.0, -1e3]], [[0.0, 0.0]], "symmetric_kl"), "-1000 to 0 came"),
         (lambda: distances.latent([[0.0]], [[0.0]], "cosine"), "kind must be one of"),
         (lambda: distances.latent([[0.0]], [[0.0]], "kl"), "even number of columns"),
         (lambda: distances.latent([[np.nan]], [[0.0]]), "finite"),
