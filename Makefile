@@ -3,13 +3,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help set-up demo test browser lint bench clean
+.PHONY: help set-up demo test browser docs lint bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo     write reports on built-in data to demo/"
 	@echo "make test     run the tests"
 	@echo "make browser  install Chromium (Debian), and test the page of a report in it"
+	@echo "make docs     build the documentation into docs/site/"
 	@echo "make lint     check style and types"
 	@echo "make bench    measure time, memory and accuracy into benchmarks/results/"
 	@echo "make clean    remove the virtual environment and everything made"
@@ -28,6 +29,10 @@ browser: set-up
 	@.ci/browser
 	@$(BIN)/python -m pytest -q tests/test_browser.py
 
+docs: set-up
+	@$(BIN)/mkdocs build --quiet --config-file docs/mkdocs.yml
+	@echo "docs/site/index.html"
+
 lint: set-up
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -37,5 +42,5 @@ bench: set-up
 	@$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf .venv demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv demo docs/site docs/pages/figures docs/pages/results build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
