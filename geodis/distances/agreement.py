@@ -189,7 +189,10 @@ def distance_correlations(
     keys = list(combinations(distances.sources, 2))
     options: dict[str, Any] = {"confidence": confidence, "random_state": rng}
     factors: dict[str, dict[Sources, Correlation]] = {}
-    exact, left_out, alone = {}, [], []
+    exact: dict[str, bool] = {}
+    left_out: list[str] = []  # no order
+    unpaired: list[str] = []  # no two points on a traversal
+    alone: list[str] = []  # one traversal, which cannot be resampled
     with Stages("distances", verbose) as stages:
         for j, name in enumerate(grid.names):
             # Between two values there is one distance, and nothing to order.
@@ -201,7 +204,7 @@ def distance_correlations(
                     traversals, n_pairs, rng, self_pairs=self_pairs, ordered=ordered
                 )
             if pairs is None or len(pairs.a) < 2:
-                left_out.append(name)
+                (left_out if pairs is None or len(pairs.a) else unpaired).append(name)
                 continue
             with stages.stage(name):
                 found = _distances(distances, pairs.a, pairs.b)
@@ -232,6 +235,8 @@ def distance_correlations(
     notes = [grid.note] if grid.note else []
     if left_out:
         notes.append(f"Left out: {', '.join(left_out)} (ground-truth distances have no order).")
+    if unpaired:
+        notes.append(f"Left out: {', '.join(unpaired)} (no two points differ in it alone).")
     if alone:
         notes.append(f"No intervals along {', '.join(alone)}: there is one traversal to resample.")
     settings = {"n_pairs": n_pairs, "kind": kind, "scaled": scaled, "self_pairs": self_pairs}

@@ -114,7 +114,7 @@ def test_images_without_traversals_keep_what_needs_none(geodis, tmp_path):
         "--factors", tmp_path / "F.npy", "--images", tmp_path / "X.npy", "--out", folder
     )
     assert code == 0
-    assert "Left out: factor 0, factor 1" in out and "The diagnosis of overlap needs" in out
+    assert "(no two points differ in it alone)" in out and "The diagnosis of overlap needs" in out
     assert "refused" in json.loads((folder / "distances.json").read_text())["overlap"]
     for path in folder.iterdir():
         assert str(path) in out

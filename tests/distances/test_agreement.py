@@ -158,6 +158,14 @@ def test_where_no_factor_has_an_order_there_is_no_mean():
     assert "geometric mean" not in str(found)
 
 
+def test_a_factor_in_which_alone_no_points_differ_is_left_out_for_that(rng):
+    rows = [[0, 0], [1, 1], [2, 2], [3, 3]]
+    grid = FactorGrid.from_arrays(None, rows, ["u", "v"])
+    found = distance_correlations(grid, rng.standard_normal((4, 2)))
+    assert "Left out: u, v (no two points differ in it alone)." in found.note
+    assert "no order" not in found.note
+
+
 def test_a_single_traversal_has_no_interval_and_it_is_said(rng):
     grid = FactorGrid((30,), names=("only",))
     found = distance_correlations(grid, rng.standard_normal((30, 2)), confidence=0.9)
