@@ -33,7 +33,9 @@ def to_input(images: Any, shape: tuple[int, ...], device: Any = "cpu") -> Tensor
         array = to_numpy(images, "images")
         if array.dtype.kind not in "fiub":
             raise InputError(f"images must hold numbers; dtype {array.dtype} came.")
-        images = torch.from_numpy(np.ascontiguousarray(array))
+        array = np.ascontiguousarray(array)
+        # Files may be mapped read-only, and torch warns of tensors that it could write to.
+        images = torch.from_numpy(array if array.flags.writeable else array.copy())
         if len(shape) == 3 and images.ndim == 3:
             images = images[..., None]
         if len(shape) == 3 and images.ndim == 4:

@@ -226,3 +226,10 @@ def test_the_bound_takes_any_prior_and_the_bernoulli_loss(prior):
 def test_bad_input_is_said_in_one_sentence(call, message, model):
     with pytest.raises(InputError, match=message):
         call(model)
+
+
+def test_a_file_that_is_mapped_read_only_will_do(model, tmp_path):
+    images = np.random.default_rng(0).random((4, 6, 5, 3))
+    np.save(tmp_path / "x.npy", images)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    np.testing.assert_array_equal(encode(model, mapped), encode(model, images))

@@ -1,0 +1,153 @@
+"""`geodis train`, `encode` and `traverse`: a run from the command line to files others read."""
+
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from geodis import cli
+from geodis._check import InputError
+from geodis.commands._models import loss_named, settings_of
+from geodis.commands.train import TRAIN_FILES
+from geodis.kernels.loss_kernel import LossKernel
+from geodis.kernels.storage import save_kernel
+from geodis.models import encode, load_model
+
+
+@pytest.fixture
+def geodis(monkeypatch, capsys):
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["geodis", *map(str, arguments)])
+        code: object = 0
+        try:
+            cli.main()
+        except SystemExit as stopped:
+            code = stopped.code
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    torch.set_num_threads(1)
+    return run
+
+
+@pytest.fixture
+def images(tmp_path):
+    factors = np.stack(np.unravel_index(np.arange(20), (5, 4)), axis=1)
+    pictures = np.zeros((20, 8, 8), dtype=np.uint8)
+    pictures[np.arange(20), factors[:, 0], factors[:, 1]] = 255
+    np.save(tmp_path / "x.npy", pictures)
+    pd.DataFrame(factors, columns=["row", "column"]).to_csv(tmp_path / "f.csv", index=False)
+    return tmp_path
+
+
+def start(geodis, folder, *more):
+    return geodis(
+        "train", "--images", folder / "x.npy", "--factors", folder / "f.csv", "--out",
+        folder / "run", "--steps", 4, "--batch-size", 8, "--latents", 3, "--quiet", *more,
+    )  # fmt: skip
+
+
+def test_a_model_is_trained_encoded_and_drawn(geodis, images):
+    code, out, err = start(
+        geodis, images, "--model", "ada-tvae", "--set", "beta=0.01", "--normalise", "mean",
+        "--standardise", "--watch", "mig", "--watch-every", 2,
+    )  # fmt: skip
+    assert (code, err) == (0, "") and "AdaTVAE: 4 steps on cpu in float32" in out
+    run = images / "run"
+    assert {path.name for path in run.iterdir()} == set(TRAIN_FILES)
+    config = json.loads((run / "config.json").read_text())
+    assert config["settings"]["beta"] == 0.01 and config["options"]["normalise"] == "mean"
+    assert config["data"]["images"].endswith("x.npy") and config["training"]["steps"] == 4
+    history = json.loads((run / "history.json").read_text())
+    assert "adaptive_triplet" in history[0] and "score mig" in history[-1]
+
+    code, out, _ = geodis("encode", run, "--out", images / "z.npz", "--quiet")
+    assert code == 0 and "latents (20, 3)" in out
+    found = np.load(images / "z.npz")
+    np.testing.assert_array_equal(
+        found["latents"], encode(load_model(run), np.load(images / "x.npy"))
+    )
+    assert set(found) == {"latents", "index", "log_variances", "factors"}
+    np.testing.assert_array_equal(found["factors"], np.array(pd.read_csv(images / "f.csv")))
+
+    geodis("encode", run, "--out", images / "few.npz", "--n", 5, "--quiet")
+    few = np.load(images / "few.npz")
+    np.testing.assert_array_equal(few["latents"], found["latents"][few["index"]])
+    assert len(few["index"]) == 5
+
+    code, out, _ = geodis("traverse", run, "--steps", 3, "--index", 7, "--quiet")
+    assert code == 0 and "3 latents, 3 steps each" in out
+    assert (run / "traversals.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_same_command_with_more_steps_goes_on(geodis, images):
+    start(geodis, images, "--model", "vae")
+    code, out, _ = start(geodis, images, "--model", "vae", "--steps", 6)
+    assert code == 0 and "VAE: 6 steps" in out
+    code, _, err = start(geodis, images, "--model", "ae", "--steps", 8)
+    assert code == 2 and "is a checkpoint of VAE, and the model is AE" in err
+
+
+def test_rows_without_factors_and_other_images(geodis, tmp_path):
+    rows = np.random.default_rng(0).random((30, 5))
+    np.save(tmp_path / "x.npy", rows)
+    code, _, err = geodis(
+        "train", "--images", tmp_path / "x.npy", "--model", "vae", "--steps", 2, "--batch-size",
+        8, "--out", tmp_path / "run", "--quiet",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    np.save(tmp_path / "y.npy", rows[:4])
+    geodis("encode", tmp_path / "run", "--images", tmp_path / "y.npy", "--out", tmp_path / "z.npz")
+    assert np.load(tmp_path / "z.npz")["latents"].shape == (4, 10)
+    assert geodis("traverse", tmp_path / "run", "--out", tmp_path / "t.png")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("train", "--out", "run"), "named by --data or by --images; neither came"),
+        (("train", "--out", "run", "--data", "mnist"), "--data must be one of xysquares"),
+        (("train", "--out", "run", "--data", "sprites", "--model", "vat"), "The model must be one"),
+        (("train", "--out", "run", "--data", "dsprites"), "needs --path"),
+        (
+            ("train", "--out", "run", "--data", "sprites", "--factors", "f.csv"),
+            "--factors go with --images; sprites has its own",
+        ),
+        (("train", "--out", "run", "--data", "sprites", "--set", "beta"), "--set takes name=value"),
+        (
+            ("train", "--out", "run", "--data", "sprites", "--set", "gamma=1"),
+            "BetaVAE has the settings beta; gamma came",
+        ),
+        (("train", "--out", "run", "--data", "sprites", "--loss", "l1"), "--loss must be mse"),
+        (("encode", "run", "--out", "z.npy"), "--out must end in .npz; z.npy came"),
+        (("encode", "run", "--out", "z.npz"), "folder of a trained model; it has no config.json"),
+        (("traverse", "run"), "folder of a trained model"),
+    ],
+)
+def test_bad_input_ends_with_one_sentence(arguments, message, geodis, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = geodis(*arguments)
+    assert code == 2 and message in err and len(err.strip().splitlines()) == 1
+
+
+def test_settings_are_read_as_what_they_are():
+    found = settings_of(["beta=4", "shared-weight=0.5", "hard=False", "deltas=absolute"])
+    assert found == {"beta": 4, "shared_weight": 0.5, "hard": False, "deltas": "absolute"}
+
+
+def test_losses_are_found_by_name(tmp_path):
+    assert loss_named("bernoulli") == "bernoulli"
+    assert loss_named("box:3").radius == 3 and loss_named("gaussian:4").radius == 4
+    save_kernel(LossKernel.box(2), tmp_path / "kernel.safetensors")
+    assert loss_named(str(tmp_path / "kernel.safetensors")).alpha == 25
+    with pytest.raises(InputError, match="box:RADIUS"):
+        loss_named("box:wide")
+
+
+@pytest.mark.parametrize("command", ["train", "encode", "traverse"])
+def test_help_has_examples(command, geodis):
+    code, out, _ = geodis(command, "--help")
+    assert code == 0 and f"geodis {command}" in out and "Examples" in out
