@@ -1,0 +1,102 @@
+"""Data, training and evaluation that the analyses of autoencoders share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+import geodis as gd
+from geodis import models, scores
+from geodis.distances import distance_correlations
+
+# Grids up to this size are encoded once, whole.
+WHOLE = 6000
+TRUE_LATENT, DATA_LATENT, TRUE_DATA = (
+    ("ground truth", "latent"),
+    ("perceived", "latent"),
+    ("ground truth", "perceived"),
+)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What a preset says of training and evaluation."""
+
+    steps: int
+    seeds: tuple[int, ...]
+    batch_size: int = 256
+    latents: int = 9
+    network: str = "auto"
+    n_pairs: int = 50_000
+    n_rows: int = 10_000
+    n_traversals: int = 512
+    small: bool = False
+    precision: str = "auto"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@cache
+def dataset(name: str, small: bool) -> gd.FactorGrid:
+    """A data set by name; small ones have half the sides and fewer combinations.
+
+    The small XYSquares has two squares of 4 pixels on 8 x 8 places 4 pixels apart: as in the
+    published one no two places overlap.
+    """
+    if name == "XYSquares":
+        if small:
+            return gd.XYSquares(spacing=4, square_size=4, grid_size=8, n_squares=2, image_size=32)
+        return gd.XYSquares()
+    if name == "XYSquares, spacing 1":
+        if small:
+            return gd.XYSquares(spacing=1, square_size=4, grid_size=8, n_squares=2, image_size=32)
+        return gd.XYSquares(spacing=1)
+    if name == "XYObject":
+        return gd.XYObject()
+    return gd.Sprites(32 if small else 64)
+
+
+def train_case(
+    model: models.Model, grid: gd.FactorGrid, seed: int, sizes: Sizes, **more: Any
+) -> Any:
+    """Train as a preset says."""
+    options: dict[str, Any] = {
+        "batch_size": sizes.batch_size, "precision": sizes.precision, "random_state": seed,
+        "verbose": 0,
+    }  # fmt: skip
+    return models.train(model, grid, sizes.steps, **{**options, **sizes.options, **more})
+
+
+def evaluate(
+    model: models.Model, grid: gd.FactorGrid, loss: Any, seed: int, sizes: Sizes
+) -> dict[str, float]:
+    """Distances, ratios and disentanglement of the latents of a grid.
+
+    Correlations are of Spearman, without pairs of a point with itself, along factors (geometric
+    mean) and "random"; "published" has such pairs in, as published tables do.
+    """
+    code: Any = partial(models.encode, model)
+    if len(grid) <= WHOLE:
+        code = models.encode(model, grid)
+    found: dict[str, float] = {}
+    for self_pairs, suffix in [(False, ""), (True, ", published")]:
+        measured = distance_correlations(
+            grid, code, loss, n_pairs=sizes.n_pairs, self_pairs=self_pairs, random_state=seed
+        )
+        for key, name in [(TRUE_LATENT, "truth"), (DATA_LATENT, "data"), (TRUE_DATA, "bound")]:
+            found[f"{name} along factors{suffix}"] = float(measured.overall[key][1])
+            found[f"{name} random{suffix}"] = float(measured.random[key].spearman)
+    options = {"n_traversals": sizes.n_traversals, "random_state": seed}
+    found["linearity"] = float(scores.linearity_ratio(code, grid, **options))
+    found["axis"] = float(scores.axis_ratio(code, grid, **options))
+    index = np.random.default_rng(seed).choice(len(grid), min(sizes.n_rows, len(grid)), False)
+    images = grid.images(index)
+    latents, factors = models.encode(model, images), grid.factors(index)
+    found["mig"] = float(scores.mig(latents, factors))
+    decoded = models.reconstruct(model, images[:1000])
+    found["error"] = float(((decoded - images[:1000] / 255.0) ** 2).mean())
+    found["error of the mean image"] = float((images / 255.0).var(axis=0).mean())
+    return found

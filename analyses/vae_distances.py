@@ -1,0 +1,137 @@
+"""Autoencoders learn the distances that their reconstruction loss perceives (Fig. 3.5, 3.12, 4.4).
+
+"data" is the rank correlation of latent with perceived distances, "truth" that of latent with
+ground-truth distances, "bound" that of ground truth with what the loss perceives; along factors
+(geometric mean over them) and between random pairs, without pairs of a point with itself, and with
+them as published. XYSquares whose places do not overlap gives a pixel-wise loss no order along
+factors; a loss that compares blurred images sees one.
+
+Run `python -m analyses.vae_distances --preset quick`; what is finished is kept.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from analyses._model_runs import Row, main_of, run_cases, summarise, table, write_markdown
+from analyses._vae_cases import Sizes, dataset, evaluate, train_case
+from geodis import models, plots
+from geodis.kernels import LossKernel
+from geodis.plots._style import FACTOR_COLORS
+
+OUT = Path(__file__).parent / "results" / "vae_distances"
+MSE, BOX, LEARNT = "MSE", "MSE + box blur", "MSE + learnt kernel"
+# Weights of the divergence that models learn with, on standardised data (seed 001, table A.6).
+BETA = {MSE: 0.000316, BOX: 0.01, LEARNT: 0.01}
+RUNS = (
+    ("XYSquares", MSE), ("XYSquares", BOX), ("XYSquares", LEARNT), ("XYSquares, spacing 1", MSE),
+    ("Sprites", MSE),
+)  # fmt: skip
+# Sprites takes a heavier divergence.
+SPRITES_BETA = 0.00316
+
+PRESETS = {
+    "quick": Sizes(steps=1200, seeds=(0, 1, 2), batch_size=128, network="conv", small=True,
+                   n_pairs=10_000, n_rows=2000, n_traversals=100),
+    "paper": Sizes(steps=57_600, seeds=(0, 1, 2, 3, 4), latents=25, network="conv"),
+    "tiny-for-tests": Sizes(steps=4, seeds=(0,), batch_size=16, latents=3, network="vector",
+                            small=True, n_pairs=300, n_rows=200, n_traversals=4),
+}  # fmt: skip
+
+
+def loss_of(name: str, sizes: Sizes, seed: int) -> Any:
+    """The reconstruction loss: a box of half the image, or a kernel that is learnt here."""
+    if name == MSE:
+        return "mse"
+    if name == BOX:
+        return LossKernel.box(15 if sizes.small else 31)
+    from geodis.kernels import learn_kernel
+
+    steps = min(sizes.steps, 300) if sizes.small else 2000
+    learnt = learn_kernel(
+        dataset("XYSquares", sizes.small), radius=15 if sizes.small else 31, steps=steps,
+        random_state=seed, verbose=0,
+    )  # fmt: skip
+    return getattr(learnt, "kernel", learnt)
+
+
+def run_case(case: Mapping[str, Any], sizes: Sizes) -> Row:
+    grid = dataset(case["data"], sizes.small)
+    loss, seed = loss_of(case["loss"], sizes, case["seed"]), case["seed"]
+    beta = SPRITES_BETA if case["data"] == "Sprites" else BETA[case["loss"]]
+    model = models.BetaVAE(
+        grid, sizes.latents, network=sizes.network, loss=loss, normalise="mean", beta=beta,
+        standardise=models.channel_moments(grid), random_state=seed,
+    )  # fmt: skip
+    done = train_case(model, grid, seed, sizes)
+    return {"trained": str(done), "beta": beta, **evaluate(model, grid, loss, seed, sizes)}
+
+
+def plan(sizes: Sizes) -> list[Row]:
+    return [
+        {"data": data, "loss": loss, "seed": seed} for seed in sizes.seeds for data, loss in RUNS
+    ]
+
+
+def write(rows: list[Row], out: Path, preset: str) -> None:
+    lines = ["# Distances that autoencoders learn", "", *(__doc__ or "").split("\n\n")[1:2], "",
+             f"Preset {preset}: {PRESETS[preset]}.", ""]  # fmt: skip
+    names = ["data random", "data along factors", "truth random", "truth along factors",
+             "bound random", "bound along factors"]  # fmt: skip
+    for title, suffix in [("Without self pairs", ""), ("With self pairs, as published",
+                                                       ", published")]:  # fmt: skip
+        columns = [name + suffix for name in names]
+        cells = summarise(rows, ["data", "loss"], columns)
+        lines += [f"## {title}", "", *table(["data", "loss", "seeds", *names], cells), ""]
+    columns = ["linearity", "axis", "mig", "error", "error of the mean image"]
+    cells = summarise(rows, ["data", "loss"], columns, digits=4)
+    lines += ["## Latents", "", *table(["data", "loss", "seeds", *columns], cells)]
+    write_markdown(out, lines)
+    plots.save_figure(draw(rows, preset), out / "distances.png")
+
+
+def draw(rows: Sequence[Row], preset: str) -> Any:
+    """Rank correlations of random pairs and along factors, a dot a seed."""
+    pairs = list(dict.fromkeys((row["case"]["data"], row["case"]["loss"]) for row in rows))
+    axes = plots.new_axes(1, 2, 9.6, 1.4 + 0.5 * len(pairs))[0]
+    kinds = ("data", "truth", "bound")
+    labels = ("latent ~ perceived", "latent ~ ground truth", "perceived ~ ground truth")
+    for axis, where in zip(axes, ("random", "along factors"), strict=True):
+        for j, (kind, label) in enumerate(zip(kinds, labels, strict=True)):
+            for i, pair in enumerate(pairs):
+                own = [row for row in rows if (row["case"]["data"], row["case"]["loss"]) == pair]
+                values = [row[f"{kind} {where}"] for row in own]
+                values = [value for value in values if value is not None]
+                axis.plot(values, [i + 0.2 * (j - 1)] * len(values), "os^"[j], ms=6, alpha=0.8,
+                          color=FACTOR_COLORS[j], label=label if i == 0 else None)  # fmt: skip
+        axis.set_yticks(range(len(pairs)), [f"{data}\n{loss}" for data, loss in pairs])
+        axis.invert_yaxis()
+        axis.set_xlim(-0.2, 1.03)
+        axis.axvline(0, color="#dddddd", lw=0.8, zorder=-1)
+        name = "random pairs" if where == "random" else "pairs along a factor"
+        axis.set_title(f"Rank correlation, {name}", loc="left", fontsize=10)
+        axis.spines[["top", "right"]].set_visible(False)
+    axes[1].set_yticklabels([])
+    axes[0].legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1.08), ncols=3)
+    axes[0].set_xlabel(f"preset {preset}")
+    return axes[0]
+
+
+def run(preset: str, out: Path) -> bool:
+    sizes = PRESETS[preset]
+    _, complete = run_cases(
+        plan(sizes), lambda case: run_case(case, sizes), out, preset,
+        lambda rows, folder: write(rows, folder, preset),
+    )  # fmt: skip
+    return complete
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return main_of(__doc__, PRESETS, OUT, run, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
