@@ -36,7 +36,7 @@ def run_cases(
         Folder; rows that `results.json` has of the same case and preset are not run again.
     preset : str
     write : callable
-        Rows -> table and figures in the folder; called at the end, and when interrupted.
+        Rows -> table and figures in the folder; called after every case.
 
     Returns
     -------
@@ -45,7 +45,13 @@ def run_cases(
         False after Ctrl-C.
     """
     rows = _known(out / "results.json", preset)
+    order = [to_jsonable(dict(case)) for case in cases]
     complete = True
+
+    def ordered() -> list[Row]:
+        planned = [row for row in rows if row["case"] in order]
+        return sorted(planned, key=lambda row: order.index(row["case"]))
+
     try:
         for number, case in enumerate(cases, start=1):
             plain = to_jsonable(dict(case))
@@ -57,12 +63,10 @@ def run_cases(
             seconds = time.perf_counter() - begun
             rows.append({"case": plain, **found, "seconds": seconds})
             _keep(out, preset, rows)
+            write(ordered(), out)
     except KeyboardInterrupt:
         complete = False
-    order = [to_jsonable(dict(case)) for case in cases]
-    rows = sorted(
-        (row for row in rows if row["case"] in order), key=lambda row: order.index(row["case"])
-    )
+    rows = ordered()
     if rows:
         _keep(out, preset, rows)
         write(rows, out)

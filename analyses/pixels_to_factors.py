@@ -87,18 +87,20 @@ PRESETS = {
 
 
 def plan(preset: Preset) -> list[Row]:
-    """Every case, all methods of one seed before the next."""
+    """Every case; what the analysis is about first, then controls, then what others learn."""
     cases = [
         {"light": "free", "method": method, "seed": seed}
         for seed in preset.seeds
         for method in preset.methods
     ]
-    return cases + [
+    others = [case for case in cases if case["method"] in (PIXELS, BETA_VAE, TVAE)]
+    controls = [
         {"light": light, "method": method, "seed": seed}
         for seed in preset.control_seeds
         for light in CONTROLS
         for method in preset.control_methods
     ]
+    return [case for case in cases if case not in others] + controls + others
 
 
 def run_case(case: Mapping[str, Any], preset: Preset) -> Row:
