@@ -8,9 +8,9 @@ SO(3), and a light that goes around the object's axis.
 
 Columns, in radians: "CCA", the published unaligned angle between estimated and true subspaces;
 "FD", the angle with true displacements, half a radian both ways, that went through renderer and
-encoder, which does not flatter; both with dimension and number of factors told. "Found" is what GeoManCER
-says when the number of factors is not told, and "1st, 2nd" by how much the norms of its two bottom
-eigenfields vary, zero for a product.
+encoder, which does not flatter; both with dimension and number of factors told. "Found" is what
+GeoManCER says when the number of factors is not told, and "1st, 2nd" by how much the norms of its
+two bottom eigenfields vary, zero for a product.
 
 Run `python -m analyses.pixels_to_factors --preset quick`; what is finished is kept.
 """
