@@ -168,7 +168,8 @@ def _attempt(part: Part, compute: Callable[[], Any]) -> None:
     """Run one part, and keep what it warned of, or why it failed."""
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
+        for category in (UserWarning, RuntimeWarning):  # never errors here, whatever the filters
+            warnings.simplefilter("always", category)
         try:
             part.value = compute()
         except InputError as problem:
@@ -176,8 +177,13 @@ def _attempt(part: Part, compute: Callable[[], Any]) -> None:
         except Exception as problem:  # one part must not take the others with it
             part.failure = f"{type(problem).__name__}: {problem}"
     part.seconds = time.perf_counter() - start
-    mine = (item for item in caught if issubclass(item.category, UserWarning))
-    part.notes = list(dict.fromkeys(str(item.message) for item in mine))
+    notes = []
+    for item in caught:
+        if issubclass(item.category, RuntimeWarning):
+            notes.append(f"Numerical warning ({part.name}): {item.message}.")
+        elif issubclass(item.category, UserWarning):
+            notes.append(str(item.message))
+    part.notes = list(dict.fromkeys(notes))
 
 
 def expected_seconds(material: Material, settings: dict[str, Any]) -> dict[str, float]:

@@ -130,8 +130,8 @@ def rows_for(dim: int) -> int:
 
     Examples
     --------
-    >>> rows_for(2), rows_for(5) > rows_for(8) > 3600
-    (1500000, True)
+    >>> rows_for(2), rows_for(5), rows_for(8)
+    (750000, 19200, 3600)
     """
     from geodis.manifold.dimension import points_needed
 

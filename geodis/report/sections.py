@@ -210,7 +210,7 @@ def _distances(empty: Section, report: Report) -> Section:
     )
     base = replace(
         empty,
-        about="Along a factor, latents that keep its order have distance matrices that darken "
+        about="Along a factor, latents that keep its order have distance matrices that grow "
         "away from the diagonal like the ground truth's; a rank correlation of 1 means that both "
         "kinds of distance order all pairs alike. Pairs of a point with itself are left out.",
         source="Michlo (2022), Disentanglement using VAEs resembles distance learning and requires "

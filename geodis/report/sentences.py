@@ -59,13 +59,16 @@ def _of_scores(report: Report) -> str:
             )
         return f"The scores could not be computed: {_first(report.parts['scores'].failure)}"
     frame = table.frame
-    known = [name for name in LEADING if name in frame.index][:2]
+    # With one factor some scores are 1 by definition, and by chance: they say nothing here.
+    known = [name for name in LEADING if name in frame.index]
+    telling = [name for name in known if _above_chance(frame.loc[name])]
+    known = (telling or known)[:2]
     named = [
         f"{_called(name)} is {frame.at[name, 'value']:.2f} (chance {frame.at[name, 'chance']:.2f})"
         for name in known
     ]
     judged = _judged(frame)
-    above = int((judged["value"] > judged["chance"] + NEAR_CHANCE).sum())
+    above = int(_above_chance(judged).sum())
     text = f"{above} of {len(judged)} scores are above chance"
     text = f"{_listed(named)}; {text}" if named else text
     worst = _extremes(table)
@@ -75,6 +78,10 @@ def _of_scores(report: Report) -> str:
 def _judged(frame: Any) -> Any:
     """Scores that can be held against chance; an efficiency compares accuracies with each other."""
     return frame[frame["chance"].notna() & ~frame.index.str.endswith("_efficiency")]
+
+
+def _above_chance(rows: Any) -> Any:
+    return rows["value"] > rows["chance"] + NEAR_CHANCE
 
 
 def _extremes(table: Any) -> str:
@@ -134,13 +141,21 @@ def collect_warnings(report: Report) -> tuple[str, ...]:
     found += list(report.material.notes)
     if report.scores is not None:
         near = _judged(report.scores.frame)
-        near = near[near["value"] <= near["chance"] + NEAR_CHANCE]
+        near = near[~_above_chance(near)]
         if len(near):
             names = ", ".join(map(str, near.index))
             found.append(f"Not above chance, so without meaning here: {names}.")
     if report.distances is not None and report.distances.correlations is not None:
         note = report.distances.correlations.note
         found += [f"Distances: {note}"] if "Left out" in note else []
+        factors = report.material.factors
+        known = () if factors is None else factors.categories
+        unordered = [name for name in report.distances.correlations.factors if name in known]
+        if unordered:
+            found.append(
+                f"The labels of {_listed(unordered)} have no order: their ground-truth distances "
+                "count steps between labels in the order of the alphabet."
+            )
     for part in report.parts.values():
         # What GeoManCER warns of, of pieces and dimensions, is said above with the same numbers.
         said = part.name == "manifold" and report.inspection is not None

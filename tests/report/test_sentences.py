@@ -55,6 +55,25 @@ def test_scores_at_chance_are_named():
     assert "mig" in line and "efficiency" not in line
 
 
+def test_scores_that_one_factor_makes_perfect_do_not_lead_the_summary():
+    rng = np.random.default_rng(0)
+    factors = rng.integers(4, size=(300, 1))
+    latents = np.column_stack([factors[:, 0] + 0.3 * rng.normal(size=300), rng.normal(size=300)])
+    found = gd.report(latents, factors, intervals=0, out=None, verbose=0)
+    assert (
+        found.scores["dci_disentanglement"]
+        == found.scores.frame.at["dci_disentanglement", "chance"]
+    )
+    assert found.summary[1].startswith("MIG is ")
+
+
+def test_labels_have_no_order_and_it_is_said():
+    assert any(
+        text.startswith(f"The labels of {HOSTILE} have no order")
+        for text in example_report().warnings
+    )
+
+
 def test_run_parts_needs_no_page():
     material = gather_material(np.eye(6))
     settings = {"random_state": 0, "dim": None, "n_factors": None, "intervals": 0}
