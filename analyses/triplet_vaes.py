@@ -94,7 +94,10 @@ def draw(rows: Sequence[Row], preset: str) -> Any:
         axis.set_ylim(-0.25, 1.03)
         axis.set_title(f"{data}, preset {preset}", loc="left", fontsize=10)
         axis.spines[["top", "right"]].set_visible(False)
-    axes[0].legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1.08), ncols=5)
+    handles, labels = axes[0].get_legend_handles_labels()
+    axes[0].figure.legend(
+        handles, labels, frameon=False, fontsize=8, loc="outside upper left", ncols=5
+    )
     return axes[0]
 
 

@@ -115,7 +115,10 @@ def draw(rows: Sequence[Row], preset: str) -> Any:
         axis.set_title(f"Rank correlation, {name}", loc="left", fontsize=10)
         axis.spines[["top", "right"]].set_visible(False)
     axes[1].set_yticklabels([])
-    axes[0].legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1.08), ncols=3)
+    handles, labels = axes[0].get_legend_handles_labels()
+    axes[0].figure.legend(
+        handles, labels, frameon=False, fontsize=8, loc="outside upper left", ncols=3
+    )
     axes[0].set_xlabel(f"preset {preset}")
     return axes[0]
 

@@ -268,7 +268,8 @@ def write(rows: list[Row], out: Path, preset: str) -> None:
     ]
     write_markdown(out, lines)
     plots.save_figure(draw_energies(rows), out / "factor_analysis.png")
-    plots.save_figure(draw_components(own), out / "components.png")
+    if own:
+        plots.save_figure(draw_components(own), out / "components.png")
 
 
 def draw_energies(rows: Sequence[Row]) -> Any:
@@ -276,6 +277,8 @@ def draw_energies(rows: Sequence[Row]) -> Any:
     for axis, part, label in [(axes[0], "rotation", "rotation of the latents (radians)"),
                               (axes[1], "third", "share of the third latent")]:  # fmt: skip
         own = [row for row in rows if row["case"]["part"] == part]
+        if not own:  # not run yet
+            continue
         for j, row in enumerate(own):
             # Free energies of different beta have different constants: drawn below their maximum.
             energy = np.array(row["energy"]) - max(row["energy"])
@@ -286,7 +289,8 @@ def draw_energies(rows: Sequence[Row]) -> Any:
         axis.set_xlabel(label)
         axis.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("free energy a point, from its maximum")
-    axes[1].legend(frameon=False, fontsize=8, loc="lower left")
+    handles, labels = axes[0].get_legend_handles_labels()
+    axes[1].legend(handles, labels, frameon=False, fontsize=8, loc="lower left")
     return axes[0]
 
 
