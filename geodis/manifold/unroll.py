@@ -206,11 +206,13 @@ def integrate(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Coordinates by reweighted least squares, and the last weights."""
     weights, values = base, start
+    # Where most edges close exactly the typical residual is rounding, or zero: no unit of size.
+    least = 1e-8 * np.sqrt((steps**2).sum(axis=1).max()) + 1e-150
     for _ in range(COORDINATE_ROUNDS):
         values = solve_differences(edges, steps, weights, values, tolerance=1e-5)
         residual = np.sqrt(((edges.difference(values) - steps) ** 2).sum(axis=1))
         typical = np.median(residual[base > 0]) if (base > 0).any() else 0.0
-        weights = base / (1 + (residual / (CAUCHY * typical + 1e-300)) ** 2)
+        weights = base / (1 + (residual / (CAUCHY * typical + least)) ** 2)
     assert values is not None
     return values, weights
 

@@ -12,7 +12,7 @@ from geodis.manifold.graph import graph_of_neighbors
 from geodis.manifold.periods import _lattice_basis, find_periods
 from geodis.manifold.search import nearest_neighbors
 from geodis.manifold.tangents import tangent_frames
-from geodis.manifold.unroll import along_tree, parallel_frame, unrolled_coordinates
+from geodis.manifold.unroll import along_tree, integrate, parallel_frame, unrolled_coordinates
 from tests import reference_flat as reference
 
 
@@ -100,6 +100,16 @@ def test_edges_without_weight_do_not_count():
     wanted = np.array([[1.0], [1.0], [1.0], [-50.0]])
     found = solve_differences(square, wanted, np.array([1.0, 1.0, 1.0, 0.0]))
     np.testing.assert_allclose(np.diff(found[:, 0]), 1.0, atol=1e-6)
+
+
+def test_a_triangle_that_does_not_close_among_edges_that_do_has_little_weight():
+    star, triangle = (np.zeros(9, int), np.arange(1, 10)), (np.r_[10, 11, 10], np.r_[11, 12, 12])
+    edges = Edges(np.r_[star[0], triangle[0]], np.r_[star[1], triangle[1]], 13)
+    steps = np.r_[np.zeros(9), 1.0, 1.0, 1.0][:, None]
+    values, weights = integrate(edges, steps, np.ones(12), None)
+    assert np.isfinite(values).all()
+    np.testing.assert_allclose(weights[:9], 1.0)
+    assert weights[9:].max() < 0.1
 
 
 def test_sums_along_the_tree_are_those_of_the_loop(small):
