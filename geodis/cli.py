@@ -15,6 +15,7 @@ from geodis.commands.distances import distances
 from geodis.commands.encode import encode
 from geodis.commands.factorise import factorise
 from geodis.commands.inspect import inspect
+from geodis.commands.learn_kernel import learn_kernel
 from geodis.commands.report import report
 from geodis.commands.sample import sample
 from geodis.commands.scores import scores
@@ -36,7 +37,7 @@ CONTENTS = {
     "Everything on one page": (report, demo),
     "Points": (inspect, factorise, sample),
     "Latents and known factors": (scores, distances),
-    "Models": (train, encode, traverse),
+    "Models": (learn_kernel, train, encode, traverse),
 }
 for heading, commands in CONTENTS.items():
     for command in commands:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         plot_holonomy,
         plot_principal_spectrum,
     )
+    from geodis.plots.kernels import plot_augmented_traversals, plot_kernels, plot_learning
     from geodis.plots.models import plot_training, plot_traversals
     from geodis.plots.overview import (
         plot_distance_scatter,
@@ -52,6 +53,9 @@ _HOME = {
     "plot_points_by_factor": "overview",
     "plot_distance_scatter": "overview",
     "plot_scores_per_factor": "overview",
+    "plot_kernels": "kernels",
+    "plot_augmented_traversals": "kernels",
+    "plot_learning": "kernels",
     "plot_traversals": "models",
     "plot_training": "models",
     "plot_scores": "scores",

@@ -1,0 +1,133 @@
+"""Loss kernels: what they look like, what they do to images, and how they were learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from geodis._check import InputError, to_numpy
+from geodis.plots._style import FACTOR_COLORS, FAINT, new_axes, new_axis, tidy
+
+COLUMNS = 4
+GAP = 2  # pixels between images of a traversal
+
+
+def plot_kernels(kernels: Mapping[str, Any]) -> Any:
+    r"""Draw kernels side by side, each on its own scale of grey.
+
+    Parameters
+    ----------
+    kernels : mapping of str to LossKernel or array-like
+        An array has shape (s, s), (c, s, s) or (k, c, s, s); of several kernels the first is drawn
+        and the title says how many there are. White is the largest weight; black is zero, or the
+        smallest weight where some are negative.
+
+    Returns
+    -------
+    ndarray of matplotlib axes
+
+    Examples
+    --------
+    >>> axes = plot_kernels({"box": np.ones((3, 3)), "edge": np.diag([1.0, 0.0, -1.0])})
+    >>> [axis.get_title() for axis in axes.ravel()[:2]]
+    ['box', 'edge\n-1 to 1']
+    """
+    if not kernels:
+        raise InputError("There must be at least one kernel to draw; none came.")
+    columns = min(COLUMNS, len(kernels))
+    rows = -(-len(kernels) // columns)
+    axes = new_axes(rows, columns, 2.6 * columns, 2.9 * rows)
+    for axis in axes.ravel()[len(kernels) :]:
+        axis.set_axis_off()
+    for axis, (name, kernel) in zip(axes.ravel(), kernels.items(), strict=False):
+        weights = to_numpy(getattr(kernel, "weights", kernel), "kernel")
+        first = weights.reshape(-1, *weights.shape[-2:])[0]
+        low, high = min(float(first.min()), 0.0), float(first.max())
+        axis.imshow(first, cmap="gray", vmin=low, vmax=high, interpolation="nearest")
+        count = int(np.prod(weights.shape[:-2]))
+        notes = [f"first of {count}"] if count > 1 else []
+        notes += [f"{low:.2g} to {high:.2g}"] if low < 0 else []
+        axis.set_title("\n".join([name, *notes]), fontsize=9)
+        axis.set_xticks([0, first.shape[1] - 1])
+        axis.set_yticks([0, first.shape[0] - 1])
+        axis.tick_params(labelsize=7)
+    return axes
+
+
+def plot_augmented_traversals(
+    grid: Any, kernel: Any, at: int = 0, *, factors: Sequence[int | str] | None = None
+) -> Any:
+    """Draw traversals of a grid as they are, and under each what a kernel makes of them (6.3).
+
+    Parameters
+    ----------
+    grid : FactorGrid
+    kernel : LossKernel
+        Its first kernel is used; what is drawn is scaled to [0, 1] over the row, for negative and
+        large values have no colour.
+    at : int
+        Index where the other factors come from.
+    factors : sequence of int or str, optional
+        Factors to traverse; the first three unless given.
+
+    Returns
+    -------
+    ndarray of matplotlib axes, shape (factors, 2)
+    """
+    names = list(range(min(3, len(grid.sizes)))) if factors is None else list(factors)
+    axes = new_axes(len(names), 2, 11.0, 1.0 * len(names) + 0.5)
+    for row, factor in zip(axes, names, strict=True):
+        j = grid.factor_number(factor)
+        images = grid.images(grid.traversal(j, at), "float32")
+        channels = images.shape[-1]
+        maps = dict(enumerate(kernel.parts(images)))[1][1][:, :channels]  # (steps, c, h, w)
+        maps = maps.transpose(0, 2, 3, 1)
+        low, high = maps.min(), maps.max()
+        scaled = (maps - low) / max(high - low, np.finfo(np.float32).tiny)
+        for axis, shown, title in zip(row, (images, scaled), ("images", "h * images"), strict=True):
+            axis.imshow(_side_by_side(shown), cmap="gray", vmin=0, vmax=1)
+            axis.set_xticks([])
+            axis.set_yticks([])
+            axis.set_title(f"{title}, along {grid.names[j]}", fontsize=8)
+    return axes
+
+
+def plot_learning(losses: Mapping[str, Any], axis: Any = None) -> Any:
+    """Draw the correlation on held-out pairs by step, for each learnt loss.
+
+    Parameters
+    ----------
+    losses : mapping of str to LossKernel or FeatureLoss
+        Learnt ones, whose ``made["history"]`` is drawn; the pixel loss is a dashed line.
+    axis : matplotlib axis, optional
+
+    Returns
+    -------
+    matplotlib axis
+    """
+    axis = new_axis() if axis is None else axis
+    for i, (name, loss) in enumerate(losses.items()):
+        history = loss.made.get("history")
+        if not history:
+            raise InputError(f"{name} has no history: it was not learnt here.")
+        color = FACTOR_COLORS[i % len(FACTOR_COLORS)]
+        steps, _, found = zip(*history, strict=True)
+        axis.plot(steps, found, marker="o", markersize=3, color=color, label=name)
+    pixel = [loss.made["pixel_loss"] for loss in losses.values()]
+    if all(value is not None and np.isfinite(value) for value in pixel):
+        axis.axhline(float(np.mean(pixel)), color=FAINT, linestyle="--", label="pixel loss")
+    axis.set_xlabel("steps")
+    axis.set_ylabel("Spearman correlation, held-out pairs")
+    axis.legend(frameon=False, fontsize=8)
+    return tidy(axis)
+
+
+def _side_by_side(images: np.ndarray) -> np.ndarray:
+    """Images (n, h, w, c) in a row, white between them."""
+    n, h, w, c = images.shape
+    row = np.ones((h, n * (w + GAP) - GAP, c), images.dtype)
+    for i in range(n):
+        row[:, i * (w + GAP) : i * (w + GAP) + w] = images[i]
+    return row if c == 3 else row[:, :, 0]
