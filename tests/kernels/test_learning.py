@@ -171,8 +171,8 @@ def test_an_interrupt_leaves_a_checkpoint_to_go_on_from(tmp_path, monkeypatch):
 def test_learnt_features_beat_pixels(seed):
     grid = squares()
     loss = learn_features(grid, steps=100, random_state=seed, **FEATURES)
-    assert loss.made["held_out"] > loss.made["pixel_loss"] + 0.15
-    assert rank_correlation(loss, grid) > rank_correlation("mse", grid) + 0.15
+    assert loss.made["held_out"] > loss.made["pixel_loss"] + 0.1
+    assert rank_correlation(loss, grid) > rank_correlation("mse", grid) + 0.1
     assert not any(parameter.requires_grad for parameter in loss.parameters())
 
 
