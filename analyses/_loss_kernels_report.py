@@ -1,0 +1,140 @@
+"""The tables of `analyses.loss_kernels` as Markdown, with what they show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+# Michlo (2022) has two decimals; half of the last one is rounding.
+TOLERANCE = 0.008
+
+WHY_NOT = """\
+One kernel sees a pair only through the power spectrum of the difference of its images, channel by
+channel: distances that are a positive combination of autocorrelations of that difference. This can
+measure how far something moved, and not what it is.
+
+- XYObject: its colours are 24 palette entries, whose order is one of hue and shade and not of
+  channel values, so that a step from red to yellow and one to blue differ in kind; size and colour
+  change the energy of the difference as well as its shape. A network that mixes channels can
+  unfold the palette; kernels that never mix channels cannot.
+- Sprites: a square looks the same after a quarter turn and an ellipse after half a turn, while the
+  ground truth counts them as far apart: no loss of any kind can order those pairs. Shapes are
+  labels, with distances that no image shows. What a kernel can repair are the two positions.
+"""
+
+
+def tables(results: dict[str, Any], columns: Sequence[str]) -> str:
+    """All tables as one text."""
+    lines = ["# Loss kernels", ""]
+    lines += _table(results["table"], columns)
+    if results["squares"]:
+        lines += ["", "## Squares of other sizes, radius 63 (figure 6.1)", ""]
+        lines += ["| square | pixels | learnt | steps | seconds |", "|---|---|---|---|---|"]
+        lines += [
+            f"| {row['size']} | {_number(row['pixel_loss'])} | {_number(row['held_out'])} | "
+            f"{row['steps']} | {sum(row['seconds'].values()):.0f} |"
+            for row in results["squares"]
+        ]
+        lines += ["", "Rank correlation on held-out random pairs, without self pairs."]
+    for name in dict.fromkeys(row["set"] for row in results["sets"]):
+        lines += ["", f"## {name}: rank correlation without self pairs", ""]
+        lines += _keyed([row for row in results["sets"] if row["set"] == name], "loss")
+    if results["sets"]:
+        lines += ["", "### Where a linear kernel cannot help", "", WHY_NOT.rstrip()]
+    if results["transfer"]:
+        lines += ["", "## Transfer: rank correlation on random pairs, kernels learnt on ...", ""]
+        lines += _keyed(results["transfer"], "set")
+    return "\n".join(lines) + "\n"
+
+
+def _table(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> list[str]:
+    lines = [
+        "Pearson (linear) and Spearman (rank) correlation of ground-truth and perceived distances "
+        "on XYSquares, squares of 8 pixels 8 apart; ours / published (Michlo, 2022, table 6.1). "
+        "Learnt losses: mean over seeds, and the range of the last column where there are more.",
+    ]
+    head = [column.replace("_", ", ") for column in columns]
+    for self_pairs in (True, False):
+        title = "With pairs of an image with itself, as published" if self_pairs else (
+            "Without them"
+        )  # fmt: skip
+        lines += ["", f"## {title}", "", "| loss | " + " | ".join(head) + " | seconds |"]
+        lines += ["|---" * (len(head) + 2) + "|"]
+        own = [row for row in rows if row["self_pairs"] == self_pairs]
+        for name in dict.fromkeys(row["loss"] for row in own):
+            lines.append(_row(name, [row for row in own if row["loss"] == name], columns))
+    worst = [
+        abs(row[column] - value)
+        for row in rows
+        if row["published"]
+        for column, value in zip(columns, row["published"], strict=True)
+    ]
+    if worst:
+        lines += [
+            "",
+            f"Largest difference from a published number: {max(worst):.4f} (they have two "
+            f"decimals{'' if max(worst) <= TOLERANCE else '; not explained'}). Without self pairs "
+            "the mean squared error is the same for every pair along a factor: nothing is left to "
+            f"order. {_plateau(rows)}",
+        ]
+    return lines
+
+
+def _plateau(rows: Sequence[dict[str, Any]]) -> str:
+    """What a distance reaches that orders everything rightly but ties nothing."""
+    values = np.abs(np.arange(8)[:, None] - np.arange(8)).ravel()
+    counts = np.bincount(values) / 64
+    along = plateau(counts)
+    every = np.ones(1)
+    for _ in range(6):  # a sum over six factors
+        every = np.convolve(every, counts)
+    alone = every[0]
+    without = every.copy()
+    without[0] = 0.0  # pairs of an image with itself
+    return (
+        "A distance that puts all pairs in the right order, yet gives none of them the very same "
+        f"value, reaches {along:.4f} along a factor and {plateau(without / (1 - alone)):.4f} at "
+        "random (no self pairs): equal ground-truth distances are ties, and ties cost."
+    )
+
+
+def plateau(shares: np.ndarray) -> float:
+    """Spearman's correlation of ordered values without ties with classes of these shares.
+
+    With n large, the ranks of the classes have variance (1 - sum of p^3) / 12 against 1 / 12 of
+    ranks without ties, and all of it is shared: the correlation is the root of the ratio.
+    """
+    return float(np.sqrt(1 - (shares**3).sum()))
+
+
+def _row(name: str, rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> str:
+    cells = []
+    for i, column in enumerate(columns):
+        found = [row[column] for row in rows]
+        if None in found:
+            cells.append("no order")
+            continue
+        cell = f"{np.mean(found):.4f}"
+        if rows[0]["published"]:
+            cell += f" / {rows[0]['published'][i]:.2f}"
+        elif len(found) > 1 and i == len(columns) - 1:
+            cell += f" ({min(found):.4f} to {max(found):.4f})"
+        cells.append(cell)
+    seconds = [sum(row["seconds"].values()) for row in rows if "seconds" in row]
+    cells.append(f"{np.mean(seconds):.0f}" if seconds else "")
+    return f"| {name} | " + " | ".join(cells) + " |"
+
+
+def _keyed(rows: Sequence[dict[str, Any]], first: str) -> list[str]:
+    names = list(rows[0]["rank"])
+    lines = [f"| {first} | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
+    for row in rows:
+        cells = " | ".join(_number(row["rank"][name]) for name in names)
+        lines.append(f"| {row[first]} | {cells} |")
+    return lines
+
+
+def _number(value: float | None) -> str:
+    return "no order" if value is None or not np.isfinite(value) else f"{value:.4f}"
