@@ -19,4 +19,6 @@ def test_python_blocks_run(capsys):
     assert names["est"].subspace(0).shape == (5000, 3, 12)
     angle = names["gd"].subspace_angles(names["found"], names["sample"].tangents).mean()
     np.testing.assert_allclose(angle, 0.001, atol=0.0005)
+    assert names["flat"].factor_dims_.tolist() == [1, 1]
+    assert names["flat"].flat_coordinates_.shape == (2000, 2)
     assert "2 factors of dimension 3 + 2" in capsys.readouterr().out
