@@ -266,7 +266,8 @@ def write(rows: list[Row], out: Path, preset: str) -> None:
     columns = ["cca", "cca_median", "fd", "first", "second"]
     cells = summarise(free, ["method"], columns)
     for line in cells:
-        line.append("; ".join(_found(row) for row in free if row["case"]["method"] == line[0]))
+        own = [_found(row) for row in free if row["case"]["method"] == line[0]]
+        line.append("; ".join(text for text in own if text))
     header = ["metric", "seeds", "CCA mean", "CCA median", "FD", "1st", "2nd", "found"]
     lines += table(header, cells)
     if tied:
@@ -303,7 +304,7 @@ def draw(rows: list[Row], preset: str) -> Any:
     axis.axvline(0.25, color="#8a8a8a", lw=0.8, ls=":")
     axis.set_yticks(range(len(methods)), methods)
     axis.invert_yaxis()
-    axis.set_xlim(0, np.pi / 2)
+    axis.set_xlim(-0.03, np.pi / 2 + 0.03)
     axis.set_xlabel("mean angle to the true factors (radians); dotted: .25")
     axis.set_title(f"Rotation x light, preset {preset}", loc="left", fontsize=10)
     axis.spines[["top", "right"]].set_visible(False)
