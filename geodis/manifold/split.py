@@ -27,7 +27,7 @@ from geodis.manifold.tangents import (
 # Fields are smooth and need fewer points than tangents, and the fewer the lower the dimension:
 # beyond so many the eigenproblem is posed on an even sample of the points, with the tangents that
 # all points give.
-FIELD_POINTS = {2: 2_500, 3: 5_000}
+FIELD_POINTS = {2: 1_500, 3: 5_000}
 MOST_FIELD_POINTS = 10_000
 # Largest growth of what displacements leave outside the tangent spaces at which the ambient
 # split is believed; splits of products of immersions lower it.

@@ -172,7 +172,7 @@ def test_progress_is_told_with_the_number_of_parallel_fields():
     fractions = [fraction for fraction, _ in told]
     assert fractions[0] == 0 and (np.diff(fractions) > 0).all()
     assert told[-1][1] == f"round {len(told)}: 1 parallel fields"
-    assert found.n_applications == 11 + 13 * len(told)
+    assert found.n_applications == 1 + 13 * len(told)
 
 
 @pytest.mark.parametrize("normalized", [True, False])
@@ -182,7 +182,7 @@ def test_the_top_bounds_the_spectrum(normalized, seed):
     matrix = explicit_laplacian(laplacian.graph, laplacian.transports, normalized=normalized)
     largest = eigsh(matrix, 1, which="LA", return_eigenvectors=False, v0=np.ones(2700))[0]
     top = bottom_eigenfields(laplacian, max_rounds=0, random_state=seed).top
-    assert largest < top < 1.2 * largest
+    assert largest < top < (1.5 if normalized else 1.2) * largest
 
 
 # ---- counting parallel fields ----
