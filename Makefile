@@ -22,8 +22,9 @@ set-up:
 demo: set-up
 	@$(BIN)/geodis demo --out demo
 
+# A process for every core, each on one thread: together they would only wait for one another.
 test: set-up
-	@$(BIN)/python -m pytest
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 browser: set-up
 	@.ci/browser

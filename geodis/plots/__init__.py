@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from geodis._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from geodis.plots._style import new_axes, new_axis, save_figure
+    from geodis.plots._style import FACTOR_COLORS, MARKERS, new_axes, new_axis, save_figure
     from geodis.plots.distances import (
         plot_correlation_by_spacing,
         plot_distance_correlations,
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from geodis.plots.scores import plot_agreement, plot_score_matrix, plot_scores
 
 _HOME = {
+    "FACTOR_COLORS": "_style",
+    "MARKERS": "_style",
     "new_axis": "_style",
     "new_axes": "_style",
     "save_figure": "_style",
