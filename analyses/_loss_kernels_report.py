@@ -77,36 +77,42 @@ def _table(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> list[str]:
             f"Largest difference from a published number: {max(worst):.4f} (they have two "
             f"decimals{'' if max(worst) <= TOLERANCE else '; not explained'}). Without self pairs "
             "the mean squared error is the same for every pair along a factor: nothing is left to "
-            f"order. {_plateau(rows)}",
+            f"order. {_plateau()}",
         ]
     return lines
 
 
-def _plateau(rows: Sequence[dict[str, Any]]) -> str:
+def _plateau() -> str:
     """What a distance reaches that orders everything rightly but ties nothing."""
     values = np.abs(np.arange(8)[:, None] - np.arange(8)).ravel()
     counts = np.bincount(values) / 64
-    along = plateau(counts)
     every = np.ones(1)
     for _ in range(6):  # a sum over six factors
         every = np.convolve(every, counts)
-    alone = every[0]
-    without = every.copy()
-    without[0] = 0.0  # pairs of an image with itself
+    along, random = plateau(_without(counts)), plateau(_without(every))
     return (
         "A distance that puts all pairs in the right order, yet gives none of them the very same "
-        f"value, reaches {along:.4f} along a factor and {plateau(without / (1 - alone)):.4f} at "
-        "random (no self pairs): equal ground-truth distances are ties, and ties cost."
+        f"value, reaches {plateau(counts, tied=counts[0]):.4f} along a factor with self pairs "
+        f"(which do tie), {along:.4f} without, and {random:.4f} at random without: equal "
+        "ground-truth distances are ties, and ties cost. With full support a loss depends on "
+        "displacements alone, so that equal steps do have equal distances, and it may pass these "
+        "numbers; cut to the image, it depends on places too."
     )
 
 
-def plateau(shares: np.ndarray) -> float:
+def plateau(shares: np.ndarray, tied: float = 0.0) -> float:
     """Spearman's correlation of ordered values without ties with classes of these shares.
 
     With n large, the ranks of the classes have variance (1 - sum of p^3) / 12 against 1 / 12 of
-    ranks without ties, and all of it is shared: the correlation is the root of the ratio.
+    ranks without ties, and all of it is shared: the correlation is the root of the ratio. Where one
+    class of share `tied` is tied among the values too, those have (1 - tied^3) / 12.
     """
-    return float(np.sqrt(1 - (shares**3).sum()))
+    return float(np.sqrt((1 - (shares**3).sum()) / (1 - tied**3)))
+
+
+def _without(shares: np.ndarray) -> np.ndarray:
+    """The shares without those of pairs of an image with itself, the first."""
+    return shares[1:] / shares[1:].sum()
 
 
 def _row(name: str, rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> str:

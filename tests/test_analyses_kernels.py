@@ -61,6 +61,10 @@ def test_the_plateau_is_that_of_ordered_values_without_ties():
     classes = np.sort(rng.choice(3, size=20_000, p=shares))
     found = stats.spearmanr(classes, np.arange(20_000)).statistic
     assert plateau(shares) == pytest.approx(found, abs=0.005)
+    values = np.where(classes == 1, -1.0, np.arange(20_000))  # the second class tied, and first
+    swapped = np.where(classes == 1, -1, classes)
+    found = stats.spearmanr(swapped, values).statistic
+    assert plateau(shares, tied=shares[1]) == pytest.approx(found, abs=0.005)
 
 
 def test_every_part_runs(tmp_path, monkeypatch):

@@ -120,7 +120,8 @@ def plot_learning(losses: Mapping[str, Any], axis: Any = None) -> Any:
         axis.axhline(float(np.mean(pixel)), color=FAINT, linestyle="--", label="pixel loss")
     axis.set_xlabel("steps")
     axis.set_ylabel("Spearman correlation, held-out pairs")
-    axis.legend(frameon=False, fontsize=8)
+    # Learnt losses crowd at the top and meet one another: names stand beside the lines.
+    axis.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return tidy(axis)
 
 
