@@ -11,13 +11,15 @@
 Correlations on XYSquares are computed as in `analyses.xysquares_overlap`: exactly along factors,
 and from the 64 x 64 distances of one square for random pairs.
 
-Run `python -m analyses.loss_kernels --preset quick`; learnt losses are kept beside the results and
-are not learnt again.
+Run `python -m analyses.loss_kernels --preset quick`; `--parts sets transfer` renews some parts and
+keeps the rest. Learnt losses are kept beside the results and are not learnt again, and learning
+that was interrupted goes on.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import platform
 import sys
 import time
@@ -82,7 +84,7 @@ class Preset:
     learnt: tuple[str, ...] = tuple(LEARNT)
 
 
-PRESETS = {"quick": Preset(), "paper": Preset((0, 1, 2), 2**20, 16384, 2000)}
+PRESETS = {"quick": Preset(), "paper": Preset((0, 1, 2), 2**20, 16384, 600)}
 
 
 class Analysis:
@@ -90,24 +92,37 @@ class Analysis:
 
     def __init__(self, preset: Preset, out: Path, name: str, stages: Stages) -> None:
         self.preset, self.out, self.name, self.stages = preset, out, name, stages
-        parts = ("table", "squares", "sets", "transfer")
-        self.results: dict[str, Any] = {part: [] for part in parts}
+        self.results: dict[str, Any] = {part: [] for part in PARTS}
         self.other_sets: dict[str, FactorGrid] = {"XYObject": XYObject(), "Sprites": Sprites()}
 
-    def loss(self, key: str, make: Callable[[], Any]) -> Any:
-        """A learnt loss: from its file where it was learnt before, else learnt and written."""
+    def keep(self, parts: Sequence[str]) -> None:
+        """Take other parts than these from the results that are there."""
+        path = self.out / "results.json"
+        if path.exists():
+            before = json.loads(path.read_text(encoding="utf-8"))
+            self.results |= {part: before[part] for part in PARTS if part not in parts}
+
+    def loss(self, key: str, make: Callable[[Path], Any]) -> Any:
+        """A learnt loss: from its file where it was learnt before, else learnt and written.
+
+        `make` gets the name of a checkpoint.
+        """
         path = self.out / "losses" / f"{key}.safetensors"
         if path.exists():
             return load_kernel(path)
+        checkpoint = self.out / "losses" / f"{key}.checkpoint"
         with self.stages.stage(f"learn {key}"):
-            save_kernel(make(), path)
+            save_kernel(make(checkpoint), path)
+        checkpoint.unlink(missing_ok=True)
         return load_kernel(path)
 
     def on_squares(self, name: str, seed: int) -> Any:
         """One of `LEARNT`."""
         key = f"{name.replace(', ', '-').replace(' ', '-')}-seed{seed}"
         options = {"verbose": 0, "random_state": seed, **LEARNT[name]}
-        return self.loss(key, lambda: learn_kernel(XYSquares(), **options))
+        return self.loss(
+            key, lambda checkpoint: learn_kernel(XYSquares(), checkpoint=checkpoint, **options)
+        )
 
     def write(self) -> None:
         """Write results.json and results.md, whole."""
@@ -174,7 +189,7 @@ def part_squares(work: Analysis) -> None:
         # Many places make many planes: full support, whose cost does not depend on them.
         options: dict[str, Any] = {"radius": 63, "random_state": 0, "verbose": 0}
         options |= {} if size == 8 else {"support": "full"}
-        loss = work.loss(key, lambda g=grid, o=options: learn_kernel(g, **o))  # type: ignore
+        loss = work.loss(key, lambda _, g=grid, o=options: learn_kernel(g, **o))  # type: ignore
         work.results["squares"].append(
             {"size": size, "pixel_loss": loss.made["pixel_loss"], **made(loss)}
         )
@@ -192,13 +207,16 @@ def losses_for(work: Analysis, name: str, grid: FactorGrid) -> dict[str, Any]:
         return learn_kernel(grid, radius, **options, **more)
 
     found: dict[str, Any] = {"mse": "mse", f"box r{radius}": LossKernel.box(radius)}
-    found["kernel"] = work.loss(f"{name}-kernel", kernel)
+    found["kernel"] = work.loss(f"{name}-kernel", lambda _: kernel())
     found["four signed kernels"] = work.loss(
         f"{name}-bank",
-        lambda: kernel(kernels=4, nonnegative=False, symmetry="flip", per_channel=channels > 1),
+        lambda _: kernel(kernels=4, nonnegative=False, symmetry="flip", per_channel=channels > 1),
     )
     found["features"] = work.loss(
-        f"{name}-features", lambda: learn_features(grid, steps=preset.feature_steps, **options)
+        f"{name}-features",
+        lambda checkpoint: learn_features(
+            grid, steps=preset.feature_steps, checkpoint=checkpoint, **options
+        ),
     )
     return found
 
@@ -271,12 +289,28 @@ def draw(work: Analysis) -> None:
     plots.save_figure(plots.plot_learning(learnt), out / "learning.png")
 
 
-def run(preset: Preset, out: Path, *, name: str = "", verbose: bool = True) -> dict[str, Any]:
-    """Run every part, write results as they grow, and draw the figures at the end."""
+PARTS: dict[str, Callable[[Analysis], None]] = {
+    "table": part_table,
+    "squares": part_squares,
+    "sets": part_sets,
+    "transfer": part_transfer,
+}
+
+
+def run(
+    preset: Preset,
+    out: Path,
+    parts: Sequence[str] = tuple(PARTS),
+    *,
+    name: str = "",
+    verbose: bool = True,
+) -> dict[str, Any]:
+    """Run parts, write results as they grow, and draw the figures at the end."""
     with Stages("loss kernels", verbose) as stages:
         work = Analysis(preset, out, name, stages)
-        for part in (part_table, part_squares, part_sets, part_transfer):
-            part(work)
+        work.keep(parts)
+        for part in parts:
+            PARTS[part](work)
         work.write()
         draw(work)
     return work.results
@@ -286,11 +320,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a preset."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--preset", choices=PRESETS, default="quick")
+    parser.add_argument("--parts", choices=PARTS, nargs="+", default=list(PARTS))
     parser.add_argument("--out", type=Path, default=OUT)
     chosen = parser.parse_args(arguments)
     begun = time.perf_counter()
     try:
-        run(PRESETS[chosen.preset], chosen.out, name=chosen.preset)
+        run(PRESETS[chosen.preset], chosen.out, chosen.parts, name=chosen.preset)
     except KeyboardInterrupt:
         print("stopped; finished rows and learnt losses are written", file=sys.stderr)
         return 130

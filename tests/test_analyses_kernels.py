@@ -106,6 +106,6 @@ def test_what_was_learnt_before_is_not_learnt_again(tmp_path):
     work = loss_kernels.Analysis(loss_kernels.Preset(), tmp_path, "tiny", Stages("", verbose=0))
     kernel = LossKernel.box(1)
     kernel.made = {"seed": 0, "steps": 1, "held_out": 0.5, "seconds": {}}
-    first = work.loss("box", lambda: kernel)
-    again = work.loss("box", lambda: pytest.fail("learnt again"))
+    first = work.loss("box", lambda checkpoint: kernel)
+    again = work.loss("box", lambda checkpoint: pytest.fail("learnt again"))
     assert first.made == again.made and again.radius == 1
