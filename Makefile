@@ -24,7 +24,7 @@ demo: set-up
 
 # A process for every core, each on one thread: together they would only wait for one another.
 test: set-up
-	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 browser: set-up
 	@.ci/browser

@@ -1,5 +1,7 @@
 """Distances of pairs equal their definitions, and exact orders are exact."""
 
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -196,3 +198,14 @@ def test_divergence_equals_torch(rng):
 def test_bad_input_is_told_in_one_sentence(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+def test_distances_leave_the_number_of_torch_threads_alone():
+    # In a process of its own: numba starts its threads, which reset those of OpenMP, only once.
+    code = (
+        "import numpy as np, torch; torch.set_num_threads(3); from geodis import distances;"
+        "distances.perceived(np.zeros((9, 64, 64, 3), 'uint8'), np.ones((9, 64, 64, 3), 'uint8'));"
+        "print(torch.get_num_threads())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["3"]

@@ -1,4 +1,3 @@
-import numba
 import numpy as np
 import pytest
 import scipy.linalg
@@ -119,16 +118,14 @@ def test_what_is_returned_is_what_its_words_say(rng):
 
 def test_one_thread_and_two_give_the_same_bits():
     points, frames = problem("S^2 x S^2", 2000, 30)
-    threads = numba.get_num_threads()
-    results = []
-    try:
-        for count in (1, min(2, threads)):
-            numba.set_num_threads(count)
-            laplacian = laplacian_of(points, frames)
-            results.append(bottom_eigenfields(laplacian, random_state=3, max_rounds=3))
-    finally:
-        numba.set_num_threads(threads)
-    one, two = results
+    graph = neighbor_graph(points, 8)
+    transports = connection(frames, graph)
+    one, two = (
+        bottom_eigenfields(
+            ConnectionLaplacian(graph, transports, n_jobs=count), random_state=3, max_rounds=3
+        )
+        for count in (1, 2)
+    )
     assert_array_equal(one.values, two.values)
     assert_array_equal(one.fields, two.fields)
 
