@@ -33,6 +33,8 @@ def apply_to_tensor(
 
     On a GPU torchsort saves the way to the CPU and back, where it is installed.
     """
+    if not values.is_floating_point():  # ranks of whole numbers are not whole numbers
+        values = values.to(torch.get_default_dtype())
     if values.is_cuda and regularization == "l2" and find_spec("torchsort") is not None:
         return with_torchsort(operation, values, strength)
     return _ArrayOperation.apply(values, operation, strength, regularization)

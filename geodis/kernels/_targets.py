@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from scipy.stats import rankdata
 
-from geodis._check import InputError, check_int, to_numpy
+from geodis._check import InputError, check_int, check_real, to_numpy
 from geodis.data.grids import FactorGrid
 from geodis.kernels.soft_ranks import soft_rank
 
@@ -37,8 +37,10 @@ def as_grid(grid: Any, factors: Any) -> FactorGrid:
     return grid
 
 
-def factor_columns(grid: FactorGrid, only: Sequence[int | str] | None) -> list[int]:
+def factor_columns(grid: FactorGrid, only: int | str | Sequence[int | str] | None) -> list[int]:
     """Numbers of the factors that distances are counted over."""
+    if isinstance(only, (int, str)):
+        only = [only]
     chosen = (
         list(range(len(grid.sizes)))
         if only is None
@@ -48,6 +50,19 @@ def factor_columns(grid: FactorGrid, only: Sequence[int | str] | None) -> list[i
         names = ", ".join(grid.names[j] for j in chosen) or "none"
         raise InputError(f"Distances need a factor with two values or more; {names} came.")
     return chosen
+
+
+def require_differences(pixel: torch.Tensor) -> None:
+    """Require that images differ in some pair, given mean squared differences."""
+    if float(pixel.max()) == 0:
+        raise InputError("Every pair has equal images: no loss can tell them apart.")
+
+
+def check_weight(alpha: Any) -> float:
+    """Require a weight of the augmented term that lets it make a difference."""
+    if check_real(alpha, "alpha", low=0) == 0:
+        raise InputError("alpha must be positive for what is learnt to make a difference; 0 came.")
+    return float(alpha)
 
 
 def target_distances(grid: FactorGrid, pairs: np.ndarray, columns: list[int]) -> np.ndarray:

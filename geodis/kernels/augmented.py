@@ -95,10 +95,15 @@ class AugmentedLoss(torch.nn.Module):
     def _pixel_loss(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         function = self.loss if callable(self.loss) else PIXEL_LOSSES[self.loss]
         found = function(x, y)
+        if found.ndim == 0 or len(found) != len(x):
+            raise InputError(
+                f"A pixel loss must return the shape of the images or ({len(x)},), one number a "
+                f"pair; shape {tuple(found.shape)} came."
+            )
         return found.flatten(1).mean(1) if found.ndim > 1 else found
 
     def _on_arrays(self, x: Any, y: Any) -> np.ndarray:
-        x, y = (to_numpy(images, "images") for images in (x, y))
+        x, y = (_checked_images(images) for images in (x, y))
         if x.ndim != 4 or x.shape != y.shape:
             raise InputError(
                 "A loss needs two arrays of images of one shape (n, h, w, c); "
@@ -148,8 +153,22 @@ class AugmentedLoss(torch.nn.Module):
         return int(np.prod(maps))
 
 
+def _checked_images(images: Any) -> np.ndarray:
+    """Arrays of bytes, or of floats in [0, 1]. Tensors are not looked at: training waits for it."""
+    array = to_numpy(images, "images")
+    if array.dtype.kind == "f" and array.size:
+        low, high = array.min(), array.max()
+        if not 0 <= low <= high <= 1:  # NaN fails too
+            raise InputError(f"Images of floats must be in [0, 1]; {low:g} to {high:g} came.")
+    return array
+
+
 def _as_float(images: torch.Tensor) -> torch.Tensor:
-    return images if images.is_floating_point() else images.float() / 255
+    if images.is_floating_point():
+        return images
+    if images.dtype not in (torch.uint8, torch.bool):
+        raise InputError(f"Images must be bytes, or floats in [0, 1]; {images.dtype} came.")
+    return images.float() / (255 if images.dtype == torch.uint8 else 1)
 
 
 def _reduced(losses: Any, reduction: str) -> Any:

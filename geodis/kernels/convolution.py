@@ -46,6 +46,13 @@ def convolve(
     """
     check_choice(support, "support", SUPPORTS)
     check_choice(method, "method", METHODS)
+    for tensor, name in ((images, "images"), (kernels, "kernels")):
+        if (
+            not isinstance(tensor, torch.Tensor)
+            or tensor.ndim < 2
+            or not tensor.is_floating_point()
+        ):
+            raise InputError(f"{name} must be a tensor of floats (..., height, width).")
     s, t = kernels.shape[-2:]
     if s % 2 == 0 or t % 2 == 0:
         raise InputError(f"Kernels must have an odd size, with a middle; {s} x {t} came.")

@@ -21,13 +21,15 @@ from geodis.kernels._targets import (
     Strategy,
     Target,
     as_grid,
+    check_weight,
     factor_columns,
     pairs_among_few,
+    require_differences,
     strategy_name,
     target_distances,
 )
 from geodis.kernels._torch import torch
-from geodis.kernels.features import FeatureLoss
+from geodis.kernels.features import FeatureLoss, check_widths
 from geodis.kernels.learning import AUGMENTED_SHARE
 
 ROUND_STEPS = 50
@@ -38,7 +40,7 @@ def learn_features(
     widths: Sequence[int] = (16, 32, 32),
     *,
     factors: Any = None,
-    only: Sequence[int | str] | None = None,
+    only: int | str | Sequence[int | str] | None = None,
     steps: int = 1000,
     images: int = 128,
     pairs: int = 4096,
@@ -91,13 +93,13 @@ def learn_features(
     settings = {
         "data": repr(grid),
         "only": [grid.names[j] for j in columns],
-        "widths": list(widths),
+        "widths": list(check_widths(widths)),
         "images": check_int(images, "images", low=2),
         "pairs": check_int(pairs, "pairs", low=2),
         "held_out": check_int(held_out, "held_out", low=2),
         "by": strategy_name(by),
         "self_pairs": self_pairs,
-        "alpha": check_real(alpha, "alpha", low=0),
+        "alpha": check_weight(alpha),
         "learning_rate": check_real(learning_rate, "learning_rate", low=0),
         "adversarial": adversarial,
         "seed": seed_of(random_state, seed, checkpoint),
@@ -150,6 +152,7 @@ class _FeatureLearner:
         self._optimiser = torch.optim.Adam(self.model.parameters(), lr=settings["learning_rate"])
         self._test = self._draw(4 * settings["images"], settings["held_out"], rng)
         self.test_target = self._test[2]
+        require_differences(self.pixel_test())
         self._start_large()
 
     def run_round(self, phase: str, number: int, steps: int) -> None:

@@ -5,13 +5,24 @@ For data on which no single convolution orders distances: what differs is not wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from geodis._check import InputError, check_int
 from geodis.kernels._torch import torch
 from geodis.kernels.augmented import AugmentedLoss, PixelLoss
 
 KERNEL_SIZE = 5
+
+
+def check_widths(widths: Any) -> tuple[int, ...]:
+    """Return the number of maps after each layer, at least one layer."""
+    if isinstance(widths, str) or not isinstance(widths, Iterable):
+        raise InputError(f"widths must be whole numbers such as (16, 32, 32); {widths!r} came.")
+    found = tuple(check_int(width, "A width", low=1) for width in widths)
+    if not found:
+        raise InputError("widths must have one number a layer; none came.")
+    return found
 
 
 class FeatureLoss(AugmentedLoss):
@@ -53,9 +64,7 @@ class FeatureLoss(AugmentedLoss):
         if loss == "bce":
             raise InputError("loss='bce' needs augments in [0, 1], and features are any numbers.")
         self.channels = check_int(channels, "channels", low=1)
-        self.widths = tuple(check_int(width, "A width", low=1) for width in widths)
-        if not self.widths:
-            raise InputError("widths must have one number a layer; none came.")
+        self.widths = check_widths(widths)
         steps: list[torch.nn.Module] = []
         for before, after in zip((channels, *self.widths), self.widths, strict=False):
             steps += [

@@ -17,7 +17,6 @@ import numpy as np
 
 from geodis import __version__
 from geodis._check import (
-    InputError,
     check_choice,
     check_int,
     check_random_state,
@@ -30,9 +29,11 @@ from geodis.kernels._targets import (
     Strategy,
     Target,
     as_grid,
+    check_weight,
     draw_pairs,
     factor_columns,
     pairs_among_few,
+    require_differences,
     strategy_name,
     target_distances,
 )
@@ -61,7 +62,7 @@ def learn_kernel(
     radius: int = 31,
     *,
     factors: Any = None,
-    only: Sequence[int | str] | None = None,
+    only: int | str | Sequence[int | str] | None = None,
     steps: int = 500,
     pairs: int = 8192,
     held_out: int = 4096,
@@ -90,7 +91,7 @@ def learn_kernel(
         The kernel has 2 radius + 1 pixels in each direction.
     factors : array-like of shape (n, f), optional
         Factors of an array of images.
-    only : sequence of int or str, optional
+    only : int, str or sequence of them, optional
         Factors that count in ground-truth distances; the others still vary, and the kernel learns
         to overlook them.
     steps : int
@@ -158,15 +159,13 @@ def learn_kernel(
         "kernels": check_int(kernels, "kernels", low=1),
         "per_channel": per_channel,
         "support": support,
-        "alpha": check_real(alpha, "alpha", low=0),
+        "alpha": check_weight(alpha),
         "symmetry": check_choice(symmetry, "symmetry", SYMMETRIES),
         "nonnegative": nonnegative,
         "l2": check_real(l2, "l2", low=0),
         "adversarial": adversarial,
         "seed": seed_of(random_state, seed, checkpoint),
     }
-    if alpha == 0:
-        raise InputError("alpha must be positive for a kernel to make a difference; 0 came.")
     check_int(steps, "steps", low=1)
     check_int(patience, "patience", low=1)
     with Stages("learn kernel", verbose) as stages:
@@ -212,8 +211,7 @@ class _KernelLearner:
         rng = np.random.default_rng(settings["seed"])
         self.train, self.target = self._pairs(grid, columns, by, settings["pairs"], rng)
         self.test, self.test_target = self._pairs(grid, columns, by, settings["held_out"], rng)
-        if float(self.train.pixel.max()) == 0:
-            raise InputError("Every pair has equal images: no loss can tell them apart.")
+        require_differences(self.train.pixel)
         size = 2 * settings["radius"] + 1
         channels = grid.image_shape[2] if settings["per_channel"] else 1
         noise = rng.standard_normal((settings["kernels"], channels, size, size))

@@ -6,7 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, check_choice, check_finite, check_int, check_numeric, to_numpy
+from geodis._check import (
+    InputError,
+    check_choice,
+    check_finite,
+    check_int,
+    check_numeric,
+    check_real,
+    to_numpy,
+)
 from geodis.kernels._torch import torch
 from geodis.kernels.augmented import AugmentedLoss, PixelLoss
 from geodis.kernels.convolution import METHODS, SUPPORTS, convolve, transform_size
@@ -100,8 +108,8 @@ class LossKernel(AugmentedLoss):
         torch.Size([1, 1, 9, 9])
         """
         size = 2 * check_int(radius, "radius", low=1) + 1
-        sigma = radius / 4 if sigma is None else sigma
-        if not sigma > 0:
+        sigma = radius / 4 if sigma is None else check_real(sigma, "sigma")
+        if sigma <= 0:
             raise InputError(f"sigma must be positive; {sigma} came.")
         row = np.exp(-0.5 * (np.arange(-radius, radius + 1) / sigma) ** 2)
         return cls(np.outer(row, row), **_by_hand(size, alpha), **options)
@@ -201,7 +209,7 @@ def _checked_weights(weights: Any, normalise: str) -> torch.Tensor:
     array = array.astype(float).reshape((1,) * (4 - array.ndim) + array.shape)
     if normalise == "sum":
         total = array.sum(axis=(-1, -2), keepdims=True)
-        if (np.abs(total) < 1e-12 * np.abs(array).sum(axis=(-1, -2), keepdims=True)).any():
+        if (np.abs(total) <= 1e-12 * np.abs(array).sum(axis=(-1, -2), keepdims=True)).any():
             raise InputError("normalise='sum' needs kernels that do not sum to zero.")
         array = array / total
     return torch.from_numpy(array.astype(np.float32))

@@ -47,7 +47,7 @@ def soft_rank(values: Any, strength: float = 1.0, regularization: str = "l2") ->
 
     Returns
     -------
-    ndarray of float64, or tensor of the dtype that came, shape (..., n)
+    ndarray of float64, or tensor of the dtype of floats that came, shape (..., n)
         A tensor carries its gradient; a CUDA tensor goes through torchsort where that is
         installed (l2 alone: the gradient of its kl turns NaN at small strengths).
 
@@ -170,18 +170,22 @@ def _on_arrays_or_tensors(operation: Callable, values: Any, strength: float, kin
     if hasattr(values, "detach"):
         from geodis.kernels._autograd import apply_to_tensor
 
+        _check_options(strength, kind)
         return apply_to_tensor(operation, values, strength, kind)
     return operation(values, strength, kind)[0]
+
+
+def _check_options(strength: float, regularization: str) -> None:
+    check_choice(regularization, "regularization", REGULARIZATIONS)
+    if check_real(strength, "strength") <= 0:
+        raise InputError(f"strength must be positive; {strength} came.")
 
 
 def _checked_rows(
     values: Any, strength: float, regularization: str
 ) -> tuple[np.ndarray, tuple[int, ...]]:
     """The values as contiguous float64 rows (rows, n), and the shape they came in."""
-    check_choice(regularization, "regularization", REGULARIZATIONS)
-    check_real(strength, "strength")
-    if strength <= 0:
-        raise InputError(f"strength must be positive; {strength} came.")
+    _check_options(strength, regularization)
     array = check_numeric(to_numpy(values, "values"), "values")
     if array.ndim == 0 or array.size == 0:
         raise InputError(f"values must have shape (..., n) with n >= 1; shape {array.shape} came.")

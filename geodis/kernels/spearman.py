@@ -118,6 +118,7 @@ def _checked_pair(a: Any, b: Any) -> tuple[Any, Any]:
         a, b = (
             check_numeric(to_numpy(x, name), name).astype(float) for x, name in ((a, "a"), (b, "b"))
         )
+    a, b = (x.double() if hasattr(x, "detach") and not x.is_floating_point() else x for x in (a, b))
     if a.shape != b.shape or len(a.shape) == 0 or a.shape[-1] < 2:
         raise InputError(
             "A correlation needs a and b of one shape (..., n) with n >= 2; "

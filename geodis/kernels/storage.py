@@ -34,6 +34,8 @@ def save_kernel(kernel: AugmentedLoss, path: str | os.PathLike[str]) -> Path:
     path = Path(path)
     if path.suffix != ".safetensors":
         raise InputError(f"A kernel is written to a file that ends in .safetensors; {path} came.")
+    if type(kernel).__name__ not in KINDS:
+        raise InputError(f"A LossKernel or FeatureLoss is wanted; {type(kernel).__name__} came.")
     if callable(kernel.loss):
         raise InputError("A kernel with a function as its pixel loss cannot be written.")
     options: dict[str, Any] = {"alpha": kernel.alpha, "loss": kernel.loss}
@@ -41,8 +43,6 @@ def save_kernel(kernel: AugmentedLoss, path: str | os.PathLike[str]) -> Path:
         options |= {"support": kernel.support, "method": kernel.method}
     elif isinstance(kernel, FeatureLoss):
         options |= {"channels": kernel.channels, "widths": kernel.widths}
-    else:
-        raise InputError(f"A LossKernel or FeatureLoss is wanted; {type(kernel).__name__} came.")
     content = {"kind": type(kernel).__name__, "options": options, "made": kernel.made}
     write_tensors(path, dict(kernel.state_dict()), content)
     write_json(path.with_suffix(".json"), content)
@@ -89,7 +89,8 @@ def read_tensors(
     """Read tensors and the JSON of the header."""
     safetensors = require("safetensors", extra="torch", purpose="Reading kernels")
     if not Path(path).is_file():
-        raise InputError(f"There is no file {path}.")
+        what = "is a folder, not a file" if Path(path).is_dir() else "is not there"
+        raise InputError(f"{path} {what}; learnt losses and checkpoints are .safetensors files.")
     try:
         with safetensors.safe_open(path, framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118

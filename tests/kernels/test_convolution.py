@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,6 +46,12 @@ def test_bad_input_gets_one_sentence():
     image = torch.zeros(5, 5)
     with pytest.raises(InputError, match="odd size, with a middle; 4 x 4 came"):
         convolve(image, torch.zeros(4, 4))
+    wrong: Any
+    for wrong in (np.zeros((5, 5)), torch.zeros(5), torch.zeros(5, 5, dtype=torch.int64)):
+        with pytest.raises(InputError, match="images must be a tensor of floats"):
+            convolve(wrong, torch.zeros(3, 3))
+        with pytest.raises(InputError, match="kernels must be a tensor of floats"):
+            convolve(image, wrong)
     with pytest.raises(InputError, match="support must be one of 'same', 'full'"):
         convolve(image, torch.zeros(3, 3), support="valid")
     with pytest.raises(InputError, match="method must be one of"):

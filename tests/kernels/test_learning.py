@@ -25,6 +25,10 @@ def squares(n_squares=3):
     return XYSquares(spacing=4, square_size=4, grid_size=5, image_size=20, n_squares=n_squares)
 
 
+def constant_images():
+    return FactorGrid.from_arrays(np.zeros((6, 8, 8, 1)), [[i] for i in range(6)])
+
+
 def rank_correlation(kernel, grid, by="random", seed=99):
     a, b = sample_pairs(grid, 1500, by=by, random_state=seed).T
     truth = ground_truth(grid.factors(a), grid.factors(b), np.array(grid.sizes))
@@ -81,7 +85,7 @@ def test_factors_that_do_not_count_are_overlooked():
     grid = squares(n_squares=1)
     options: dict[str, Any] = {"symmetry": "flip", "random_state": 0, **SMALL}
     every = learn_kernel(grid, 19, **options)
-    along_x = learn_kernel(grid, 19, only=["x_R"], **options)
+    along_x = learn_kernel(grid, 19, only="x_R", **options)  # one name, or several
     assert along_x.made["only"] == ["x_R"]
     a, b = sample_pairs(grid, 500, random_state=1).T
     x = np.abs(grid.factors(a) - grid.factors(b))[:, 0]
@@ -176,13 +180,15 @@ def test_learnt_features_beat_pixels(seed):
     assert not any(parameter.requires_grad for parameter in loss.parameters())
 
 
+@pytest.mark.parametrize("widths", [16, "16,32"])
+def test_widths_that_are_none_get_one_sentence(widths):
+    with pytest.raises(InputError, match=r"widths must be whole numbers such as \(16, 32, 32\)"):
+        learn_features(squares(), widths)
+
+
 def test_learning_stops_early_where_nothing_is_gained():
     kernel = learn_kernel(squares(), 3, steps=5000, random_state=0, **SMALL)
     assert kernel.made["steps"] < 1500
-
-
-def constant_images():
-    return FactorGrid.from_arrays(np.zeros((6, 8, 8, 1)), [[i] for i in range(6)])
 
 
 @pytest.mark.parametrize("learn", [learn_kernel, learn_features])
@@ -196,6 +202,8 @@ def constant_images():
         (squares(), {"factors": [[0]]}, "a grid knows its own"),
         (squares(), {"only": ["z"]}, "factor must be one of x_R"),
         (squares(), {"only": []}, "a factor with two values or more; none came"),
+        (constant_images(), {}, "Every pair has equal images"),
+        (squares(), {"alpha": 0.0}, "alpha must be positive for what is learnt"),
         (XYSquares(grid_size=1), {}, "at least 2 images|two values"),
         (squares(), {"by": "nearest"}, "by must be one of"),
         (squares(), {"by": lambda grid, n, rng: np.zeros(3, int)}, "pairs of shape"),
@@ -221,10 +229,6 @@ def test_bad_input_gets_one_sentence(learn, grid, options, message):
 def test_what_only_kernels_can_get_wrong():
     with pytest.raises(InputError, match="radius 20 needs images of more than 20 pixels"):
         learn_kernel(squares(), 20)
-    with pytest.raises(InputError, match="Every pair has equal images"):
-        learn_kernel(constant_images(), 3, random_state=0, **SMALL)
-    with pytest.raises(InputError, match="alpha must be positive"):
-        learn_kernel(squares(), 3, alpha=0.0)
     with pytest.raises(InputError, match="symmetry must be one of"):
         learn_kernel(squares(), 3, symmetry="c4")
     with pytest.raises(InputError, match="support must be one of"):

@@ -174,6 +174,7 @@ def test_features_are_a_loss_like_any_other(rng):
         ([[1.0]], {"support": "valid"}, "support must be one of"),
         ([[1.0]], {"normalise": "max"}, "normalise must be one of"),
         (np.diag([1.0, 0.0, -1.0]), {"normalise": "sum"}, "do not sum to zero"),
+        (np.zeros((3, 3)), {"normalise": "sum"}, "do not sum to zero"),
         ([[2.0]], {"loss": "bce"}, "whose sum is at most 1"),
     ],
 )
@@ -196,3 +197,28 @@ def test_images_that_do_not_fit_get_one_sentence(rng):
         kernel(torch.zeros(2, 3, 8, 8), torch.zeros(2, 3, 8, 8), reduction="median")
     with pytest.raises(InputError, match="sigma must be positive"):
         LossKernel.gaussian(3, sigma=0.0)
+    wide: Any = "wide"
+    with pytest.raises(InputError, match="sigma must be a"):
+        LossKernel.gaussian(3, sigma=wide)
+
+
+@pytest.mark.parametrize("value", [np.nan, 255.0, -0.1])
+def test_images_that_are_none_get_one_sentence(value, rng):
+    x, y = images(rng)
+    x[1, 2, 3, 0] = value
+    for pair in ((x, y), (y, x)):
+        with pytest.raises(InputError, match=r"floats must be in \[0, 1\]"):
+            LossKernel.box(1)(*pair)
+    with pytest.raises(InputError, match=r"must be bytes, or floats in .*int64 came"):
+        LossKernel.box(1)((y * 9).astype(int), y)
+    masks = y > 0.5
+    np.testing.assert_array_equal(
+        LossKernel.box(1)(masks, ~masks), LossKernel.box(1)(masks * 1.0, 1.0 - masks)
+    )
+
+
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_a_pixel_loss_without_a_number_for_each_pair_gets_one_sentence(shape, rng):
+    kernel = LossKernel.box(1, loss=lambda x, y: torch.zeros(shape))
+    with pytest.raises(InputError, match=r"one number a pair; shape \("):
+        kernel(*images(rng))

@@ -128,6 +128,12 @@ def test_rows_are_ranked_each_for_itself(rng):
     np.testing.assert_allclose(soft_rank(tensor), together, atol=1e-5)
 
 
+def test_tensors_of_whole_numbers_get_ranks_of_floats():
+    whole = torch.tensor([1, 2, 7])
+    for operation in (soft_rank, soft_sort):
+        torch.testing.assert_close(operation(whole, 3.0), operation(whole.float(), 3.0))
+
+
 @pytest.mark.skipif(importlib.util.find_spec("torchsort") is None, reason="needs torchsort")
 @pytest.mark.parametrize("operation", [soft_rank_vjp, soft_sort_vjp])
 def test_the_way_through_torchsort_agrees(operation):
@@ -162,3 +168,5 @@ def test_bad_input_gets_one_sentence(values, options, message):
     for operation in (soft_rank, soft_sort):
         with pytest.raises(InputError, match=message):
             operation(values, **options)
+        with pytest.raises(InputError, match=message):
+            operation(torch.tensor(values), **options)

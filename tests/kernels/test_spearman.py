@@ -80,6 +80,12 @@ def test_rows_and_gradcheck():
     assert torch.autograd.gradcheck(pearson, (a, b))
 
 
+def test_tensors_of_whole_numbers_are_correlated_as_floats():
+    a, b = torch.tensor([1, 2, 3, 5]), torch.tensor([2, 1, 7, 9])
+    assert float(soft_spearman(a, b, 1e-3)) == pytest.approx(0.8)
+    assert float(pearson(a, b)) == pytest.approx(pearson(a.tolist(), b.tolist()))
+
+
 @pytest.mark.parametrize(
     ("a", "b", "message"),
     [

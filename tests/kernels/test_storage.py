@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,8 +35,13 @@ def test_bad_files_get_one_sentence(tmp_path):
         save_kernel(LossKernel.box(1), tmp_path / "kernel.npy")
     with pytest.raises(InputError, match="function as its pixel loss"):
         save_kernel(LossKernel.box(1, loss=lambda x, y: x - y), tmp_path / "k.safetensors")
-    with pytest.raises(InputError, match="There is no file"):
+    nothing: Any = 3
+    with pytest.raises(InputError, match="A LossKernel or FeatureLoss is wanted; int came"):
+        save_kernel(nothing, tmp_path / "k.safetensors")
+    with pytest.raises(InputError, match=r"nowhere.safetensors is not there; learnt losses"):
         load_kernel(tmp_path / "nowhere.safetensors")
+    with pytest.raises(InputError, match="is a folder, not a file"):
+        load_kernel(tmp_path)
     (tmp_path / "text.safetensors").write_text("not a kernel")
     with pytest.raises(InputError, match="not a safetensors file that can be read"):
         load_kernel(tmp_path / "text.safetensors")
