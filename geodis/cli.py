@@ -22,7 +22,7 @@ from geodis.commands.scores import scores
 from geodis.commands.train import train
 from geodis.commands.traverse import traverse
 
-FAILED, BAD_INPUT = 1, 2
+FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 DEBUG = "--debug"
 
 app = typer.Typer(
@@ -47,13 +47,17 @@ for heading, commands in CONTENTS.items():
 def main() -> None:
     """Run the command line; what goes wrong ends it with one sentence and an exit code.
 
-    2 is for input that cannot be used, 1 for anything else, and ``--debug``, anywhere on the
-    line, shows where it happened.
+    2 is for input that cannot be used, 130 for an interrupt, 1 for anything else, and ``--debug``,
+    anywhere on the line, shows where it happened.
     """
     arguments = [word for word in sys.argv[1:] if word != DEBUG]
     debug = len(arguments) < len(sys.argv) - 1
     try:
         app(args=arguments, prog_name="geodis")
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            print("geodis: interrupted", file=sys.stderr)
+        raise
     except BrokenPipeError:  # the reader, such as `head`, has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(FAILED)

@@ -1,0 +1,5 @@
+"""`python -m geodis`: the command line."""
+
+from geodis.cli import main
+
+main()
