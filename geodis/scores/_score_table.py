@@ -94,7 +94,11 @@ class ScoreTable:
     def __str__(self) -> str:
         columns = self._columns()
         widths = [max(map(len, [title, *cells])) for title, cells in columns]
-        lines = [f"{self.n:,} rows, {self.n_latents} latents, {len(self.factor_names)} factors", ""]
+        latents, factors = (
+            f"{count} {name}{'s' * (count != 1)}"
+            for count, name in ((self.n_latents, "latent"), (len(self.factor_names), "factor"))
+        )
+        lines = [f"{self.n:,} rows, {latents}, {factors}", ""]
         table = [
             [title for title, _ in columns],
             *zip(*(cells for _, cells in columns), strict=True),

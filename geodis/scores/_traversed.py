@@ -122,16 +122,21 @@ def open_traversals(
         counts = ", ".join(f"{grid.names[j]} {len(item)}" for j, item in found.items())
         # There may be fewer in all: a single factor has one traversal.
         possible = {j: math.prod(grid.sizes) // grid.sizes[j] for j in used}
-        if any(len(item) < min(MIN_TRAVERSALS, possible[j]) for j, item in found.items()):
+        lost = [j for j in used if len(found[j]) < min(MIN_TRAVERSALS, possible[j])]
+        if lost == used:
             raise InputError(
-                f"{name} needs at least {MIN_TRAVERSALS} sets of rows along each factor that "
-                f"agree in all others and have {MIN_VALUES} of its values; {len(grid)} rows came, "
+                f"{name} needs at least {MIN_TRAVERSALS} sets of rows along a factor that agree "
+                f"in all others and have {MIN_VALUES} of its values; {len(grid)} rows came, "
                 f"with so many: {counts}. Give more rows, or a FactorGrid and a code of it."
             )
         notes.append(f"Traversals found among {len(grid)} rows: {counts}.")
+        if lost:
+            named = ", ".join(grid.names[j] for j in lost)
+            notes.append(f"Left out, for they need {MIN_TRAVERSALS} of them: {named}.")
+            found = {j: item for j, item in found.items() if j not in lost}
     constant = [grid.names[j] for j, size in enumerate(grid.sizes) if size == 1]
     if constant:
         notes.append(f"Left out, for there is one value: {', '.join(constant)}.")
     encode = latents_of(grid, code)
-    n_latents = encode(found[used[0]].index[:1]).shape[1]
+    n_latents = encode(next(iter(found.values())).index[:1]).shape[1]
     return Traversed(grid, code, encode, found, n_latents, names, " ".join(notes))

@@ -297,24 +297,25 @@ def distance_correlation(
         n_pairs=n_pairs, confidence=confidence, random_state=rng,
     )  # fmt: skip
     key = (GROUND_TRUTH, LATENT)
-    if not found.factors:
+    names = source.grid.names
+    kept = {names[j] for j in source.used}
+    own = {name: item[key] for name, item in found.factors.items() if name in kept}
+    if not own:
         raise InputError(
             "distance_correlation needs a factor with three values, or self_pairs=True; "
             f"factors with {', '.join(map(str, source.grid.sizes))} values came."
         )
-    own = {name: item[key] for name, item in found.factors.items()}
-    names = source.grid.names
     intervals = {name: item.spearman_interval for name, item in own.items() if confidence}
     # What is missing from the grid, and factors with one value, stand in the note already.
     two = [names[j] for j in source.used if names[j] not in own]
     dropped = f"Left out, for their distances have no order: {', '.join(two)}." if two else ""
     return Score(
         "distance_correlation",
-        found.overall[key][1],
+        geometric_mean([item.spearman for item in own.values()]),
         per_factor=np.array([own[name].spearman if name in own else np.nan for name in names]),
         details={
             "global": found.random[key].spearman,
-            "pearson": found.overall[key][0],
+            "pearson": geometric_mean([item.pearson for item in own.values()]),
             "pearson_per_factor": [own[name].pearson if name in own else None for name in names],
             "pearson_global": found.random[key].pearson,
             "n_pairs": {name: item.n for name, item in own.items()},

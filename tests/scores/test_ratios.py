@@ -417,3 +417,15 @@ def test_a_sample_with_too_few_traversals_says_how_many_it_has(rng):
     factors = rng.integers(30, size=(200, 3))
     with pytest.raises(InputError, match=r"200 rows came, with so many: factor 0 \d"):
         scores.linearity_ratio(rng.standard_normal((200, 4)), factors)
+
+
+def test_a_factor_with_too_few_traversals_is_left_out_and_it_is_said(rng):
+    # The second and the third vary together, so no rows differ in one of them alone.
+    pairs = np.stack(np.divmod(np.arange(160), 4), axis=1)
+    lone = np.column_stack([pairs[:, 1], pairs[:, 0], pairs[:, 0] // 2])
+    latents = lone * [1.0, 1.0, 0.3] + 0.01 * rng.standard_normal(lone.shape)
+    for name in ALL:
+        found = getattr(scores, name)(latents, lone, random_state=0)
+        assert "Left out, for they need 5 of them: factor 1, factor 2." in found.note
+        assert np.isfinite(found.per_factor[0]) and np.isnan(found.per_factor[1:]).all()
+        assert float(found) == pytest.approx(found.per_factor[0])
