@@ -1,4 +1,4 @@
-"""What the build makes itself: figures of the guides, and the pages of the analyses' results.
+"""What the build makes itself: figures, pages of the analyses' results, numbers taken from them.
 
 A hook of MkDocs; figures are drawn once, and again when this file changes.
 """
@@ -23,6 +23,29 @@ def on_pre_build(config: Any) -> None:
         draw_figures(FIGURES)
         made.touch()
     write_tables(PAGES / "tables.md", PAGES / "results")
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Fill the numbers of a page in."""
+    return fill_numbers(markdown)
+
+
+def fill_numbers(text: str) -> str:
+    """Replace ``{{ score defect }}`` by what the analysis of scores found, as it stands there."""
+    if "{{ " not in text:
+        return text
+    results = (RESULTS / "metric_agreement" / "results.md").read_text(encoding="utf-8")
+    found = {"preset": re.findall(r"^Preset (\w+)", results, re.MULTILINE)[0]}
+    head: list[str] = []
+    for line in results.splitlines():
+        cells = [cell.strip(" *") for cell in line.strip("|").split("|")]
+        if cells[0] == "score" and not head:
+            head = cells
+        elif head and len(cells) == len(head):
+            found |= {f"{cells[0]} {name}": cell for name, cell in zip(head, cells, strict=True)}
+        elif head:
+            break
+    return re.sub(r"\{\{ ([\w ]+) \}\}", lambda match: found[match[1]], text)
 
 
 def draw_figures(folder: Path) -> None:

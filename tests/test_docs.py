@@ -1,5 +1,6 @@
 """Every block of Python in the documentation runs, page by page, and every link leads somewhere."""
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -12,6 +13,27 @@ WRITTEN = [
     path for path in sorted(PAGES.rglob("*.md"))
     if not {"results"} & set(path.relative_to(PAGES).parts) and path.name != "tables.md"
 ]  # fmt: skip
+
+
+# What the page on scores says of defects: these scores stay, or fall.
+STAY = (
+    "explicitness rotated", "informativeness_r2 rotated", "linearity_ratio rotated",
+    "modularity noisy", "beta_vae mixed", "dci_disentanglement circular",
+)  # fmt: skip
+FALL = (
+    "dci_disentanglement rotated", "axis_ratio rotated", "mig rotated", "dci_completeness rotated",
+    "explicitness missing", "informativeness_r2 missing", "distance_correlation scaled",
+    "mig noisy", "mig duplicated", "sap duplicated", "modularity collapsed", "mig_sup collapsed",
+    "mig circular",
+)  # fmt: skip
+
+
+def hook():
+    """The module that the build of the documentation calls."""
+    spec = importlib.util.spec_from_file_location("figures", PAGES.parent / "figures.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def called(path):
@@ -59,3 +81,23 @@ def test_names_of_the_api_page_exist():
         except ModuleNotFoundError:
             room, _, last = name.rpartition(".")
             assert getattr(import_module(room), last).__doc__, name
+
+
+def test_the_page_on_scores_says_what_the_analysis_found():
+    text = (PAGES / "which_score.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"{{ (\w+ \w+) }}", text)) == {*STAY, *FALL}
+    fill = hook().fill_numbers
+    assert "{{" not in fill(text) and "preset {{ preset }}" in text
+    assert all(abs(int(fill(f"{{{{ {name} }}}}"))) < 10 for name in STAY)
+    assert all(int(fill(f"{{{{ {name} }}}}")) >= 40 for name in FALL)
+
+
+def test_every_analysis_with_results_is_on_the_page_of_tables(tmp_path):
+    module = hook()
+    module.write_tables(tmp_path / "tables.md", tmp_path / "results")
+    text = (tmp_path / "tables.md").read_text(encoding="utf-8")
+    folders = [path.parent.name for path in module.RESULTS.glob("*/results.md")]
+    assert folders
+    for name in folders:
+        assert f"`python -m analyses.{name}`" in text
+        assert (tmp_path / "results" / name / "results.md").exists()
