@@ -156,7 +156,7 @@ def per_factor_chart(table: ScoreTable) -> Chart | None:
         "xaxis": {"type": "category", "automargin": True},
         "showlegend": True,
     }
-    about = f"scores of {len(names)} factors"
+    about = f"scores of {len(names)} factor{'s' * (len(names) != 1)}"
     return Chart("per_factor", about, traces, layout, min_width=110 * len(names))
 
 

@@ -20,6 +20,8 @@ from geodis.scores.binning import bin_factors
 
 MAX_POINTS = 10_000
 BINS = 10
+# So many images are looked at before the work; the others are checked as they are used.
+CHECKED_IMAGES = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,4 +211,13 @@ def _check_images(images: Any) -> Any:
         raise InputError(
             f"images must be uint8, or floats in [0, 1]; an array of dtype {images.dtype} came."
         )
+    if kind == "f":
+        some = np.asarray(images[:: -(-len(images) // CHECKED_IMAGES)])
+        low, high = float(some.min()), float(some.max())
+        if not 0 <= low <= high <= 1:  # NaN fails too
+            way = f": divide them by {high:g}" if low >= 0 else ""
+            raise InputError(
+                f"images must be uint8, or floats in [0, 1]; floats from {low:g} to {high:g} "
+                f"came{way}."
+            )
     return images

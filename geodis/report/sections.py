@@ -20,6 +20,7 @@ from geodis.report.charts import (
 from geodis.report.cloud import cloud_chart
 from geodis.report.material import BINS, MAX_POINTS
 from geodis.report.parts import INTERVALS, PAIRS
+from geodis.report.sentences import above_chance, judged_scores
 
 if TYPE_CHECKING:
     from geodis.report.results import Report
@@ -84,7 +85,7 @@ def _scores(empty: Section, report: Report) -> Section:
         empty,
         about="A score means something as far as it is above chance, its value when the rows of "
         "the factors are shuffled; the interval says how far it moves when the rows are drawn "
-        "again.",
+        "again. Grey scores are no more than 0.02 above chance.",
         source="Locatello et al. (2019) for the study of these scores; every function of "
         "geodis.scores names the paper it is from.",
         code=code, failure=report.parts["scores"].failure,
@@ -101,6 +102,8 @@ def _scores(empty: Section, report: Report) -> Section:
 def _score_table(frame: Any) -> str:
     spread = bool(frame["low"].notna().any())
     head = "<th>score</th><th>value</th><th>chance</th>" + "<th>95 % interval</th>" * spread
+    judged = judged_scores(frame)
+    near = set(judged.index[~above_chance(judged)])
     rows, family = [], None
     for name, row in frame.iterrows():
         if row["family"] != family:
@@ -109,9 +112,7 @@ def _score_table(frame: Any) -> str:
         lower = " (lower is better)" if row["better"] == "lower" else ""
         span = f"{row['low']:.3f} to {row['high']:.3f}" if np.isfinite(row["low"]) else ""
         chance = f"{row['chance']:.3f}" if np.isfinite(row["chance"]) else ""
-        compared = np.isfinite(row["chance"]) and not str(name).endswith("_efficiency")
-        near = compared and row["value"] <= row["chance"]
-        mark = ' class="nothing"' if near else ""
+        mark = ' class="nothing"' if name in near else ""
         rows.append(
             f"<tr{mark}><td>{html.escape(str(name))}{lower}</td><td>{_number(row['value'])}</td>"
             f"<td>{chance}</td>" + f"<td>{span}</td>" * spread + "</tr>"
@@ -279,10 +280,12 @@ def _more(empty: Section, report: Report) -> Section:
 def _made(empty: Section, report: Report) -> Section:
     from geodis.report.results import versions
 
+    absent = {"random_state": "none", "dim": "estimated", "n_factors": "counted"}
     settings = {
-        name.replace("_", " "): str(report.settings[name])
+        name.replace("_", " "): absent[name] if (value := report.settings[name]) is None
+        else str(value)
         for name in ("random_state", "max_points", "bins", "intervals", "dim", "n_factors")
-    }
+    }  # fmt: skip
     seconds = ", ".join(f"{part.name} {part.seconds:.1f}" for part in report.parts.values())
     known = ", ".join(f"{name} {version}" for name, version in versions().items())
     rows = {**settings, "seconds": seconds, "versions": known}
@@ -311,16 +314,12 @@ def _opening(report: Report) -> str:
         + [
             f"{name}={report.settings[name]}"
             for name, usual in (
-                ("dim", None),
-                ("n_factors", None),
-                ("max_points", MAX_POINTS),
-                ("bins", BINS),
-                ("intervals", INTERVALS),
-                ("random_state", 0),
+                ("dim", None), ("n_factors", None), ("max_points", MAX_POINTS), ("bins", BINS),
+                ("intervals", INTERVALS), ("random_state", 0),
             )
             if report.settings[name] != usual
         ]
-    )
+    )  # fmt: skip
     if len(material.rows) < material.n_given:
         lines += ["", "# Rows were left out or drawn; a report keeps those that it used."]
         lines += [f"found = gd.report({call}, out=None)", "latents = found.material.latents"]

@@ -46,7 +46,15 @@ def _of_geometry(report: Report) -> str:
     elif sum(flat) > 1:
         split += f", {sum(flat)} of them flat"
     doubt = "; the number of factors is uncertain" if est.uncertain_ else ""
-    return f"The points lie on a {est.dim_}-dimensional manifold that {split}{doubt}."
+    lie = f"The points lie on a {est.dim_}-dimensional manifold"
+    seen = report.inspection
+    if report.settings["dim"] is None and seen is not None and not seen.dimension.agree:
+        other = max(1, round(seen.dimension.two_nn))
+        lie = (
+            f"The points lie on a manifold of about {est.dim_} dimensions (another estimate says "
+            f"{other})"
+        )
+    return f"{lie} that {split}{doubt}."
 
 
 def _of_scores(report: Report) -> str:
@@ -61,26 +69,27 @@ def _of_scores(report: Report) -> str:
     frame = table.frame
     # With one factor some scores are 1 by definition, and by chance: they say nothing here.
     known = [name for name in LEADING if name in frame.index]
-    telling = [name for name in known if _above_chance(frame.loc[name])]
+    telling = [name for name in known if above_chance(frame.loc[name])]
     known = (telling or known)[:2]
     named = [
         f"{_called(name)} is {frame.at[name, 'value']:.2f} (chance {frame.at[name, 'chance']:.2f})"
         for name in known
     ]
-    judged = _judged(frame)
-    above = int(_above_chance(judged).sum())
+    judged = judged_scores(frame)
+    above = int(above_chance(judged).sum())
     text = f"{above} of {len(judged)} scores are above chance"
     text = f"{_listed(named)}; {text}" if named else text
     worst = _extremes(table)
     return f"{text[0].upper()}{text[1:]}{worst}."
 
 
-def _judged(frame: Any) -> Any:
+def judged_scores(frame: Any) -> Any:
     """Scores that can be held against chance; an efficiency compares accuracies with each other."""
     return frame[frame["chance"].notna() & ~frame.index.str.endswith("_efficiency")]
 
 
-def _above_chance(rows: Any) -> Any:
+def above_chance(rows: Any) -> Any:
+    """Whether scores are so far above chance that one permutation can tell."""
     return rows["value"] > rows["chance"] + NEAR_CHANCE
 
 
@@ -140,8 +149,8 @@ def collect_warnings(report: Report) -> tuple[str, ...]:
     found += _of_points(report.inspection) + _of_manifold(report)
     found += list(report.material.notes)
     if report.scores is not None:
-        near = _judged(report.scores.frame)
-        near = near[~_above_chance(near)]
+        near = judged_scores(report.scores.frame)
+        near = near[~above_chance(near)]
         if len(near):
             names = ", ".join(map(str, near.index))
             found.append(f"Not above chance, so without meaning here: {names}.")

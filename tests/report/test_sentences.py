@@ -1,9 +1,13 @@
+import re
+
 import numpy as np
 import pytest
 
 import geodis as gd
+from geodis.manifold.dimension import DimensionEstimate
 from geodis.report.build import run_parts
 from geodis.report.material import gather_material
+from geodis.report.page import render_page
 from tests.report.example import HOSTILE, example_report
 
 
@@ -53,6 +57,18 @@ def test_scores_at_chance_are_named():
     found = gd.report(noise, factors, intervals=0, out=None, verbose=0)
     (line,) = [text for text in found.warnings if text.startswith("Not above chance")]
     assert "mig" in line and "efficiency" not in line
+    page = render_page(found)  # which greys the same
+    grey = re.findall(r'<tr class="nothing"><td>(\w+)', page)
+    assert set(grey) == set(line.split(": ")[1].rstrip(".").split(", "))
+
+
+@pytest.mark.parametrize("other", [4.0, 2.2])
+def test_estimates_of_dimension_that_disagree_are_in_the_sentence(monkeypatch, other):
+    estimate = DimensionEstimate(2.1, other, 15)
+    monkeypatch.setattr("geodis.inspection.intrinsic_dimension", lambda *_, **__: estimate)
+    sphere = gd.product_manifold("S^2", 300, random_state=0).points
+    text = gd.report(sphere, out=None, verbose=0).summary[0]
+    assert ("of about 2 dimensions (another estimate says 4) that" in text) == (other == 4)
 
 
 def test_scores_that_one_factor_makes_perfect_do_not_lead_the_summary():
