@@ -1,4 +1,4 @@
-"""What the commands on models share: the data they name, the losses, the run they open."""
+"""What the commands on models share: the run they open, its data, losses and settings."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from geodis._check import InputError
+from geodis.commands._data import open_data
 
 if TYPE_CHECKING:
     from geodis.models.model import Model
@@ -15,25 +16,6 @@ if TYPE_CHECKING:
 RunArgument = Annotated[
     Path, typer.Argument(help="Folder that `geodis train` wrote.", show_default=False)
 ]
-
-
-def open_data(source: dict[str, Any], quiet: bool) -> Any:
-    """Open the images that a run was, or is to be, trained on: a grid, or an array."""
-    from geodis.commands.distances import _named
-    from geodis.data.files import load_array, load_factors
-    from geodis.data.grids import FactorGrid
-
-    data, images, factors = (source.get(key) for key in ("data", "images", "factors"))
-    if (data is None) == (images is None):
-        came = "both" if data is not None else "neither"
-        raise InputError(f"Data is named by --data or by --images; {came} came.")
-    if data is not None:
-        if factors is not None:
-            raise InputError(f"--factors go with --images; {data} has its own.")
-        path = source.get("path")
-        return _named(data, source.get("spacing"), None if path is None else Path(path), quiet)
-    held = load_array(str(images))
-    return held if factors is None else FactorGrid.from_arrays(held, load_factors(factors))
 
 
 def data_of(run: Path, quiet: bool) -> Any:

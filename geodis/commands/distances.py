@@ -12,6 +12,7 @@ from geodis import __version__
 from geodis._check import InputError
 from geodis._progress import Stages
 from geodis._write import to_jsonable, whole_file, write_json
+from geodis.commands._data import BUILT_IN, PUBLISHED, named_grid, refuse_options_of_data
 from geodis.commands._shared import AsJson, Quiet, Seed, list_files
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ DISTANCE_FILES = {
     "distribution.png": "cumulative distribution of perceived distances",
 }
 
-BUILT_IN = ("xysquares", "xyobject", "xyobject-shades", "sprites")
-PUBLISHED = ("dsprites", "shapes3d", "cars3d", "smallnorb", "mpi3d")
 RATIOS = ("linearity_ratio", "axis_ratio", "axis_orientation", "flatness")
 # Factors with more values than this are left out of the figure of matrices.
 MAX_MATRIX = 200
@@ -171,11 +170,10 @@ def _open(
         raise InputError(
             f"geodis distances needs --data, or --factors with --images, --latents or both; {came}."
         )
-    if data is None and (spacing is not None or path is not None):
-        option = "--path" if spacing is None else "--spacing"
-        raise InputError(f"{option} belongs to --data; it came with --factors.")
+    if data is None:
+        refuse_options_of_data(spacing, path, "--factors")
     if data is not None:
-        grid = _named(data, spacing, path, quiet)
+        grid = named_grid(data, spacing, path, quiet)
     else:
         if images is None and latents is None:
             raise InputError("--factors need --images, --latents or both; neither came.")
@@ -183,27 +181,6 @@ def _open(
         grid = FactorGrid.from_arrays(held, load_factors(str(factors)))
     code = None if latents is None else code_of_rows(grid, load_array(latents))
     return grid, code
-
-
-def _named(data: str, spacing: int | None, path: Path | None, quiet: bool) -> FactorGrid:
-    from geodis.data.published import published_grid
-    from geodis.data.sprites import Sprites
-    from geodis.data.squares import XYObject, XYObjectShades, XYSquares
-
-    if spacing is not None and data != "xysquares":
-        raise InputError(f"--spacing belongs to xysquares; it came with {data}.")
-    if data in PUBLISHED:
-        if path is None:
-            raise InputError(f"--data {data} needs --path, the file that you have; none came.")
-        return published_grid(data, path, verbose=not quiet)
-    if data not in BUILT_IN:
-        names = ", ".join((*BUILT_IN, *PUBLISHED))
-        raise InputError(f"--data must be one of {names}; {data} came.")
-    if path is not None:
-        raise InputError(f"--path belongs to {', '.join(PUBLISHED)}; it came with {data}.")
-    if data == "xysquares":
-        return XYSquares(8 if spacing is None else spacing)
-    return {"xyobject": XYObject, "xyobject-shades": XYObjectShades, "sprites": Sprites}[data]()
 
 
 def _loss(loss: str) -> Any:

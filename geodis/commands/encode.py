@@ -49,7 +49,7 @@ def encode(
         index = np.sort(check_random_state(seed).choice(len(rows), n, replace=False))
     grid = rows if isinstance(rows, FactorGrid) else None
     if len(index) < len(rows):
-        rows = rows[index] if grid is None else grid.images(index)
+        rows = rows[index] if grid is None else grid.images(index, "auto")
     latents, log_variances = encode_images(model, rows, log_variances=True, verbose=not quiet)
     content = {"latents": latents, "index": index}
     if np.isfinite(log_variances).all():

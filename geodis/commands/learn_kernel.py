@@ -10,7 +10,7 @@ import typer
 
 from geodis._check import InputError
 from geodis._write import to_jsonable
-from geodis.commands._models import open_data
+from geodis.commands._data import open_data
 from geodis.commands._shared import AsJson, Quiet, Seed, list_files
 
 

@@ -9,8 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from geodis import __version__
+from geodis._check import InputError
 from geodis._write import write_json
-from geodis.commands._models import loss_named, open_data, settings_of
+from geodis.commands._data import open_data
+from geodis.commands._models import loss_named, settings_of
 from geodis.commands._shared import AsJson, Quiet, Seed, list_files, say
 
 TRAIN_FILES = {
@@ -45,21 +47,32 @@ def train(
         int | None, typer.Option(min=1, help="Latents.", show_default="the model's, mostly 10")
     ] = None,
     loss: Annotated[
-        str, typer.Option(help="mse, bernoulli, box:31, gaussian:31, or a learnt kernel's file.")
-    ] = "mse",
+        str | None,
+        typer.Option(
+            help="mse, bernoulli, box:31, gaussian:31, or a learnt kernel's file.",
+            show_default="mse",
+        ),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", help="A setting of the model, such as beta=0.01; may be repeated."),
     ] = None,
     normalise: Annotated[
-        str, typer.Option(help="Sums over pixels and latents, or means: beta normalisation.")
-    ] = "sum",
+        str | None,
+        typer.Option(
+            help="Of the loss: sum over pixels and latents, or mean, beta normalisation.",
+            show_default="sum",
+        ),
+    ] = None,
     standardise: Annotated[
         bool, typer.Option("--standardise", help="Give channels mean 0 and deviation 1.")
     ] = False,
     supervision: Annotated[
-        str, typer.Option(help="What orders triplets: scaled, factors or perceived.")
-    ] = "scaled",
+        str | None,
+        typer.Option(
+            help="What orders triplets: scaled, factors or perceived.", show_default="scaled"
+        ),
+    ] = None,
     batch_size: Annotated[int, typer.Option(min=2, help="Rows, pairs or triplets.")] = 256,
     learning_rate: Annotated[
         float | None, typer.Option(min=0, help="Of Adam.", show_default="the model's, mostly 1e-3")
@@ -87,6 +100,9 @@ def train(
     from geodis.models.saving import CONFIG, model_named, read_config
 
     kind: Any = model_named(model)
+    given = {"--loss": loss, "--normalise": normalise, "--standardise": standardise or None}
+    refuse(kind, given, "autoencoders", issubclass(kind, Autoencoder))
+    refuse(kind, {"--supervision": supervision}, "models of triplets", kind.groups == 3)
     source: dict[str, Any] = {
         "data": data, "spacing": spacing, "path": path and str(path), "images": images,
         "factors": factors,
@@ -97,13 +113,13 @@ def train(
     if latents is not None:
         options["latents"] = latents
     if issubclass(kind, Autoencoder):
-        options |= {"loss": loss_named(loss), "normalise": normalise}
+        options |= {"loss": loss_named(loss or "mse"), "normalise": normalise or "sum"}
         if standardise:
             options["standardise"] = channel_moments(rows)
     built = kind(shape_of(rows), random_state=seed, **options)
     done = train_model(
         built, rows, steps, batch_size=batch_size, learning_rate=learning_rate,
-        supervision=supervision, device=device, precision=precision, checkpoint=out,
+        supervision=supervision or "scaled", device=device, precision=precision, checkpoint=out,
         callbacks={"score": score_during(rows, watch, random_state=seed)} if watch else None,
         callback_every=watch_every, random_state=seed, verbose=not quiet,
     )  # fmt: skip
@@ -120,11 +136,23 @@ def train(
     list_files("Written", {out / name: text for name, text in TRAIN_FILES.items()})
 
 
+def refuse(kind: type, given: dict[str, Any], owners: str, fits: bool) -> None:
+    """Say which option belongs to other models than the one that came."""
+    came = [name for name, value in given.items() if value is not None]
+    if came and not fits:
+        raise InputError(f"{came[0]} belongs to {owners}; it came with {kind.__name__}.")
+
+
 def shape_of(rows: Any) -> Any:
     """What a model has to take: a grid itself, or (channels, height, width) or (columns,)."""
     if hasattr(rows, "image_shape"):
         return rows
     if rows.ndim == 2:
         return (rows.shape[1],)
+    if rows.ndim not in (3, 4):
+        raise InputError(
+            "--images must have shape (n, h, w, c), (n, h, w), or (n, d) for rows; "
+            f"shape {rows.shape} came."
+        )
     height, width = rows.shape[1:3]
     return (rows.shape[3] if rows.ndim == 4 else 1, height, width)

@@ -46,7 +46,7 @@ def traverse(
     check_int(index, "--index", high=len(rows) - 1)
     pick = check_random_state(seed).choice(len(rows), min(MEASURED, len(rows)), replace=False)
     grid = isinstance(rows, FactorGrid)
-    sample, image = (rows.images(at) if grid else rows[at] for at in (pick, [index]))
+    sample, image = (rows.images(at, "auto") if grid else rows[at] for at in (pick, [index]))
     latents = encode(model, sample, verbose=not quiet)
     spread = latents.std(axis=0)
     found = traverse_latents(

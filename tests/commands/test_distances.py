@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from geodis import cli
-from geodis.commands.distances import DISTANCE_FILES, PUBLISHED
+from geodis.commands._data import PUBLISHED
+from geodis.commands.distances import DISTANCE_FILES
 from geodis.data import published
 from geodis.data.squares import XYSquares
 

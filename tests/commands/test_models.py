@@ -122,6 +122,41 @@ def test_rows_without_factors_and_other_images(geodis, tmp_path):
             "BetaVAE has the settings beta; gamma came",
         ),
         (("train", "--out", "run", "--data", "sprites", "--loss", "l1"), "--loss must be mse"),
+        (
+            ("train", "--out", "run", "--images", "x.npy", "--spacing", "3"),
+            "--spacing belongs to --data; it came with --images",
+        ),
+        (
+            (
+                "train",
+                "--out",
+                "run",
+                "--data",
+                "sprites",
+                "--model",
+                "metric-encoder",
+                "--loss",
+                "mse",
+            ),
+            "--loss belongs to autoencoders; it came with MetricEncoder",
+        ),
+        (
+            (
+                "train",
+                "--out",
+                "run",
+                "--data",
+                "sprites",
+                "--model",
+                "info-wgan-gp",
+                "--standardise",
+            ),
+            "--standardise belongs to autoencoders; it came with InfoWGANGP",
+        ),
+        (
+            ("train", "--out", "run", "--data", "sprites", "--supervision", "perceived"),
+            "--supervision belongs to models of triplets; it came with BetaVAE",
+        ),
         (("encode", "run", "--out", "z.npy"), "--out must end in .npz; z.npy came"),
         (("encode", "run", "--out", "z.npz"), "folder of a trained model; it has no config.json"),
         (("traverse", "run"), "folder of a trained model"),
@@ -131,6 +166,16 @@ def test_bad_input_ends_with_one_sentence(arguments, message, geodis, tmp_path, 
     monkeypatch.chdir(tmp_path)
     code, _, err = geodis(*arguments)
     assert code == 2 and message in err and len(err.strip().splitlines()) == 1
+
+
+def test_scores_to_watch_need_factors_and_images_a_shape(geodis, tmp_path):
+    np.save(tmp_path / "x.npy", np.zeros((6, 4)))
+    np.save(tmp_path / "line.npy", np.zeros(6))
+    train = ["train", "--out", tmp_path / "run", "--model", "vae", "--quiet", "--images"]
+    code, _, err = geodis(*train, tmp_path / "x.npy", "--watch", "mig")
+    assert code == 2 and "Scores need images with their factors" in err
+    code, _, err = geodis(*train, tmp_path / "line.npy")
+    assert code == 2 and "--images must have shape (n, h, w, c), (n, h, w), or (n, d)" in err
 
 
 def test_settings_are_read_as_what_they_are():
