@@ -158,10 +158,11 @@ class FactorGrid:
         Parameters
         ----------
         index : int or array-like of shape (n,)
-        dtype : "uint8" or "float32"
-            As float32, black is 0 and white is 1.
+        dtype : "uint8", "float32" or "auto"
+            As float32, black is 0 and white is 1. "auto" is uint8 where the data is, and float32
+            where it is floats, which uint8 would round.
         """
-        check_choice(dtype, "dtype", DTYPES)
+        check_choice(dtype, "dtype", (*DTYPES, "auto"))
         index = self._check_index(index)
         if self.image_shape is None:
             raise InputError("These factors came without images, and images are needed here.")
@@ -334,10 +335,10 @@ def _whole_numbers(values: Any, name: str) -> np.ndarray:
 def _as_dtype(images: np.ndarray, dtype: str) -> np.ndarray:
     """Convert images between uint8 and floats in [0, 1]."""
     if images.dtype == np.uint8:
-        return images if dtype == "uint8" else images / np.float32(255)
+        return images / np.float32(255) if dtype == "float32" else images
     low, high = (images.min(), images.max()) if images.size else (0.0, 1.0)
     if not 0 <= low <= high <= 1:  # NaN fails too
         raise InputError(f"Images of floats must be in [0, 1]; {low:g} to {high:g} came.")
-    if dtype == "float32":
-        return images.astype(np.float32, copy=False)
-    return np.round(images * 255).astype(np.uint8)
+    if dtype == "uint8":
+        return np.round(images * 255).astype(np.uint8)
+    return images.astype(np.float32, copy=False)

@@ -80,6 +80,7 @@ class Autoencoder(Model):
             # Moves with the model between devices and is saved with it, but is not trained: a
             # model would learn a loss that sees nothing.
             self.loss_module = loss.requires_grad_(False)
+        self.unit_range = "The Bernoulli loss" if loss == "bernoulli" else ""
         moments = check_moments(standardise, self.shape)
         if moments is not None and loss == "bernoulli":
             raise InputError("The Bernoulli loss needs data in [0, 1]: leave out standardise.")

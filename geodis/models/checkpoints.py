@@ -20,6 +20,15 @@ Players = Mapping[str, torch.optim.Optimizer]
 History = list[dict[str, float]]
 
 
+def checkpoint_file(folder: str | Path) -> Path:
+    """Where the state is written; the folder is made, so that a run does not end in an error."""
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"checkpoint must be a folder to write to: {error}.") from None
+    return Path(folder) / CHECKPOINT
+
+
 def save_checkpoint(
     file: Path, model: Model, players: Players, steps: int, history: History, run: Mapping[str, Any]
 ) -> None:
@@ -69,6 +78,8 @@ def _check_same(file: Path, note: Mapping[str, Any], model: Model, run: Mapping[
     pairs |= {key: (came["settings"].get(key), own["settings"][key]) for key in own["settings"]}
     pairs |= {key: (note["run"].get(key), value) for key, value in run.items()}
     for key, (before, now) in pairs.items():
+        if key == "data" and before != now:
+            raise InputError(f"{file} was trained on other data: name another folder.")
         if before != now:
             raise InputError(
                 f"{file} was trained with {key} = {before}; {now} came: a run goes on as it began, "

@@ -50,6 +50,7 @@ class InfoWGANGP(Model):
     objectives = ((objectives.critic_score, 1.0), (objectives.code_error, "information"))
     defaults = {"information": 0.2, "penalty": 10.0}
     network = "gan"
+    unit_range = "InfoWGANGP"
     betas = (0.5, 0.999)
     adversary_betas = (0.5, 0.999)
 

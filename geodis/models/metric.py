@@ -60,7 +60,7 @@ class MetricEncoder(Model):
     schedules = {"learning_rate": one_cycle}
     weight_decay = 1e-4
     deterministic = True
-    has_decoder = False
+    pairs = "neighbours"
     network = "metric"
 
     def __init__(

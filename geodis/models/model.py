@@ -58,8 +58,13 @@ class Model(nn.Module):
     groups: int = 1
     # Whether rows come with labels, whose distances are to be learnt.
     labelled: bool = False
+    # Which pairs a grid gives: any two images of which some factors differ, or neighbours.
+    pairs: ClassVar[str] = "differing"
+    # What kind of network it has; convolutions are what half precision is for.
+    network: str = "own"
     deterministic: ClassVar[bool] = False
-    has_decoder: ClassVar[bool] = True
+    # What needs data in [0, 1], if anything does.
+    unit_range: str = ""
     learning_rate: ClassVar[float] = 1e-3
     weight_decay: ClassVar[float] = 0.0
     # Modules, whose methods depend on the model.

@@ -140,8 +140,8 @@ class Critic(nn.Module):
         layers: list[nn.Module] = []
         for inside, outside in [(channels, 32), (32, 32), (32, 64), (64, 64)]:
             layers += [nn.Conv2d(inside, outside, 4, 2, 1), nn.LeakyReLU(LEAK)]
-        layers += [nn.Flatten(), nn.Linear(flat, self.features), nn.LayerNorm(self.features)]
-        self.trunk = nn.Sequential(*layers, nn.LeakyReLU(LEAK))
+        layers += [nn.Flatten(), nn.Linear(flat, self.features), nn.LeakyReLU(LEAK)]
+        self.trunk = nn.Sequential(*layers, nn.LayerNorm(self.features))
         self.score = nn.Linear(self.features, 1)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -16,10 +16,11 @@ from torch import Tensor
 
 from geodis._check import InputError, check_choice, check_int, check_real
 from geodis._progress import Stages
-from geodis.models.checkpoints import CHECKPOINT, load_checkpoint, save_checkpoint
+from geodis.models.checkpoints import checkpoint_file, load_checkpoint, save_checkpoint
 from geodis.models.model import Model, Plan
 from geodis.models.saving import save_model
-from geodis.models.streams import Drawn, stream_of
+from geodis.models.schedules import follow, plans_of
+from geodis.models.streams import Drawn, fingerprint, stream_of
 
 PRECISIONS = ("auto", "float32", "bfloat16")
 HISTORY_EVERY = 10
@@ -134,12 +135,13 @@ def train(
     where = choose_device(device)
     how = choose_precision(precision, where, model)
     draw, size = stream_of(model, data, batch_size=batch_size, supervision=supervision)
-    planned = _plans(model, schedules, learning_rate)
-    rate = check_real(learning_rate or model.learning_rate, "learning_rate", low=0.0)
+    rate = _rate(model.learning_rate if learning_rate is None else learning_rate, "learning_rate")
+    adversary_rate = _rate(adversary_learning_rate, "adversary_learning_rate")
+    planned = plans_of(model, schedules, learning_rate)
     model.to(where)
     if how == "bfloat16" and len(model.shape) == 3:
         model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    players = _players(model, rate, check_real(adversary_learning_rate, "adversary_learning_rate"))
+    players = _players(model, rate, adversary_rate)
     done = Training(0, device=str(where), precision=how)
     # What makes a run the same run; another number of steps only goes on.
     run = {
@@ -148,7 +150,10 @@ def train(
         "supervision": supervision,
         "rows": size,
     }
-    file = None if checkpoint is None else Path(checkpoint) / CHECKPOINT
+    file = None
+    if checkpoint is not None:
+        file = checkpoint_file(checkpoint)
+        run["data"] = fingerprint(model, data, draw, seed)
     if file is not None and file.exists():
         done.steps, done.history = load_checkpoint(file, model, players, run)
     start = saved = time.monotonic()
@@ -162,7 +167,7 @@ def train(
     ):
         model.train()
         while done.steps < steps:
-            _follow(model, players["model"], planned, done.steps / max(steps - 1, 1))
+            follow(model, players["model"], planned, done.steps / max(steps - 1, 1))
             torch.manual_seed((seed * 1_000_003 + done.steps) % 2**63)
             terms = _step(model, draw(seed, done.steps), size, players, how, where, done.steps)
             if done.steps % HISTORY_EVERY == 0 or done.steps == steps - 1:
@@ -181,6 +186,8 @@ def train(
             if interrupts.came:
                 raise KeyboardInterrupt
     done.seconds = time.monotonic() - start
+    # As it comes back from its folder: codes are then the same to the last digit.
+    model.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
     model.eval()
     if checkpoint is not None and file is not None:
         save_checkpoint(file, model, players, done.steps, done.history, run)
@@ -255,10 +262,11 @@ def _check_terms(terms: Mapping[str, Tensor], step: int) -> None:
 
 
 def _check_range(model: Model, x: Tensor, step: int) -> None:
-    if getattr(model.settings, "loss", None) == "bernoulli" and (x.min() < 0 or x.max() > 1):
+    if model.unit_range and (x.min() < 0 or x.max() > 1):
+        other = " or use loss='mse'" if hasattr(model.settings, "loss") else ""
         raise InputError(
-            f"The Bernoulli loss needs data in [0, 1]; {float(x.min()):g} to {float(x.max()):g} "
-            f"came in batch {step}: use loss='mse', or scale the data."
+            f"{model.unit_range} needs data in [0, 1]; {float(x.min()):g} to {float(x.max()):g} "
+            f"came in batch {step}: scale the data{other}."
         )
 
 
@@ -285,7 +293,15 @@ def choose_precision(precision: str, device: torch.device, model: Model) -> str:
     else:  # without the instructions torch emulates them, slower than float32
         supported = getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
         fast = bool(supported())
-    return "bfloat16" if fast and model.network == "conv" else "float32"
+    convolves = model.network in ("conv", "metric") and len(model.shape) == 3
+    return "bfloat16" if fast and convolves else "float32"
+
+
+def _rate(value: Any, name: str) -> float:
+    rate = check_real(value, name)
+    if rate <= 0:
+        raise InputError(f"{name} must be positive; {value} came.")
+    return rate
 
 
 def _players(
@@ -299,51 +315,6 @@ def _players(
         other = {"lr": adversary_learning_rate, "betas": model.adversary_betas}
         players["adversary"] = adam(apart, **other, weight_decay=0.0)
     return players
-
-
-def _plans(
-    model: Model, schedules: Mapping[str, Plan] | None, learning_rate: float | None
-) -> dict[str, Plan]:
-    planned: dict[str, Plan] = dict(model.schedules)
-    if learning_rate is not None:  # one that was asked for stays as it is
-        planned.pop("learning_rate", None)
-    planned |= schedules or {}
-    known = [*model.defaults, "learning_rate"]
-    if unknown := sorted(set(planned) - set(known)):
-        raise InputError(
-            f"schedules must name settings of {type(model).__name__} ({', '.join(known)}); "
-            f"{', '.join(unknown)} came."
-        )
-    for name, plan in planned.items():
-        if callable(plan):
-            continue
-        if not isinstance(plan, tuple | list) or len(plan) != 2:
-            raise InputError(
-                f"The schedule of {name} must be (start, end) or a function; {plan!r} came."
-            )
-        own = learning_rate or model.learning_rate
-        given = model.chosen.get(name, own)
-        ends = [given if end is None else end for end in plan]
-        planned[name] = check_real(ends[0], name), check_real(ends[1], name)
-    return planned
-
-
-def _follow(
-    model: Model, optimiser: torch.optim.Optimizer, planned: Mapping[str, Plan], part: float
-) -> None:
-    """Set what is scheduled to its value at this part of the training."""
-    for name, plan in planned.items():
-        value = plan(part) if callable(plan) else _between(plan, part)
-        if name == "learning_rate":
-            for group in optimiser.param_groups:
-                group["lr"] = value
-        else:
-            setattr(model.settings, name, value)
-
-
-def _between(ends: Any, part: float) -> float:
-    start, end = ends
-    return start + (end - start) * part
 
 
 def _call(callbacks: Mapping[str, Callable[[Model], Any]], model: Model) -> dict[str, float]:

@@ -125,6 +125,8 @@ def reconstruct(model: Model, images: Any) -> np.ndarray:
 
 def sample(model: Model, n: int, random_state: Any = None) -> np.ndarray:
     """Decode n latents drawn from the prior."""
+    if model.prior is None:
+        raise InputError(f"{type(model).__name__} has no prior to draw from.")
     return decode(model, model.prior.sample(n, random_state=random_state).cpu())
 
 
@@ -228,7 +230,7 @@ def _batches(model: Model, images: Any, size: int = BATCH) -> Iterator[Tensor]:
         raise InputError("images must have at least one row; none came.")
     for start in range(0, n, size):
         stop = min(start + size, n)
-        rows = images[start:stop] if grid is None else grid.images(np.arange(start, stop))
+        rows = images[start:stop] if grid is None else grid.images(range(start, stop), "auto")
         yield to_input(rows, model.shape, device)
 
 
@@ -257,7 +259,7 @@ def channel_moments(data: Any, n: int = 10_000, random_state: Any = 0) -> tuple[
     if hasattr(data, "image_shape"):
         n = min(n, len(data))
         index = np.sort(check_random_state(random_state).choice(len(data), n, replace=False))
-        data = data.images(index)
+        data = data.images(index, "auto")
     array = to_numpy(data, "data")
     scale = 255.0 if array.dtype == np.uint8 else 1.0
     rows = array.reshape(-1, array.shape[-1]).astype(np.float64) / scale

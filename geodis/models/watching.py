@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geodis._check import check_int, check_random_state
+from geodis._check import InputError, check_int, check_random_state
 from geodis.data.grids import FactorGrid
 from geodis.models.model import Model
 from geodis.models.use import encode
@@ -55,11 +55,16 @@ def score_during(
     from geodis.scores import score_latents
     from geodis.scores.table import choose_scores
 
+    if not isinstance(grid, FactorGrid):
+        raise InputError(
+            "Scores need images with their factors: a FactorGrid, such as "
+            f"FactorGrid.from_arrays(images, factors); {type(grid).__name__} came."
+        )
     n = min(check_int(n, "n", low=1), len(grid))
     rng = check_random_state(random_state)
     seed = int(rng.integers(2**31))
     index = np.sort(rng.choice(len(grid), n, replace=False))
-    images, factors = grid.images(index), grid.factors(index)
+    images, factors = grid.images(index, "auto"), grid.factors(index)
     chosen = choose_scores(list(scores))
     on_rows = [entry.name for entry in chosen if not entry.takes_grid]
     # A few rows of a large grid have no traversals among them: these draw their own images.

@@ -232,6 +232,18 @@ def test_images_may_be_drawn_by_a_callable():
         FactorGrid.from_arrays(lambda factors: np.ones((1, 3, 3)), rows).images([0, 1])
 
 
+def test_auto_leaves_bytes_as_they_are_and_floats_unrounded():
+    factors = np.arange(4)[:, None]
+    floats = np.random.default_rng(0).random((4, 2, 2, 1), dtype=np.float32)
+    found = FactorGrid.from_arrays(floats, factors).images(range(4), "auto")
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, floats)
+    bytes_ = (255 * floats).astype(np.uint8)
+    found = FactorGrid.from_arrays(bytes_, factors).images(range(4), "auto")
+    assert found.dtype == np.uint8
+    np.testing.assert_array_equal(found, bytes_)
+
+
 @pytest.mark.parametrize("kind", ["bool", "memmap", "h5py", "tensor"])
 def test_images_of_every_kind(kind, tmp_path):
     rows = all_rows()

@@ -3,13 +3,22 @@
 import numpy as np
 import pytest
 import torch
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
 from geodis import FactorGrid
 from geodis._check import InputError
 from geodis.distances import ground_truth
-from geodis.models import AE, TVAE, VAE, AdaGVAE, MetricEncoder
-from geodis.models.streams import ordered_triplets, stream_of
+from geodis.models import (
+    AE,
+    TVAE,
+    VAE,
+    AdaGVAE,
+    BetaTCVAE,
+    MetricEncoder,
+    channel_moments,
+    encode,
+)
+from geodis.models.streams import fingerprint, ordered_triplets, stream_of
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +126,40 @@ def test_a_loader_gives_its_own_batches(numbered):
     found = np.concatenate([indices(draw(0, step)) for step in range(9)])
     assert size == 60 and found.tolist() == list(range(60))
     assert len(draw(0, 9).x) == 7  # and from the beginning again
+
+
+def test_a_loader_need_not_know_its_length():
+    class Endless(IterableDataset):
+        def __iter__(self):
+            yield from torch.eye(3)
+
+    draw, size = stream_of(BetaTCVAE((3,), 2), DataLoader(Endless(), batch_size=3), batch_size=1)
+    assert size == 1 and torch.equal(draw(0, 0).x, torch.eye(3))
+
+
+def test_images_of_floats_are_not_rounded_to_bytes():
+    factors = [[a, b] for a in range(3) for b in range(2)]
+    images = np.random.default_rng(0).random((6, 2, 2), dtype=np.float32)
+    grid = FactorGrid.from_arrays(images, factors)
+    draw, _ = stream_of(AE(grid, 2), grid, batch_size=30)
+    gaps = np.abs(draw(0, 0).x.numpy() - images[:, None, None]).max(axis=(2, 3, 4))
+    assert (gaps.min(axis=0) == 0).all()  # every row is one of the images
+    model = AE(grid, 2)
+    np.testing.assert_array_equal(encode(model, grid), encode(model, images))
+    assert channel_moments(grid) == channel_moments(images[..., None])
+
+
+def test_a_fingerprint_is_of_the_data(numbered):
+    model = TVAE(numbered, 2)
+    draw, _ = stream_of(model, numbered, batch_size=12)
+    assert fingerprint(model, numbered, draw, 0) == fingerprint(model, numbered, draw, 0)
+    other = FactorGrid.from_arrays(numbered.images(range(60))[::-1], numbered.factors(range(60)))
+    redrawn, _ = stream_of(model, other, batch_size=12)
+    assert fingerprint(model, other, redrawn, 0) != fingerprint(model, numbered, draw, 0)
+    x, labels = torch.rand(8, 1), torch.rand(2, 8, 1)
+    metric = MetricEncoder((1,), 2)
+    streams = [stream_of(metric, (x, y), batch_size=5)[0] for y in labels]
+    assert fingerprint(metric, x, streams[0], 0) != fingerprint(metric, x, streams[1], 0)
 
 
 def test_a_loader_may_give_pairs_and_labels():

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from geodis import FactorGrid
 from geodis._check import InputError
 from geodis.models import (
     AE,
@@ -184,6 +185,23 @@ def test_another_run_is_not_resumed(make, options, message, blobs, tmp_path):
         train(model, blobs, 4, checkpoint=tmp_path, verbose=0, **{"batch_size": 8, **options})
 
 
+def test_a_run_is_not_resumed_on_other_data(blobs, tmp_path):
+    options = {"batch_size": 8, "checkpoint": tmp_path, "verbose": 0}
+    shifted = FactorGrid.from_arrays(
+        blobs.images(range(40))[:, ::-1, ::-1], blobs.factors(range(40))
+    )
+    train(AdaTVAE(blobs, 2, network="vector"), blobs, 2, **options)
+    with pytest.raises(InputError, match="was trained on other data: name another folder"):
+        train(AdaTVAE(blobs, 2, network="vector"), shifted, 4, **options)
+    assert train(AdaTVAE(blobs, 2, network="vector"), blobs, 3, **options).steps == 3
+
+
+def test_a_folder_that_cannot_be_written_is_said_before_the_first_step(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(InputError, match="checkpoint must be a folder to write to"):
+        train(AE((4,), 2), torch.rand(20, 4), 2, checkpoint=tmp_path / "file", verbose=0)
+
+
 def test_a_file_that_is_no_checkpoint_is_refused(blobs, tmp_path):
     (tmp_path / "checkpoint.safetensors").write_bytes(b"not this")
     with pytest.raises(InputError, match="cannot be read as safetensors"):
@@ -226,9 +244,15 @@ def test_a_gradient_that_runs_away_stops_the_run():
 
 def test_the_bernoulli_loss_refuses_data_outside_its_range():
     with pytest.raises(
-        InputError, match=r"data in \[0, 1\]; -?\d.* came in batch 0: use loss='mse'"
+        InputError,
+        match=r"data in \[0, 1\]; -?\d.* came in batch 0: scale the data or use loss='mse'",
     ):
         train(VAE((4,), 2, loss="bernoulli"), 3 * torch.randn(50, 4), 3, verbose=0)
+
+
+def test_a_generator_of_images_refuses_data_outside_its_range():
+    with pytest.raises(InputError, match=r"InfoWGANGP needs data in \[0, 1\]; .* scale the data\."):
+        train(InfoWGANGP((1, 32, 32), 2), 3 * torch.rand(8, 1, 32, 32), 2, batch_size=4, verbose=0)
 
 
 @pytest.mark.parametrize(
@@ -237,7 +261,9 @@ def test_the_bernoulli_loss_refuses_data_outside_its_range():
         ({"steps": 0}, "steps must be at least 1"),
         ({"batch_size": 1}, "batch_size must be at least 2"),
         ({"random_state": -1}, "random_state must be at least 0"),
-        ({"learning_rate": -1.0}, "learning_rate must be at least 0"),
+        ({"learning_rate": -1.0}, "learning_rate must be positive; -1.0 came"),
+        ({"learning_rate": 0}, "learning_rate must be positive; 0 came"),
+        ({"adversary_learning_rate": 0}, "adversary_learning_rate must be positive; 0 came"),
         ({"device": "tpu0"}, "device must be 'auto', 'cpu' or 'cuda'; 'tpu0' came"),
         ({"precision": "float16"}, "precision must be one of 'auto'"),
         ({"supervision": "labels"}, "supervision must be one of 'scaled'"),
@@ -346,11 +372,14 @@ def test_what_was_done_prints_in_a_line(blobs):
 
 def test_half_precision_is_for_convolutions_where_the_processor_has_it(monkeypatch):
     conv, vector = VAE((1, 32, 32), 2), VAE((4,), 2)
+    metric, metric_of_rows = MetricEncoder((1, 32, 32), 2), MetricEncoder((4,), 2)
     cpu = torch.device("cpu")
     for has, expected in [(True, "bfloat16"), (False, "float32")]:
         monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda has=has: has)
-        assert choose_precision("auto", cpu, conv) == expected
-        assert choose_precision("auto", cpu, vector) == "float32"
+        for model in (conv, metric):
+            assert choose_precision("auto", cpu, model) == expected
+        for model in (vector, metric_of_rows):
+            assert choose_precision("auto", cpu, model) == "float32"
     assert choose_precision("bfloat16", cpu, vector) == "bfloat16"
 
 

@@ -219,6 +219,7 @@ def test_the_bound_takes_any_prior_and_the_bernoulli_loss(prior):
         ),
         (lambda m: decode(m, np.zeros((2, 5))), r"shape \(n, 4\); shape \(2, 5\) came"),
         (lambda m: decode(MetricEncoder((4,), 2), np.zeros((1, 2))), "has no decoder"),
+        (lambda m: sample(MetricEncoder((4,), 2), 3), "MetricEncoder has no prior to draw from"),
         (lambda m: encode(m, np.zeros((0, 6, 5, 3))), "at least one row; none came"),
         (lambda m: traverse(m, np.zeros((6, 5, 3)), steps=1), "steps must be at least 2"),
     ],

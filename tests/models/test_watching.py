@@ -28,6 +28,8 @@ def test_few_images_of_a_large_grid_have_traversals(squares):
     assert 0 < found["axis_ratio"] <= found["linearity_ratio"] <= 1
 
 
-def test_an_unknown_score_is_refused_before_training(blobs):
+def test_what_cannot_be_scored_is_refused_before_training(blobs):
     with pytest.raises(InputError, match="beauty"):
         score_during(blobs, ["beauty"])
+    with pytest.raises(InputError, match=r"their factors: a FactorGrid, .*; ndarray came"):
+        score_during(blobs.images(range(4)))
