@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, check_points, check_random_state, to_numpy
+from geodis._check import InputError, check_int, check_points, check_random_state, to_numpy
 from geodis.manifold._linalg import polar_rows
 from geodis.manifold.graph import NeighborGraph, graph_of_neighbors, neighbor_graph
 from geodis.manifold.independence import (
@@ -35,6 +35,7 @@ POINTS_A_DIMENSION = 50
 # Of the points in the largest piece of the graph: enough to unroll it alone, and to leave the
 # others rather than to join them by long edges.
 MIN_SHARE, NEARLY_ALL = 0.5, 0.95
+NEARLY_ORTHONORMAL = 1e-3
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def split_flat_part(
     points: Any,
     subspaces: Any,
     *,
-    graph: NeighborGraph | None = None,
+    graph: Any = None,
     n_neighbors: int | None = None,
     n_jobs: int = 1,
     random_state: Any = 0,
@@ -141,7 +142,7 @@ def split_flat_part(
     subspaces : array-like of shape (n, f, d)
         Orthonormal rows spanning the flat part of the tangent space at every point: all of it
         where the manifold is wholly flat.
-    graph : NeighborGraph, optional
+    graph : NeighborGraph, or what `neighbor_graph` takes for one, optional
         True neighbours, when they are known.
     n_neighbors : int, optional
         Neighbours in the graph; 2f, at least 10, by default, and more where the graph would
@@ -165,13 +166,12 @@ def split_flat_part(
     ((1, 1), [3.0, 1.0])
     """
     points = check_points(points)
-    subspaces = np.asarray(to_numpy(subspaces, "subspaces"), dtype=float)
-    if subspaces.ndim != 3 or (len(subspaces), subspaces.shape[2]) != points.shape:
-        raise InputError(
-            f"subspaces must have shape (n, f, d) for points of shape {points.shape}; "
-            f"shape {subspaces.shape} came."
-        )
+    subspaces = _check_subspaces(subspaces, points)
     f = subspaces.shape[1]
+    if n_neighbors is not None:
+        n_neighbors = check_int(n_neighbors, "n_neighbors", low=1)
+    if graph is not None and not isinstance(graph, NeighborGraph):
+        graph = neighbor_graph(graph=graph)
     rng = check_random_state(random_state)
     # Only the directions in which the flat part ever points: other factors would only put
     # distance between points that are neighbours on the flat part.
@@ -203,6 +203,25 @@ def split_flat_part(
     coordinates[inside] = part.coordinates
     back = slice(None) if place is None else place
     return replace(part, frames=frames[back], coordinates=coordinates[back])
+
+
+def _check_subspaces(subspaces: Any, points: np.ndarray) -> np.ndarray:
+    subspaces = np.asarray(to_numpy(subspaces, "subspaces"), dtype=float)
+    if subspaces.ndim != 3 or (len(subspaces), subspaces.shape[2]) != points.shape:
+        raise InputError(
+            f"subspaces must have shape (n, f, d) for points of shape {points.shape}; "
+            f"shape {subspaces.shape} came."
+        )
+    if not subspaces.shape[1]:
+        raise InputError("subspaces must have a direction; shape (n, 0, d) came.")
+    off = np.abs(subspaces @ np.swapaxes(subspaces, 1, 2) - np.eye(subspaces.shape[1]))
+    off = off.max(axis=(1, 2))
+    if not (off < NEARLY_ORTHONORMAL).all():  # NaN too
+        raise InputError(
+            f"subspaces must have finite, orthonormal rows at every point; those of "
+            f"{int((~(off < NEARLY_ORTHONORMAL)).sum())} points are not."
+        )
+    return subspaces
 
 
 def _split(periods: Periods, rng: np.random.Generator, note: str) -> FlatPart:

@@ -91,8 +91,9 @@ class GeoManCER(BaseEstimator):
         For every flat factor, the periods of its coordinates; no rows where it does not close.
     flat_evidence_ : FlatEvidence or None
         How flat the flat part is, what told its factors apart, and what speaks against them.
-        Independence is assumed there, not proved: correlated Gaussians pass as their principal
-        axes.
+        Independence is assumed there, not proved, and only between pairs of directions: factors
+        told apart by their spread alone may be the principal axes of correlated Gaussians, which
+        is said, and a gently curved patch passes as flat.
     eigenvalues_ : ndarray of shape (q,)
         Bottom of the spectrum, of the whole manifold's problem.
     evidence_ : list of Evidence

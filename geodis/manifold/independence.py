@@ -12,11 +12,13 @@ from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 
 from geodis._check import check_points, check_random_state
-from geodis.manifold._contrasts import CONTRASTS, Contrast, mutual_information, over_angles
+from geodis.manifold._alike import told_by_spread_alone, why_together
+from geodis.manifold._contrasts import CONTRASTS, Contrast, mutual_information
 from geodis.manifold._lp_nested import lp_nested_rotation
 from geodis.manifold._rotations import (
     COARSE_POINTS,
@@ -26,16 +28,17 @@ from geodis.manifold._rotations import (
 )
 
 STARTS = 3
-NULL_POINTS = 2000
-# When two directions stay together.
-NULL_DRAWS, NULL_ANGLES, EARLY_DRAWS = 40, 16, 10
-MIN_Z, MIN_RANGE = 6.0, 0.025
-DEPENDENT, FILLED = 0.04, 0.95
 # When a result is doubted.
 MAX_INSTABILITY, MAX_DISAGREEMENT = 8.0, 10.0
 FLAGGED_INFORMATION = 0.015
+SPREAD_ALONE = (
+    "factors are told apart by their spread alone: correlated Gaussians have such principal axes, "
+    "which are not their factors"
+)
 # Neighbours at such even distances are those of a grid.
 GRID_VARIATION = 0.15
+# Of the distance between points evenly spread over the same width: nearer ones repeat a place.
+NEARER_THAN_CHANCE = 0.05
 
 
 @dataclass(frozen=True)
@@ -128,9 +131,11 @@ def independent_rotation(coordinates: Any, *, random_state: Any = 0) -> Independ
 
     Notes
     -----
-    Independence is assumed, not proved: correlated Gaussians have independent principal axes, and
-    are split along these without any doubt being raised. Two Gaussians of equal variance look
-    the same from all directions and are left together.
+    Independence is assumed, not proved, and only pairs of directions are looked at: three that
+    depend on each other while every two do not are split without a doubt being raised. Two
+    Gaussians of equal variance look the same from all directions and are left together. Of
+    unequal variance they are split along their principal axes, which are the factors only if
+    these are not correlated; nothing in the data can tell, and that is said as a doubt.
 
     Examples
     --------
@@ -166,7 +171,10 @@ def independent_rotation(coordinates: Any, *, random_state: Any = 0) -> Independ
             tuple(reasons), (),
         )  # fmt: skip
     doubts += _disagreement(results, best)
-    information, flagged = information_between(points @ best.rotation.T, best.dims)
+    values = points @ best.rotation.T
+    if len(best.dims) > 1 and told_by_spread_alone(values, best.dims, floor, rng):
+        doubts.append(SPREAD_ALONE)
+    information, flagged = information_between(values, best.dims)
     doubts += flagged
     return Independence(
         best.rotation, best.dims, best.name, best.instability, information, results,
@@ -180,13 +188,40 @@ def without_ties(points: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarr
     Ranks within a repeated value would follow errors of the coordinates, which depend on the
     other coordinates. Also the length below which differences mean nothing.
     """
-    sample = points[:: max(1, len(points) // 2000)]
-    step = KDTree(points).query(sample, 2)[0][:, 1]
+    places = _places(points)
+    if len(places) < 2:
+        return points, 0.0
+    sample = places[:: max(1, len(places) // 2000)]
+    step = KDTree(places).query(sample, 2)[0][:, 1]
     typical = float(np.median(step))
-    if typical > 0 and step.std() > GRID_VARIATION * step.mean():
+    even = step.std() <= GRID_VARIATION * step.mean()
+    if not even and len(places) > len(points) / 2:
         return points, 1e-3 * typical
-    typical = typical or float(points.std()) / 100
     return points + rng.normal(scale=typical / 4, size=points.shape), 1e-3 * typical
+
+
+def _places(points: np.ndarray) -> np.ndarray:
+    """Points far nearer to each other than chance would put them count as one.
+
+    As where a grid is seen without some of its directions: its places repeat up to errors.
+    """
+    n, f = points.shape
+    centred = points - points.mean(axis=0)
+    variances = np.linalg.eigvalsh(centred.T @ centred / n)
+    widths = np.sqrt(12 * np.maximum(variances, 1e-12 * variances[-1]))
+    near = NEARER_THAN_CHANCE * float(np.exp(np.log(np.maximum(widths, 1e-300)).mean()))
+    near /= n ** (1 / f)
+    cells = np.unique(np.rint(centred / max(near, 1e-300)), axis=0, return_inverse=True)[1]
+    count = np.bincount(cells.ravel())
+    means = np.stack([np.bincount(cells.ravel(), column) / count for column in points.T], axis=1)
+    if len(means) > n / 2:
+        return points
+    # A place at a border of cells is in several.
+    pairs = KDTree(means).query_pairs(2 * near, output_type="ndarray")
+    joined = coo_array((np.ones(len(pairs)), pairs.T), shape=(len(means), len(means)))
+    label = connected_components(joined, directed=False)[1]
+    weight = np.bincount(label, count)
+    return np.stack([np.bincount(label, count * column) / weight for column in means.T], axis=1)
 
 
 def _one_contrast(
@@ -202,7 +237,7 @@ def _one_contrast(
     reasons = []
     values = points @ rotation.T
     for a, b in combinations(range(f), 2):
-        reason = _why_together(values[:, a], values[:, b], contrast, floor, rng)
+        reason = why_together(values[:, a], values[:, b], contrast, floor, rng)
         if reason:
             together[a, b] = True
             reasons.append(reason)
@@ -240,42 +275,6 @@ def _by_likelihood(points: np.ndarray, found: ContrastResult) -> ContrastResult:
 def _one_of_a_kind(reasons: list[str]) -> tuple[str, ...]:
     """The first reason of every kind: what stands before the numbers."""
     return tuple({reason.split(" (")[0]: reason for reason in reversed(reasons)}.values())
-
-
-def _why_together(
-    first: np.ndarray,
-    second: np.ndarray,
-    contrast: Contrast,
-    floor: float,
-    rng: np.random.Generator,
-) -> str:
-    """Why two directions cannot be told apart; empty where they can."""
-    information, _, coverage = mutual_information(first, second)
-    if information > DEPENDENT and coverage < FILLED:
-        return (
-            f"their support is not a product (mutual information {information:.2f} nat, "
-            f"{coverage:.0%} of the grid filled)"
-        )
-    angles = np.arange(NULL_ANGLES) * (np.pi / 2 / NULL_ANGLES)
-    a, b = first[:NULL_POINTS], second[:NULL_POINTS]
-    a, b = a - a.mean(), b - b.mean()
-    seen = float(np.ptp(over_angles(a, b, angles, contrast, floor)))
-    if seen < MIN_RANGE:
-        return f"they look the same from all angles (the contrast varies by {seen:.3f} nat)"
-    radius = np.hypot(a, b)
-    null: list[float] = []
-    for draw in range(NULL_DRAWS):
-        turned = rng.uniform(0, 2 * np.pi, len(radius))
-        scrambled = over_angles(
-            radius * np.cos(turned), radius * np.sin(turned), angles, contrast, floor
-        )
-        null.append(float(np.ptp(scrambled)))
-        z = (seen - np.mean(null)) / max(float(np.std(null)), 1e-12)
-        if draw + 1 == EARLY_DRAWS and not MIN_Z / 3 < z < 3 * MIN_Z:
-            break
-    if z < MIN_Z:
-        return f"they look the same from all angles (z = {z:.1f} against scrambled angles)"
-    return ""
 
 
 def _instability(

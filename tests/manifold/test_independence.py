@@ -21,6 +21,7 @@ from geodis.manifold.independence import (
     independent_rotation,
     information_between,
     minimise_contrast,
+    without_ties,
 )
 from tests import reference_flat as reference
 
@@ -178,13 +179,23 @@ def test_correlated_factors_are_doubted():
         assert "nat of information" in " ".join(independent_rotation(points).doubts)
 
 
-def test_correlated_gaussians_pass_as_their_principal_axes():
-    # The documented limit: nothing in the data says that these are not the factors.
-    rng = np.random.default_rng(0)
-    points = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 3000)
-    found = independent_rotation(points)
-    assert found.dims == (1, 1) and not found.doubts
-    assert np.abs(found.rotation) == pytest.approx(np.full((2, 2), np.sqrt(0.5)), abs=0.05)
+def test_correlated_gaussians_are_split_along_their_principal_axes_and_doubted():
+    # Nothing in the data says that these are not the factors; that is what is said.
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        points = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 3000)
+        found = independent_rotation(points)
+        assert found.dims == (1, 1)
+        assert "told apart by their spread alone" in found.doubts[0]
+        assert np.abs(found.rotation) == pytest.approx(np.full((2, 2), np.sqrt(0.5)), abs=0.05)
+
+
+def test_three_factors_that_depend_on_each_other_only_together_pass():
+    # The documented limit: only pairs are looked at. Every two of these are independent.
+    u = np.random.default_rng(0).uniform(-1, 1, size=(6000, 3))
+    u = u[u.prod(axis=1) > 0]
+    found = independent_rotation(u)
+    assert found.dims == (1, 1, 1) and not found.doubts
 
 
 def test_gaussians_of_unequal_variance_need_their_scale():
@@ -194,6 +205,27 @@ def test_gaussians_of_unequal_variance_need_their_scale():
         found = independent_rotation(points)
         assert found.dims == (1, 1)
         assert degrees_off(found.rotation, truth, (1, 1)) < 5
+        assert "told apart by their spread alone" in found.doubts[0]
+
+
+@pytest.mark.parametrize("sides", [(1, 3), (1, 10)])
+def test_uniform_factors_of_unequal_width_are_not_told_by_spread_alone(sides):
+    for seed in range(3):
+        u = np.random.default_rng(seed).uniform(size=(1000, 2)) * sides
+        assert not independent_rotation(turned(u, seed)[0]).doubts
+
+
+def test_repeated_places_are_one_place_up_to_errors():
+    rng = np.random.default_rng(0)
+    grid = np.tile(grid_coordinates((8, 8), step=1.0), (30, 1))
+    points, truth = turned(grid + 1e-3 * rng.standard_normal(grid.shape), 5)
+    found = independent_rotation(points)
+    assert found.dims == (1, 1) and degrees_off(found.rotation, truth, (1, 1)) < 2
+    spread, floor = without_ties(points, rng)
+    assert np.std(spread - points) == pytest.approx(0.25, rel=0.05)
+    assert floor == pytest.approx(1e-3, rel=0.05)
+    uniform = rng.uniform(size=(2000, 3))
+    np.testing.assert_array_equal(without_ties(uniform, rng)[0], uniform)
 
 
 @pytest.mark.parametrize("jitter", [0.0, 0.5, 1.0])
