@@ -1,8 +1,7 @@
-"""What the analyses of models share: cases that are kept as they finish, tables, settings."""
+"""What the analyses of models share: cases that are kept as they finish, and tables."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import platform
 import time
@@ -132,23 +131,3 @@ def table(header: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:
 def write_markdown(out: Path, lines: Sequence[str]) -> None:
     with whole_file(out / "results.md") as temporary:
         temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def main_of(
-    description: str | None,
-    presets: Mapping[str, Any],
-    out: Path,
-    run: Callable[[str, Path], bool],
-    arguments: Sequence[str] | None = None,
-) -> int:
-    """Parse the command line of an analysis and run a preset; 130 after Ctrl-C."""
-    parser = argparse.ArgumentParser(description=(description or "").split("\n", 1)[0])
-    parser.add_argument("--preset", choices=tuple(presets), default="quick")
-    parser.add_argument("--out", type=Path, default=out)
-    chosen = parser.parse_args(arguments)
-    begun = time.perf_counter()
-    complete = run(chosen.preset, chosen.out)
-    print(f"\n{time.perf_counter() - begun:.0f} seconds. Made in {chosen.out}:")
-    for path in sorted(chosen.out.iterdir()):
-        print(f"  {path.name}")
-    return 0 if complete else 130

@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import platform
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from typing import Any
 import numpy as np
 
 import geodis as gd
+from analyses._run import main_of
 from geodis import distances, plots
 from geodis._check import InputError
 from geodis._progress import Stages
@@ -333,34 +333,27 @@ def chosen_grids(published: Sequence[str], only: Sequence[str]) -> dict[str, Cal
     return grids
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a preset; 130 after Ctrl-C."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--preset", choices=PRESETS, default="quick")
-    parser.add_argument("--out", type=Path, default=OUT)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Which sets: some of the built-in ones, and published ones from their files."""
     parser.add_argument("--only", action="append", default=[], choices=BUILT_IN)
     parser.add_argument(
         "--published", action="append", default=[], metavar="NAME=PATH",
         help=f"a published data set from its file: {', '.join(published_sets.NAMES)}",
     )  # fmt: skip
-    chosen = parser.parse_args(arguments)
-    begun = time.perf_counter()
-    try:
-        grids = chosen_grids(chosen.published, chosen.only)
-        results = run(PRESETS[chosen.preset], chosen.out, grids, name=chosen.preset)
-    except InputError as problem:
-        print(problem, file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("stopped; finished sets are written", file=sys.stderr)
-        return 130
-    for result in results:
+
+
+def run_preset(preset: str, out: Path, only: Sequence[str], published: Sequence[str]) -> bool:
+    """Run a preset by its name, and say what is unlike the published tables."""
+    grids = chosen_grids(published, only)
+    for result in run(PRESETS[preset], out, grids, name=preset):
         for note in check(result):
             print(note)
-    print(f"\n{time.perf_counter() - begun:.0f} seconds. Made in {chosen.out}:")
-    for path in sorted(chosen.out.iterdir()):
-        print(f"  {path.name}")
-    return 0
+    return True
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a preset; 2 for input that cannot be used, 130 after Ctrl-C."""
+    return main_of(__doc__, PRESETS, OUT, run_preset, arguments, add_options)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from analyses._model_runs import Row, main_of, run_cases, summarise, table, write_markdown
+from analyses._model_runs import Row, run_cases, summarise, table, write_markdown
+from analyses._run import main_of
 from geodis import Sprites, models, plots, scores
 from geodis.models.objectives import reconstruction_rows
 from geodis.models.use import to_input

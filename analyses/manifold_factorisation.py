@@ -13,7 +13,6 @@ the stages themselves, with and without.
 
 from __future__ import annotations
 
-import argparse
 import platform
 import sys
 import time
@@ -27,6 +26,7 @@ import numpy as np
 from scipy.spatial import KDTree
 
 import geodis as gd
+from analyses._run import main_of
 from geodis import plots
 from geodis._check import InputError
 from geodis._progress import Stages
@@ -477,16 +477,10 @@ def _draw_sweep(rows: Sequence[dict[str, Any]]) -> tuple[Any, str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a preset; 130 after Ctrl-C."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--preset", choices=PRESETS, default="quick")
-    parser.add_argument("--out", type=Path, default=OUT)
-    chosen = parser.parse_args(arguments)
-    begun = time.perf_counter()
-    _, complete = run(PRESETS[chosen.preset], chosen.out, name=chosen.preset)
-    print(f"\n{time.perf_counter() - begun:.0f} seconds. Made in {chosen.out}:")
-    for path in sorted(chosen.out.iterdir()):
-        print(f"  {path.name}")
-    return 0 if complete else 130
+    return main_of(
+        __doc__, PRESETS, OUT,
+        lambda preset, out: run(PRESETS[preset], out, name=preset)[1], arguments,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

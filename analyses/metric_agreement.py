@@ -14,10 +14,8 @@ interrupted.
 
 from __future__ import annotations
 
-import argparse
 import platform
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -29,6 +27,7 @@ from scipy import stats
 
 import geodis as gd
 from analyses import metric_agreement_report as report
+from analyses._run import main_of
 from analyses.synthetic_codes import FAMILIES, code_of, values_of
 from geodis._progress import Stages
 from geodis.scores import _fixed, interventional
@@ -213,16 +212,10 @@ def run(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a preset; 130 after Ctrl-C."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--preset", choices=PRESETS, default="quick")
-    parser.add_argument("--out", type=Path, default=OUT)
-    chosen = parser.parse_args(arguments)
-    begun = time.perf_counter()
-    _, complete = run(PRESETS[chosen.preset], chosen.out, name=chosen.preset)
-    print(f"\n{time.perf_counter() - begun:.0f} seconds. Made in {chosen.out}:")
-    for path in sorted(chosen.out.iterdir()):
-        print(f"  {path.name}")
-    return 0 if complete else 130
+    return main_of(
+        __doc__, PRESETS, OUT,
+        lambda preset, out: run(PRESETS[preset], out, name=preset)[1], arguments,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

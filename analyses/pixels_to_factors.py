@@ -27,7 +27,8 @@ from typing import Any
 import numpy as np
 
 import geodis as gd
-from analyses._model_runs import Row, main_of, run_cases, summarise, table, write_markdown
+from analyses._model_runs import Row, run_cases, summarise, table, write_markdown
+from analyses._run import main_of
 from geodis import models, plots
 from geodis._check import InputError
 from geodis.data._turns import step_along

@@ -25,7 +25,8 @@ import torch
 from scipy.special import gammaln
 from torch import Tensor
 
-from analyses._model_runs import Row, main_of, run_cases, summarise, table, write_markdown
+from analyses._model_runs import Row, run_cases, summarise, table, write_markdown
+from analyses._run import main_of
 from geodis import plots
 from geodis.plots._style import ACCENT, FACTOR_COLORS, FAINT, INK
 

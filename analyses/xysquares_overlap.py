@@ -15,10 +15,8 @@ Run `python -m analyses.xysquares_overlap --preset quick`.
 
 from __future__ import annotations
 
-import argparse
 import platform
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,6 +25,7 @@ from typing import Any
 import numpy as np
 
 import geodis as gd
+from analyses._run import main_of
 from geodis import distances, plots
 from geodis._progress import Stages
 from geodis._write import whole_file, write_json
@@ -275,25 +274,17 @@ def draw(rows: Sequence[dict[str, Any]], spacings: Sequence[dict[str, Any]], out
     plots.save_figure(axis, out / "correlations.png")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a preset."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--preset", choices=PRESETS, default="quick")
-    parser.add_argument("--out", type=Path, default=OUT)
-    chosen = parser.parse_args(arguments)
-    begun = time.perf_counter()
-    try:
-        rows = run(PRESETS[chosen.preset], chosen.out, name=chosen.preset)
-    except KeyboardInterrupt:
-        print("stopped; finished rows are written", file=sys.stderr)
-        return 130
-    for row in rows:
+def run_preset(preset: str, out: Path) -> bool:
+    """Run a preset by its name, and say where and why published numbers differ."""
+    for row in run(PRESETS[preset], out, name=preset):
         if note := explain(row):
             print(note)
-    print(f"\n{time.perf_counter() - begun:.0f} seconds. Made in {chosen.out}:")
-    for path in sorted(chosen.out.iterdir()):
-        print(f"  {path.name}")
-    return 0
+    return True
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a preset; 130 after Ctrl-C."""
+    return main_of(__doc__, PRESETS, OUT, run_preset, arguments)
 
 
 if __name__ == "__main__":
