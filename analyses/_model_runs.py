@@ -23,6 +23,7 @@ def run_cases(
     out: Path,
     preset: str,
     write: Callable[[list[Row], Path], None],
+    settings: Any = None,
 ) -> tuple[list[Row], bool]:
     """Run what has not been run, keep every row at once, and write tables and figures.
 
@@ -32,10 +33,13 @@ def run_cases(
     run_case : callable
         Case -> what was found; the case itself is added.
     out : Path
-        Folder; rows that `results.json` has of the same case and preset are not run again.
+        Folder; rows that `results.json` has of the same case, preset and settings are not run
+        again.
     preset : str
     write : callable
         Rows -> table and figures in the folder; called after every case.
+    settings : optional
+        What the preset says, kept as text.
 
     Returns
     -------
@@ -43,7 +47,8 @@ def run_cases(
     complete : bool
         False after Ctrl-C.
     """
-    rows = _known(out / "results.json", preset)
+    made = {"preset": preset, "geodis": __version__, "settings": str(settings)}
+    rows = _known(out / "results.json", made)
     order = [to_jsonable(dict(case)) for case in cases]
     complete = True
 
@@ -61,13 +66,13 @@ def run_cases(
             found = to_jsonable(run_case(case))
             seconds = time.perf_counter() - begun
             rows.append({"case": plain, **found, "seconds": seconds})
-            _keep(out, preset, rows)
+            _keep(out, made, rows)
             write(ordered(), out)
     except KeyboardInterrupt:
         complete = False
     rows = ordered()
     if rows:
-        _keep(out, preset, rows)
+        _keep(out, made, rows)
         write(rows, out)
     return rows, complete
 
@@ -77,21 +82,21 @@ def describe(case: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in case.items())
 
 
-def _known(path: Path, preset: str) -> list[Row]:
+def _known(path: Path, made: Mapping[str, str]) -> list[Row]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return []
-    same = content.get("preset") == preset and content.get("geodis") == __version__
+    # Files that say nothing of settings are from before they were kept.
+    same = all(content.get(name, value) == value for name, value in made.items())
     return content["rows"] if same else []
 
 
-def _keep(out: Path, preset: str, rows: list[Row]) -> None:
+def _keep(out: Path, made: Mapping[str, str], rows: list[Row]) -> None:
     import torch
 
     content = {
-        "preset": preset,
-        "geodis": __version__,
+        **made,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "torch": torch.__version__,

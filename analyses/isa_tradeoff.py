@@ -150,7 +150,7 @@ def run(preset: str, out: Path) -> bool:
     settings = PRESETS[preset]
     _, complete = run_cases(
         plan(settings), lambda case: run_case(case, settings), out, preset,
-        lambda rows, folder: write(rows, folder, preset),
+        lambda rows, folder: write(rows, folder, preset), settings,
     )  # fmt: skip
     return complete
 

@@ -321,7 +321,7 @@ def run(preset: str, out: Path) -> bool:
     torch.set_num_threads(1)
     _, complete = run_cases(
         plan(settings), lambda case: run_case(case, settings), out, preset,
-        lambda rows, folder: write(rows, folder, preset),
+        lambda rows, folder: write(rows, folder, preset), settings,
     )  # fmt: skip
     return complete
 

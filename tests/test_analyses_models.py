@@ -79,6 +79,10 @@ def test_finished_cases_are_kept_and_not_run_again(tmp_path):
     assert complete and calls == [0, 1, 2, 2, 3] and [row["value"] for row in rows] == [0, 1, 2, 3]
     run_cases(cases, run, tmp_path, "paper", lambda rows, out: None)
     assert calls[5:] == [0, 1, 2, 3]  # another preset is another experiment
+    run_cases(cases, run, tmp_path, "paper", lambda rows, out: None, "more steps")
+    assert calls[9:] == [0, 1, 2, 3]  # and so are other settings of the same
+    run_cases(cases, run, tmp_path, "paper", lambda rows, out: None, "more steps")
+    assert len(calls) == 13
 
 
 def test_means_come_with_their_range():
