@@ -36,7 +36,7 @@ def encode(
     import numpy as np
 
     from geodis._check import check_random_state
-    from geodis.data.files import load_array
+    from geodis.data.files import FACTOR_NAMES, load_array
     from geodis.data.grids import FactorGrid
     from geodis.models import encode as encode_images
 
@@ -56,6 +56,7 @@ def encode(
         content["log_variances"] = log_variances
     if grid is not None:
         content["factors"] = grid.factors(index)
+        content[FACTOR_NAMES] = np.array(grid.names)
     with whole_file(out) as temporary:
         np.savez(temporary, **content)
     parts = ", ".join(f"{name} {array.shape}" for name, array in content.items())

@@ -31,6 +31,8 @@ READERS: dict[str, Reader] = {
 }
 
 MOST_LABELS_SHOWN = 4
+# The array that names the columns of factors in the same file.
+FACTOR_NAMES = "factor_names"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -163,7 +165,9 @@ def load_factors(path: str | os.PathLike[str]) -> Factors:
     -------
     Factors
         ``values`` (n, f) and ``names``. Numbers stay numbers; a column of labels becomes integer
-        codes, whose labels are in ``categories``. Columns without names are "factor 0" and so on.
+        codes, whose labels are in ``categories``. Columns without names are called what an array
+        ``factor_names`` of the same file says, as `geodis encode` writes it, or "factor 0" and
+        so on.
 
     Raises
     ------
@@ -188,10 +192,11 @@ def load_factors(path: str | os.PathLike[str]) -> Factors:
     """
     contents, key = _open(path, mmap=False)
     keys = _factor_keys(contents, key)
+    beside = _names_beside(contents)
     columns = {
         name: column
         for label, chosen in keys.items()
-        for name, column in _named_columns(path, label, contents.read(chosen)).items()
+        for name, column in _named_columns(path, label, contents.read(chosen), beside).items()
     }
     lengths = {len(_codes(column)) for column in columns.values()}
     if len(lengths) != 1 or 0 in lengths:
@@ -270,8 +275,18 @@ def _factor_keys(contents: Contents, key: str | None) -> dict[str, str]:
     return {next((name for name in columns if columns[name] == chosen), ""): chosen}
 
 
+def _names_beside(contents: Contents) -> list[str]:
+    """Names of the columns of a table that stand in an array beside it."""
+    if FACTOR_NAMES not in contents.arrays:
+        return []
+    names = contents.read(FACTOR_NAMES)
+    if not isinstance(names, np.ndarray) or names.ndim != 1 or names.dtype.kind != "U":
+        return []
+    return list(dict.fromkeys(map(str, names)))
+
+
 def _named_columns(
-    path: str | os.PathLike[str], name: str, array: np.ndarray | Labels
+    path: str | os.PathLike[str], name: str, array: np.ndarray | Labels, names: list[str]
 ) -> dict[str, np.ndarray | Labels]:
     """Split an array into its factors: numbers as they are, text as labels."""
     if isinstance(array, Labels):
@@ -286,11 +301,13 @@ def _named_columns(
     if array.dtype.kind == "b":
         array = array.astype(np.uint8)  # numpy does not subtract booleans
     columns = [array] if array.ndim == 1 else list(array.T)
+    if name and array.ndim == 1:
+        names = [name]
+    elif len(names) != len(columns):
+        names = [f"factor {index}" for index in range(len(columns))]
     return {
-        (name if name and array.ndim == 1 else f"factor {index}"): (
-            Labels.of(column) if column.dtype.kind == "U" else column
-        )
-        for index, column in enumerate(columns)
+        called: Labels.of(column) if column.dtype.kind == "U" else column
+        for called, column in zip(names, columns, strict=True)
     }
 
 

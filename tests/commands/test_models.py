@@ -12,6 +12,7 @@ from geodis import cli
 from geodis._check import InputError
 from geodis.commands._models import loss_named, settings_of
 from geodis.commands.train import TRAIN_FILES
+from geodis.data.files import load_factors
 from geodis.kernels.loss_kernel import LossKernel
 from geodis.kernels.storage import save_kernel
 from geodis.models import encode, load_model
@@ -70,7 +71,9 @@ def test_a_model_is_trained_encoded_and_drawn(geodis, images):
     np.testing.assert_array_equal(
         found["latents"], encode(load_model(run), np.load(images / "x.npy"))
     )
-    assert set(found) == {"latents", "index", "log_variances", "factors"}
+    assert set(found) == {"latents", "index", "log_variances", "factors", "factor_names"}
+    names = tuple(pd.read_csv(images / "f.csv").columns)
+    assert load_factors(f"{images / 'z.npz'}:factors").names == names
     np.testing.assert_array_equal(found["factors"], np.array(pd.read_csv(images / "f.csv")))
 
     geodis("encode", run, "--out", images / "few.npz", "--n", 5, "--quiet")

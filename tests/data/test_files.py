@@ -887,6 +887,19 @@ def test_codes_without_a_category(cells: Path, code: int) -> None:
         load_factors(cells)
 
 
+@pytest.mark.parametrize(
+    ("beside", "expected"),
+    [
+        (["x", "y"], ("x", "y")),
+        (["x", "x"], ("factor 0", "factor 1")),
+        ([1, 2], ("factor 0", "factor 1")),
+    ],
+)
+def test_an_array_beside_them_names_factors(tmp_path: Path, beside: list, expected: tuple) -> None:
+    np.savez(tmp_path / "run.npz", factors=np.eye(3, 2), factor_names=beside)
+    assert load_factors(f"{tmp_path / 'run.npz'}:factors").names == expected
+
+
 def test_factors_print_as_a_table() -> None:
     values = np.array([[0.25, 0, np.nan], [7.0, 5, np.nan], [0.25, np.nan, np.nan]])
     factors = Factors(values, ("position x", "kind", "lost"), {"kind": tuple("abcdef")})
