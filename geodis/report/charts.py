@@ -112,7 +112,7 @@ def spectrum_chart(est: Any) -> Chart | None:
             )  # fmt: skip
     layout: dict[str, Any] = {
         "xaxis": {"title": {"text": "eigenfield"}, "dtick": max(1, len(values) // 10)},
-        "yaxis": {"title": {"text": "eigenvalue"}, "type": "log"},
+        "yaxis": {"title": {"text": "eigenvalue"}, "type": "log", "exponentformat": "power"},
         "showlegend": True,
     }
     if 0 < count < len(values):
@@ -157,7 +157,7 @@ def per_factor_chart(table: ScoreTable) -> Chart | None:
         "showlegend": True,
     }
     about = f"scores of {len(names)} factor{'s' * (len(names) != 1)}"
-    return Chart("per_factor", about, traces, layout, min_width=110 * len(names))
+    return Chart("per_factor", about, traces, layout, min_width=76 * len(names))
 
 
 def matrix_chart(name: str, score: Any, about: str, unit: str) -> Chart:
@@ -219,14 +219,21 @@ def distance_matrix_chart(found: DistanceFindings) -> Chart | None:
             if i == 0:
                 annotations.append(_text(label(name, 16), x0 + wide / 2, 1.0, yanchor="bottom"))
         annotations.append(
-            _text(KINDS[kind], -0.005, 1 - (i + 0.5) * high, textangle=-90, xanchor="right")
+            _text(
+                KINDS[kind],
+                -0.005,
+                1 - (i + 0.5) * high,
+                textangle=-90,
+                xanchor="right",
+                yanchor="middle",
+            )
         )
     layout["annotations"] = annotations
     layout["margin"] = {"l": 36, "r": 8, "t": 36, "b": 8}
     about = f"distance matrices of {', '.join(KINDS[kind] for kind in kinds)} distances"
     return Chart(
         "matrices", about, traces, layout, height=50 + 170 * len(kinds),
-        min_width=60 + 150 * len(names),
+        min_width=60 + 76 * len(names),
     )  # fmt: skip
 
 

@@ -11,6 +11,12 @@ function color(name) {
   return getComputedStyle(root).getPropertyValue("--" + name).trim();
 }
 
+/* Viridis, without its dark end on a dark page, where those points could not be seen. */
+function pointScale() {
+  if (root.dataset.theme !== "dark") return "Viridis";
+  return [[0, "#8f7bea"], [0.33, "#3f9bd1"], [0.66, "#35c48a"], [1, "#fde725"]];
+}
+
 /* Replace every "@name" by a colour of the theme, and "@scale" by its scale. */
 function themed(value) {
   if (typeof value === "string" && value[0] === "@") {
@@ -24,12 +30,17 @@ function themed(value) {
   return value;
 }
 
+/* Points keep their proportions: on a phone a high figure would be mostly empty. */
+function heightOf(chart) {
+  return narrow.matches && chart.kind === "cloud" ? 360 : chart.height;
+}
+
 function layoutOf(chart, more) {
   const layout = themed(Object.assign({}, chart.layout, more || {}));
   layout.paper_bgcolor = layout.plot_bgcolor = "rgba(0,0,0,0)";
   layout.font = { color: color("ink"), size: 12, family: getComputedStyle(document.body).fontFamily };
-  layout.height = chart.height;
-  layout.margin = layout.margin || { l: 60, r: 16, t: 24, b: 48 };
+  layout.height = heightOf(chart);
+  layout.margin = layout.margin || { l: 60, r: 16, t: 24, b: 56 };
   layout.hoverlabel = { namelength: -1 };
   if (narrow.matches) layout.dragmode = false;  /* a finger scrolls the page */
   layout.modebar = { bgcolor: "rgba(0,0,0,0)", color: color("faint"), activecolor: color("main") };
@@ -38,6 +49,7 @@ function layoutOf(chart, more) {
     if (/^[xy]axis/.test(key)) {
       layout[key] = Object.assign({ gridcolor: color("line"), zerolinecolor: color("line"),
         linecolor: color("line"), automargin: true }, layout[key]);
+      if (layout[key].title) layout[key].title = Object.assign({ standoff: 8 }, layout[key].title);
     }
   }
   return layout;
@@ -66,7 +78,7 @@ function cloud(chart) {
   } else {
     traces.push(Object.assign({}, base, { name: painted.name, x: px, y: py, showlegend: false,
       text: painted.values.map(value => painted.name + ": " + value),
-      marker: { size: 5, opacity: 0.6, color: painted.values, colorscale: "Viridis", showscale: true,
+      marker: { size: 5, opacity: 0.6, color: painted.values, colorscale: pointScale(), showscale: true,
         colorbar: { thickness: 12, outlinewidth: 0, title: { text: painted.name, side: "right" } } } }));
   }
   const span = Math.max(Math.max(...px) - Math.min(...px), Math.max(...py) - Math.min(...py));
@@ -117,8 +129,9 @@ function draw(chart) {
     const letters = shown.reduce((sum, trace) => sum + trace.name.length + 7, 0);
     const lines = Math.min(12, Math.ceil(letters * 7 / Math.max(element.clientWidth - 80, 160)));
     layout.margin = Object.assign({}, layout.margin, { t: 16 + 21 * lines });
-    layout.height = chart.height + 21 * lines;
+    layout.height = heightOf(chart) + 21 * lines;
   }
+  element.style.minHeight = layout.height + "px";
   element.style.minWidth = chart.min_width ? chart.min_width + "px" : "";
   return Plotly.react(element, traces, layout, { responsive: true, displaylogo: false,
     modeBarButtons: buttons, displayModeBar: !narrow.matches });
