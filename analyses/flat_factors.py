@@ -6,26 +6,42 @@ components of the ambient points, by local principal components, and by Isomap, 
 their gradients on the true tangent spaces, which is kinder to them than estimated ones; GeoManCER
 is measured both ways.
 
-Run `python analyses/flat_factors.py --preset quick`; what is finished is kept when it is
-interrupted. Latents of trained autoencoders are not part of this script yet: `latent_cases` is
-the place where they enter, as points with known factors.
+The same is asked of latents of small autoencoders with known factors, where nothing promises that
+factors are flat, isometric or independent; and two choices are measured on their own
+(`_flat_checks`).
+
+Run `python -m analyses.flat_factors --preset quick`; what is finished is kept when it is
+interrupted. Models are trained once, and their latents are kept beside the results.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 import geodis as gd
+from analyses import _flat_checks
+from analyses._flat_latents import LATENT_CASES, latent_lines, latent_sample, names_of
+from analyses._flat_methods import (
+    NEIGHBORS,
+    degrees,
+    dim_of,
+    gradient_directions,
+    installed,
+    isomap_ica,
+    rank_correlations,
+    thinned,
+)
 from geodis import plots
 from geodis._progress import Stages
 from geodis._write import whole_file, write_json
@@ -33,10 +49,11 @@ from geodis.data._spaces import random_rotations
 from geodis.data.flats import CASES, FlatSample, bent_sample, flat_sample, grid_coordinates
 from geodis.manifold.tangents import tangent_frames
 
+Row = dict[str, Any]
+Job = tuple[str, str, Callable[[], list[Row]]]  # what, which part of the results, how
+
 OUT = Path(__file__).parent / "results" / "flat_factors"
 OURS, OURS_GRADIENT = "GeoManCER", "GeoManCER, gradients on true tangents"
-NEIGHBORS = 15  # of the rivals' graphs; Isomap and LTSA need more than their defaults of 5
-GRADIENT_NEIGHBORS = 12
 NOISY = {
     "box, noise .01": ("box", 0.01),
     "box, noise .03": ("box", 0.03),
@@ -53,13 +70,23 @@ class Preset:
     n: int
     seeds: tuple[int, ...]
     cases: tuple[str, ...]
+    main: tuple[str, ...] = ()  # cases that get every seed; the others have the first three
     drawn: tuple[str, ...] = ("rectangle", "box", "circle x interval")
+    latents: tuple[str, ...] = ()
+    checks: bool = False
 
 
 ALL = (*CASES, *NOISY, *GRIDS)
+MAIN = (
+    "rectangle", "swiss roll", "box", "exponential", "equal Gaussians", "disc x interval",
+    "circle x interval", "box, noise .03",
+)  # fmt: skip
+FEWER = 3
+# Points for the rivals, evenly through the sample: LTSA solves a dense problem of that size.
+MOST = 2500
 PRESETS = {
-    "quick": Preset(1000, (0,), ALL),
-    "paper": Preset(2000, (0, 1, 2, 3, 4), ALL),
+    "quick": Preset(1000, (0,), ALL, checks=True),
+    "paper": Preset(2000, (0, 1, 2, 3, 4), ALL, MAIN, latents=tuple(LATENT_CASES), checks=True),
 }
 
 
@@ -76,148 +103,41 @@ def make(case: str, n: int, seed: int) -> FlatSample:
     return flat_sample(case, n, random_state=seed)
 
 
-def latent_cases() -> dict[str, FlatSample]:
-    """Latents of trained models with known factors; none until there are trained models."""
-    return {}
-
-
-Method = Callable[[FlatSample, int], np.ndarray]
-
-
-def _ica(values: np.ndarray, seed: int) -> np.ndarray:
-    from sklearn.decomposition import FastICA
-
-    model = FastICA(values.shape[1], whiten="unit-variance", random_state=seed, max_iter=1000)
-    return model.fit_transform(values)
-
-
-def _dim(sample: FlatSample) -> int:
-    return sample.coordinates.shape[1]
-
-
-def ambient_ica(sample: FlatSample, seed: int) -> np.ndarray:
-    return _ica(ambient_pca(sample, seed), seed)
-
-
-def ambient_pca(sample: FlatSample, seed: int) -> np.ndarray:
-    return gd.principal_components(sample.points).project(sample.points, _dim(sample))
-
-
-def isomap_ica(sample: FlatSample, seed: int) -> np.ndarray:
-    from sklearn.manifold import Isomap
-
-    return _ica(Isomap(n_neighbors=NEIGHBORS, n_components=_dim(sample)).fit_transform(
-        sample.points), seed)  # fmt: skip
-
-
-def ltsa_ica(sample: FlatSample, seed: int) -> np.ndarray:
-    from sklearn.manifold import LocallyLinearEmbedding
-
-    model = LocallyLinearEmbedding(
-        n_neighbors=NEIGHBORS, n_components=_dim(sample), method="ltsa", eigen_solver="dense",
-        random_state=seed,
-    )  # fmt: skip
-    return _ica(model.fit_transform(sample.points), seed)
-
-
-def umap_ica(sample: FlatSample, seed: int) -> np.ndarray:
-    import umap
-
-    model = umap.UMAP(n_neighbors=NEIGHBORS, n_components=_dim(sample), random_state=seed)
-    return _ica(model.fit_transform(sample.points), seed)
-
-
-RIVALS: dict[str, Method] = {
-    "FastICA, ambient": ambient_ica,
-    "PCA, ambient": ambient_pca,
-    "Isomap + ICA": isomap_ica,
-    "LTSA + ICA": ltsa_ica,
-    "UMAP + ICA": umap_ica,
-}
-
-
-def installed() -> dict[str, Method]:
-    """The rivals that can be run here."""
-    from importlib.util import find_spec
-
-    return {k: v for k, v in RIVALS.items() if "UMAP" not in k or find_spec("umap") is not None}
-
-
-def gradient_directions(coordinates: np.ndarray, sample: FlatSample) -> np.ndarray:
-    """Unit gradients of coordinates (n, f) on the true tangent spaces, shape (n, f, d).
-
-    Least squares of the differences to the nearest points on their displacements in the tangent
-    space; differences across the seam of a closed direction are outliers, lowered by one round
-    of reweighting.
-    """
-    true = np.concatenate(sample.tangents, axis=1)
-    near = gd.nearest_neighbors(sample.points, GRADIENT_NEIGHBORS).indices
-    t = np.einsum("nfd,nkd->nkf", true, sample.points[near] - sample.points[:, None])
-    y = coordinates[near] - coordinates[:, None]  # (n, k, f)
-    ridge = 1e-9 * (t**2).sum(axis=(1, 2))[:, None, None] * np.eye(t.shape[2])
-    weights = np.ones(t.shape[:2])
-    for _ in range(3):
-        moved = np.swapaxes(t * weights[..., None], 1, 2)
-        slope = np.linalg.solve(moved @ t + ridge, moved @ y)  # (n, f of the tangents, f)
-        size = np.linalg.norm(y - t @ slope, axis=2)
-        weights = 1 / (1 + (size / (2 * np.median(size, axis=1, keepdims=True) + 1e-300)) ** 2)
-    rows = np.swapaxes(slope, 1, 2) @ true
-    return rows / np.maximum(np.linalg.norm(rows, axis=2, keepdims=True), 1e-300)
-
-
-def degrees(rows: np.ndarray, sample: FlatSample) -> float:
-    """Mean largest angle to the true factors, rows given to factors by the best matching.
-
-    The truth about dimensions is told to every method here: a factor gets as many rows as it
-    has dimensions.
-    """
-    dims = sample.factor_dims
-    share = np.stack(
-        [((rows @ np.swapaxes(t, 1, 2)) ** 2).sum(axis=2).mean(axis=0) for t in sample.tangents],
-        axis=1,
-    )  # (f, m)
-    row, place = linear_sum_assignment(-np.repeat(share, dims, axis=1))
-    owner = np.repeat(np.arange(len(dims)), dims)[place][np.argsort(row)]
-    found = [_orthonormal(rows[:, owner == j]) for j in range(len(dims))]
-    return float(np.degrees(gd.subspace_angles(found, sample.tangents).mean()))
-
-
-def _orthonormal(rows: np.ndarray) -> np.ndarray:
-    return np.swapaxes(np.linalg.qr(np.swapaxes(rows, 1, 2))[0], 1, 2)
-
-
-def run_case(case: str, n: int, seed: int) -> list[dict[str, Any]]:
+def run_case(case: str, n: int, seed: int) -> list[Row]:
     """One row a method."""
-    sample = make(case, n, seed)
-    base = {"case": case, "n": len(sample.points), "seed": seed}
-    rows = []
+    return [{"case": case, **row} for row in compare(make(case, n, seed), seed)]
+
+
+def compare(sample: FlatSample, seed: int) -> list[Row]:
+    """Errors and seconds of every method on a sample, one row a method."""
+    base = {"n": len(sample.points), "seed": seed}
+    dim, rows = dim_of(sample), []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what does not converge is seen in its error
         begun = time.perf_counter()
-        est = gd.GeoManCER(_dim(sample), random_state=seed, verbose=0).fit(sample.points)
-        seconds = time.perf_counter() - begun
+        est = gd.GeoManCER(dim, random_state=seed, verbose=0).fit(sample.points)
         told = est.flat_evidence_
-        found = {
+        found: Row = {
             "found": est.factor_dims_.tolist(),
+            "flat": est.flat_.tolist(),
             "right": sorted(est.factor_dims_) == sorted(sample.factor_dims),
             "doubts": list(told.doubts) if told else [],
             "reasons": list(told.reasons) if told else [],
-            "seconds": seconds,
+            "said": str(told) if told else "no flat part",
+            "seconds": time.perf_counter() - begun,
         }
         rows.append({**base, "method": OURS, "error": degrees(est.axes_, sample), **found})
-        if est.flat_coordinates_.shape[1] == _dim(sample):
-            gradients = gradient_directions(est.flat_coordinates_, sample)
-            error = degrees(gradients, sample)
+        if est.flat_coordinates_.shape[1] == dim:
+            rows[0]["ranks"] = rank_correlations(est.flat_coordinates_, sample.coordinates)
+            error = degrees(gradient_directions(est.flat_coordinates_, sample), sample)
             rows.append({**base, "method": OURS_GRADIENT, "error": error, **found})
+        sample = thinned(sample, MOST)
         begun = time.perf_counter()
         near = gd.nearest_neighbors(sample.points, 3 * NEIGHBORS)
-        frames = tangent_frames(sample.points, near, _dim(sample), method="pca").frames
-        rows.append(
-            {
-                **base, "method": "local PCA", "error": degrees(frames, sample),
-                "seconds": time.perf_counter() - begun,
-            }
-        )  # fmt: skip
+        frames = tangent_frames(sample.points, near, dim, method="pca").frames
+        seconds = time.perf_counter() - begun
+        error = degrees(frames, sample)
+        rows.append({**base, "method": "local PCA", "error": error, "seconds": seconds})
         for name, method in installed().items():
             begun = time.perf_counter()
             try:
@@ -227,43 +147,91 @@ def run_case(case: str, n: int, seed: int) -> list[dict[str, Any]]:
                 continue
             seconds = time.perf_counter() - begun
             error = degrees(gradient_directions(coordinates, sample), sample)
-            rows.append({**base, "method": name, "error": error, "seconds": seconds})
+            ranks = rank_correlations(coordinates, sample.coordinates)
+            rows.append(
+                {**base, "method": name, "error": error, "seconds": seconds, "ranks": ranks}
+            )
     return rows
 
 
 def run(
     preset: Preset, out: Path, *, name: str = "", verbose: bool = True
-) -> tuple[list[dict[str, Any]], bool]:
-    """Run every case, writing the table after each; False after Ctrl-C."""
-    rows: list[dict[str, Any]] = []
-    jobs = [(case, seed) for case in preset.cases for seed in preset.seeds]
+) -> tuple[list[Row], bool]:
+    """Run everything, writing the tables after each case; False after Ctrl-C."""
+    found = kept(out, name, preset.n)
+    own: list[Job] = []
+    others: list[Job] = []
+    for case in preset.cases:
+        first = not preset.main or case in preset.main
+        for seed in preset.seeds if first else preset.seeds[:FEWER]:
+            if not any((row["case"], row["seed"]) == (case, seed) for row in found["rows"]):
+                job = (f"{case}, seed {seed}", "rows", partial(run_case, case, preset.n, seed))
+                (own if first else others).append(job)
+    jobs = own
+    if preset.checks and not found["noisy"]:
+        noisy = partial(_flat_checks.neighbourhoods, preset.n, preset.seeds, isomap_error)
+        jobs.append(("noise", "noisy", noisy))
+    if preset.checks and not found["grouped"]:
+        grouped = partial(_flat_checks.likelihood_against_pairs, preset.n, preset.seeds)
+        jobs.append(("groups", "grouped", grouped))
+    jobs += [
+        (case, "latents", partial(run_latents, case, preset, out))
+        for case in preset.latents
+        if not any(row["case"] == case for row in found["latents"])
+    ]
+    jobs += others
     complete = False
     try:
         with Stages("flat factors", verbose) as stages:
-            for done, (case, seed) in enumerate(jobs):
-                with stages.stage(f"{done + 1}/{len(jobs)} {case}, seed {seed}"):
+            for done, (what, part, make_rows) in enumerate(jobs):
+                with stages.stage(f"{done + 1}/{len(jobs)} {what}"):
                     stages.advance(done / len(jobs))
-                    rows += run_case(case, preset.n, seed)
-                write_tables(rows, out, preset, name)
+                    found[part] += make_rows()
+                write_tables(found, out, preset, name)
         complete = True
     except KeyboardInterrupt:
-        print(f"stopped after {len(rows)} rows", file=sys.stderr)
-    for case in preset.drawn:
-        if complete:
-            draw(case, preset, out)
-    return rows, complete
+        print(f"stopped after {len(found['rows'])} rows", file=sys.stderr)
+    for case in preset.drawn if complete else ():
+        draw(make(case, preset.n, 0), out)
+    return found["rows"], complete
 
 
-def write_tables(rows: Sequence[dict[str, Any]], out: Path, preset: Preset, name: str) -> None:
+def kept(out: Path, name: str, n: int) -> dict[str, list[Row]]:
+    """What an earlier run of the same preset has finished."""
+    parts: dict[str, list[Row]] = {"rows": [], "noisy": [], "grouped": [], "latents": []}
+    try:
+        found = json.loads((out / "results.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return parts
+    same = (found["preset"], found["settings"]["n"], found.get("geodis"))
+    if not name or same != (name, n, gd.__version__):
+        return parts
+    return {part: found.get(part, []) for part in parts}
+
+
+def isomap_error(sample: FlatSample, seed: int) -> float:
+    return degrees(gradient_directions(isomap_ica(sample, seed), sample), sample)
+
+
+def run_latents(case: str, preset: Preset, out: Path) -> list[Row]:
+    """Compare on latents of a model, and draw what was unrolled."""
+    sample, told = latent_sample(case, out / "latents")
+    told["names"] = names_of(case)
+    draw(sample, out, told["names"])
+    return [{"case": case, **told, **row} for row in compare(sample, 0)]
+
+
+def write_tables(found: dict[str, list[Row]], out: Path, preset: Preset, name: str) -> None:
     """Write results.json with everything, and results.md with tables for people."""
-    write_json(out / "results.json", {"preset": name, "settings": asdict(preset), "rows": rows})
+    write_json(out / "results.json", _named(found, preset, name))
+    rows = found["rows"]
     methods = list(dict.fromkeys(row["method"] for row in rows))
-    cases = list(dict.fromkeys(row["case"] for row in rows))
+    cases = [case for case in preset.cases if any(row["case"] == case for row in rows)]
     lines = [
         "# Flat factors",
         "",
         f"Preset {name or 'given'}, {preset.n:,} points (grids as named), "
-        f"median of {len(preset.seeds)} seed(s). "
+        "medians over seeds. "
         "Mean angle in degrees to the true directions. All methods are told the dimension, and "
         "for this table which rows belong to which factor; GeoManCER finds that itself: in "
         "brackets the dimensions that it found where they differ from the factors', with "
@@ -271,23 +239,28 @@ def write_tables(rows: Sequence[dict[str, Any]], out: Path, preset: Preset, name
         "become directions on the true tangent spaces; GeoManCER estimates its own.",
     ]
     for title, cell in (("Degrees", _error), ("Seconds", _seconds)):
-        lines += ["", f"## {title}", "", f"| case | {' | '.join(methods)} |"]
-        lines.append("|---" * (len(methods) + 1) + "|")
+        lines += ["", f"## {title}", "", f"| case | seeds | {' | '.join(methods)} |"]
+        lines.append("|---" * (len(methods) + 2) + "|")
         for case in cases:
             own = [
                 [r for r in rows if (r["case"], r["method"]) == (case, method)]
                 for method in methods
             ]
-            lines.append(
-                f"| {case} | {' | '.join(cell(cells) if cells else '' for cells in own)} |"
-            )
+            cells = " | ".join(cell(part) if part else "" for part in own)
+            lines.append(f"| {case} | {len(own[0])} | {cells} |")
     doubted = [row for row in rows if row["method"] == OURS and (row["doubts"] or row["reasons"])]
     lines += ["", "## What GeoManCER said", ""]
     for row in {row["case"]: row for row in doubted}.values():
         said = "; ".join([*row["reasons"], *(f"uncertain: {doubt}" for doubt in row["doubts"])])
         lines.append(f"- {row['case']}: {said}")
+    lines += _flat_checks.lines_of(found["noisy"], found["grouped"])
+    lines += latent_lines(found["latents"])
     with whole_file(out / "results.md") as temporary:
         temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _named(found: dict[str, list[Row]], preset: Preset, name: str) -> dict[str, Any]:
+    return {"preset": name, "geodis": gd.__version__, "settings": asdict(preset), **found}
 
 
 def _error(rows: Sequence[dict[str, Any]]) -> str:
@@ -303,15 +276,15 @@ def _seconds(rows: Sequence[dict[str, Any]]) -> str:
     return f"{np.median([row.get('seconds', np.nan) for row in rows]):.2f}"
 
 
-def draw(case: str, preset: Preset, out: Path) -> None:
-    """Unrolled coordinates coloured by the true factors."""
-    sample = make(case, preset.n, 0)
-    est = gd.GeoManCER(_dim(sample), verbose=0).fit(sample.points)
+def draw(sample: FlatSample, out: Path, names: Sequence[str] | None = None) -> None:
+    """Unrolled coordinates coloured by the true factors, and how stable every contrast was."""
+    est = gd.GeoManCER(dim_of(sample), verbose=0).fit(sample.points)
     if est.flat_coordinates_.shape[1]:
-        axes = plots.plot_flat_coordinates(est.flat_coordinates_, sample.coordinates)
-        plots.save_figure(axes[0], out / f"{case.replace(' ', '_')}.png")
+        label = sample.name.replace(",", "").replace(" ", "_")
+        axes = plots.plot_flat_coordinates(est.flat_coordinates_, sample.coordinates, names)
+        plots.save_figure(axes[0], out / f"{label}.png")
         axis = plots.plot_contrast_angles(est.flat_evidence_)
-        plots.save_figure(axis, out / f"{case.replace(' ', '_')}_contrasts.png")
+        plots.save_figure(axis, out / f"{label}_contrasts.png")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,6 +2,8 @@
 
 from benchmarks import (
     distances,
+    flat,
+    flat_accuracy,
     geomancer,
     images,
     kernels,
@@ -16,6 +18,8 @@ from benchmarks import (
 for module in (
     neighbors,
     geomancer,
+    flat,
+    flat_accuracy,
     distances,
     images,
     kernels,

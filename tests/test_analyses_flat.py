@@ -5,7 +5,10 @@ import json
 import numpy as np
 import pytest
 
+from analyses import _flat_checks as checks
+from analyses import _flat_latents as latents
 from analyses import flat_factors as analysis
+from analyses._flat_methods import rank_correlations, thinned
 from geodis.data.flats import flat_sample
 
 TINY = analysis.Preset(500, (0,), ("rectangle", "L-shape"), drawn=("rectangle",))
@@ -72,4 +75,88 @@ def test_every_case_can_be_made():
     for case in analysis.ALL:
         sample = analysis.make(case, 60, 0)
         assert sum(sample.factor_dims) == sample.coordinates.shape[1]
-    assert analysis.latent_cases() == {}
+
+
+def test_what_is_finished_is_not_run_again(tmp_path, monkeypatch):
+    ran = []
+
+    def counted(case, n, seed):
+        ran.append(case)
+        row = {"case": case, "n": n, "seed": seed, "method": analysis.OURS, "error": 1.0}
+        return [{**row, "found": [1], "doubts": [], "reasons": []}]
+
+    monkeypatch.setattr(analysis, "run_case", counted)
+    preset = analysis.Preset(500, (0, 1), ("rectangle", "box"), drawn=())
+    for _ in range(2):
+        rows, _ = analysis.run(preset, tmp_path, name="tiny", verbose=False)
+        assert len(rows) == 4
+    assert ran == ["rectangle", "rectangle", "box", "box"]
+    fewer = analysis.Preset(500, (0, 1, 2, 3), ("box", "hole"), ("hole",), drawn=())
+    rows, _ = analysis.run(fewer, tmp_path, name="other", verbose=False)
+    assert [row["case"] for row in rows] == ["hole"] * 4 + ["box"] * 3
+
+
+def test_thinning_keeps_rows_together():
+    sample = flat_sample("disc x interval", 300, random_state=0)
+    few = thinned(sample, 100)
+    assert thinned(sample, 300) is sample and len(few.points) == 100
+    for point, u, t in zip(few.points, few.coordinates, few.tangents[0], strict=True):
+        row = np.flatnonzero((sample.points == point).all(axis=1))[0]
+        np.testing.assert_array_equal(u, sample.coordinates[row])
+        np.testing.assert_array_equal(t, sample.tangents[0][row])
+
+
+def test_rank_correlations_match_factors_once():
+    u = np.random.default_rng(0).uniform(size=(400, 3))
+    curved = np.column_stack([np.exp(3 * u[:, 2]), -u[:, 0], np.zeros(400)])
+    curved[7] = np.nan
+    ranks = rank_correlations(curved, u)
+    assert ranks[0] == pytest.approx(1) and ranks[2] == pytest.approx(1) and ranks[1] < 0.2
+
+
+def test_grouped_rotations_are_compared_with_the_truth(monkeypatch):
+    monkeypatch.setattr(checks, "GROUPED", ("disc x interval",))
+    monkeypatch.setattr(checks, "NEIGHBOURS", (checks.FEW, checks.AUTO))
+    rows = checks.likelihood_against_pairs(700, (0,))
+    assert rows[0]["believed"] < 10
+    noisy = checks.neighbourhoods(500, (0,), lambda sample, seed: 1.0)
+    assert noisy[0]["chosen"] < noisy[0]["30"]
+    text = "\n".join(checks.lines_of(noisy, rows))
+    assert "| neighbours | 30 | chosen |" in text and "| disc x interval |" in text
+
+
+# Latents.
+
+
+def test_directions_of_latents_are_differences_along_the_factors():
+    levels = np.indices((4, 5)).reshape(2, -1).T
+    slope = np.array([[1.0, 0.0, 1.0], [0.0, 2.0, 2.0]])
+    sample = latents.as_sample("a plane", levels @ slope, levels)
+    for tangent, row in zip(sample.tangents, slope, strict=True):
+        np.testing.assert_allclose(tangent[:, 0], np.tile(row / np.linalg.norm(row), (20, 1)))
+    assert latents.skewness_of(sample) == pytest.approx(30)  # their cosine is a half
+
+
+@pytest.mark.parametrize("data", [latents.SPRITES, latents.SQUARE, latents.SQUARES])
+def test_levels_are_those_of_a_full_grid_in_order(data):
+    images, levels, names = latents.data_of(data)
+    sizes = levels.max(axis=0) + 1
+    np.testing.assert_array_equal(levels, np.indices(sizes).reshape(len(sizes), -1).T)
+    assert images.shape[:3] == (len(levels), 32, 32) and len(names) == len(sizes)
+    few = images[::7].reshape(len(images[::7]), -1)
+    assert len(np.unique(few, axis=0)) == len(few)
+
+
+def test_latents_are_trained_once_and_reported(tmp_path, monkeypatch):
+    short = latents.LatentCase(latents.SQUARE, "AE", steps=2)
+    monkeypatch.setitem(latents.LATENT_CASES, "short", short)
+    sample, told = latents.latent_sample("short", tmp_path)
+    assert sample.points.shape == (841, 10) and told["explained"] < 1
+    monkeypatch.setattr(latents, "train_latents", None)  # a second training would fail
+    again, _ = latents.latent_sample("short", tmp_path)
+    np.testing.assert_array_equal(again.points, sample.points)
+    row = {"case": "short", **told, "names": ("x", "y"), "method": "GeoManCER", "error": 3.0}
+    row |= {"found": [2], "said": "flat part of dimension 2", "ranks": [0.9, 0.8]}
+    text = "\n".join(latents.latent_lines([row]))
+    assert "- short: 2. flat part of dimension 2" in text and "0.90, 0.80" in text
+    assert latents.latent_lines([]) == []
