@@ -54,7 +54,7 @@ def encoder_decoder(
     check_int(latents, "latents", low=1)
     shape = tuple(shape)
     if network == "conv":
-        check_image_shape(shape)
+        check_image_shape(shape, ": use network='mlp' for other images, 'vector' for vectors")
         body, decoder = conv_encoder(shape), conv_decoder(shape, latents)
         return body, Gaussian(256, latents), decoder
     flat = math.prod(shape)
@@ -67,13 +67,13 @@ def encoder_decoder(
     return body, Gaussian(256, latents), nn.Sequential(*layers, nn.Unflatten(1, shape))
 
 
-def check_image_shape(shape: Sequence[int]) -> None:
-    """Require images that four strides of 2 can halve."""
+def check_image_shape(shape: Sequence[int], otherwise: str = "") -> None:
+    """Require images that four strides of 2 can halve; `otherwise` says what takes others."""
     if len(shape) != 3 or any(side < 2 * SHRINK or side % SHRINK for side in shape[1:]):
         raise InputError(
             "the convolutional network takes images (channels, height, width) whose sides are "
             f"multiples of {SHRINK}, from {2 * SHRINK} on, such as (3, 64, 64); "
-            f"{tuple(shape)} came: use network='mlp' for other images, 'vector' for vectors."
+            f"{tuple(shape)} came{otherwise}."
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import nn
 
-from geodis._check import InputError
+from geodis._check import InputError, check_int
 from geodis.models import objectives
 from geodis.models.autoencoders import VAE
 from geodis.models.priors import LpNested
@@ -24,7 +24,7 @@ class ISAVAE(VAE):
     ----------
     shape : as for `Autoencoder`
     latents : int, optional
-        Follows from the layout.
+        Follows from the layout; without a layout, a multiple of four, for subspaces of four.
     p0 : float
         Exponent of the root.
     subspaces : sequence of (exponent, size), optional
@@ -63,7 +63,8 @@ class ISAVAE(VAE):
     ) -> None:
         if prior is None:
             if subspaces is None:
-                subspaces = [(FIXED if learn == "none" else BEGINNING, SIZE)] * SUBSPACES
+                exponent = FIXED if learn == "none" else BEGINNING
+                subspaces = [(exponent, SIZE)] * _count(latents)
             prior = LpNested.isa(p0, subspaces, scale=scale, learn=learn)
         size: Any = getattr(prior, "size", latents)
         if latents is not None and latents != size:
@@ -72,6 +73,18 @@ class ISAVAE(VAE):
                 f"{latents} came."
             )
         super().__init__(shape, size, prior=prior, **options)
+
+
+def _count(latents: int | None) -> int:
+    """How many subspaces of the published size there are."""
+    if latents is None:
+        return SUBSPACES
+    if check_int(latents, "latents", low=1) % SIZE:
+        raise InputError(
+            f"latents must be a multiple of {SIZE} without a layout of subspaces; {latents} came: "
+            "pass subspaces=[(exponent, size), ...]."
+        )
+    return latents // SIZE
 
 
 class ISATCVAE(ISAVAE):

@@ -152,6 +152,7 @@ def test_a_standardised_model_takes_and_gives_data_as_it_is():
 def test_isa_models_have_the_published_layout():
     fixed, learnt = ISAVAE((12,)), ISAVAE((12,), learn="subspaces")
     assert fixed.latents == learnt.latents == 20
+    assert ISAVAE((12,), 8).prior.exponents.tolist() == pytest.approx([2.2] * 2 + [2.1])
     assert fixed.prior.exponents.tolist() == pytest.approx([2.2] * 5 + [2.1])
     assert learnt.prior.exponents.tolist() == pytest.approx([2.0] * 5 + [2.1])
 
@@ -215,6 +216,7 @@ class Bare(nn.Module):
         (lambda: TVAE((5,), 2, p=3), "p must be one of 1, 2; 3 came"),
         (lambda: TVAE((5,), 2, hard=3), "hard must be one of True, False; 3 came"),
         (lambda: ISAVAE((5,), 7, **LAYOUT), "as many dimensions as there are latents: 4 and 7"),
+        (lambda: ISAVAE((5,), 7), "multiple of 4 without a layout of subspaces; 7 came: pass"),
         (lambda: VAE((5,), 2, standardise=(1, 2)), "5 means and as many positive"),
         (lambda: VAE((1,), 2, standardise=([0], [0])), "positive standard deviations"),
         (lambda: VAE((1,), 2, standardise=3), r"must be \(means, standard deviations\); 3 came"),

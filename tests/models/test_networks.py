@@ -98,3 +98,9 @@ def test_a_metric_encoder_needs_eight_pixels():
 def test_an_unknown_network_is_refused():
     with pytest.raises(InputError, match="network must be one of 'conv', 'mlp', 'vector'"):
         encoder_decoder("resnet", (3, 64, 64), 4)
+
+
+def test_a_generator_has_no_other_network_to_offer():
+    for build in (lambda: networks.Critic((1, 28, 28)), lambda: networks.generator((1, 28, 28), 9)):
+        with pytest.raises(InputError, match=r"multiples of 16.*\(1, 28, 28\) came\.$"):
+            build()
