@@ -80,6 +80,8 @@ def run_rounds(
     best = learner.state()
     if checkpoint is not None and Path(checkpoint).exists():
         found, best = _resume(learner, checkpoint, settings)
+    else:
+        found.history.append((0, learner.phases[0], found.best))
     while found.steps < steps and found.phase < len(learner.phases):
         start = time.perf_counter()
         phase, count = learner.phases[found.phase], min(round_steps, steps - found.steps)

@@ -12,6 +12,7 @@ from geodis.plots._style import FACTOR_COLORS, FAINT, new_axes, new_axis, tidy
 
 COLUMNS = 4
 GAP = 2  # pixels between images of a traversal
+WHITE = 0.995  # quantile of the weights from which on they are white: a few peaks hide the rest
 
 
 def plot_kernels(kernels: Mapping[str, Any]) -> Any:
@@ -21,8 +22,8 @@ def plot_kernels(kernels: Mapping[str, Any]) -> Any:
     ----------
     kernels : mapping of str to LossKernel or array-like
         An array has shape (s, s), (c, s, s) or (k, c, s, s); of several kernels the first is drawn
-        and the title says how many there are. White is the largest weight; black is zero, or the
-        smallest weight where some are negative.
+        and the title says how many there are. White are the largest weights, one in 200; black is
+        zero, or the smallest weight where some are negative.
 
     Returns
     -------
@@ -45,7 +46,8 @@ def plot_kernels(kernels: Mapping[str, Any]) -> Any:
         weights = to_numpy(getattr(kernel, "weights", kernel), "kernel")
         first = weights.reshape(-1, *weights.shape[-2:])[0]
         low, high = min(float(first.min()), 0.0), float(first.max())
-        axis.imshow(first, cmap="gray", vmin=low, vmax=high, interpolation="nearest")
+        white = float(np.quantile(first, WHITE))
+        axis.imshow(first, cmap="gray", vmin=low, vmax=max(white, low), interpolation="nearest")
         count = int(np.prod(weights.shape[:-2]))
         notes = [f"first of {count}"] if count > 1 else []
         notes += [f"{low:.2g} to {high:.2g}"] if low < 0 else []
@@ -114,7 +116,8 @@ def plot_learning(losses: Mapping[str, Any], axis: Any = None) -> Any:
             raise InputError(f"{name} has no history: it was not learnt here.")
         color = FACTOR_COLORS[i % len(FACTOR_COLORS)]
         steps, _, found = zip(*history, strict=True)
-        axis.plot(steps, found, marker="o", markersize=3, color=color, label=name)
+        width = 1.5 + (len(losses) - 1 - i) / 2  # lines that coincide show below one another
+        axis.plot(steps, found, marker="o", markersize=3, color=color, label=name, linewidth=width)
     pixel = [loss.made["pixel_loss"] for loss in losses.values()]
     if all(value is not None and np.isfinite(value) for value in pixel):
         axis.axhline(float(np.mean(pixel)), color=FAINT, linestyle="--", label="pixel loss")

@@ -12,6 +12,9 @@ def test_kernels_are_drawn_as_they_are(tmp_path):
     first, second = axes.ravel()
     np.testing.assert_allclose(first.images[0].get_array(), 1 / 25)
     assert second.get_title() == "bank\nfirst of 3"
+    peak = np.ones((21, 21))
+    peak[10, 10] = 100.0
+    assert plot_kernels({"peak": peak}).ravel()[0].images[0].get_clim() == (0.0, 1.0)
     save_figure(first, tmp_path / "kernels.png")
     assert (tmp_path / "kernels.png").stat().st_size > 1000
     with pytest.raises(InputError, match="at least one kernel"):
