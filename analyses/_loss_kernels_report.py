@@ -12,20 +12,28 @@ from analyses._loss_kernels_published import COLUMNS, beyond_rounding
 WHY_NOT = """\
 One kernel sees a pair only through the power spectrum of the difference of its images, channel by
 channel: distances that are a positive combination of autocorrelations of that difference. This can
-measure how far something moved, and not what it is.
+measure how far something moved, and not what it is. A bank of four signed kernels, one for each
+channel, sees no more than that, and gains nothing here on pairs that it has not learnt from.
 
 - XYObject: its colours are 24 palette entries, whose order is one of hue and shade and not of
   channel values, so that a step from red to yellow and one to blue differ in kind; size and colour
   change the energy of the difference as well as its shape. A network that mixes channels can
-  unfold the palette; kernels that never mix channels cannot.
+  unfold the palette, and features do; kernels that never mix channels cannot.
 - Sprites: a square looks the same after a quarter turn and an ellipse after half a turn, while the
   ground truth counts them as far apart: no loss of any kind can order those pairs. Shapes are
   labels, with distances that no image shows. What a kernel can repair are the two positions.
 """
 
 
-def tables(results: dict[str, Any]) -> str:
-    """All tables as one text."""
+NAMES = (
+    "Names: r31 is a kernel of radius 31. The published kernels, and ours where the name says so, "
+    'cut h * x to the image; our others keep all of it, except "ours r63". Kernels are symmetric '
+    "and not negative unless they are signed. Adversarial ones were learnt to lower correlations."
+)
+
+
+def tables(results: dict[str, Any], pairs: int) -> str:
+    """All tables as one text; `pairs` were drawn for each number of the other sets."""
     lines = ["# Loss kernels", ""]
     lines += _table(results["table"])
     if results["squares"]:
@@ -39,6 +47,7 @@ def tables(results: dict[str, Any]) -> str:
         lines += ["", "Rank correlation on held-out random pairs, without self pairs."]
     for name in dict.fromkeys(row["set"] for row in results["sets"]):
         lines += ["", f"## {name}: rank correlation without self pairs", ""]
+        lines += [f"Of {pairs:,} pairs at random, or along the factor.", ""]
         lines += _keyed([row for row in results["sets"] if row["set"] == name], "loss")
     if results["sets"]:
         lines += ["", "### Where a linear kernel cannot help", "", WHY_NOT.rstrip()]
@@ -52,7 +61,10 @@ def _table(rows: Sequence[dict[str, Any]]) -> list[str]:
     lines = [
         "Pearson (linear) and Spearman (rank) correlation of ground-truth and perceived distances "
         "on XYSquares, squares of 8 pixels 8 apart; ours / published (Michlo, 2022, table 6.1). "
-        "Learnt losses: mean over seeds, and the range of the last column where there are more.",
+        "Learnt losses: mean over seeds, and the range of the last column where there are more. "
+        "Seconds are of learning, while other programs shared the two cores.",
+        "",
+        NAMES,
     ]
     head = [column.replace("_", ", ") for column in COLUMNS]
     for self_pairs in (True, False):

@@ -128,7 +128,7 @@ class Analysis:
         content = {"preset": self.name, "settings": settings, "versions": versions}
         write_json(self.out / "results.json", {**content, **self.results})
         with whole_file(self.out / "results.md") as temporary:
-            temporary.write_text(tables(self.results), encoding="utf-8")
+            temporary.write_text(tables(self.results, self.preset.test_pairs), encoding="utf-8")
 
 
 def table_rows(name: str, loss: Any, preset: Preset, **more: Any) -> list[dict[str, Any]]:

@@ -109,7 +109,7 @@ def test_every_part_runs(tmp_path, monkeypatch):
     content = json.loads((tmp_path / "results.json").read_text())
     assert len(content["sets"]) == 5 and len(content["transfer"]) == 3
     text = (tmp_path / "results.md").read_text()
-    assert text == tables(results)
+    assert text == tables(results, preset.test_pairs)
     assert "0.97" in text and "/ 0.94 |" in text and "no order / 0.52" not in text
 
 
