@@ -97,7 +97,7 @@ def train(
     from geodis.models import channel_moments, score_during
     from geodis.models import train as train_model
     from geodis.models.autoencoders import Autoencoder
-    from geodis.models.saving import CONFIG, model_named, read_config
+    from geodis.models.saving import CHECKPOINT, CONFIG, model_named, read_config
 
     kind: Any = model_named(model)
     given = {"--loss": loss, "--normalise": normalise, "--standardise": standardise or None}
@@ -117,12 +117,18 @@ def train(
         if standardise:
             options["standardise"] = channel_moments(rows)
     built = kind(shape_of(rows), random_state=seed, **options)
-    done = train_model(
-        built, rows, steps, batch_size=batch_size, learning_rate=learning_rate,
-        supervision=supervision or "scaled", device=device, precision=precision, checkpoint=out,
-        callbacks={"score": score_during(rows, watch, random_state=seed)} if watch else None,
-        callback_every=watch_every, random_state=seed, verbose=not quiet,
-    )  # fmt: skip
+    require_factors(built, rows, supervision)
+    try:
+        done = train_model(
+            built, rows, steps, batch_size=batch_size, learning_rate=learning_rate,
+            supervision=supervision or "scaled", device=device, precision=precision,
+            checkpoint=out, callback_every=watch_every, random_state=seed, verbose=not quiet,
+            callbacks={"score": score_during(rows, watch, random_state=seed)} if watch else None,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        if (out / CHECKPOINT).exists():
+            print(f"{out} keeps what is done; the same command goes on from it.", file=sys.stderr)
+        raise
     command = " ".join(["geodis", *sys.argv[1:]])
     write_json(
         out / CONFIG,
@@ -141,6 +147,15 @@ def refuse(kind: type, given: dict[str, Any], owners: str, fits: bool) -> None:
     came = [name for name, value in given.items() if value is not None]
     if came and not fits:
         raise InputError(f"{came[0]} belongs to {owners}; it came with {kind.__name__}.")
+
+
+def require_factors(model: Any, rows: Any, supervision: str | None) -> None:
+    """Say that pairs, triplets and labels are made of factors, where only images came."""
+    perceived = model.groups == 3 and supervision == "perceived"
+    if hasattr(rows, "image_shape") or perceived or not (model.groups > 1 or model.labelled):
+        return
+    other = ", or --supervision perceived" if model.groups == 3 else ""
+    raise InputError(f"{type(model).__name__} needs --factors beside --images{other}.")
 
 
 def shape_of(rows: Any) -> Any:

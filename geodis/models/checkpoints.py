@@ -12,9 +12,7 @@ from torch import Tensor
 from geodis._check import InputError
 from geodis._write import to_jsonable
 from geodis.models.model import Model
-from geodis.models.saving import load_state, read_tensors, write_tensors
-
-CHECKPOINT = "checkpoint.safetensors"
+from geodis.models.saving import CHECKPOINT, load_state, read_tensors, write_tensors
 
 Players = Mapping[str, torch.optim.Optimizer]
 History = list[dict[str, float]]

@@ -14,7 +14,7 @@ from geodis._check import InputError, require
 from geodis._write import to_jsonable, whole_file, write_json
 from geodis.models.model import Model
 
-WEIGHTS, CONFIG = "model.safetensors", "config.json"
+WEIGHTS, CONFIG, CHECKPOINT = "model.safetensors", "config.json", "checkpoint.safetensors"
 
 
 def save_model(model: Model, folder: str | Path, extra: Mapping[str, Any] = {}) -> Path:
@@ -55,9 +55,9 @@ def read_config(folder: str | Path) -> dict[str, Any]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise InputError(
-            f"{folder} must be the folder of a trained model; it has no {CONFIG}."
-        ) from None
+        begun = (Path(folder) / CHECKPOINT).exists()
+        why = "its training was stopped: let it go on first" if begun else f"it has no {CONFIG}"
+        raise InputError(f"{folder} must be the folder of a trained model; {why}.") from None
     except (ValueError, OSError) as error:
         raise InputError(f"{path} cannot be read as JSON: {error}") from None
     if not isinstance(config, dict):

@@ -181,6 +181,34 @@ def test_scores_to_watch_need_factors_and_images_a_shape(geodis, tmp_path):
     assert code == 2 and "--images must have shape (n, h, w, c), (n, h, w), or (n, d)" in err
 
 
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("tvae", "TVAE needs --factors beside --images, or --supervision perceived"),
+        ("ada-gvae", "AdaGVAE needs --factors beside --images."),
+        ("metric-encoder", "MetricEncoder needs --factors beside --images."),
+    ],
+)
+def test_factors_are_asked_for_where_they_are_needed(model, message, geodis, images):
+    train = ["train", "--images", images / "x.npy", "--model", model, "--out", images / "run"]
+    code, _, err = geodis(*train, "--steps", 2, "--quiet")
+    assert code == 2 and message in err and not (images / "run").exists()
+
+
+def test_a_run_that_was_stopped_says_how_it_goes_on(geodis, images, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    start(geodis, images, "--model", "vae", "--steps", 2)
+    for name in ("config.json", "model.safetensors"):
+        (images / "run" / name).unlink()
+    monkeypatch.setattr("geodis.models.training._step", stop)
+    code, _, err = start(geodis, images, "--model", "vae", "--steps", 4)
+    assert code == 130 and "keeps what is done; the same command goes on from it" in err
+    code, _, err = geodis("encode", images / "run", "--out", images / "z.npz")
+    assert code == 2 and "its training was stopped: let it go on first" in err
+
+
 def test_settings_are_read_as_what_they_are():
     found = settings_of(["beta=4", "shared-weight=0.5", "hard=False", "deltas=absolute"])
     assert found == {"beta": 4, "shared_weight": 0.5, "hard": False, "deltas": "absolute"}
