@@ -22,7 +22,6 @@ import argparse
 import json
 import platform
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -35,6 +34,7 @@ import geodis as gd
 from analyses import xysquares_overlap
 from analyses._loss_kernels_published import COLUMNS, RECOMPUTED, TABLE_6_1
 from analyses._loss_kernels_report import tables
+from analyses._run import main_of
 from geodis import distances, plots
 from geodis._progress import Stages
 from geodis._write import whole_file, write_json
@@ -311,22 +311,21 @@ def run(
     return work.results
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a preset."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--preset", choices=PRESETS, default="quick")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Which parts to renew; the rest is kept."""
     parser.add_argument("--parts", choices=PARTS, nargs="+", default=list(PARTS))
-    parser.add_argument("--out", type=Path, default=OUT)
-    chosen = parser.parse_args(arguments)
-    begun = time.perf_counter()
-    try:
-        run(PRESETS[chosen.preset], chosen.out, chosen.parts, name=chosen.preset)
-    except KeyboardInterrupt:
-        print("stopped; finished rows and learnt losses are written", file=sys.stderr)
-        return 130
-    print((chosen.out / "results.md").read_text(encoding="utf-8"))
-    print(f"{time.perf_counter() - begun:.0f} seconds. Made in {chosen.out}")
-    return 0
+
+
+def run_preset(preset: str, out: Path, parts: Sequence[str]) -> bool:
+    """Run a preset by its name, and show the tables."""
+    run(PRESETS[preset], out, parts, name=preset)
+    print((out / "results.md").read_text(encoding="utf-8"))
+    return True
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a preset; 130 after Ctrl-C, when finished rows and learnt losses are written."""
+    return main_of(__doc__, PRESETS, OUT, run_preset, arguments, add_options)
 
 
 if __name__ == "__main__":
