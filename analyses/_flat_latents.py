@@ -170,21 +170,25 @@ def latent_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     lines += [
         "Told the dimension, one seed. Degrees are to the directions in which the latents move "
         "with a factor (differences through the encoder), which are not orthogonal as those of "
-        "an unrolling are: 'askew' is by how many degrees.",
+        "an unrolling are: 'askew' is by how many degrees. Nor are they parallel: 'turns' is the "
+        "mean angle between the directions of a factor and the one it mostly has, in the parallel "
+        "frame. Below it no rotation can come: where it is large, the factor is no coordinate of "
+        "an isometric unrolling, however well it is encoded.",
         "",
-        "| latents | variance explained | askew | dimension found where not told | "
+        "| latents | variance explained | dimension found where not told | askew | turns | "
         f"{' | '.join(methods)} |",
-        "|---" * (len(methods) + 4) + "|",
+        "|---" * (len(methods) + 5) + "|",
     ]
     for case in cases:
         told = first[case]
+        turns = ", ".join(f"{turn:.0f}" for turn in told.get("turns", [])) or "not unrolled"
         cells = [
             f"{found[case, method]['error']:.1f}" if (case, method) in found else ""
             for method in methods
         ]
         lines.append(
-            f"| {case} | {told['explained']:.0%} | {told['skewness']:.0f} | "
-            f"{told['auto']} of {len(told['names'])} | {' | '.join(cells)} |"
+            f"| {case} | {told['explained']:.0%} | {told['auto']} of {len(told['names'])} | "
+            f"{told['skewness']:.0f} | {turns} | {' | '.join(cells)} |"
         )
     ranked = [
         method for method in methods if any("ranks" in found.get((c, method), {}) for c in cases)

@@ -151,3 +151,19 @@ def rank_correlations(coordinates: np.ndarray, factors: np.ndarray) -> list[floa
     ranks = np.zeros(f)
     ranks[column] = found[row, column]
     return ranks.tolist()
+
+
+def turns_of_factors(frames: np.ndarray, sample: FlatSample) -> list[float]:
+    """Mean angle in degrees between the direction of every factor and the one it mostly has.
+
+    Read in a parallel frame (n, f, d). Zero where a factor is a coordinate of the unrolling; no
+    rotation of the coordinates comes nearer to the factor than this. Factors of dimension one.
+    """
+    turns = []
+    for tangent in sample.tangents:
+        seen = np.einsum("nfd,nd->nf", frames, tangent[:, 0])
+        seen = seen[np.isfinite(seen).all(axis=1)]
+        seen /= np.maximum(np.linalg.norm(seen, axis=1, keepdims=True), 1e-300)
+        most = np.linalg.eigh(seen.T @ seen)[1][:, -1]
+        turns.append(float(np.degrees(np.arccos(np.minimum(np.abs(seen @ most), 1))).mean()))
+    return turns

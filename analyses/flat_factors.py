@@ -41,6 +41,7 @@ from analyses._flat_methods import (
     isomap_ica,
     rank_correlations,
     thinned,
+    turns_of_factors,
 )
 from geodis import plots
 from geodis._progress import Stages
@@ -129,6 +130,8 @@ def compare(sample: FlatSample, seed: int) -> list[Row]:
         rows.append({**base, "method": OURS, "error": degrees(est.axes_, sample), **found})
         if est.flat_coordinates_.shape[1] == dim:
             rows[0]["ranks"] = rank_correlations(est.flat_coordinates_, sample.coordinates)
+            if max(sample.factor_dims) == 1:
+                rows[0]["turns"] = turns_of_factors(est.axes_, sample)
             error = degrees(gradient_directions(est.flat_coordinates_, sample), sample)
             rows.append({**base, "method": OURS_GRADIENT, "error": error, **found})
         sample = thinned(sample, MOST)

@@ -8,8 +8,8 @@ import pytest
 from analyses import _flat_checks as checks
 from analyses import _flat_latents as latents
 from analyses import flat_factors as analysis
-from analyses._flat_methods import rank_correlations, thinned
-from geodis.data.flats import flat_sample
+from analyses._flat_methods import rank_correlations, thinned, turns_of_factors
+from geodis.data.flats import FlatSample, flat_sample
 
 TINY = analysis.Preset(500, (0,), ("rectangle", "L-shape"), drawn=("rectangle",))
 
@@ -112,6 +112,17 @@ def test_rank_correlations_match_factors_once():
     curved[7] = np.nan
     ranks = rank_correlations(curved, u)
     assert ranks[0] == pytest.approx(1) and ranks[2] == pytest.approx(1) and ranks[1] < 0.2
+
+
+def test_factors_that_are_coordinates_do_not_turn():
+    sample = flat_sample("box", 300, random_state=0)
+    frames = np.concatenate(sample.tangents, axis=1)
+    np.testing.assert_allclose(turns_of_factors(frames, sample), 0, atol=1e-4)
+    angle = np.linspace(-1, 1, 301)  # polar coordinates of a plane, whose frame is constant
+    radial = np.column_stack([np.cos(angle), np.sin(angle)])[:, None]
+    polar = FlatSample(radial[:, 0], radial[:, 0], [radial, radial[:, :, ::-1]], 1.0, "polar")
+    constant = np.broadcast_to(np.eye(2), (301, 2, 2))
+    np.testing.assert_allclose(turns_of_factors(constant, polar), np.degrees(0.5), rtol=0.01)
 
 
 def test_grouped_rotations_are_compared_with_the_truth(monkeypatch):

@@ -14,12 +14,12 @@ import numpy as np
 
 from geodis._check import InputError, check_int, check_points, check_random_state, to_numpy
 from geodis.manifold._linalg import polar_rows
+from geodis.manifold._ties import without_ties
 from geodis.manifold.graph import NeighborGraph, graph_of_neighbors, neighbor_graph
 from geodis.manifold.independence import (
     ContrastResult,
     independent_rotation,
     information_between,
-    without_ties,
 )
 from geodis.manifold.periods import Periods, find_periods
 from geodis.manifold.search import distinct_rows, nearest_neighbors

@@ -12,9 +12,7 @@ from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import KDTree
 
 from geodis._check import check_points, check_random_state
 from geodis.manifold._alike import told_by_spread_alone, why_together
@@ -26,6 +24,7 @@ from geodis.manifold._rotations import (
     halves,
     minimise_contrast,
 )
+from geodis.manifold._ties import without_ties
 
 STARTS = 3
 # When a result is doubted.
@@ -35,10 +34,6 @@ SPREAD_ALONE = (
     "factors are told apart by their spread alone: correlated Gaussians have such principal axes, "
     "which are not their factors"
 )
-# Neighbours at such even distances are those of a grid.
-GRID_VARIATION = 0.15
-# Of the distance between points evenly spread over the same width: nearer ones repeat a place.
-NEARER_THAN_CHANCE = 0.05
 
 
 @dataclass(frozen=True)
@@ -180,48 +175,6 @@ def independent_rotation(coordinates: Any, *, random_state: Any = 0) -> Independ
         best.rotation, best.dims, best.name, best.instability, information, results,
         tuple(reasons), tuple(doubts),
     )  # fmt: skip
-
-
-def without_ties(points: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-    """Points of a grid blurred by part of a step, so that repeated values do not rule what follows.
-
-    Ranks within a repeated value would follow errors of the coordinates, which depend on the
-    other coordinates. Also the length below which differences mean nothing.
-    """
-    places = _places(points)
-    if len(places) < 2:
-        return points, 0.0
-    sample = places[:: max(1, len(places) // 2000)]
-    step = KDTree(places).query(sample, 2)[0][:, 1]
-    typical = float(np.median(step))
-    even = step.std() <= GRID_VARIATION * step.mean()
-    if not even and len(places) > len(points) / 2:
-        return points, 1e-3 * typical
-    return points + rng.normal(scale=typical / 4, size=points.shape), 1e-3 * typical
-
-
-def _places(points: np.ndarray) -> np.ndarray:
-    """Points far nearer to each other than chance would put them count as one.
-
-    As where a grid is seen without some of its directions: its places repeat up to errors.
-    """
-    n, f = points.shape
-    centred = points - points.mean(axis=0)
-    variances = np.linalg.eigvalsh(centred.T @ centred / n)
-    widths = np.sqrt(12 * np.maximum(variances, 1e-12 * variances[-1]))
-    near = NEARER_THAN_CHANCE * float(np.exp(np.log(np.maximum(widths, 1e-300)).mean()))
-    near /= n ** (1 / f)
-    cells = np.unique(np.rint(centred / max(near, 1e-300)), axis=0, return_inverse=True)[1]
-    count = np.bincount(cells.ravel())
-    means = np.stack([np.bincount(cells.ravel(), column) / count for column in points.T], axis=1)
-    if len(means) > n / 2:
-        return points
-    # A place at a border of cells is in several.
-    pairs = KDTree(means).query_pairs(2 * near, output_type="ndarray")
-    joined = coo_array((np.ones(len(pairs)), pairs.T), shape=(len(means), len(means)))
-    label = connected_components(joined, directed=False)[1]
-    weight = np.bincount(label, count)
-    return np.stack([np.bincount(label, count * column) / weight for column in means.T], axis=1)
 
 
 def _one_contrast(

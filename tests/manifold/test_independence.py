@@ -17,11 +17,11 @@ from geodis.manifold._contrasts import (
     support_width,
 )
 from geodis.manifold._lp_nested import lp_nested_rotation, negative_log_likelihood
+from geodis.manifold._ties import without_ties
 from geodis.manifold.independence import (
     independent_rotation,
     information_between,
     minimise_contrast,
-    without_ties,
 )
 from tests import reference_flat as reference
 
