@@ -31,7 +31,7 @@ browser: set-up
 	@$(BIN)/python -m pytest -q tests/test_browser.py
 
 docs: set-up
-	@$(BIN)/mkdocs build --quiet --config-file docs/mkdocs.yml
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --config-file docs/mkdocs.yml
 	@echo "docs/site/index.html"
 
 lint: set-up

@@ -31,6 +31,7 @@ FALL = (
 def hook():
     """The module that the build of the documentation calls."""
     spec = importlib.util.spec_from_file_location("figures", PAGES.parent / "figures.py")
+    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
