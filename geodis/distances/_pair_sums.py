@@ -33,7 +33,8 @@ def sum_pairs(
     n = len(left)
     out = np.empty(n, np.int64 if lefts.dtype == np.uint8 else np.float64)
     # numba.get_num_threads() would start its OpenMP layer, which resets torch's number of threads.
-    threads = min(numba.config.NUMBA_NUM_THREADS, n * lefts.shape[1] // WORTH_A_THREAD)
+    most = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+    threads = min(most, n * lefts.shape[1] // WORTH_A_THREAD)
     if threads < 2:
         kernel(lefts, rights, left, right, out)
         return out
