@@ -4,7 +4,8 @@ A beta-VAE, an Ada-GVAE, a TVAE and an AdaTVAE, supervised by the scaled ground-
 an AdaTVAE that orders its triplets by perceived distance. "Factor rank" is the rank correlation of
 latent with ground-truth distances along factors, as published with pairs of a point with itself,
 "factor rank, no self pairs" without; "global rank", of random pairs, has none. The geometric mean
-over factors is 0 where one of them is not ordered at all, such as the shape of sprites.
+over factors is 0 where one of them is not ordered at all, such as the shape of sprites. Linearity
+and axis ratio of a model that learnt nothing, whose error is that of the mean image, say nothing.
 
 Run `python -m analyses.triplet_vaes --preset quick`; what is finished is kept.
 """
@@ -12,6 +13,7 @@ Run `python -m analyses.triplet_vaes --preset quick`; what is finished is kept.
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -94,9 +96,8 @@ def draw(rows: Sequence[Row], preset: str) -> Any:
                 values = [row[key] for row in own if row[key] is not None]
                 axis.plot([i + 0.15 * (j - 2)] * len(values), values, MARKERS[j], ms=6, alpha=0.8,
                           color=FACTOR_COLORS[j], label=model if i == 0 else None)  # fmt: skip
-        axis.set_xticks(
-            range(len(COLUMNS)), [name.replace(", ", ",\n") for name in COLUMNS.values()]
-        )
+        names = [textwrap.fill(name, 11) for name in COLUMNS.values()]
+        axis.set_xticks(range(len(COLUMNS)), names, fontsize=9)
         axis.axhline(0, color="#dddddd", lw=0.8, zorder=-1)
         axis.set_ylim(-0.05, 1.03)
         axis.set_title(f"{data}, preset {preset}", loc="left", fontsize=10)
