@@ -41,7 +41,7 @@ def _steps(points: np.ndarray) -> np.ndarray:
 def _nearer_than_chance(points: np.ndarray) -> float:
     """A small part of the distance between as many points, spread evenly over the same box."""
     n, f = points.shape
-    variances = np.linalg.eigvalsh(np.cov(points.T))
+    variances = np.linalg.eigvalsh(np.atleast_2d(np.cov(points.T)))
     widths = np.sqrt(12 * np.maximum(variances, max(1e-12 * variances[-1], 1e-300)))
     return NEARER_THAN_CHANCE * float(np.exp(np.log(widths).mean())) / float(n ** (1 / f))
 

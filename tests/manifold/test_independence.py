@@ -338,3 +338,8 @@ def test_messages():
         independent_rotation(np.zeros(5))
     with pytest.raises(InputError, match="coordinates must be finite"):
         independent_rotation(np.full((5, 2), np.nan))
+
+
+def test_ties_of_a_single_coordinate_are_looked_for(rng):
+    assert without_ties(np.linspace(0, 1, 50)[:, None], rng)[0].shape == (50, 1)
+    assert without_ties(np.repeat(np.arange(10.0), 5)[:, None], rng)[0].shape[1] == 1
