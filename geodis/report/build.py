@@ -104,7 +104,14 @@ def report(
     if out is not None:
         from geodis.report.page import plotly_script
 
-        plotly_script()  # a missing extra must be known before the work, not after it
+        # What would stop the writing must be known before the work, not after it.
+        plotly_script()
+        try:
+            Path(out).mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise InputError(
+                f"out must be a folder that can be written to; {out} came ({problem.strerror})."
+            ) from problem
     material = gather_material(
         latents, factors, images, max_points=max_points, bins=bins, random_state=random_state
     )

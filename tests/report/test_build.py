@@ -184,6 +184,13 @@ def test_bad_settings_are_said_before_the_work(options, message):
         gd.report(np.eye(5), out=None, verbose=0, **options)
 
 
+def test_a_folder_that_cannot_be_is_said_before_the_work(quick, tmp_path):
+    quick.setattr(build, "run_parts", fail(AssertionError("it began")))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"out must be a folder .*file/x came \(Not a directory"):
+        gd.report(np.eye(5), out=tmp_path / "file" / "x", verbose=0)
+
+
 def test_a_missing_extra_is_said_before_the_work(monkeypatch, tmp_path):
     monkeypatch.setitem(__import__("sys").modules, "plotly", None)
     with pytest.raises(MissingExtraError, match=r"geodis\[report\]"):
