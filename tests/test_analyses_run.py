@@ -30,14 +30,19 @@ def test_how_an_analysis_ended_is_its_exit_code(outcome, code, told, tmp_path, c
     assert printed.err == told and ("results.md" in printed.out) == (code != 2)
 
 
-def test_an_analysis_has_options_of_its_own(tmp_path, capsys):
+def test_an_analysis_has_options_of_its_own(tmp_path):
     seen = []
+
+    def run(*given, **named):
+        seen.append((given, named))
+        return True
+
+    def options(parser):
+        parser.add_argument("--only")
+
     arguments = ["--preset", "paper", "--out", str(tmp_path / "none"), "--only", "a"]
-    code = main_of(
-        None, PRESETS, tmp_path, lambda *a, **k: seen.append((a, k)) is None, arguments,
-        lambda parser: parser.add_argument("--only"),
-    )  # fmt: skip
-    assert code == 0 and seen == [(("paper", tmp_path / "none"), {"only": "a"})]
+    assert main_of(None, PRESETS, tmp_path, run, arguments, options) == 0
+    assert seen == [(("paper", tmp_path / "none"), {"only": "a"})]
 
 
 def test_an_unknown_preset_is_refused(tmp_path, capsys):
