@@ -46,7 +46,7 @@ class Rounds:
     ----------
     best : float
         Best correlation on held-out pairs: the highest, or the lowest if adversarial.
-    history : list of (steps so far, phase, correlation)
+    history : list of (steps so far, phase, correlation), from before the first step
     """
 
     best: float

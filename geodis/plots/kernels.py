@@ -97,7 +97,7 @@ def plot_augmented_traversals(
 
 
 def plot_learning(losses: Mapping[str, Any], axis: Any = None) -> Any:
-    """Draw the correlation on held-out pairs by step, for each learnt loss.
+    """Draw the correlation on held-out pairs by step, on a scale that opens towards 1.
 
     Parameters
     ----------
@@ -116,16 +116,32 @@ def plot_learning(losses: Mapping[str, Any], axis: Any = None) -> Any:
             raise InputError(f"{name} has no history: it was not learnt here.")
         color = FACTOR_COLORS[i % len(FACTOR_COLORS)]
         steps, _, found = zip(*history, strict=True)
-        width = 1.5 + (len(losses) - 1 - i) / 2  # lines that coincide show below one another
+        width = 1.0 + (len(losses) - 1 - i) / 2  # lines that coincide show below one another
         axis.plot(steps, found, marker="o", markersize=3, color=color, label=name, linewidth=width)
     pixel = [loss.made["pixel_loss"] for loss in losses.values()]
     if all(value is not None and np.isfinite(value) for value in pixel):
         axis.axhline(float(np.mean(pixel)), color=FAINT, linestyle="--", label="pixel loss")
+    axis.set_yscale("function", functions=(_towards_one, _from_there))
+    axis.set_yticks([-0.5, 0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999])
+    axis.minorticks_off()
+    values = np.concatenate([line.get_ydata() for line in axis.lines])
+    axis.set_ylim(
+        _from_there(_towards_one(values).min() - 0.1), _from_there(_towards_one(values).max() + 0.1)
+    )
     axis.set_xlabel("steps")
     axis.set_ylabel("Spearman correlation, held-out pairs")
     # Learnt losses crowd at the top and meet one another: names stand beside the lines.
     axis.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return tidy(axis)
+
+
+def _towards_one(correlation: Any) -> Any:
+    """Orders of magnitude below 1, six at most."""
+    return -np.log10(np.maximum(1 - np.asarray(correlation, float), 1e-6))
+
+
+def _from_there(orders: Any) -> Any:
+    return 1 - 10.0 ** -np.asarray(orders, float)
 
 
 def _side_by_side(images: np.ndarray) -> np.ndarray:

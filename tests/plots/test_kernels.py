@@ -39,5 +39,9 @@ def test_learning_is_drawn_by_step():
     axis = plot_learning({"r1": kernel})
     np.testing.assert_array_equal(axis.lines[0].get_xydata(), [[50, 0.4], [100, 0.6]])
     np.testing.assert_array_equal(axis.lines[1].get_ydata(), [0.2, 0.2])
+    low, high = axis.get_ylim()
+    assert -1 < low < 0.2 and 0.6 < high < 1
+    heights = axis.transData.transform([(0, 0.9), (0, 0.99), (0, 0.999)])[:, 1]
+    assert heights[1] - heights[0] == pytest.approx(heights[2] - heights[1])  # opens towards 1
     with pytest.raises(InputError, match="box has no history"):
         plot_learning({"box": LossKernel.box(1)})
