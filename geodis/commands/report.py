@@ -19,13 +19,17 @@ def report(
     factors: Annotated[
         str | None,
         typer.Option(
-            help="Factors of the same rows: .csv with a header, or any array file.",
+            help="Factors of the same rows: .csv with a header, or any array file. Numbers are "
+            "values with an order, words labels without one.",
             show_default=False,
         ),
     ] = None,
     images: Annotated[
         str | None,
-        typer.Option(help="Images of the same rows, (n, h, w, c).", show_default=False),
+        typer.Option(
+            help="Images of the same rows, (n, h, w, c) or (n, h, w): bytes, or floats in [0, 1].",
+            show_default=False,
+        ),
     ] = None,
     dim: Annotated[
         int | None, typer.Option(min=1, help="Intrinsic dimension.", show_default="estimated")

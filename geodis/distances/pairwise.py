@@ -205,7 +205,8 @@ def _as_images(images: np.ndarray, as_bytes: bool) -> np.ndarray:
     floats = images.astype(np.float64 if images.dtype == np.float64 else np.float32, copy=False)
     low, high = (floats.min(), floats.max()) if floats.size else (0.0, 1.0)
     if not 0 <= low <= high <= 1:  # NaN fails too
-        raise InputError(f"Images of floats must be in [0, 1]; {low:g} to {high:g} came.")
+        way = f": divide them by {high:g}" if low >= 0 and high > 1 else ""
+        raise InputError(f"Images of floats must be in [0, 1]; {low:g} to {high:g} came{way}.")
     return floats
 
 
