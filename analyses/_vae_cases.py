@@ -15,6 +15,7 @@ from geodis.distances import distance_correlations
 
 # Grids up to this size are encoded once, whole.
 WHOLE = 6000
+BY_FACTOR = "truth of "
 TRUE_LATENT, DATA_LATENT, TRUE_DATA = (
     ("ground truth", "latent"),
     ("perceived", "latent"),
@@ -76,7 +77,8 @@ def evaluate(
     """Distances, ratios and disentanglement of the latents of a grid.
 
     Correlations are of Spearman, without pairs of a point with itself, along factors (geometric
-    mean) and "random"; "published" has such pairs in, as published tables do.
+    mean) and "random"; "published" has such pairs in, as published tables do. "truth of" a factor
+    is that of latent with ground-truth distances along it.
     """
     code: Any = partial(models.encode, model)
     if len(grid) <= WHOLE:
@@ -89,6 +91,9 @@ def evaluate(
         for key, name in [(TRUE_LATENT, "truth"), (DATA_LATENT, "data"), (TRUE_DATA, "bound")]:
             found[f"{name} along factors{suffix}"] = float(measured.overall[key][1])
             found[f"{name} random{suffix}"] = float(measured.random[key].spearman)
+        if not self_pairs:
+            for factor, by in measured.factors.items():
+                found[f"{BY_FACTOR}{factor}"] = float(by[TRUE_LATENT].spearman)
     options = {"n_traversals": sizes.n_traversals, "random_state": seed}
     found["linearity"] = float(scores.linearity_ratio(code, grid, **options))
     found["axis"] = float(scores.axis_ratio(code, grid, **options))

@@ -20,7 +20,7 @@ from typing import Any
 
 from analyses._model_runs import Row, run_cases, summarise, table, write_markdown
 from analyses._run import main_of
-from analyses._vae_cases import Sizes, dataset, evaluate, train_case
+from analyses._vae_cases import BY_FACTOR, Sizes, dataset, evaluate, train_case
 from geodis import models, plots
 from geodis.plots._style import FACTOR_COLORS, MARKERS
 
@@ -80,6 +80,11 @@ def write(rows: list[Row], out: Path, preset: str) -> None:
         columns = [*COLUMNS, "error", "error of the mean image"]
         header = ["model", "seeds", *COLUMNS.values(), "error", "error of the mean image"]
         lines += [f"## {data}", "", *table(header, summarise(own, ["model"], columns, 4)), ""]
+        names = list(dict.fromkeys(key for row in own for key in row if key.startswith(BY_FACTOR)))
+        if names:
+            header = ["model", "seeds", *(name.removeprefix(BY_FACTOR) for name in names)]
+            lines += ["Factor by factor, no self pairs:", ""]
+            lines += [*table(header, summarise(own, ["model"], names)), ""]
     write_markdown(out, lines)
     plots.save_figure(draw(rows, preset), out / "triplets.png")
 

@@ -9,6 +9,7 @@ import torch
 from analyses import isa_tradeoff, pixels_to_factors, triplet_vaes, vae_distances
 from analyses import variational_bias as bias
 from analyses._model_runs import run_cases, summarise
+from analyses._vae_cases import BY_FACTOR
 from geodis import Scenes
 
 TINY = "tiny-for-tests"
@@ -59,6 +60,9 @@ def test_a_case_of_distances_compares_all_three_kinds():
     assert plain["bound along factors"] == 0
     for one in (row, plain):
         assert -1 <= one["data random"] <= 1 and one["error of the mean image"] > 0
+        by_factor = [value for key, value in one.items() if key.startswith(BY_FACTOR)]
+        mean = np.prod(np.clip(by_factor, 0, 1)) ** (1 / len(by_factor))
+        assert one["truth along factors"] == pytest.approx(mean)
 
 
 # What is finished is kept
