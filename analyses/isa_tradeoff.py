@@ -1,7 +1,8 @@
 """Disentanglement against reconstruction with independent subspaces as prior (seed 002, Fig. 5, 6).
 
 MIG and the expected log-likelihood log p(x | z) of a VAE with several beta, a beta-TCVAE, an
-ISA-VAE and an ISA-TCVAE with the published exponents, and an ISA-VAE that learns its own.
+ISA-VAE and an ISA-TCVAE with the published exponents, and an ISA-VAE that learns its own. With
+beta = 1 the parts of the divergence add up to the whole: an ISA-TCVAE is then the ISA-VAE.
 
 Run `python -m analyses.isa_tradeoff --preset quick`; what is finished is kept.
 """
