@@ -28,7 +28,7 @@ class LatentCase:
 
     data: str
     model: str
-    loss: str = "pixels"  # or "kernel": learnt on the same images
+    loss: str = "pixels"  # or "kernel", learnt on the same images, or "distances" of labels
     steps: int = 1200
 
 
@@ -39,6 +39,7 @@ LATENT_CASES: dict[str, LatentCase] = {
     "XYSquares, one square, pixels": LatentCase(SQUARE, "BetaVAE", steps=800),
     "XYSquares, one square, learnt kernel": LatentCase(SQUARE, "BetaVAE", "kernel", steps=800),
     "XYSquares, two squares, learnt kernel": LatentCase(SQUARES, "BetaVAE", "kernel"),
+    "Sprites, distances learnt": LatentCase(SPRITES, "MetricEncoder", "distances", steps=600),
 }
 # Beta-VAEs work on standardised data with means over pixels and latents, as those of
 # `vae_distances`: under a light divergence the posterior follows the distances of the loss.
@@ -49,9 +50,9 @@ RADIUS, KERNEL_STEPS = 15, 300
 def data_of(name: str) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
     """Images, levels of their factors (n, f) in the order of a full grid, and names.
 
-    Sprites: a heart, upright, in 6 sizes at 32 x 32 places. One square: of 4 pixels, at all
-    29 x 29 places of the image. Two squares: of 4 pixels, at 8 x 8 places each, 4 pixels apart,
-    so that no two places overlap.
+    Sprites: a heart, upright, in 6 sizes at 32 x 32 places. One square of XYSquares: of 4 pixels,
+    at all 29 x 29 places of the image. Two squares: of 4 pixels, at 8 x 8 places each, 4 pixels
+    apart, so that no two places overlap.
     """
     if name == SPRITES:
         sprites = gd.Sprites(32)
@@ -69,20 +70,31 @@ def data_of(name: str) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
 
 
 def train_latents(case: LatentCase, seed: int) -> tuple[np.ndarray, dict[str, Any]]:
-    """Latents (n, z) of all images, and how much of the images' variance they explain."""
+    """Latents (n, z) of all images, and how much of the images' variance they explain.
+
+    A metric encoder learns from labels in steps of the factors, and reconstructs nothing.
+    """
     from geodis import models
 
     images, levels, _ = data_of(case.data)
     shape = (images.shape[3], *images.shape[1:3])
+    options: dict[str, Any] = {"batch_size": 128, "random_state": seed, "verbose": 0}
+    model: Any
+    if case.model == "MetricEncoder":
+        largest = levels.max(axis=0)
+        labels = (2 * levels - largest) / largest.max()
+        model = models.MetricEncoder(shape, 12, random_state=seed)
+        models.train(model, (images, labels.astype(np.float32)), case.steps, **options)
+        return models.encode(model, images).astype(np.float32), {"explained": None}
     if case.model == "BetaVAE":
         loss = "mse" if case.loss == "pixels" else learnt_loss(images, levels, seed)
-        model: Any = models.BetaVAE(
+        model = models.BetaVAE(
             shape, 9, loss=loss, normalise="mean", beta=BETA[case.loss],
             standardise=models.channel_moments(images), random_state=seed,
         )  # fmt: skip
     else:
         model = {"AE": models.AE, "VAE": models.VAE}[case.model](shape, 10, random_state=seed)
-    models.train(model, images, case.steps, batch_size=128, random_state=seed, verbose=0)
+    models.train(model, images, case.steps, **options)
     error = float(((models.reconstruct(model, images[::7]) - images[::7] / 255.0) ** 2).mean())
     explained = 1 - error / float((images / 255.0).var(axis=0).mean())
     return models.encode(model, images).astype(np.float32), {"explained": explained}
@@ -182,12 +194,13 @@ def latent_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     for case in cases:
         told = first[case]
         turns = ", ".join(f"{turn:.0f}" for turn in told.get("turns", [])) or "not unrolled"
+        explained = "" if told["explained"] is None else f"{told['explained']:.0%}"
         cells = [
             f"{found[case, method]['error']:.1f}" if (case, method) in found else ""
             for method in methods
         ]
         lines.append(
-            f"| {case} | {told['explained']:.0%} | {told['auto']} of {len(told['names'])} | "
+            f"| {case} | {explained} | {told['auto']} of {len(told['names'])} | "
             f"{told['skewness']:.0f} | {turns} | {' | '.join(cells)} |"
         )
     ranked = [

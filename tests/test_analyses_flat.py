@@ -90,7 +90,7 @@ def test_what_is_finished_is_not_run_again(tmp_path, monkeypatch):
     for _ in range(2):
         rows, _ = analysis.run(preset, tmp_path, name="tiny", verbose=False)
         assert len(rows) == 4
-    assert ran == ["rectangle", "rectangle", "box", "box"]
+    assert ran == ["rectangle", "box", "rectangle", "box"]
     fewer = analysis.Preset(500, (0, 1, 2, 3), ("box", "hole"), ("hole",), drawn=())
     rows, _ = analysis.run(fewer, tmp_path, name="other", verbose=False)
     assert [row["case"] for row in rows] == ["hole"] * 4 + ["box"] * 3
