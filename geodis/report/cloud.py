@@ -119,5 +119,7 @@ def _colors(material: Material, rows: np.ndarray) -> list[dict[str, Any]]:
         elif len(few := np.unique(factors.values[:, j])) <= MANY_LABELS:
             color["values"] = np.searchsorted(few, values).tolist()
             color["labels"] = [f"{value:g}" for value in few]
+        elif labels is not None:  # too many for a colour each: a scale that names them
+            color["names"] = [label(item, 24) for item in labels]
         found.append(color)
     return found

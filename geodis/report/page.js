@@ -77,9 +77,11 @@ function cloud(chart) {
     });
   } else {
     traces.push(Object.assign({}, base, { name: painted.name, x: px, y: py, showlegend: false,
-      text: painted.values.map(value => painted.name + ": " + value),
+      text: painted.values.map(value => painted.name + ": " + (painted.names ? painted.names[value] : value)),
       marker: { size: 5, opacity: 0.6, color: painted.values, colorscale: pointScale(), showscale: true,
-        colorbar: { thickness: 12, outlinewidth: 0, title: { text: painted.name, side: "right" } } } }));
+        colorbar: { thickness: 12, outlinewidth: 0, title: { text: painted.name, side: "right" },
+          ...(painted.names && painted.names.length <= 30
+            ? { tickvals: painted.names.map((_, code) => code), ticktext: painted.names } : {}) } } }));
   }
   const span = Math.max(Math.max(...px) - Math.min(...px), Math.max(...py) - Math.min(...py));
   own.lines.forEach(line => {

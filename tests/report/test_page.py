@@ -167,6 +167,15 @@ def test_directions_of_a_factor_vanish_in_the_view_of_another():
     assert len(data["points"]) == len(data["axes"]) == len(own) or len(own) == 2
 
 
+def test_many_labels_are_named_beside_the_scale():
+    words = np.array([f"kind <{i}>" for i in range(12)])
+    factors = gd.Factors(np.arange(120.0)[:, None] % 12, ("kind",), {"kind": tuple(words)})
+    found = gd.report(np.random.default_rng(0).normal(size=(120, 2)), factors, out=None,
+                      intervals=0, verbose=0)  # fmt: skip
+    (color,) = (c for c in cloud.cloud_chart(found).data["colors"] if c["name"] == "kind")
+    assert color["names"] == [charts.label(word) for word in words] and "labels" not in color
+
+
 def test_the_cloud_shows_the_points_where_they_are():
     found = example_report()
     data = cloud.cloud_chart(found).data
