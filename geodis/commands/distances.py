@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from geodis.data.grids import FactorGrid
 
 DISTANCE_FILES = {
-    "distances.json": "every number below, with settings, seed and versions",
+    "distances.json": "every number of the tables, with settings, seed and versions",
     "distances.txt": "the tables",
     "correlations.png": "how far kinds of distances agree, by factor",
     "matrices.png": "average distances along every factor",
