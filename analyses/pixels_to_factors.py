@@ -8,8 +8,9 @@ SO(3), and a light that goes around the object's axis.
 
 Columns, in radians: "CCA", the published unaligned angle between estimated and true subspaces;
 "FD", the angle with true displacements, half a radian both ways, that went through renderer and
-encoder, which does not flatter; both with dimension and number of factors told. "Found" is what
-GeoManCER says when the number of factors is not told, and "1st, 2nd" by how much the norms of its
+encoder, which does not flatter; both with dimension and number of factors told, and pi / 2 where
+the factors that were found have other dimensions, such as 4 + 1. "Found" is what GeoManCER says when
+the number of factors is not told, "doubted" where it says that it is uncertain, and "1st, 2nd" by how much the norms of its
 two bottom eigenfields vary, zero for a product.
 
 Run `python -m analyses.pixels_to_factors --preset quick`; what is finished is kept.
@@ -286,7 +287,8 @@ def write(rows: list[Row], out: Path, preset: str) -> None:
 def _found(row: Row) -> str:
     if "found" not in row:
         return ""
-    return " + ".join(map(str, row["found"])) or "refused"
+    doubt = ", doubted" if row.get("uncertain") else ""
+    return (" + ".join(map(str, row["found"])) or "refused") + doubt
 
 
 def draw(rows: list[Row], preset: str) -> Any:
