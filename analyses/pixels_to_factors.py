@@ -9,9 +9,9 @@ SO(3), and a light that goes around the object's axis.
 Columns, in radians: "CCA", the published unaligned angle between estimated and true subspaces;
 "FD", the angle with true displacements, half a radian both ways, that went through renderer and
 encoder, which does not flatter; both with dimension and number of factors told, and pi / 2 where
-the factors that were found have other dimensions, such as 4 + 1. "Found" is what GeoManCER says when
-the number of factors is not told, "doubted" where it says that it is uncertain, and "1st, 2nd" by how much the norms of its
-two bottom eigenfields vary, zero for a product.
+the factors that were found have other dimensions, such as 4 + 1. "Found" is what GeoManCER says
+when the number of factors is not told, "doubted" where it says that it is uncertain, and "1st, 2nd"
+by how much the norms of its two bottom eigenfields vary, zero for a product.
 
 Run `python -m analyses.pixels_to_factors --preset quick`; what is finished is kept.
 """
