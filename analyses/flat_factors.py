@@ -124,7 +124,7 @@ def compare(sample: FlatSample, seed: int) -> list[Row]:
             "right": sorted(est.factor_dims_) == sorted(sample.factor_dims),
             "doubts": list(told.doubts) if told else [],
             "reasons": list(told.reasons) if told else [],
-            "said": str(told) if told else "no flat part",
+            "said": str(told) if told else f"No flat part: {'; '.join(map(str, est.evidence_))}",
             "seconds": time.perf_counter() - begun,
         }
         rows.append({**base, "method": OURS, "error": degrees(est.axes_, sample), **found})

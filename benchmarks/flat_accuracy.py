@@ -85,8 +85,8 @@ def row(name: str, case: Case) -> dict[str, Any]:
         "sample": name,
         "asked": case.asked,
         "found": ", ".join(f"{what} ({found.count(what)})" for what in dict.fromkeys(found)),
-        "median, degrees": np.nan if set(found) == {"refused"} else float(np.median(errors)),
-        "largest, degrees": np.nan if set(found) == {"refused"} else max(errors),
+        "median, degrees": None if set(found) == {"refused"} else float(np.median(errors)),
+        "largest, degrees": None if set(found) == {"refused"} else max(errors),
         "median s": float(np.median(seconds)),
     }
 
