@@ -290,8 +290,9 @@ def draw(sample: FlatSample, out: Path, names: Sequence[str] | None = None) -> N
         label = sample.name.replace(",", "").replace(" ", "_")
         axes = plots.plot_flat_coordinates(est.flat_coordinates_, sample.coordinates, names)
         plots.save_figure(axes[0], out / f"{label}.png")
-        axis = plots.plot_contrast_angles(est.flat_evidence_)
-        plots.save_figure(axis, out / f"{label}_contrasts.png")
+        if est.flat_evidence_.contrasts:  # periods alone need none
+            axis = plots.plot_contrast_angles(est.flat_evidence_)
+            plots.save_figure(axis, out / f"{label}_contrasts.png")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

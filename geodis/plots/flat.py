@@ -95,7 +95,8 @@ def plot_contrast_angles(evidence: Any, axis: Any = None) -> Any:
     results = list(evidence.contrasts)
     if not results:
         axis.text(0.5, 0.5, "no contrast was needed", ha="center", transform=axis.transAxes)
-        return tidy(axis)
+        axis.set_axis_off()
+        return axis
     for place, result in enumerate(results):
         chosen = result.name == evidence.contrast
         axis.barh(place, max(result.instability, 0.02), color=FACTOR_COLORS[0] if chosen else FAINT)
