@@ -58,7 +58,8 @@ def loss_of(name: str, sizes: Sizes, seed: int) -> Any:
     grid = dataset("XYSquares", sizes.small)
     steps = min(sizes.steps, 300) if sizes.small else 2000
     learnt = learn_kernel(grid, radius=radius, steps=steps, random_state=seed, verbose=0)
-    # Ranks leave the scale of a kernel open, and a model needs one: that of the box.
+    # Ranks leave open how much the pixels count; a model needs them, here as much as for the box.
+    learnt.scale = 1.0
     learnt.alpha *= augmented_share(box, grid) / augmented_share(learnt, grid)
     return learnt
 

@@ -1,6 +1,6 @@
 """What learnt losses share: a pixel loss between images, and the same between their augments.
 
-L(x, y) = L_rec(x, y) + alpha L_rec(h(x), h(y))                                     (6.3)
+L(x, y) = scale (L_rec(x, y) + alpha L_rec(h(x), h(y)))                             (6.3)
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ class AugmentedLoss(torch.nn.Module):
     loss : {"mse", "mae", "bce"} or callable
         The pixel loss; a callable gets two tensors of one shape and returns that shape, or
         shape (n,).
+    scale : float
+        Factor of the whole. Ranks leave it open; one that makes the loss as large as the pixel
+        loss keeps the meaning of weights, such as beta, that a model gives its other terms.
 
     Attributes
     ----------
@@ -47,9 +50,12 @@ class AugmentedLoss(torch.nn.Module):
         How the loss was learnt: settings, correlations, seconds. Empty for one made by hand.
     """
 
-    def __init__(self, alpha: float = 1.0, loss: str | PixelLoss = "mse") -> None:
+    def __init__(
+        self, alpha: float = 1.0, loss: str | PixelLoss = "mse", scale: float = 1.0
+    ) -> None:
         super().__init__()
         self.alpha = check_real(alpha, "alpha", low=0)
+        self.scale = check_real(scale, "scale", low=0)
         if not callable(loss):
             check_choice(loss, "loss", tuple(PIXEL_LOSSES))
         self.loss = loss
@@ -86,9 +92,10 @@ class AugmentedLoss(torch.nn.Module):
                 f"{tuple(x.shape)} and {tuple(y.shape)} came."
             )
         x, y = (_as_float(images) for images in (x, y))
-        return _reduced(self._pairs(x, y), reduction)
+        return _reduced(self.scale * self._pairs(x, y), reduction)
 
     def _pairs(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """The loss of every pair before it is scaled."""
         pixel = self._pixel_loss(x, y)
         return pixel + self.alpha * self._pixel_loss(self.augment(x), self.augment(y))
 
@@ -114,7 +121,7 @@ class AugmentedLoss(torch.nn.Module):
             for start in range(0, len(x), ARRAY_BATCH):
                 rows = slice(start, start + ARRAY_BATCH)
                 pair = (self._tensor(images[rows]) for images in (x, y))
-                found.append(self._pairs(*pair).cpu().numpy())
+                found.append((self.scale * self._pairs(*pair)).cpu().numpy())
         return np.concatenate(found)
 
     def _tensor(self, images: np.ndarray) -> torch.Tensor:
@@ -137,7 +144,7 @@ class AugmentedLoss(torch.nn.Module):
         return self._parts
 
     def _parts(self, images: np.ndarray) -> list[tuple[float, np.ndarray]]:
-        scale = 255.0**2 if images.dtype == np.uint8 else 1.0
+        unit = 255.0**2 if images.dtype == np.uint8 else 1.0
         pixels = max(int(np.prod(images.shape[1:])), 1)
         with torch.no_grad():
             maps = [
@@ -145,8 +152,11 @@ class AugmentedLoss(torch.nn.Module):
                 for start in range(0, max(len(images), 1), ARRAY_BATCH)
             ]
         augments = np.concatenate(maps)
-        weight = self.alpha / max(self._mean_over(augments.shape[1:], images.shape[1:3]), 1)
-        return [(1 / (scale * pixels), images), (weight, augments)]
+        entries = max(self._mean_over(augments.shape[1:], images.shape[1:3]), 1)
+        return [
+            (self.scale / (unit * pixels), images),
+            (self.scale * self.alpha / entries, augments),
+        ]
 
     def _mean_over(self, maps: tuple[int, ...], image: tuple[int, ...]) -> int:
         """How many entries the mean over augments divides by."""

@@ -121,6 +121,7 @@ def learn_features(
                 checkpoint=checkpoint,
                 stages=stages,
             )
+    learner.model.scale = learner.pixels_over_learnt()
     learner.model.made = {
         "geodis": __version__,
         **settings,
@@ -178,6 +179,12 @@ class _FeatureLearner:
         """Mean squared differences of held-out pairs."""
         images, place, _ = self._test
         return _between(images, place)
+
+    def pixels_over_learnt(self) -> float:
+        """How many times the learnt loss the pixel loss is, on average over held-out pairs."""
+        images, place, _ = self._test
+        with torch.no_grad():
+            return float(self.pixel_test().mean() / self._distances(images, place).mean())
 
     def state(self) -> State:
         """Parameters, and the moments of Adam."""

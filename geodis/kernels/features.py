@@ -37,7 +37,7 @@ class FeatureLoss(AugmentedLoss):
         Channels of the images.
     widths : sequence of int
         Maps after each layer.
-    alpha, loss
+    alpha, loss, scale
         As for `LossKernel`.
 
     Attributes
@@ -59,8 +59,9 @@ class FeatureLoss(AugmentedLoss):
         *,
         alpha: float = 1.0,
         loss: str | PixelLoss = "mse",
+        scale: float = 1.0,
     ) -> None:
-        super().__init__(alpha, loss)
+        super().__init__(alpha, loss, scale)
         if loss == "bce":
             raise InputError("loss='bce' needs augments in [0, 1], and features are any numbers.")
         self.channels = check_int(channels, "channels", low=1)

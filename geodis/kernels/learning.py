@@ -130,7 +130,9 @@ def learn_kernel(
     Returns
     -------
     LossKernel
-        ``made`` has the settings, the correlation on held-out pairs, the history and seconds.
+        ``made`` has the settings, the correlation on held-out pairs, the history and seconds. Its
+        ``scale`` makes it as large as the mean squared error on average, so that a model can be
+        trained with the weights it has for that.
 
     Examples
     --------
@@ -183,7 +185,8 @@ def learn_kernel(
                 checkpoint=checkpoint,
                 stages=stages,
             )
-    kernel = LossKernel(learner.kernel().detach(), alpha=alpha, support=support)
+    scale = learner.pixels_over_learnt()
+    kernel = LossKernel(learner.kernel().detach(), alpha=alpha, scale=scale, support=support)
     kernel.made = {
         "geodis": __version__,
         **settings,
@@ -263,6 +266,13 @@ class _KernelLearner:
         with torch.no_grad():
             energies = self.test.energies(self.kernel())
         return self.test_target.exact(self.test.pixel + self._settings["alpha"] * energies)
+
+    def pixels_over_learnt(self) -> float:
+        """How many times the learnt loss the pixel loss is, on average over held-out pairs."""
+        pixel = float(self.test.pixel.mean())
+        with torch.no_grad():
+            energy = float(self.test.energies(self.kernel()).mean())
+        return pixel / (pixel + self._settings["alpha"] * energy)
 
     def state(self) -> State:
         """The weights."""

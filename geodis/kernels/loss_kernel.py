@@ -37,6 +37,8 @@ class LossKernel(AugmentedLoss):
         Weight of the second term.
     loss : {"mse", "mae", "bce"} or callable
         L. Cross-entropy wants augments in [0, 1]: a non-negative kernel with sum at most 1.
+    scale : float
+        Factor of the whole.
     support : {"same", "full"}
         Cut h * x to the size of the image, as published, or keep all of it. The sum over all of
         it is still divided by the pixels of the image.
@@ -68,11 +70,12 @@ class LossKernel(AugmentedLoss):
         *,
         alpha: float = 1.0,
         loss: str | PixelLoss = "mse",
+        scale: float = 1.0,
         support: str = "same",
         normalise: str = "none",
         method: str = "auto",
     ) -> None:
-        super().__init__(alpha, loss)
+        super().__init__(alpha, loss, scale)
         self.support = check_choice(support, "support", SUPPORTS)
         self.method = check_choice(method, "method", METHODS)
         self.register_buffer("weights", _checked_weights(weights, normalise))

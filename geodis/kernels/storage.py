@@ -38,7 +38,7 @@ def save_kernel(kernel: AugmentedLoss, path: str | os.PathLike[str]) -> Path:
         raise InputError(f"A LossKernel or FeatureLoss is wanted; {type(kernel).__name__} came.")
     if callable(kernel.loss):
         raise InputError("A kernel with a function as its pixel loss cannot be written.")
-    options: dict[str, Any] = {"alpha": kernel.alpha, "loss": kernel.loss}
+    options: dict[str, Any] = {"alpha": kernel.alpha, "loss": kernel.loss, "scale": kernel.scale}
     if isinstance(kernel, LossKernel):
         options |= {"support": kernel.support, "method": kernel.method}
     elif isinstance(kernel, FeatureLoss):

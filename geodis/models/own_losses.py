@@ -22,13 +22,13 @@ def loss_config(loss: Any) -> Any:
     from geodis.kernels.loss_kernel import LossKernel
 
     if isinstance(loss, LossKernel):
-        options = {"alpha": loss.alpha, "loss": loss.loss, "support": loss.support,
-                   "method": loss.method}  # fmt: skip
+        options = {"alpha": loss.alpha, "loss": loss.loss, "scale": loss.scale,
+                   "support": loss.support, "method": loss.method}  # fmt: skip
         shape = list(loss.weights.shape)
         return {"kind": "LossKernel", "shape": shape, "options": options, "made": loss.made}
     if isinstance(loss, FeatureLoss):
         options = {"channels": loss.channels, "widths": list(loss.widths), "alpha": loss.alpha,
-                   "loss": loss.loss}  # fmt: skip
+                   "loss": loss.loss, "scale": loss.scale}  # fmt: skip
         return {"kind": "FeatureLoss", "options": options, "made": loss.made}
     return "own"
 

@@ -54,6 +54,19 @@ def test_a_learnt_kernel_orders_distances_it_has_not_seen(radius, support, least
         torch.testing.assert_close(weights, turned)
 
 
+@pytest.mark.parametrize("learn", ["kernel", "features"])
+def test_what_is_learnt_is_as_large_as_the_pixel_loss(learn):
+    grid = squares()
+    if learn == "kernel":
+        loss: Any = learn_kernel(grid, radius=9, random_state=0, **SMALL)
+    else:
+        loss = learn_features(grid, steps=20, random_state=0, **FEATURES)
+    a, b = sample_pairs(grid, 3000, random_state=5).T
+    x, y = grid.images(a), grid.images(b)
+    means = perceived(x, y, loss).mean(), loss(x, y).mean()
+    np.testing.assert_allclose(means, perceived(x, y, "mse").mean(), rtol=0.05)
+
+
 def test_support_follows_the_radius():
     made = [
         learn_kernel(squares(), radius, steps=1, random_state=0, **SMALL).made

@@ -106,6 +106,17 @@ def test_tensors_arrays_and_bytes_agree_and_reductions_reduce(rng):
     assert kernel(x[:0], y[:0]).shape == (0,)
 
 
+def test_a_scale_is_a_factor_of_the_whole(rng):
+    weights = rng.uniform(size=(3, 3))
+    x, y = rng.uniform(size=(2, 3, 6, 5, 2)).astype(np.float32)
+    for loss in ("mse", "mae"):
+        once, thrice = (LossKernel(weights, loss=loss, scale=scale) for scale in (1.0, 3.0))
+        np.testing.assert_allclose(thrice(x, y), 3 * once(x, y), rtol=1e-6)
+        np.testing.assert_allclose(perceived(x, y, thrice), 3 * once(x, y), rtol=1e-5)
+    with pytest.raises(InputError, match="scale"):
+        LossKernel(weights, scale=-1.0)
+
+
 @pytest.mark.parametrize("support", ["same", "full"])
 @pytest.mark.parametrize("loss", ["mse", "mae", "bce"])
 def test_a_reconstruction_learns_through_it(loss, support):

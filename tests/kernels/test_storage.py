@@ -13,8 +13,10 @@ from geodis.kernels.storage import write_tensors
 @pytest.mark.parametrize(
     "kernel",
     [
-        LossKernel(np.arange(18.0).reshape(2, 3, 3), alpha=3.0, loss="mae", support="full"),
-        FeatureLoss(2, (3, 4), alpha=0.5),
+        LossKernel(
+            np.arange(18.0).reshape(2, 3, 3), alpha=3.0, loss="mae", support="full", scale=0.2
+        ),
+        FeatureLoss(2, (3, 4), alpha=0.5, scale=7.0),
     ],
 )
 def test_what_is_read_is_what_was_written(kernel, tmp_path, rng):

@@ -120,7 +120,7 @@ def test_pickled_weights_are_not_read(tmp_path):
 
 @pytest.mark.parametrize("alpha", [1.0, 25.0])
 def test_a_kernel_is_a_loss_and_comes_back_with_the_model(alpha, tmp_path, squares):
-    kernel = LossKernel(np.random.default_rng(0).random((5, 5)), alpha=alpha)
+    kernel = LossKernel(np.random.default_rng(0).random((5, 5)), alpha=alpha, scale=0.5)
     model = VAE(squares, 3, network="vector", loss=kernel)
     x = torch.rand(4, 1, 32, 32)
     batch = model(x)
@@ -130,7 +130,8 @@ def test_a_kernel_is_a_loss_and_comes_back_with_the_model(alpha, tmp_path, squar
     assert done.history[-1]["reconstruction"] < done.history[0]["reconstruction"]
     again = load_model(tmp_path)
     assert torch.equal(again.settings.loss.weights, kernel.weights)
-    assert again.settings.loss.alpha == alpha and again.config() == model.config()
+    assert (again.settings.loss.alpha, again.settings.loss.scale) == (alpha, 0.5)
+    assert again.config() == model.config()
     assert not any(name.startswith("loss") for name, _ in again.named_parameters())
 
 
