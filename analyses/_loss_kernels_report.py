@@ -62,8 +62,7 @@ def _table(rows: Sequence[dict[str, Any]]) -> list[str]:
         "Pearson (linear) and Spearman (rank) correlation of ground-truth and perceived distances "
         "on XYSquares, squares of 8 pixels 8 apart; ours / published (Michlo, 2022, table 6.1). "
         "Learnt losses: mean over seeds, and the range of the last column where there are more. "
-        "Seconds are of learning while other programs shared the two cores: radius 31 takes 7 and "
-        "radius 63 takes 5 of one core alone (benchmarks/results/kernels.md).",
+        "Seconds are of preparing pairs and learning, on one thread.",
         "",
         NAMES,
     ]
