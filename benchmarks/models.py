@@ -20,8 +20,8 @@ from geodis.models.networks import encoder_decoder
 
 LATENTS = 10
 OBJECTIVES = (
-    "VAE", "BetaTCVAE", "DIPVAE", "InfoVAE", "FactorVAE", "AAE", "AdaGVAE", "TVAE", "AdaTVAE",
-    "ISAVAE",
+    "VAE", "AnnealedVAE", "BetaTCVAE", "DIPVAE", "InfoVAE", "FactorVAE", "AAE", "AdaGVAE",
+    "AdaMLVAE", "TAE", "TVAE", "AdaTVAE", "ISAVAE", "ISATCVAE",
 )  # fmt: skip
 
 
@@ -60,7 +60,7 @@ class Trained:
 
     def __init__(self, grid: Any, batch_size: int, precision: str, name: str = "VAE") -> None:
         options: dict[str, Any] = {"latents": LATENTS}
-        if name == "ISAVAE":
+        if name.startswith("ISA"):
             options = {"subspaces": [(2.2, 2)] * (LATENTS // 2)}
         self.model = getattr(models, name)(grid, network="conv", **options)
         self.grid, self.batch_size, self.precision = grid, batch_size, precision
