@@ -77,6 +77,27 @@ def run_cases(
     return rows, complete
 
 
+def run_preset(
+    preset: str,
+    out: Path,
+    presets: Mapping[str, Any],
+    plan: Callable[[Any], Sequence[Mapping[str, Any]]],
+    run_case: Callable[[Mapping[str, Any], Any], Row],
+    write: Callable[[list[Row], Path, str], None],
+) -> bool:
+    """Run the cases that an analysis plans for a preset; whether all were run."""
+    settings = presets[preset]
+    _, complete = run_cases(
+        plan(settings),
+        lambda case: run_case(case, settings),
+        out,
+        preset,
+        lambda rows, folder: write(rows, folder, preset),
+        settings,
+    )
+    return complete
+
+
 def describe(case: Mapping[str, Any]) -> str:
     """A case in a line."""
     return ", ".join(f"{name} {value}" for name, value in case.items())

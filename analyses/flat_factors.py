@@ -290,7 +290,7 @@ def draw(sample: FlatSample, out: Path, names: Sequence[str] | None = None) -> N
         label = sample.name.replace(",", "").replace(" ", "_")
         axes = plots.plot_flat_coordinates(est.flat_coordinates_, sample.coordinates, names)
         plots.save_figure(axes[0], out / f"{label}.png")
-        if est.flat_evidence_.contrasts:  # periods alone need none
+        if est.flat_evidence_ and est.flat_evidence_.contrasts:  # periods alone need none
             axis = plots.plot_contrast_angles(est.flat_evidence_)
             plots.save_figure(axis, out / f"{label}_contrasts.png")
 

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 import geodis as gd
-from analyses._model_runs import Row, run_cases, summarise, table, write_markdown
+from analyses._model_runs import Row, run_preset, summarise, table, write_markdown
 from analyses._run import main_of
 from geodis import models, plots
 from geodis._check import InputError
@@ -316,12 +316,7 @@ def draw(rows: list[Row], preset: str) -> Any:
 
 
 def run(preset: str, out: Path) -> bool:
-    settings = PRESETS[preset]
-    _, complete = run_cases(
-        plan(settings), lambda case: run_case(case, settings), out, preset,
-        lambda rows, folder: write(rows, folder, preset), settings,
-    )  # fmt: skip
-    return complete
+    return run_preset(preset, out, PRESETS, plan, run_case, write)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

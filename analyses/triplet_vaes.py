@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analyses._model_runs import Row, run_cases, summarise, table, write_markdown
+from analyses._model_runs import Row, run_preset, summarise, table, write_markdown
 from analyses._run import main_of
 from analyses._vae_cases import BY_FACTOR, Sizes, dataset, evaluate, train_case
 from geodis import models, plots
@@ -115,12 +115,7 @@ def draw(rows: Sequence[Row], preset: str) -> Any:
 
 
 def run(preset: str, out: Path) -> bool:
-    sizes = PRESETS[preset]
-    _, complete = run_cases(
-        plan(sizes), lambda case: run_case(case, sizes), out, preset,
-        lambda rows, folder: write(rows, folder, preset), sizes,
-    )  # fmt: skip
-    return complete
+    return run_preset(preset, out, PRESETS, plan, run_case, write)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

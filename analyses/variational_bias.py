@@ -25,7 +25,7 @@ import torch
 from scipy.special import gammaln
 from torch import Tensor
 
-from analyses._model_runs import Row, run_cases, summarise, table, write_markdown
+from analyses._model_runs import Row, run_preset, summarise, table, write_markdown
 from analyses._run import main_of
 from geodis import plots
 from geodis.plots._style import ACCENT, FACTOR_COLORS, FAINT, INK
@@ -317,13 +317,8 @@ def draw_components(rows: Sequence[Row]) -> Any:
 
 
 def run(preset: str, out: Path) -> bool:
-    settings = PRESETS[preset]
     torch.set_num_threads(1)
-    _, complete = run_cases(
-        plan(settings), lambda case: run_case(case, settings), out, preset,
-        lambda rows, folder: write(rows, folder, preset), settings,
-    )  # fmt: skip
-    return complete
+    return run_preset(preset, out, PRESETS, plan, run_case, write)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
