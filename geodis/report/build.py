@@ -101,20 +101,11 @@ def report(
     check_int(intervals, "intervals", low=0)
     if random_state is not None:
         check_int(random_state, "random_state", low=0)
-    if out is not None:
-        from geodis.report.page import plotly_script
-
-        # What would stop the writing must be known before the work, not after it.
-        plotly_script()
-        try:
-            Path(out).mkdir(parents=True, exist_ok=True)
-        except OSError as problem:
-            raise InputError(
-                f"out must be a folder that can be written to; {out} came ({problem.strerror})."
-            ) from problem
     material = gather_material(
         latents, factors, images, max_points=max_points, bins=bins, random_state=random_state
     )
+    if out is not None:
+        _check_out(out)
     settings = {
         "title": title or "Report",
         "sources": dict(sources or {}),
@@ -134,6 +125,19 @@ def report(
     if interrupted:
         raise KeyboardInterrupt
     return found
+
+
+def _check_out(out: str | Path) -> None:
+    """Find what would stop the writing before the work, not after it."""
+    from geodis.report.page import plotly_script
+
+    plotly_script()
+    try:
+        Path(out).mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise InputError(
+            f"out must be a folder that can be written to; {out} came ({problem.strerror})."
+        ) from problem
 
 
 def run_parts(
