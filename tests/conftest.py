@@ -1,5 +1,7 @@
 """What several test files share."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,24 @@ import pytest
 @pytest.fixture
 def rng():
     return np.random.default_rng(20231)
+
+
+@pytest.fixture
+def geodis(monkeypatch, capsys):
+    """The command line, run in this process: arguments -> exit code, output, errors."""
+    from geodis import cli
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["geodis", *map(str, arguments)])
+        code: object = 0
+        try:
+            cli.main()
+        except SystemExit as stopped:
+            code = stopped.code
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return run
 
 
 def sphere(n, k, rng):

@@ -11,23 +11,6 @@ from geodis import __version__, cli
 from geodis.commands.factorise import FACTORISE_FILES
 
 
-def run(monkeypatch, capsys, *arguments):
-    """Exit code, standard output and standard error of a command line."""
-    monkeypatch.setattr(sys, "argv", ["geodis", *map(str, arguments)])
-    code: object = 0
-    try:
-        cli.main()
-    except SystemExit as stopped:
-        code = stopped.code
-    printed = capsys.readouterr()
-    return code, printed.out, printed.err
-
-
-@pytest.fixture
-def geodis(monkeypatch, capsys):
-    return lambda *arguments: run(monkeypatch, capsys, *arguments)
-
-
 def test_version(geodis):
     assert geodis("--version") == (0, f"geodis {__version__}\n", "")
 

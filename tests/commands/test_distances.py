@@ -1,12 +1,11 @@
 """`geodis distances` prints tables, writes what it lists, and tells bad input in one sentence."""
 
+import functools
 import json
-import sys
 
 import numpy as np
 import pytest
 
-from geodis import cli
 from geodis.commands._data import PUBLISHED
 from geodis.commands.distances import DISTANCE_FILES
 from geodis.data import published
@@ -14,18 +13,8 @@ from geodis.data.squares import XYSquares
 
 
 @pytest.fixture
-def geodis(monkeypatch, capsys):
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["geodis", "distances", *map(str, arguments)])
-        code: object = 0
-        try:
-            cli.main()
-        except SystemExit as stopped:
-            code = stopped.code
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return run
+def measure(geodis):
+    return functools.partial(geodis, "distances")
 
 
 @pytest.fixture
@@ -46,15 +35,15 @@ def test_every_published_set_has_its_name():
     assert PUBLISHED == published.NAMES
 
 
-def test_a_built_in_set_prints_the_tables(geodis):
-    code, out, err = geodis("--data", "xysquares", "--spacing", 8, "--pairs", 500)
+def test_a_built_in_set_prints_the_tables(measure):
+    code, out, err = measure("--data", "xysquares", "--spacing", 8, "--pairs", 500)
     assert (code, err) == (0, "")
     assert "ground truth ~ perceived" in out and "Adversarial: under mse" in out
     assert "x_R     0.0104  0.0000" in out
 
 
-def test_files_print_json_and_rows_keep_their_latents(geodis, files):
-    code, out, _ = geodis(
+def test_files_print_json_and_rows_keep_their_latents(measure, files):
+    code, out, _ = measure(
         "--images", files / "X.npy", "--factors", files / "F.csv",
         "--latents", files / "Z.npy", "--json", "--seed", 3,
     )  # fmt: skip
@@ -68,9 +57,9 @@ def test_files_print_json_and_rows_keep_their_latents(geodis, files):
     assert content["overlap"]["adversarial"] is False
 
 
-def test_what_is_listed_is_written(geodis, files):
+def test_what_is_listed_is_written(measure, files):
     folder = files / "out"
-    code, out, _ = geodis(
+    code, out, _ = measure(
         "--images", files / "X.npy", "--factors", files / "F.csv", "--latents", files / "Z.npy",
         "--loss", "box:5", "--confidence", 0.9, "--self-pairs", "--out", folder,
     )  # fmt: skip
@@ -85,9 +74,9 @@ def test_what_is_listed_is_written(geodis, files):
     assert "Ratios of the latents" in written["distances.txt"].read_text()
 
 
-def test_factors_and_latents_alone_are_enough(geodis, files):
+def test_factors_and_latents_alone_are_enough(measure, files):
     folder = files / "out"
-    code, out, _ = geodis(
+    code, out, _ = measure(
         "--factors", files / "F.csv", "--latents", files / "Z.npy", "--out", folder
     )
     assert code == 0 and "perceived" not in out.split("Written")[0]
@@ -95,23 +84,23 @@ def test_factors_and_latents_alone_are_enough(geodis, files):
     assert (folder / "matrices.png").exists()
 
 
-def test_a_sample_without_traversals_keeps_its_distances(geodis, tmp_path):
+def test_a_sample_without_traversals_keeps_its_distances(measure, tmp_path):
     rng = np.random.default_rng(0)
     factors = rng.permutation(900)[:40]
     np.save(tmp_path / "F.npy", np.stack(np.divmod(factors, 30), axis=1))
     np.save(tmp_path / "Z.npy", rng.standard_normal((40, 3)))
-    code, out, _ = geodis("--factors", tmp_path / "F.npy", "--latents", tmp_path / "Z.npy")
+    code, out, _ = measure("--factors", tmp_path / "F.npy", "--latents", tmp_path / "Z.npy")
     assert code == 0
     assert "combinations of the factors are there" in out
     assert "linearity_ratio needs at least 5 sets of rows" in out
 
 
-def test_images_without_traversals_keep_what_needs_none(geodis, tmp_path):
+def test_images_without_traversals_keep_what_needs_none(measure, tmp_path):
     rng = np.random.default_rng(0)
     np.save(tmp_path / "F.npy", rng.standard_normal((30, 2)))
     np.save(tmp_path / "X.npy", rng.integers(0, 256, (30, 8, 8), dtype=np.uint8))
     folder = tmp_path / "out"
-    code, out, _ = geodis(
+    code, out, _ = measure(
         "--factors", tmp_path / "F.npy", "--images", tmp_path / "X.npy", "--out", folder
     )
     assert code == 0
@@ -140,25 +129,25 @@ def test_images_without_traversals_keep_what_needs_none(geodis, tmp_path):
         (["--data", "xysquares", "--latents", "none.npy"], "none.npy"),
     ],
 )
-def test_bad_input_is_told_in_one_sentence(geodis, arguments, message):
-    code, out, err = geodis(*arguments)
+def test_bad_input_is_told_in_one_sentence(measure, arguments, message):
+    code, out, err = measure(*arguments)
     assert code == 2 and out == ""
     assert message in err and len(err.strip().splitlines()) == 1
 
 
-def test_latents_of_another_length_are_refused(geodis, files):
+def test_latents_of_another_length_are_refused(measure, files):
     np.save(files / "short.npy", np.zeros((5, 2)))
-    code, _, err = geodis("--factors", files / "F.csv", "--latents", files / "short.npy")
+    code, _, err = measure("--factors", files / "F.csv", "--latents", files / "short.npy")
     assert code == 2 and "64 points; 5 came" in err
 
 
-def test_an_interrupt_leaves_whole_files(geodis, monkeypatch, files):
+def test_an_interrupt_leaves_whole_files(measure, monkeypatch, files):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", interrupt)
     folder = files / "out"
-    code, _, err = geodis(
+    code, _, err = measure(
         "--factors", files / "F.csv", "--latents", files / "Z.npy", "--out", folder
     )
     assert code == 130 and "Traceback" not in err

@@ -1,29 +1,12 @@
 """`geodis learn-kernel` writes a loss that other commands take, and tells bad input plainly."""
 
 import json
-import sys
 
 import numpy as np
 import pytest
 
-from geodis import cli
 from geodis.data.squares import XYSquares
 from geodis.kernels import load_kernel
-
-
-@pytest.fixture
-def geodis(monkeypatch, capsys):
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["geodis", *map(str, arguments)])
-        code: object = 0
-        try:
-            cli.main()
-        except SystemExit as stopped:
-            code = stopped.code
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return run
 
 
 @pytest.fixture

@@ -1,14 +1,12 @@
 """`geodis train`, `encode` and `traverse`: a run from the command line to files others read."""
 
 import json
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
-from geodis import cli
 from geodis._check import InputError
 from geodis.commands._models import loss_named, settings_of
 from geodis.commands.train import TRAIN_FILES
@@ -18,20 +16,9 @@ from geodis.kernels.storage import save_kernel
 from geodis.models import encode, load_model
 
 
-@pytest.fixture
-def geodis(monkeypatch, capsys):
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["geodis", *map(str, arguments)])
-        code: object = 0
-        try:
-            cli.main()
-        except SystemExit as stopped:
-            code = stopped.code
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
+@pytest.fixture(autouse=True)
+def one_thread():
     torch.set_num_threads(1)
-    return run
 
 
 @pytest.fixture

@@ -1,14 +1,12 @@
 """`geodis scores`: the table, JSON, files, and one sentence for what cannot be used."""
 
 import json
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import geodis as gd
-from geodis import cli
 from geodis.commands.scores import SCORE_FILES
 
 
@@ -21,21 +19,6 @@ def files(tmp_path):
     frame["x"] = factors[:, 1]
     frame.to_csv(tmp_path / "f.csv", index=False)
     return tmp_path
-
-
-@pytest.fixture
-def geodis(monkeypatch, capsys):
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["geodis", *map(str, arguments)])
-        code: object = 0
-        try:
-            cli.main()
-        except SystemExit as stopped:
-            code = stopped.code
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return run
 
 
 def test_the_table_is_that_of_the_function(geodis, files):
