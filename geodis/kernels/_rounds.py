@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import torch
 
-from geodis._check import InputError
+from geodis import __version__
+from geodis._check import InputError, check_int, check_real
 from geodis._progress import Stages
 from geodis._write import to_jsonable
 from geodis.kernels.storage import read_tensors, write_tensors
@@ -38,6 +39,9 @@ class Learner(Protocol):
         """Go back to a state."""
 
 
+SomeLearner = TypeVar("SomeLearner", bound=Learner)
+
+
 @dataclass
 class Rounds:
     """How learning went: what a checkpoint holds beside the states.
@@ -56,6 +60,55 @@ class Rounds:
     stalled: int = 0
     seconds: float = 0.0
     history: list[tuple[int, str, float]] = field(default_factory=list)
+
+
+def learn(
+    make: Callable[[], SomeLearner],
+    settings: dict[str, Any],
+    *,
+    title: str,
+    steps: int,
+    round_steps: int,
+    patience: int,
+    tolerance: float,
+    checkpoint: str | os.PathLike[str] | None,
+    verbose: bool | int,
+) -> tuple[SomeLearner, dict[str, Any]]:
+    """Make a learner, which draws its pairs, and run its rounds, with progress.
+
+    Returns
+    -------
+    learner
+        In its best state.
+    made : dict
+        The settings, the correlation on held-out pairs, the history and seconds.
+    """
+    check_int(steps, "steps", low=1)
+    check_int(patience, "patience", low=1)
+    check_real(tolerance, "tolerance")
+    with Stages(title, verbose) as stages:
+        with stages.stage("pairs"):
+            learner = make()
+        with stages.stage("learning"):
+            rounds = run_rounds(
+                learner,
+                steps=steps,
+                round_steps=round_steps,
+                patience=patience,
+                tolerance=tolerance,
+                adversarial=settings["adversarial"],
+                settings=settings,
+                checkpoint=checkpoint,
+                stages=stages,
+            )
+    return learner, {
+        "geodis": __version__,
+        **settings,
+        "held_out": rounds.best,
+        "steps": rounds.steps,
+        "history": rounds.history,
+        "seconds": {"pairs": stages.seconds["pairs"], "learning": rounds.seconds},
+    }
 
 
 def run_rounds(

@@ -12,11 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from geodis import __version__
 from geodis._check import check_int, check_random_state, check_real
-from geodis._progress import Stages
 from geodis.data.grids import FactorGrid
-from geodis.kernels._rounds import State, run_rounds, seed_of
+from geodis.kernels._rounds import State, learn, seed_of
 from geodis.kernels._targets import (
     Strategy,
     Target,
@@ -104,33 +102,19 @@ def learn_features(
         "adversarial": adversarial,
         "seed": seed_of(random_state, seed, checkpoint),
     }
-    check_int(steps, "steps", low=1)
-    check_int(patience, "patience", low=1)
-    with Stages("learn features", verbose) as stages:
-        with stages.stage("pairs"):
-            learner = _FeatureLearner(grid, columns, by, settings)
-        with stages.stage("learning"):
-            rounds = run_rounds(
-                learner,
-                steps=steps,
-                round_steps=ROUND_STEPS,
-                patience=patience,
-                tolerance=check_real(tolerance, "tolerance"),
-                adversarial=adversarial,
-                settings=settings,
-                checkpoint=checkpoint,
-                stages=stages,
-            )
+    learner, made = learn(
+        lambda: _FeatureLearner(grid, columns, by, settings),
+        settings,
+        title="learn features",
+        steps=steps,
+        round_steps=ROUND_STEPS,
+        patience=patience,
+        tolerance=tolerance,
+        checkpoint=checkpoint,
+        verbose=verbose,
+    )
     learner.model.scale = learner.pixels_over_learnt()
-    learner.model.made = {
-        "geodis": __version__,
-        **settings,
-        "held_out": rounds.best,
-        "pixel_loss": learner.test_target.exact(learner.pixel_test()),
-        "steps": rounds.steps,
-        "history": rounds.history,
-        "seconds": {"pairs": stages.seconds["pairs"], "learning": rounds.seconds},
-    }
+    learner.model.made = {**made, "pixel_loss": learner.test_target.exact(learner.pixel_test())}
     return learner.model.requires_grad_(False).eval()
 
 

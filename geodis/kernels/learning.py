@@ -15,16 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from geodis import __version__
 from geodis._check import (
     check_choice,
     check_int,
     check_random_state,
     check_real,
 )
-from geodis._progress import Stages
 from geodis.data.grids import FactorGrid
-from geodis.kernels._rounds import State, run_rounds, seed_of
+from geodis.kernels._rounds import State, learn, seed_of
 from geodis.kernels._targets import (
     Strategy,
     Target,
@@ -168,35 +166,24 @@ def learn_kernel(
         "adversarial": adversarial,
         "seed": seed_of(random_state, seed, checkpoint),
     }
-    check_int(steps, "steps", low=1)
-    check_int(patience, "patience", low=1)
-    with Stages("learn kernel", verbose) as stages:
-        with stages.stage("pairs"):
-            learner = _KernelLearner(grid, columns, by, settings)
-        with stages.stage("learning"):
-            rounds = run_rounds(
-                learner,
-                steps=steps,
-                round_steps=ROUND_STEPS,
-                patience=patience,
-                tolerance=check_real(tolerance, "tolerance"),
-                adversarial=adversarial,
-                settings=settings,
-                checkpoint=checkpoint,
-                stages=stages,
-            )
+    learner, made = learn(
+        lambda: _KernelLearner(grid, columns, by, settings),
+        settings,
+        title="learn kernel",
+        steps=steps,
+        round_steps=ROUND_STEPS,
+        patience=patience,
+        tolerance=tolerance,
+        checkpoint=checkpoint,
+        verbose=verbose,
+    )
     scale = learner.pixels_over_learnt()
     kernel = LossKernel(learner.kernel().detach(), alpha=alpha, scale=scale, support=support)
     kernel.made = {
-        "geodis": __version__,
-        **settings,
+        **made,
         "pairs": len(learner.train.pixel),
         "held_out_pairs": len(learner.test.pixel),
-        "held_out": rounds.best,
         "pixel_loss": learner.test_target.exact(learner.test.pixel),
-        "steps": rounds.steps,
-        "history": rounds.history,
-        "seconds": {"pairs": stages.seconds["pairs"], "learning": rounds.seconds},
     }
     return kernel
 
