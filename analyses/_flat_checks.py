@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from geodis import GeoManCER, subspace_angles
-from geodis.data._draws import random_rotations
-from geodis.data.flats import CASES, flat_sample
+from geodis.data.manifolds.draws import random_rotations
+from geodis.data.manifolds.flat_products import CASES, flat_sample
 from geodis.manifold import independent_rotation
 
 NOISE = 0.03

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 import geodis as gd
-from geodis._write import whole_file
-from geodis.data.flats import FlatSample
+from geodis.base.write import whole_file
+from geodis.data.manifolds.flat_products import FlatSample
 
 HEART, UPRIGHT = 2, 0
 
@@ -89,9 +89,14 @@ def train_latents(case: LatentCase, seed: int) -> tuple[np.ndarray, dict[str, An
     if case.model == "BetaVAE":
         loss = "mse" if case.loss == "pixels" else learnt_loss(images, levels, seed)
         model = models.BetaVAE(
-            shape, 9, loss=loss, normalise="mean", beta=BETA[case.loss],
-            standardise=models.channel_moments(images), random_state=seed,
-        )  # fmt: skip
+            shape,
+            9,
+            loss=loss,
+            normalise="mean",
+            beta=BETA[case.loss],
+            standardise=models.channel_moments(images),
+            random_state=seed,
+        )
     else:
         model = {"AE": models.AE, "VAE": models.VAE}[case.model](shape, 10, random_state=seed)
     models.train(model, images, case.steps, **options)

@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.stats import rankdata
 
 import geodis as gd
-from geodis.data.flats import FlatSample
+from geodis.data.manifolds.flat_products import FlatSample
 
 NEIGHBORS = 15  # of the rivals' graphs; Isomap and LTSA need more than their defaults of 5
 GRADIENT_NEIGHBORS = 12
@@ -55,17 +55,22 @@ def ambient_pca(sample: FlatSample, seed: int) -> np.ndarray:
 def isomap_ica(sample: FlatSample, seed: int) -> np.ndarray:
     from sklearn.manifold import Isomap
 
-    return _ica(Isomap(n_neighbors=NEIGHBORS, n_components=dim_of(sample)).fit_transform(
-        sample.points), seed)  # fmt: skip
+    return _ica(
+        Isomap(n_neighbors=NEIGHBORS, n_components=dim_of(sample)).fit_transform(sample.points),
+        seed,
+    )
 
 
 def ltsa_ica(sample: FlatSample, seed: int) -> np.ndarray:
     from sklearn.manifold import LocallyLinearEmbedding
 
     model = LocallyLinearEmbedding(
-        n_neighbors=NEIGHBORS, n_components=dim_of(sample), method="ltsa", eigen_solver="dense",
+        n_neighbors=NEIGHBORS,
+        n_components=dim_of(sample),
+        method="ltsa",
+        eigen_solver="dense",
         random_state=seed,
-    )  # fmt: skip
+    )
     return _ica(model.fit_transform(sample.points), seed)
 
 

@@ -68,9 +68,9 @@ def _table(rows: Sequence[dict[str, Any]]) -> list[str]:
     ]
     head = [column.replace("_", ", ") for column in COLUMNS]
     for self_pairs in (True, False):
-        title = "With pairs of an image with itself, as published" if self_pairs else (
-            "Without them"
-        )  # fmt: skip
+        title = (
+            "With pairs of an image with itself, as published" if self_pairs else ("Without them")
+        )
         lines += ["", f"## {title}", "", "| loss | " + " | ".join(head) + " | seconds |"]
         lines += ["|---" * (len(head) + 2) + "|"]
         own = [row for row in rows if row["self_pairs"] == self_pairs]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from geodis import __version__
-from geodis._write import to_jsonable, whole_file, write_json
+from geodis.base.write import to_jsonable, whole_file, write_json
 
 Row = dict[str, Any]
 

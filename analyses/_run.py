@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from geodis._check import InputError
+from geodis.base.check import InputError
 
 
 def main_of(

@@ -65,9 +65,11 @@ def train_case(
 ) -> Any:
     """Train as a preset says."""
     options: dict[str, Any] = {
-        "batch_size": sizes.batch_size, "precision": sizes.precision, "random_state": seed,
+        "batch_size": sizes.batch_size,
+        "precision": sizes.precision,
+        "random_state": seed,
         "verbose": 0,
-    }  # fmt: skip
+    }
     return models.train(model, grid, sizes.steps, **{**options, **sizes.options, **more})
 
 

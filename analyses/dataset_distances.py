@@ -27,11 +27,11 @@ import numpy as np
 import geodis as gd
 from analyses._run import main_of
 from geodis import distances, plots
-from geodis._check import InputError
-from geodis._progress import Stages
-from geodis._write import whole_file, write_json
-from geodis.data import published as published_sets
-from geodis.data.grids import FactorGrid
+from geodis.base.check import InputError
+from geodis.base.progress import Stages
+from geodis.base.write import whole_file, write_json
+from geodis.data.grids import published as published_sets
+from geodis.data.grids.grid import FactorGrid
 
 OUT = Path(__file__).parent / "results" / "dataset_distances"
 
@@ -52,54 +52,85 @@ THINNED = {"sprites_masked": 16}
 # Table 3.1: factor -> mean and standard deviation; "all" stands for every factor.
 TABLE_3_1: dict[str, dict[str, tuple[float, float]]] = {
     "cars3d": {
-        "random": (0.0519, 0.0188), "azimuth": (0.0355, 0.0185),
-        "object_type": (0.0349, 0.0176), "elevation": (0.0174, 0.0100),
+        "random": (0.0519, 0.0188),
+        "azimuth": (0.0355, 0.0185),
+        "object_type": (0.0349, 0.0176),
+        "elevation": (0.0174, 0.0100),
     },
     "shapes3d": {
-        "random": (0.2432, 0.0918), "wall_hue": (0.1122, 0.0661), "floor_hue": (0.1086, 0.0623),
-        "object_hue": (0.0416, 0.0292), "shape": (0.0207, 0.0161), "scale": (0.0182, 0.0153),
+        "random": (0.2432, 0.0918),
+        "wall_hue": (0.1122, 0.0661),
+        "floor_hue": (0.1086, 0.0623),
+        "object_hue": (0.0416, 0.0292),
+        "shape": (0.0207, 0.0161),
+        "scale": (0.0182, 0.0153),
         "orientation": (0.0116, 0.0079),
     },
     "smallnorb": {
-        "random": (0.0535, 0.0529), "lighting": (0.0531, 0.0563), "category": (0.0113, 0.0066),
-        "rotation": (0.0090, 0.0071), "instance": (0.0068, 0.0048),
+        "random": (0.0535, 0.0529),
+        "lighting": (0.0531, 0.0563),
+        "category": (0.0113, 0.0066),
+        "rotation": (0.0090, 0.0071),
+        "instance": (0.0068, 0.0048),
         "elevation": (0.0034, 0.0030),
     },
     "dsprites": {
-        "random": (0.0754, 0.0289), "y": (0.0584, 0.0378), "x": (0.0559, 0.0363),
-        "scale": (0.0250, 0.0148), "shape": (0.0214, 0.0095), "orientation": (0.0172, 0.0106),
+        "random": (0.0754, 0.0289),
+        "y": (0.0584, 0.0378),
+        "x": (0.0559, 0.0363),
+        "scale": (0.0250, 0.0148),
+        "shape": (0.0214, 0.0095),
+        "orientation": (0.0172, 0.0106),
     },
     "xysquares": {"random": (0.0308, 0.0022), "all": (0.0104, 0.0000)},
-}  # fmt: skip
+}
 # Table 4.1 (and 4.2 for XYSquares): linear and rank (mse), linear and rank (box).
 TABLE_4_1: dict[str, dict[str, tuple[float, float, float, float]]] = {
     "cars3d": {
-        "random": (0.15, 0.13, 0.04, 0.10), "elevation": (0.90, 0.93, 0.69, 0.88),
-        "azimuth": (0.30, 0.34, 0.08, 0.25), "object_type": (0.04, 0.04, 0.00, 0.01),
+        "random": (0.15, 0.13, 0.04, 0.10),
+        "elevation": (0.90, 0.93, 0.69, 0.88),
+        "azimuth": (0.30, 0.34, 0.08, 0.25),
+        "object_type": (0.04, 0.04, 0.00, 0.01),
     },
     "shapes3d": {
-        "random": (0.53, 0.45, 0.29, 0.29), "floor_hue": (0.62, 0.76, 0.60, 0.74),
-        "wall_hue": (0.60, 0.74, 0.55, 0.72), "object_hue": (0.53, 0.71, 0.41, 0.63),
-        "scale": (0.81, 0.88, 0.71, 0.87), "shape": (0.69, 0.79, 0.58, 0.80),
+        "random": (0.53, 0.45, 0.29, 0.29),
+        "floor_hue": (0.62, 0.76, 0.60, 0.74),
+        "wall_hue": (0.60, 0.74, 0.55, 0.72),
+        "object_hue": (0.53, 0.71, 0.41, 0.63),
+        "scale": (0.81, 0.88, 0.71, 0.87),
+        "shape": (0.69, 0.79, 0.58, 0.80),
         "orientation": (0.84, 0.92, 0.74, 0.87),
     },
     "smallnorb": {
-        "random": (0.10, 0.14, 0.07, 0.14), "category": (0.44, 0.53, 0.15, 0.47),
-        "instance": (0.37, 0.52, 0.10, 0.51), "elevation": (0.81, 0.90, 0.51, 0.64),
-        "rotation": (0.12, 0.19, 0.07, 0.21), "lighting": (0.07, 0.29, 0.07, 0.28),
+        "random": (0.10, 0.14, 0.07, 0.14),
+        "category": (0.44, 0.53, 0.15, 0.47),
+        "instance": (0.37, 0.52, 0.10, 0.51),
+        "elevation": (0.81, 0.90, 0.51, 0.64),
+        "rotation": (0.12, 0.19, 0.07, 0.21),
+        "lighting": (0.07, 0.29, 0.07, 0.28),
     },
     "dsprites": {
-        "random": (0.43, 0.38, 0.29, 0.36), "shape": (0.66, 0.72, 0.66, 0.87),
-        "scale": (0.93, 0.95, 0.84, 0.96), "orientation": (0.13, 0.17, 0.15, 0.21),
-        "x": (0.66, 0.75, 0.63, 0.83), "y": (0.65, 0.75, 0.63, 0.83),
+        "random": (0.43, 0.38, 0.29, 0.36),
+        "shape": (0.66, 0.72, 0.66, 0.87),
+        "scale": (0.93, 0.95, 0.84, 0.96),
+        "orientation": (0.13, 0.17, 0.15, 0.21),
+        "x": (0.66, 0.75, 0.63, 0.83),
+        "y": (0.65, 0.75, 0.63, 0.83),
     },
     "xysquares": {"random": (0.55, 0.36, 0.95, 0.94), "all": (0.52, 0.58, 0.96, 0.97)},
-}  # fmt: skip
+}
 TITLES = {
-    "xysquares": "XYSquares", "xyobject": "XYObject", "xyobject_shades": "XYObject (shades)",
-    "sprites": "Sprites", "sprites_masked": "Sprites on noise", "cars3d": "Cars3D",
-    "shapes3d": "3D Shapes", "smallnorb": "SmallNORB", "dsprites": "dSprites", "mpi3d": "MPI3D",
-}  # fmt: skip
+    "xysquares": "XYSquares",
+    "xyobject": "XYObject",
+    "xyobject_shades": "XYObject (shades)",
+    "sprites": "Sprites",
+    "sprites_masked": "Sprites on noise",
+    "cars3d": "Cars3D",
+    "shapes3d": "3D Shapes",
+    "smallnorb": "SmallNORB",
+    "dsprites": "dSprites",
+    "mpi3d": "MPI3D",
+}
 # Published numbers that stand beside a set which is only like the published one.
 LIKE = {"sprites": "dsprites"}
 COLUMNS = ("pearson mse", "spearman mse", "pearson box", "spearman box")
@@ -337,9 +368,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Which sets: some of the built-in ones, and published ones from their files."""
     parser.add_argument("--only", action="append", default=[], choices=BUILT_IN)
     parser.add_argument(
-        "--published", action="append", default=[], metavar="NAME=PATH",
+        "--published",
+        action="append",
+        default=[],
+        metavar="NAME=PATH",
         help=f"a published data set from its file: {', '.join(published_sets.NAMES)}",
-    )  # fmt: skip
+    )
 
 
 def run_preset(preset: str, out: Path, only: Sequence[str], published: Sequence[str]) -> bool:

@@ -44,11 +44,17 @@ from analyses._flat_methods import (
     turns_of_factors,
 )
 from geodis import plots
-from geodis._progress import Stages
-from geodis._write import whole_file, write_json
-from geodis.data._spaces import random_rotations
-from geodis.data.flats import CASES, FlatSample, bent_sample, flat_sample, grid_coordinates
-from geodis.manifold.tangents import tangent_frames
+from geodis.base.progress import Stages
+from geodis.base.write import whole_file, write_json
+from geodis.data.manifolds.flat_products import (
+    CASES,
+    FlatSample,
+    bent_sample,
+    flat_sample,
+    grid_coordinates,
+)
+from geodis.data.manifolds.spaces import random_rotations
+from geodis.manifold.local.tangents import tangent_frames
 
 Row = dict[str, Any]
 Job = tuple[str, str, Callable[[], list[Row]]]  # what, which part of the results, its rows
@@ -79,9 +85,15 @@ class Preset:
 
 ALL = (*CASES, *NOISY, *GRIDS)
 MAIN = (
-    "rectangle", "swiss roll", "box", "exponential", "equal Gaussians", "disc x interval",
-    "circle x interval", "box, noise .03",
-)  # fmt: skip
+    "rectangle",
+    "swiss roll",
+    "box",
+    "exponential",
+    "equal Gaussians",
+    "disc x interval",
+    "circle x interval",
+    "box, noise .03",
+)
 FEWER = 3
 # Points for the rivals, evenly through the sample: LTSA solves a dense problem of that size.
 MOST = 2500

@@ -27,7 +27,7 @@ from analyses._run import main_of
 from geodis import FactorGrid, Sprites, models, plots, scores
 from geodis.models.objectives import reconstruction_rows
 from geodis.models.use import to_input
-from geodis.plots._style import FACTOR_COLORS, MARKERS
+from geodis.plots.style import FACTOR_COLORS, MARKERS
 
 OUT = Path(__file__).parent / "results" / "isa_tradeoff"
 VAE, TC, ISA, ISA_TC, LEARNT = "VAE", "beta-TCVAE", "ISA-VAE", "ISA-TCVAE", "ISA-VAE, learnt"
@@ -50,12 +50,21 @@ class Preset:
 
 
 PRESETS = {
-    "quick": Preset((1.0, 4.0), (1, 2, 3, 4, 5), 1500, 128, 32, "vector", (5, 2), 3000,
-                    (SQUARES, SPRITES)),
-    "paper": Preset((1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0), tuple(range(10)), 7200, 2048,
-                    64, "mlp", (5, 4), 10_000),
+    "quick": Preset(
+        (1.0, 4.0), (1, 2, 3, 4, 5), 1500, 128, 32, "vector", (5, 2), 3000, (SQUARES, SPRITES)
+    ),
+    "paper": Preset(
+        (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0),
+        tuple(range(10)),
+        7200,
+        2048,
+        64,
+        "mlp",
+        (5, 4),
+        10_000,
+    ),
     "tiny-for-tests": Preset((1.0,), (0,), 4, 16, 32, "vector", (2, 2), 200),
-}  # fmt: skip
+}
 
 
 @cache
@@ -74,8 +83,11 @@ def dataset(name: str, size: int) -> FactorGrid:
 def build(name: str, beta: float, grid: Any, preset: Preset, seed: int) -> models.Model:
     count, size = preset.subspaces
     common: dict[str, Any] = {
-        "network": preset.network, "loss": "bernoulli", "beta": beta, "random_state": seed
-    }  # fmt: skip
+        "network": preset.network,
+        "loss": "bernoulli",
+        "beta": beta,
+        "random_state": seed,
+    }
     if name in (VAE, TC):
         kind: Any = models.BetaVAE if name == VAE else models.BetaTCVAE
         return kind(grid, count * size, **common)
@@ -128,8 +140,14 @@ def plan(preset: Preset) -> list[Row]:
 
 
 def write(rows: list[Row], out: Path, preset: str) -> None:
-    lines = ["# Independent subspaces as prior", "", *(__doc__ or "").split("\n\n")[1:2], "",
-             f"Preset {preset}: {PRESETS[preset]}; sprites rendered here.", ""]  # fmt: skip
+    lines = [
+        "# Independent subspaces as prior",
+        "",
+        *(__doc__ or "").split("\n\n")[1:2],
+        "",
+        f"Preset {preset}: {PRESETS[preset]}; sprites rendered here.",
+        "",
+    ]
     for data in PRESETS[preset].data:
         own = [row for row in rows if row["case"]["data"] == data]
         cells = summarise(own, ["model", "beta"], ["mig", "likelihood"])
@@ -137,10 +155,16 @@ def write(rows: list[Row], out: Path, preset: str) -> None:
         lines += [f"## {data.capitalize()}", "", *table(header, cells), ""]
         learnt = [row for row in own if row["case"]["model"] == LEARNT]
         if learnt:
-            lines += ["Learnt exponents, sorted: " + "; ".join(
-                f"beta {row['case']['beta']:g}, seed {row['case']['seed']}: "
-                + ", ".join(f"{p:.3f}" for p in row["exponents"]) for row in learnt
-            ) + ".", ""]  # fmt: skip
+            lines += [
+                "Learnt exponents, sorted: "
+                + "; ".join(
+                    f"beta {row['case']['beta']:g}, seed {row['case']['seed']}: "
+                    + ", ".join(f"{p:.3f}" for p in row["exponents"])
+                    for row in learnt
+                )
+                + ".",
+                "",
+            ]
     write_markdown(out, lines[:-1])
     plots.save_figure(draw(rows, preset), out / "tradeoff.png")
 
@@ -151,8 +175,9 @@ def draw(rows: Sequence[Row], preset: str) -> Any:
     axes = plots.new_axes(1, len(shown), 5.4 * len(shown), 4.2)[0]
     for axis, data in zip(axes, shown, strict=True):
         for j, name in enumerate((VAE, TC, ISA, ISA_TC, LEARNT)):
-            own = [row for row in rows
-                   if (row["case"]["data"], row["case"]["model"]) == (data, name)]  # fmt: skip
+            own = [
+                row for row in rows if (row["case"]["data"], row["case"]["model"]) == (data, name)
+            ]
             if own:
                 draw_line(axis, own, name, MARKERS[j], FACTOR_COLORS[j])
         axis.set(xlabel="E log p(x | z) an image (nats); numbers: beta", ylabel="MIG")
@@ -173,8 +198,9 @@ def draw_line(axis: Any, rows: Sequence[Row], name: str, marker: str, color: str
     x, y, dx, dy, betas = np.array(points).T
     axis.errorbar(x, y, dy, dx, marker=marker, color=color, label=name, ms=6, lw=1, capsize=2)
     for a, b, beta in zip(x, y, betas, strict=True):
-        axis.annotate(f"{beta:g}", (a, b), xytext=(4, 4), textcoords="offset points",
-                      fontsize=7, color=color)  # fmt: skip
+        axis.annotate(
+            f"{beta:g}", (a, b), xytext=(4, 4), textcoords="offset points", fontsize=7, color=color
+        )
 
 
 def run(preset: str, out: Path) -> bool:

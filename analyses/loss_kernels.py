@@ -36,11 +36,11 @@ from analyses._loss_kernels_published import COLUMNS, RECOMPUTED, TABLE_6_1
 from analyses._loss_kernels_report import tables
 from analyses._run import main_of
 from geodis import distances, plots
-from geodis._progress import Stages
-from geodis._write import whole_file, write_json
-from geodis.data.grids import FactorGrid
-from geodis.data.sprites import Sprites
-from geodis.data.squares import XYObject, XYSquares
+from geodis.base.progress import Stages
+from geodis.base.write import whole_file, write_json
+from geodis.data.grids.grid import FactorGrid
+from geodis.data.grids.sprites import Sprites
+from geodis.data.grids.squares import XYObject, XYSquares
 from geodis.kernels import LossKernel, learn_features, learn_kernel, load_kernel, save_kernel
 
 OUT = Path(__file__).parent / "results" / "loss_kernels"

@@ -28,16 +28,16 @@ from scipy.spatial import KDTree
 import geodis as gd
 from analyses._run import main_of
 from geodis import plots
-from geodis._check import InputError
-from geodis._progress import Stages
-from geodis._write import whole_file, write_json
-from geodis.manifold.coarse import coarse_start
-from geodis.manifold.connection import connection
-from geodis.manifold.dimension import tangent_terms
-from geodis.manifold.eigenfields import bottom_eigenfields
-from geodis.manifold.graph import default_degree
-from geodis.manifold.laplacian import ConnectionLaplacian
-from geodis.manifold.tangents import neighbors_for_tangents, tangent_frames
+from geodis.base.check import InputError
+from geodis.base.progress import Stages
+from geodis.base.write import whole_file, write_json
+from geodis.manifold.holonomy.coarse import coarse_start
+from geodis.manifold.holonomy.connection import connection
+from geodis.manifold.holonomy.eigenfields import bottom_eigenfields
+from geodis.manifold.holonomy.laplacian import ConnectionLaplacian
+from geodis.manifold.local.dimension import tangent_terms
+from geodis.manifold.local.graph import default_degree
+from geodis.manifold.local.tangents import neighbors_for_tangents, tangent_frames
 
 # Points for each unknown of the tangent fit below which no curve starts: factors are left merged.
 LEAST_PER_UNKNOWN = 20
@@ -229,12 +229,18 @@ def run_start(n: int, seed: int = 0) -> list[dict[str, Any]]:
         fields = bottom_eigenfields(laplacian, start=start, random_state=seed)
         rows.append(
             {
-                "part": "start", "manifold": "S² × S²", "n": n, "seed": seed, "start": name,
-                "applications": fields.n_applications, "converged": fields.converged,
-                "n_parallel": fields.n_parallel, "eigenvalues": fields.values.tolist(),
+                "part": "start",
+                "manifold": "S² × S²",
+                "n": n,
+                "seed": seed,
+                "start": name,
+                "applications": fields.n_applications,
+                "converged": fields.converged,
+                "n_parallel": fields.n_parallel,
+                "eigenvalues": fields.values.tolist(),
                 "seconds": time.perf_counter() - begun,
             }
-        )  # fmt: skip
+        )
     return rows
 
 
@@ -311,9 +317,10 @@ def write_tables(rows: Sequence[dict[str, Any]], out: Path, preset: Preset, name
     for part, columns in (("changes", "variant"), ("noise", "noise"), ("density", "density")):
         own = [row for row in rows if row["part"] == part]
         title = {
-            "changes": "One change at a time", "noise": "Noise, standard deviation",
+            "changes": "One change at a time",
+            "noise": "Noise, standard deviation",
             "density": "Uneven sampling, von Mises-Fisher concentration",
-        }[part]  # fmt: skip
+        }[part]
         key = "manifold" if part == "changes" else "line"
         own = [{**row, "line": f"{row['manifold']}, {row['variant']}"} for row in own]
         lines += _table(title, own, key, columns)
@@ -373,9 +380,12 @@ def draw(rows: Sequence[dict[str, Any]], out: Path) -> None:
     """Draw the figures that there are rows for."""
     parts = {part: [row for row in rows if row["part"] == part] for part in _values(rows, "part")}
     for part, figure in (
-        ("error", _draw_error), ("error", _draw_spectra), ("changes", _draw_changes),
-        ("noise", _draw_sweep), ("density", _draw_sweep),
-    ):  # fmt: skip
+        ("error", _draw_error),
+        ("error", _draw_spectra),
+        ("changes", _draw_changes),
+        ("noise", _draw_sweep),
+        ("density", _draw_sweep),
+    ):
         if parts.get(part):
             axis, file = figure(parts[part])
             plots.save_figure(axis, out / file)
@@ -478,9 +488,12 @@ def _draw_sweep(rows: Sequence[dict[str, Any]]) -> tuple[Any, str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a preset; 130 after Ctrl-C."""
     return main_of(
-        __doc__, PRESETS, OUT,
-        lambda preset, out: run(PRESETS[preset], out, name=preset)[1], arguments,
-    )  # fmt: skip
+        __doc__,
+        PRESETS,
+        OUT,
+        lambda preset, out: run(PRESETS[preset], out, name=preset)[1],
+        arguments,
+    )
 
 
 if __name__ == "__main__":

@@ -29,16 +29,23 @@ import geodis as gd
 from analyses import metric_agreement_report as report
 from analyses._run import main_of
 from analyses.synthetic_codes import FAMILIES, code_of, values_of
-from geodis._progress import Stages
+from geodis.base.progress import Stages
 from geodis.scores import _fixed, interventional
 
 OUT = Path(__file__).parent / "results" / "metric_agreement"
 
 # Everything but the accuracies of many sizes, which are one quality seen four times.
 SCORES = (
-    "information", "sap", "sap_continuous", "dci", "explicitness", "informativeness_r2",
-    "interventional", "ratios", "unsupervised",
-)  # fmt: skip
+    "information",
+    "sap",
+    "sap_continuous",
+    "dci",
+    "explicitness",
+    "informativeness_r2",
+    "interventional",
+    "ratios",
+    "unsupervised",
+)
 FAILURE_SCORES = ("beta_vae", "factor_vae", "mig", "dci")
 
 
@@ -79,9 +86,13 @@ def run_family(preset: Preset, family: str, level: float, seed: int) -> list[dic
     """Every score of one code."""
     grid = gd.FactorGrid(preset.sizes)
     table = gd.score_latents(
-        code_of(grid, family, level, seed), grid, SCORES, chance=level == 0, verbose=False,
+        code_of(grid, family, level, seed),
+        grid,
+        SCORES,
+        chance=level == 0,
+        verbose=False,
         random_state=seed,
-    )  # fmt: skip
+    )
     # Collinear latents have an infinite total correlation, which ranks as the largest.
     values = {name: min(value, 1e9) for name, value in table.values_by_name.items()}
     chance = {str(k): float(v) for k, v in table.frame["chance"].items() if np.isfinite(v)}
@@ -146,12 +157,17 @@ def run_entangled(preset: Preset, seed: int) -> list[dict[str, Any]]:
         table = gd.score_latents(
             code, factors, (*SCORES, "downstream_logistic"), verbose=False, random_state=seed
         )
-        rows.append({
-            "part": "entangled", "code": name, "seed": seed, "scores": table.values_by_name,
-            "chance": {str(k): float(v) for k, v in table.frame["chance"].items() if v == v},
-            "ks": [float(stats.kstest(x, "uniform").pvalue) for x in code.T],
-            "correlation": float(np.abs(np.corrcoef(code.T)[~np.eye(4, dtype=bool)]).max()),
-        })  # fmt: skip
+        rows.append(
+            {
+                "part": "entangled",
+                "code": name,
+                "seed": seed,
+                "scores": table.values_by_name,
+                "chance": {str(k): float(v) for k, v in table.frame["chance"].items() if v == v},
+                "ks": [float(stats.kstest(x, "uniform").pvalue) for x in code.T],
+                "correlation": float(np.abs(np.corrcoef(code.T)[~np.eye(4, dtype=bool)]).max()),
+            }
+        )
     return rows
 
 
@@ -190,9 +206,11 @@ def run(
         "preset": name,
         "settings": asdict(preset),
         "versions": {
-            "geodis": gd.__version__, "numpy": np.__version__, "python": platform.python_version(),
+            "geodis": gd.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
         },
-    }  # fmt: skip
+    }
     jobs = plan(preset)
     try:
         with Stages("metric agreement", verbose) as stages:
@@ -213,9 +231,12 @@ def run(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a preset; 130 after Ctrl-C."""
     return main_of(
-        __doc__, PRESETS, OUT,
-        lambda preset, out: run(PRESETS[preset], out, name=preset)[1], arguments,
-    )  # fmt: skip
+        __doc__,
+        PRESETS,
+        OUT,
+        lambda preset, out: run(PRESETS[preset], out, name=preset)[1],
+        arguments,
+    )
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ import pandas as pd
 import geodis as gd
 from analyses.synthetic_codes import FAMILIES
 from geodis import plots
-from geodis._write import whole_file, write_json
-from geodis.plots._style import FACTOR_COLORS, MARKERS, tidy
+from geodis.base.write import whole_file, write_json
+from geodis.plots.style import FACTOR_COLORS, MARKERS, tidy
 
 Rows = Sequence[dict[str, Any]]
 
@@ -166,8 +166,9 @@ def draw_defects(rows: Rows) -> tuple[Any, str]:
     axis.spines[:].set_visible(False)
     axis.set_title(
         "Fall from the undamaged code (0) to chance (100); framed: against intuition",
-        loc="left", fontsize=10,
-    )  # fmt: skip
+        loc="left",
+        fontsize=10,
+    )
     return axis, "defects.png"
 
 
@@ -209,16 +210,23 @@ def draw_missing(rows: Rows) -> tuple[Any, str]:
         most = int(mean.index.max())
         for name, color, marker in zip(FAILURES, FACTOR_COLORS, MARKERS, strict=False):
             panel.plot(most - mean.index, mean[name], color=color, marker=marker, label=name)
-        panel.plot(np.arange(most + 1), 1 - np.arange(most + 1) / most, ":", color="black", lw=1,
-                   label="share of factors that are there")  # fmt: skip
+        panel.plot(
+            np.arange(most + 1),
+            1 - np.arange(most + 1) / most,
+            ":",
+            color="black",
+            lw=1,
+            label="share of factors that are there",
+        )
         panel.axvline(1, color="#d0d0d0", lw=8, zorder=0)
         panel.set_title(f"{filling} in place of a factor", loc="left", fontsize=10)
         panel.set(xlabel=f"factors missing, of {most}", ylim=(-0.03, 1.05))
         tidy(panel, whole_x=True)
     panels[0].set_ylabel("score")
     handles, labels = panels[0].get_legend_handles_labels()
-    panels[0].figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False,
-                            fontsize=8)  # fmt: skip
+    panels[0].figure.legend(
+        handles, labels, loc="outside lower center", ncols=5, frameon=False, fontsize=8
+    )
     return panels[0], "missing_factors.png"
 
 
@@ -302,8 +310,9 @@ def draw_entangled(rows: Rows) -> tuple[Any, str]:
     place = np.arange(len(known))
     axis.barh(place - 0.2, known["before"], 0.38, color=FACTOR_COLORS[0], label="the code")
     axis.barh(place + 0.2, known["after"], 0.38, color=FACTOR_COLORS[1], label="its twin")
-    axis.plot(known["chance"], place, "|", color="black", ms=12, mew=2, label="chance",
-              clip_on=False)  # fmt: skip
+    axis.plot(
+        known["chance"], place, "|", color="black", ms=12, mew=2, label="chance", clip_on=False
+    )
     axis.set_yticks(place, list(known.index))
     axis.set_ylim(len(known) - 0.4, -0.6)
     axis.set_xlabel("score")
@@ -311,9 +320,15 @@ def draw_entangled(rows: Rows) -> tuple[Any, str]:
     axis.set_title(
         "Scores with the factors, four dimensions\n(total correlation, without them: "
         f"{same['before']:.3f} and {same['after']:.3f})",
-        loc="left", fontsize=9,
-    )  # fmt: skip
-    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower right", ncols=3,
-                  frameon=False, fontsize=9)  # fmt: skip
+        loc="left",
+        fontsize=9,
+    )
+    figure.legend(
+        *axis.get_legend_handles_labels(),
+        loc="outside lower right",
+        ncols=3,
+        frameon=False,
+        fontsize=9,
+    )
     tidy(axis)
     return axis, "entangling.png"

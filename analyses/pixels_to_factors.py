@@ -31,9 +31,9 @@ import geodis as gd
 from analyses._model_runs import Row, run_preset, summarise, table, write_markdown
 from analyses._run import main_of
 from geodis import models, plots
-from geodis._check import InputError
-from geodis.data._turns import step_along
-from geodis.plots._style import FACTOR_COLORS
+from geodis.base.check import InputError
+from geodis.data.manifolds.turns import step_along
+from geodis.plots.style import FACTOR_COLORS
 
 OUT = Path(__file__).parent / "results" / "pixels_to_factors"
 IMAGE_SIZE = 32
@@ -71,21 +71,44 @@ class Preset:
 METHODS = (CHANCE, TRUE, LABELLED, WALKS, PIXELS, BETA_VAE, TVAE)
 PRESETS = {
     "quick": Preset(
-        seeds=(0, 1, 2), methods=METHODS, control_methods=(TRUE, LABELLED), control_seeds=(0,),
-        n_test=10_000, n_vae=10_000, n_pairs=100_000, vae_steps=2500, labelled_steps=2000,
-        walk_steps=2500, precision="bfloat16",
+        seeds=(0, 1, 2),
+        methods=METHODS,
+        control_methods=(TRUE, LABELLED),
+        control_seeds=(0,),
+        n_test=10_000,
+        n_vae=10_000,
+        n_pairs=100_000,
+        vae_steps=2500,
+        labelled_steps=2000,
+        walk_steps=2500,
+        precision="bfloat16",
     ),
     "paper": Preset(
-        seeds=(0, 1, 2, 3, 4), methods=(*METHODS, FEW), control_methods=(TRUE, LABELLED, WALKS),
-        control_seeds=(0, 1, 2), n_test=10_000, n_vae=50_000, n_pairs=1_000_000,
-        vae_steps=50_000, labelled_steps=4000, walk_steps=10_000,
+        seeds=(0, 1, 2, 3, 4),
+        methods=(*METHODS, FEW),
+        control_methods=(TRUE, LABELLED, WALKS),
+        control_seeds=(0, 1, 2),
+        n_test=10_000,
+        n_vae=50_000,
+        n_pairs=1_000_000,
+        vae_steps=50_000,
+        labelled_steps=4000,
+        walk_steps=10_000,
     ),
     "tiny-for-tests": Preset(
-        seeds=(0,), methods=METHODS, control_methods=(TRUE,), control_seeds=(0,),
-        n_test=1200, n_vae=300, n_pairs=300, vae_steps=5, labelled_steps=5, walk_steps=5,
+        seeds=(0,),
+        methods=METHODS,
+        control_methods=(TRUE,),
+        control_seeds=(0,),
+        n_test=1200,
+        n_vae=300,
+        n_pairs=300,
+        vae_steps=5,
+        labelled_steps=5,
+        walk_steps=5,
         batch_size=32,
     ),
-}  # fmt: skip
+}
 
 
 def plan(preset: Preset) -> list[Row]:
@@ -132,9 +155,11 @@ def encoder_of(
         mean, rows = _components(_flat(fitted), 50)
         return lambda images: (_flat(images) - mean) @ rows.T, {}
     options: dict[str, Any] = {
-        "batch_size": preset.batch_size, "precision": preset.precision, "random_state": seed,
+        "batch_size": preset.batch_size,
+        "precision": preset.precision,
+        "random_state": seed,
         "verbose": 0,
-    }  # fmt: skip
+    }
     shape = (1, IMAGE_SIZE, IMAGE_SIZE)
     if method in (LABELLED, FEW):
         n = {LABELLED: 2000, FEW: 500}[method]
@@ -261,8 +286,11 @@ def write(rows: list[Row], out: Path, preset: str) -> None:
     """Tables and the figure."""
     free = [row for row in rows if row["case"]["light"] == "free"]
     tied = [row for row in rows if row["case"]["light"] != "free"]
-    settings = ", ".join(f"{name} {value}" for name, value in asdict(PRESETS[preset]).items()
-                         if name not in ("methods", "control_methods"))  # fmt: skip
+    settings = ", ".join(
+        f"{name} {value}"
+        for name, value in asdict(PRESETS[preset]).items()
+        if name not in ("methods", "control_methods")
+    )
     lines = ["# From pixels to factors", "", *(__doc__ or "").strip().split("\n\n")[1:3], ""]
     lines += [f"Preset {preset}: {settings}.", "", "## Rotation and light: SO(3) x S^2", ""]
     columns = ["cca", "cca_median", "fd", "first", "second"]
@@ -275,10 +303,15 @@ def write(rows: list[Row], out: Path, preset: str) -> None:
     if tied:
         lines += ["", "## Controls that are no products", ""]
         cells = [
-            [row["case"]["light"], row["case"]["method"], str(row["case"]["seed"]),
-             _found(row), *(f"{row.get(key, float('nan')):.3f}" for key in ("first", "second"))]
+            [
+                row["case"]["light"],
+                row["case"]["method"],
+                str(row["case"]["seed"]),
+                _found(row),
+                *(f"{row.get(key, float('nan')):.3f}" for key in ("first", "second")),
+            ]
             for row in tied
-        ]  # fmt: skip
+        ]
         lines += table(["light", "metric", "seed", "found", "1st", "2nd"], cells)
     write_markdown(out, lines)
     plots.save_figure(draw(free, preset), out / "angles.png")
@@ -299,10 +332,18 @@ def draw(rows: list[Row], preset: str) -> Any:
         own = [row for row in rows if row["case"]["method"] == method]
         for key, marker, color, lift in [("cca", "o", 0, -0.12), ("fd", "s", 1, 0.12)]:
             values = [row[key] for row in own if key in row]
-            axis.plot(values, [i + lift] * len(values), marker, ms=6, alpha=0.8,
-                      color=FACTOR_COLORS[color])  # fmt: skip
-    for key, marker, color in [("unaligned (CCA), as published", "o", 0),
-                               ("with displacements through the encoder", "s", 1)]:  # fmt: skip
+            axis.plot(
+                values,
+                [i + lift] * len(values),
+                marker,
+                ms=6,
+                alpha=0.8,
+                color=FACTOR_COLORS[color],
+            )
+    for key, marker, color in [
+        ("unaligned (CCA), as published", "o", 0),
+        ("with displacements through the encoder", "s", 1),
+    ]:
         axis.plot([], [], marker, color=FACTOR_COLORS[color], label=key)
     axis.axvline(0.25, color="#8a8a8a", lw=0.8, ls=":")
     axis.set_yticks(range(len(methods)), methods)

@@ -22,7 +22,7 @@ from analyses._model_runs import Row, run_preset, summarise, table, write_markdo
 from analyses._run import main_of
 from analyses._vae_cases import BY_FACTOR, Sizes, dataset, evaluate, train_case
 from geodis import models, plots
-from geodis.plots._style import FACTOR_COLORS, MARKERS
+from geodis.plots.style import FACTOR_COLORS, MARKERS
 
 OUT = Path(__file__).parent / "results" / "triplet_vaes"
 DATA = ("XYSquares", "Sprites")
@@ -41,21 +41,43 @@ COLUMNS = {
 
 PRESETS = {
     # Small images: a perceptron learns them in a minute, convolutions only begin to.
-    "quick": Sizes(steps=1200, seeds=(0, 1, 2), batch_size=64, network="vector", small=True,
-                   n_pairs=10_000, n_rows=2000, n_traversals=100),
+    "quick": Sizes(
+        steps=1200,
+        seeds=(0, 1, 2),
+        batch_size=64,
+        network="vector",
+        small=True,
+        n_pairs=10_000,
+        n_rows=2000,
+        n_traversals=100,
+    ),
     "paper": Sizes(steps=86_400, seeds=(0, 1, 2), latents=25, network="conv"),
-    "tiny-for-tests": Sizes(steps=4, seeds=(0,), batch_size=16, latents=3, network="vector",
-                            small=True, n_pairs=300, n_rows=200, n_traversals=4),
-}  # fmt: skip
+    "tiny-for-tests": Sizes(
+        steps=4,
+        seeds=(0,),
+        batch_size=16,
+        latents=3,
+        network="vector",
+        small=True,
+        n_pairs=300,
+        n_rows=200,
+        n_traversals=4,
+    ),
+}
 
 
 def run_case(case: Mapping[str, Any], sizes: Sizes) -> Row:
     grid, seed, name = dataset(case["data"], sizes.small), case["seed"], case["model"]
     kind = models.AdaTVAE if name == PERCEIVED else getattr(models, name)
     model = kind(
-        grid, sizes.latents, network=sizes.network, normalise="mean", beta=BETA[name],
-        standardise=models.channel_moments(grid), random_state=seed,
-    )  # fmt: skip
+        grid,
+        sizes.latents,
+        network=sizes.network,
+        normalise="mean",
+        beta=BETA[name],
+        standardise=models.channel_moments(grid),
+        random_state=seed,
+    )
     # Triplets and pairs show a model more images a step; a plain one gets as many.
     batch = sizes.batch_size * 3 // model.groups
     supervision = "perceived" if name == PERCEIVED else "scaled"
@@ -73,8 +95,14 @@ def plan(sizes: Sizes) -> list[Row]:
 
 
 def write(rows: list[Row], out: Path, preset: str) -> None:
-    lines = ["# Triplet autoencoders", "", *(__doc__ or "").split("\n\n")[1:2], "",
-             f"Preset {preset}: {PRESETS[preset]}.", ""]  # fmt: skip
+    lines = [
+        "# Triplet autoencoders",
+        "",
+        *(__doc__ or "").split("\n\n")[1:2],
+        "",
+        f"Preset {preset}: {PRESETS[preset]}.",
+        "",
+    ]
     for data in DATA:
         own = [row for row in rows if row["case"]["data"] == data]
         columns = [*COLUMNS, "error", "error of the mean image"]
@@ -95,12 +123,20 @@ def draw(rows: Sequence[Row], preset: str) -> Any:
     axes = plots.new_axes(1, len(shown), 5.4 * len(shown), 3.8)[0]
     for axis, data in zip(axes, shown, strict=True):
         for j, model in enumerate(MODELS):
-            own = [row for row in rows
-                   if (row["case"]["data"], row["case"]["model"]) == (data, model)]  # fmt: skip
+            own = [
+                row for row in rows if (row["case"]["data"], row["case"]["model"]) == (data, model)
+            ]
             for i, key in enumerate(COLUMNS):
                 values = [row[key] for row in own if row[key] is not None]
-                axis.plot([i + 0.15 * (j - 2)] * len(values), values, MARKERS[j], ms=6, alpha=0.8,
-                          color=FACTOR_COLORS[j], label=model if i == 0 else None)  # fmt: skip
+                axis.plot(
+                    [i + 0.15 * (j - 2)] * len(values),
+                    values,
+                    MARKERS[j],
+                    ms=6,
+                    alpha=0.8,
+                    color=FACTOR_COLORS[j],
+                    label=model if i == 0 else None,
+                )
         names = [textwrap.fill(name, 11) for name in COLUMNS.values()]
         axis.set_xticks(range(len(COLUMNS)), names, fontsize=9)
         axis.axhline(0, color="#dddddd", lw=0.8, zorder=-1)

@@ -21,7 +21,7 @@ from analyses._run import main_of
 from analyses._vae_cases import Sizes, dataset, evaluate, train_case
 from geodis import models, plots
 from geodis.kernels import LossKernel
-from geodis.plots._style import FACTOR_COLORS
+from geodis.plots.style import FACTOR_COLORS
 
 OUT = Path(__file__).parent / "results" / "vae_distances"
 MSE, BOX, LEARNT = "MSE", "MSE + box blur", "MSE + learnt kernel"
@@ -30,17 +30,37 @@ MSE, BOX, LEARNT = "MSE", "MSE + box blur", "MSE + learnt kernel"
 BETA = {MSE: 0.000316, BOX: 0.1, LEARNT: 0.1}
 HEAVIER = {"XYSquares, spacing 1": 0.01, "Sprites": 0.01}
 RUNS = (
-    ("XYSquares", MSE), ("XYSquares", BOX), ("XYSquares", LEARNT), ("XYSquares, spacing 1", MSE),
+    ("XYSquares", MSE),
+    ("XYSquares", BOX),
+    ("XYSquares", LEARNT),
+    ("XYSquares, spacing 1", MSE),
     ("Sprites", MSE),
-)  # fmt: skip
+)
 PRESETS = {
     # On small images a perceptron is further after a minute than convolutions.
-    "quick": Sizes(steps=1500, seeds=(0, 1, 2), batch_size=128, network="vector", small=True,
-                   n_pairs=10_000, n_rows=2000, n_traversals=100),
+    "quick": Sizes(
+        steps=1500,
+        seeds=(0, 1, 2),
+        batch_size=128,
+        network="vector",
+        small=True,
+        n_pairs=10_000,
+        n_rows=2000,
+        n_traversals=100,
+    ),
     "paper": Sizes(steps=57_600, seeds=(0, 1, 2, 3, 4), latents=25, network="conv"),
-    "tiny-for-tests": Sizes(steps=4, seeds=(0,), batch_size=16, latents=3, network="vector",
-                            small=True, n_pairs=300, n_rows=200, n_traversals=4),
-}  # fmt: skip
+    "tiny-for-tests": Sizes(
+        steps=4,
+        seeds=(0,),
+        batch_size=16,
+        latents=3,
+        network="vector",
+        small=True,
+        n_pairs=300,
+        n_rows=200,
+        n_traversals=4,
+    ),
+}
 
 
 def loss_of(name: str, sizes: Sizes, seed: int) -> Any:
@@ -61,9 +81,15 @@ def run_case(case: Mapping[str, Any], sizes: Sizes) -> Row:
     grid = dataset(case["data"], sizes.small)
     loss, seed = loss_of(case["loss"], sizes, case["seed"]), case["seed"]
     model = models.BetaVAE(
-        grid, sizes.latents, network=sizes.network, loss=loss, normalise="mean", beta=case["beta"],
-        standardise=models.channel_moments(grid), random_state=seed,
-    )  # fmt: skip
+        grid,
+        sizes.latents,
+        network=sizes.network,
+        loss=loss,
+        normalise="mean",
+        beta=case["beta"],
+        standardise=models.channel_moments(grid),
+        random_state=seed,
+    )
     done = train_case(model, grid, seed, sizes)
     return {"trained": str(done), **evaluate(model, grid, loss, seed, sizes)}
 
@@ -77,12 +103,26 @@ def plan(sizes: Sizes) -> list[Row]:
 
 
 def write(rows: list[Row], out: Path, preset: str) -> None:
-    lines = ["# Distances that autoencoders learn", "", *(__doc__ or "").split("\n\n")[1:2], "",
-             f"Preset {preset}: {PRESETS[preset]}.", ""]  # fmt: skip
-    names = ["data random", "data along factors", "truth random", "truth along factors",
-             "bound random", "bound along factors"]  # fmt: skip
-    for title, suffix in [("Without self pairs", ""), ("With self pairs, as published",
-                                                       ", published")]:  # fmt: skip
+    lines = [
+        "# Distances that autoencoders learn",
+        "",
+        *(__doc__ or "").split("\n\n")[1:2],
+        "",
+        f"Preset {preset}: {PRESETS[preset]}.",
+        "",
+    ]
+    names = [
+        "data random",
+        "data along factors",
+        "truth random",
+        "truth along factors",
+        "bound random",
+        "bound along factors",
+    ]
+    for title, suffix in [
+        ("Without self pairs", ""),
+        ("With self pairs, as published", ", published"),
+    ]:
         columns = [name + suffix for name in names]
         cells = summarise(rows, ["data", "loss"], columns)
         lines += [f"## {title}", "", *table(["data", "loss", "seeds", *names], cells), ""]
@@ -105,8 +145,15 @@ def draw(rows: Sequence[Row], preset: str) -> Any:
                 own = [row for row in rows if (row["case"]["data"], row["case"]["loss"]) == pair]
                 values = [row[f"{kind} {where}"] for row in own]
                 values = [value for value in values if value is not None]
-                axis.plot(values, [i + 0.2 * (j - 1)] * len(values), "os^"[j], ms=6, alpha=0.8,
-                          color=FACTOR_COLORS[j], label=label if i == 0 else None)  # fmt: skip
+                axis.plot(
+                    values,
+                    [i + 0.2 * (j - 1)] * len(values),
+                    "os^"[j],
+                    ms=6,
+                    alpha=0.8,
+                    color=FACTOR_COLORS[j],
+                    label=label if i == 0 else None,
+                )
         axis.set_yticks(range(len(pairs)), [f"{data}\n{loss}" for data, loss in pairs])
         axis.invert_yaxis()
         axis.set_xlim(-0.2, 1.03)

@@ -28,7 +28,7 @@ from torch import Tensor
 from analyses._model_runs import Row, run_preset, summarise, table, write_markdown
 from analyses._run import main_of
 from geodis import plots
-from geodis.plots._style import ACCENT, FACTOR_COLORS, FAINT, INK
+from geodis.plots.style import ACCENT, FACTOR_COLORS, FAINT, INK
 
 OUT = Path(__file__).parent / "results" / "variational_bias"
 
@@ -100,9 +100,8 @@ def rotated(angle: float) -> np.ndarray:
 def overcomplete(share: float) -> np.ndarray:
     """Two latents for the second direction, a share of its variance to the third (equation 17)."""
     return np.array(
-        [[LENGTHS[0], 0.0, 0.0],
-         [0.0, LENGTHS[1] * np.sqrt(1 - share**2), LENGTHS[1] * share]]
-    )  # fmt: skip
+        [[LENGTHS[0], 0.0, 0.0], [0.0, LENGTHS[1] * np.sqrt(1 - share**2), LENGTHS[1] * share]]
+    )
 
 
 def factor_analysis(case: Mapping[str, Any]) -> Row:
@@ -116,11 +115,14 @@ def factor_analysis(case: Mapping[str, Any]) -> Row:
     likelihood = [log_likelihood(make(at), noise, second) for at in places]
     best = float(places[int(np.argmax(energy))])
     return {
-        "places": places, "energy": energy, "likelihood": likelihood,
+        "places": places,
+        "energy": energy,
+        "likelihood": likelihood,
         # Where the free energy is largest: at 0 and at a quarter turn weights are orthogonal.
         "best": min(best, np.pi / 2 - best) if case["part"] == "rotation" else best,
-        "range": max(energy) - min(energy), "gap": float(likelihood[0] - max(energy)),
-    }  # fmt: skip
+        "range": max(energy) - min(energy),
+        "gap": float(likelihood[0] - max(energy)),
+    }
 
 
 # Independent components (B.7)
@@ -193,11 +195,17 @@ def independent_components(case: Mapping[str, Any], preset: Preset) -> Row:
         improve_q(20)
     found = weights.numpy()
     return {
-        "true": true, "found": found, "points": points[:300], "energy_of_true": begun,
-        "energy": float(energy().detach()), "coupling_true": coupling(true),
-        "coupling": coupling(found), "pruned": n_pruned(found), "angle": widest_angle(found),
+        "true": true,
+        "found": found,
+        "points": points[:300],
+        "energy_of_true": begun,
+        "energy": float(energy().detach()),
+        "coupling_true": coupling(true),
+        "coupling": coupling(found),
+        "pruned": n_pruned(found),
+        "angle": widest_angle(found),
         "angle_true": widest_angle(true),
-    }  # fmt: skip
+    }
 
 
 def coupling(weights: np.ndarray) -> float:
@@ -247,21 +255,39 @@ def write(rows: list[Row], out: Path, preset: str) -> None:
     for part, what in titles.items():
         own = [row for row in rows if row["case"]["part"] == part]
         cells = [
-            [f"{row['case']['beta']:g}", f"{row['best']:.3f}", f"{row['range']:.4g}",
-             f"{row['gap']:.2g}" if row["case"]["beta"] == 1 else ""]
+            [
+                f"{row['case']['beta']:g}",
+                f"{row['best']:.3f}",
+                f"{row['range']:.4g}",
+                f"{row['gap']:.2g}" if row["case"]["beta"] == 1 else "",
+            ]
             for row in own
-        ]  # fmt: skip
+        ]
         gap = "log likelihood - largest free energy"
         lines += [f"## {what}", "", *table(["beta", "best at", "range of free energy", gap], cells)]
         lines.append("")
     own = [row for row in rows if row["case"]["part"] == "components"]
-    columns = ["coupling_true", "coupling", "angle_true", "angle", "pruned", "energy_of_true",
-               "energy"]  # fmt: skip
+    columns = [
+        "coupling_true",
+        "coupling",
+        "angle_true",
+        "angle",
+        "pruned",
+        "energy_of_true",
+        "energy",
+    ]
     header = [
-        "degrees of freedom", "beta", "seeds", "coupling, true", "found",
-        "angle of the two longest (degrees), true", "found", "pruned",
-        "free energy of the true weights", "found",
-    ]  # fmt: skip
+        "degrees of freedom",
+        "beta",
+        "seeds",
+        "coupling, true",
+        "found",
+        "angle of the two longest (degrees), true",
+        "found",
+        "pruned",
+        "free energy of the true weights",
+        "found",
+    ]
     lines += [
         "## Independent components",
         "",
@@ -275,16 +301,22 @@ def write(rows: list[Row], out: Path, preset: str) -> None:
 
 def draw_energies(rows: Sequence[Row]) -> Any:
     axes = plots.new_axes(1, 2, 8.6, 3.4)[0]
-    for axis, part, label in [(axes[0], "rotation", "rotation of the latents (radians)"),
-                              (axes[1], "third", "share of the third latent")]:  # fmt: skip
+    for axis, part, label in [
+        (axes[0], "rotation", "rotation of the latents (radians)"),
+        (axes[1], "third", "share of the third latent"),
+    ]:
         own = [row for row in rows if row["case"]["part"] == part]
         if not own:  # not run yet
             continue
         for j, row in enumerate(own):
             # Free energies of different beta have different constants: drawn below their maximum.
             energy = np.array(row["energy"]) - max(row["energy"])
-            axis.plot(row["places"], energy, color=FACTOR_COLORS[j],
-                      label=f"beta = {row['case']['beta']:g}")  # fmt: skip
+            axis.plot(
+                row["places"],
+                energy,
+                color=FACTOR_COLORS[j],
+                label=f"beta = {row['case']['beta']:g}",
+            )
         flat = np.array(own[0]["likelihood"]) - own[0]["likelihood"][0]
         axis.plot(own[0]["places"], flat, "--", color=INK, lw=1, label="log likelihood")
         axis.set_xlabel(label)
@@ -304,8 +336,13 @@ def draw_components(rows: Sequence[Row]) -> Any:
         axis.plot(*points.T, ".", color=FAINT, ms=3, alpha=0.5)
         for key, color, label in [("true", INK, "true"), ("found", ACCENT, "found")]:
             for i, (a, b) in enumerate(np.array(row[key]).T):
-                axis.plot([-4 * a, 4 * a], [-4 * b, 4 * b], color=color, lw=2,
-                          label=label if i == 0 else None)  # fmt: skip
+                axis.plot(
+                    [-4 * a, 4 * a],
+                    [-4 * b, 4 * b],
+                    color=color,
+                    lw=2,
+                    label=label if i == 0 else None,
+                )
         axis.set_aspect("equal")
         axis.set(xlim=(-7, 7), ylim=(-7, 7))
         case = row["case"]

@@ -27,8 +27,8 @@ import numpy as np
 import geodis as gd
 from analyses._run import main_of
 from geodis import distances, plots
-from geodis._progress import Stages
-from geodis._write import whole_file, write_json
+from geodis.base.progress import Stages
+from geodis.base.write import whole_file, write_json
 from geodis.distances.agreement import random_pairs
 
 OUT = Path(__file__).parent / "results" / "xysquares_overlap"
@@ -39,14 +39,26 @@ MEASURES = ("pearson", "spearman")
 # Table 4.2: spacing -> linear and rank correlation, by loss.
 TABLE_4_2 = {
     "mse": {
-        1: (1.00, 1.00), 2: (0.94, 0.99), 3: (0.86, 0.95), 4: (0.75, 0.85),
-        5: (0.72, 0.85), 6: (0.67, 0.85), 7: (0.60, 0.85), 8: (0.52, 0.58),
+        1: (1.00, 1.00),
+        2: (0.94, 0.99),
+        3: (0.86, 0.95),
+        4: (0.75, 0.85),
+        5: (0.72, 0.85),
+        6: (0.67, 0.85),
+        7: (0.60, 0.85),
+        8: (0.52, 0.58),
     },
     "box:31": {
-        1: (0.98, 0.99), 2: (0.99, 0.99), 3: (0.99, 0.99), 4: (0.99, 0.99),
-        5: (0.99, 0.99), 6: (0.98, 0.98), 7: (0.97, 0.98), 8: (0.96, 0.97),
+        1: (0.98, 0.99),
+        2: (0.99, 0.99),
+        3: (0.99, 0.99),
+        4: (0.99, 0.99),
+        5: (0.99, 0.99),
+        6: (0.98, 0.98),
+        7: (0.97, 0.98),
+        8: (0.96, 0.97),
     },
-}  # fmt: skip
+}
 # Table 6.1, spacing 8: loss -> linear and rank, along factors and at random.
 TABLE_6_1 = {
     "mse": ((0.52, 0.58), (0.55, 0.36)),
@@ -80,10 +92,14 @@ def run_case(spacing: int, loss: str, self_pairs: bool, preset: Preset) -> dict[
     truth, seen, error = random_distances(spacing, loss, self_pairs, preset)
     random = distances.correlation(truth, seen)
     row: dict[str, Any] = {
-        "spacing": spacing, "loss": loss, "self_pairs": self_pairs, "n_pairs": random.n,
-        "exact": all(along.exact[name] for name in along.factors), "note": factor.note,
+        "spacing": spacing,
+        "loss": loss,
+        "self_pairs": self_pairs,
+        "n_pairs": random.n,
+        "exact": all(along.exact[name] for name in along.factors),
+        "note": factor.note,
         "relative_error_of_the_table": error,
-    }  # fmt: skip
+    }
     for k, measure in enumerate(MEASURES):
         row[f"factor_{measure}"] = getattr(factor, measure)
         row[f"random_{measure}"] = getattr(random, measure)
@@ -202,9 +218,11 @@ def write_tables(
     ]
     for self_pairs in (True, False):
         own = [row for row in rows if row["self_pairs"] == self_pairs]
-        title = "With pairs of an image with itself, as published" if self_pairs else (
-            "Without them: what geodis takes by default"
-        )  # fmt: skip
+        title = (
+            "With pairs of an image with itself, as published"
+            if self_pairs
+            else ("Without them: what geodis takes by default")
+        )
         lines += ["", f"## {title}", ""]
         lines += [
             "| spacing | loss | linear, factor | rank, factor | linear, random | rank, random |",

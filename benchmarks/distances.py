@@ -11,8 +11,8 @@ import numpy as np
 
 from benchmarks._measure import measure, write_table
 from geodis import distances, scores
-from geodis.data.grids import FactorGrid
-from geodis.data.squares import XYSquares
+from geodis.data.grids.grid import FactorGrid
+from geodis.data.grids.squares import XYSquares
 
 PAIRS = 1_000_000
 STORED = 4096
@@ -107,8 +107,12 @@ def whole_analysis() -> dict[str, float]:
     timed("overlap", lambda: distances.overlap(grid, random_state=0))
     timed("matrices", lambda: [distances.traversal_matrix(grid, name) for name in grid.names])
     for name in (
-        "linearity_ratio", "axis_ratio", "axis_orientation", "flatness", "distance_correlation"
-    ):  # fmt: skip
+        "linearity_ratio",
+        "axis_ratio",
+        "axis_orientation",
+        "flatness",
+        "distance_correlation",
+    ):
         timed(name, partial(getattr(scores, name), code, grid, random_state=0))
     return seconds
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks._measure import measure, write_table
 from geodis import GeoManCER, nearest_neighbors, subspace_angles
-from geodis.data.flats import flat_sample
+from geodis.data.manifolds.flat_products import flat_sample
 from geodis.manifold import split_flat_part, tangent_frames
 
 CASES = [("box", 5_000), ("box", 20_000), ("box", 50_000), ("box", 100_000), ("swiss roll", 50_000)]

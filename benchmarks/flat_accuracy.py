@@ -11,8 +11,8 @@ import numpy as np
 
 from benchmarks._measure import write_table
 from geodis import GeoManCER, product_manifold, subspace_angles
-from geodis.data._draws import random_rotations
-from geodis.data.flats import bent_sample, flat_sample, grid_coordinates
+from geodis.data.manifolds.draws import random_rotations
+from geodis.data.manifolds.flat_products import bent_sample, flat_sample, grid_coordinates
 
 SEEDS = range(5)
 Drawn = tuple[np.ndarray, list[np.ndarray]]

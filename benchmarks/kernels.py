@@ -15,11 +15,11 @@ import numpy as np
 import torch
 
 from benchmarks._measure import write_table
-from geodis.data.squares import XYSquares
+from geodis.data.grids.squares import XYSquares
 from geodis.distances import ground_truth, sample_pairs
 from geodis.kernels import learn_kernel, soft_rank
-from geodis.kernels._targets import Target
-from geodis.kernels.pairs import CorrelationPairs, PlanePairs
+from geodis.kernels.learning.pairs import CorrelationPairs, PlanePairs
+from geodis.kernels.learning.targets import Target
 
 PAIRS = 2048
 REPEATS = 5

@@ -20,9 +20,21 @@ from geodis.models.networks import encoder_decoder
 
 LATENTS = 10
 OBJECTIVES = (
-    "VAE", "AnnealedVAE", "BetaTCVAE", "DIPVAE", "InfoVAE", "FactorVAE", "AAE", "AdaGVAE",
-    "AdaMLVAE", "TAE", "TVAE", "AdaTVAE", "ISAVAE", "ISATCVAE",
-)  # fmt: skip
+    "VAE",
+    "AnnealedVAE",
+    "BetaTCVAE",
+    "DIPVAE",
+    "InfoVAE",
+    "FactorVAE",
+    "AAE",
+    "AdaGVAE",
+    "AdaMLVAE",
+    "TAE",
+    "TVAE",
+    "AdaTVAE",
+    "ISAVAE",
+    "ISATCVAE",
+)
 
 
 class PlainLoop:
@@ -68,9 +80,13 @@ class Trained:
     def run(self, steps: int) -> float:
         """Loss of the last step."""
         done = models.train(
-            self.model, self.grid, steps, batch_size=self.batch_size, precision=self.precision,
+            self.model,
+            self.grid,
+            steps,
+            batch_size=self.batch_size,
+            precision=self.precision,
             verbose=0,
-        )  # fmt: skip
+        )
         return sum(value for key, value in done.history[-1].items() if key != "step")
 
 
@@ -123,26 +139,39 @@ def main() -> None:
     )
     plain = best["plain loop, float32"]
     rows = [
-        {"part": "published conv VAE", "what": name, "CPU seconds a step": seconds,
-         "steps a second against the plain loop": plain / seconds}
+        {
+            "part": "published conv VAE",
+            "what": name,
+            "CPU seconds a step": seconds,
+            "steps a second against the plain loop": plain / seconds,
+        }
         for name, seconds in best.items()
-    ]  # fmt: skip
+    ]
     losses = final_losses(grid, min(size, 64), chosen.loss_steps)
     rows += [
-        {"part": f"loss after {chosen.loss_steps} steps", "what": precision, "loss": loss,
-         "against float32": loss / losses["float32"]}
+        {
+            "part": f"loss after {chosen.loss_steps} steps",
+            "what": precision,
+            "loss": loss,
+            "against float32": loss / losses["float32"],
+        }
         for precision, loss in losses.items()
-    ]  # fmt: skip
+    ]
     small = min(size, 64)
     named = {name: Trained(grid, small, "auto", name).run for name in OBJECTIVES}
     best = in_turns(named, 2, chosen.repeats)
     for name, seconds in best.items():
         groups = getattr(models, name).groups
         rows.append(
-            {"part": f"objectives, {small} rows, pairs or triplets", "what": name,
-             "CPU seconds a step": seconds, "times a VAE": seconds / best["VAE"],
-             "images a row": groups, "times a VAE an image": seconds / best["VAE"] / groups}
-        )  # fmt: skip
+            {
+                "part": f"objectives, {small} rows, pairs or triplets",
+                "what": name,
+                "CPU seconds a step": seconds,
+                "times a VAE": seconds / best["VAE"],
+                "images a row": groups,
+                "times a VAE an image": seconds / best["VAE"] / groups,
+            }
+        )
     title = f"Models: training, {chosen.threads} threads, batch {size}"
     print(write_table("models", title, rows))
 

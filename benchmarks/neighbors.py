@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks._measure import measure, write_table
 from geodis import nearest_neighbors, product_manifold
-from geodis.manifold.search import METHODS
+from geodis.manifold.local.neighbors import METHODS
 
 CASES = [  # spec, n, neighbours: small and large, on both sides of the k-d tree's limit
     ("S^2 x S^2", 20_000, 40),

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks._measure import RESULTS, write_table
 from geodis import FactorGrid, scores
-from geodis._write import write_json
+from geodis.base.write import write_json
 from geodis.scores import _fixed, interventional
 from geodis.scores._collapsed import active_latents
 from geodis.scores._spreads import axis_variances, largest_share, linear_variances
@@ -32,9 +32,14 @@ Pair = dict[str, Any]
 def pair(score: str, file: str, kind: str, peer: Any, ours: float, tolerance: float) -> Pair:
     peer = float(peer)
     return {
-        "score": score, "file": file, "kind": kind, "peer": peer, "ours": ours,
-        "difference": abs(ours - peer), "tolerance": tolerance,
-    }  # fmt: skip
+        "score": score,
+        "file": file,
+        "kind": kind,
+        "peer": peer,
+        "ours": ours,
+        "difference": abs(ours - peer),
+        "tolerance": tolerance,
+    }
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -52,26 +57,54 @@ def of_latents() -> Iterator[Pair]:
         found: list[tuple[str, str, float, float]] = [
             ("MIG", "mig", float(scores.mig(z, v)), EXACT),
             ("modularity", "modularity", float(scores.modularity(z, v)), EXACT),
-            ("SAP, continuous", "sap_cont", float(scores.sap(z, v, continuous=True, shuffle=False)),
-             EXACT),
+            (
+                "SAP, continuous",
+                "sap_cont",
+                float(scores.sap(z, v, continuous=True, shuffle=False)),
+                EXACT,
+            ),
             ("SAP, discrete", "sap_disc", float(scores.sap(z, v, shuffle=False)), EXACT),
-            ("explicitness", "explicitness_test", float(scores.explicitness(z, v, shuffle=False)),
-             EXPLICITNESS),
+            (
+                "explicitness",
+                "explicitness_test",
+                float(scores.explicitness(z, v, shuffle=False)),
+                EXPLICITNESS,
+            ),
             ("DCI disentanglement", "dci_disentanglement", float(dci), BOOSTED),
             ("DCI completeness", "dci_completeness", dci.details["completeness"], BOOSTED),
-            ("DCI informativeness", "dci_informativeness_test", dci.details["informativeness"],
-             BOOSTED),
+            (
+                "DCI informativeness",
+                "dci_informativeness_test",
+                dci.details["informativeness"],
+                BOOSTED,
+            ),
             ("IRS", "irs", float(irs), EXACT),
             ("IRS, quantile 1", "irs_q1", float(scores.irs(z, v, quantile=1)), EXACT),
-            ("Gaussian total correlation", "gaussian_total_correlation",
-             float(scores.gaussian_total_correlation(z)), EXACT),
-            ("Wasserstein correlation", "gaussian_wasserstein_correlation",
-             float(scores.wasserstein_correlation(z)), EXACT),
-            ("Wasserstein correlation, normalised", "gaussian_wasserstein_correlation_norm",
-             float(scores.wasserstein_correlation(z, normalised=True)), EXACT),
-            ("mutual information score", "mutual_info_score", float(scores.mutual_info_score(z)),
-             EXACT),
-        ]  # fmt: skip
+            (
+                "Gaussian total correlation",
+                "gaussian_total_correlation",
+                float(scores.gaussian_total_correlation(z)),
+                EXACT,
+            ),
+            (
+                "Wasserstein correlation",
+                "gaussian_wasserstein_correlation",
+                float(scores.wasserstein_correlation(z)),
+                EXACT,
+            ),
+            (
+                "Wasserstein correlation, normalised",
+                "gaussian_wasserstein_correlation_norm",
+                float(scores.wasserstein_correlation(z, normalised=True)),
+                EXACT,
+            ),
+            (
+                "mutual information score",
+                "mutual_info_score",
+                float(scores.mutual_info_score(z)),
+                EXACT,
+            ),
+        ]
         for score, key, ours, tolerance in found:
             yield pair(score, name, kind, data[key], ours, tolerance)
         matrix = scores.mutual_information(z, v).matrix
@@ -161,13 +194,19 @@ def summary(pairs: list[Pair]) -> list[dict[str, Any]]:
         own = [item for item in pairs if item["score"] == score]
         good = [item for item in own if not defective(item)]
         worst = max(good, key=lambda item: item["difference"])
-        rows.append({
-            "score": score, "values": len(own), "largest difference": worst["difference"],
-            "tolerance": worst["tolerance"], "within": all(
-                item["difference"] <= item["tolerance"] for item in good
-            ), "there: peer": worst["peer"], "there: ours": worst["ours"],
-            "in": f"{worst['file']} ({worst['kind']})", "peer wrong": len(own) - len(good),
-        })  # fmt: skip
+        rows.append(
+            {
+                "score": score,
+                "values": len(own),
+                "largest difference": worst["difference"],
+                "tolerance": worst["tolerance"],
+                "within": all(item["difference"] <= item["tolerance"] for item in good),
+                "there: peer": worst["peer"],
+                "there: ours": worst["ours"],
+                "in": f"{worst['file']} ({worst['kind']})",
+                "peer wrong": len(own) - len(good),
+            }
+        )
     return rows
 
 

@@ -49,9 +49,14 @@ def table(size: tuple[int, int, int], dci: bool, chance: int, n_jobs: int) -> di
 def tables() -> list[dict[str, Any]]:
     rows = []
     for size, dci, chance, n_jobs in (
-        (SMALL, False, 0, 1), (SMALL, True, 0, 1), (SMALL, True, 1, 1),
-        (LARGE, False, 0, 1), (LARGE, True, 0, 1), (LARGE, True, 1, 1), (LARGE, True, 1, 2),
-    ):  # fmt: skip
+        (SMALL, False, 0, 1),
+        (SMALL, True, 0, 1),
+        (SMALL, True, 1, 1),
+        (LARGE, False, 0, 1),
+        (LARGE, True, 0, 1),
+        (LARGE, True, 1, 1),
+        (LARGE, True, 1, 2),
+    ):
         warm_up = partial(table, (200, 4, 2), dci, 0, 1)
         done = measure(table, size, dci, chance, n_jobs, warm_up=warm_up)
         n, z, f = size
@@ -91,26 +96,42 @@ def twins() -> list[dict[str, Any]]:
         return slow.factor_vae_votes(latents, labels, left, variances, 5, active)
 
     cases: tuple[tuple[str, Callable[[], Any], Callable[[], Any]], ...] = (
-        ("BetaVAE: 1,000 differences of 64 pairs",
-         lambda: fast.pair_differences(latents, left, right),
-         lambda: slow.beta_vae_points(latents, left, right)),
+        (
+            "BetaVAE: 1,000 differences of 64 pairs",
+            lambda: fast.pair_differences(latents, left, right),
+            lambda: slow.beta_vae_points(latents, left, right),
+        ),
         ("FactorVAE: 1,000 votes of 64 rows", votes, loops),
-        ("IRS, 2,000 rows", lambda: float(scores.irs(latents, factors)),
-         lambda: slow.irs(latents, factors)[0]),
-        ("mutual information score, 2,000 rows", lambda: float(scores.mutual_info_score(latents)),
-         lambda: slow.mutual_info_score(latents)),
-        ("Wasserstein correlation", lambda: float(scores.wasserstein_correlation(latents)),
-         lambda: slow.wasserstein_correlation(np.cov(latents.T))),
-    )  # fmt: skip
+        (
+            "IRS, 2,000 rows",
+            lambda: float(scores.irs(latents, factors)),
+            lambda: slow.irs(latents, factors)[0],
+        ),
+        (
+            "mutual information score, 2,000 rows",
+            lambda: float(scores.mutual_info_score(latents)),
+            lambda: slow.mutual_info_score(latents),
+        ),
+        (
+            "Wasserstein correlation",
+            lambda: float(scores.wasserstein_correlation(latents)),
+            lambda: slow.wasserstein_correlation(np.cov(latents.T)),
+        ),
+    )
     rows = []
     for name, ours, theirs in cases:
         ours()
         seconds, value = _seconds(ours)
         twin, expected = _seconds(theirs, repeats=1)
-        rows.append({
-            "what": name, "CPU s": seconds, "twin's CPU s": twin, "times faster": twin / seconds,
-            "difference": float(np.abs(np.asarray(value) - np.asarray(expected)).max()),
-        })  # fmt: skip
+        rows.append(
+            {
+                "what": name,
+                "CPU s": seconds,
+                "twin's CPU s": twin,
+                "times faster": twin / seconds,
+                "difference": float(np.abs(np.asarray(value) - np.asarray(expected)).max()),
+            }
+        )
         print(rows[-1], flush=True)
     return rows
 

@@ -76,11 +76,13 @@ def draw_figures(folder: Path) -> None:
         loss: {
             float(spacing): gd.distances.distance_correlations(
                 gd.XYSquares(spacing=spacing), loss=loss, n_pairs=3000, random_state=0
-            ).random[("ground truth", "perceived")].spearman
+            )
+            .random[("ground truth", "perceived")]
+            .spearman
             for spacing in (1, 2, 4, 6, 8)
         }
         for loss in ("mse", "box:31")
-    }  # fmt: skip
+    }
     plots.save_figure(plots.plot_correlation_by_spacing(lines), folder / "losses.svg")
 
 

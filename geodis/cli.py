@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from geodis import __version__
-from geodis._check import InputError, MissingExtraError
+from geodis.base.check import InputError, MissingExtraError
 from geodis.commands.demo import demo
 from geodis.commands.distances import distances
 from geodis.commands.encode import encode

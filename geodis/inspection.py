@@ -8,12 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, check_int, check_numeric, check_random_state, to_numpy
-from geodis._progress import Stages
-from geodis.manifold.dimension import MANY, DimensionEstimate, intrinsic_dimension, points_needed
-from geodis.manifold.graph import default_degree, graph_of_neighbors
+from geodis.base.check import InputError, check_int, check_numeric, check_random_state, to_numpy
+from geodis.base.progress import Stages
+from geodis.manifold.local.dimension import (
+    MANY,
+    DimensionEstimate,
+    intrinsic_dimension,
+    points_needed,
+)
+from geodis.manifold.local.graph import default_degree, graph_of_neighbors
+from geodis.manifold.local.neighbors import distinct_rows, nearest_neighbors
 from geodis.manifold.principal import PrincipalComponents, principal_components
-from geodis.manifold.search import distinct_rows, nearest_neighbors
 
 MAX_POINTS = 50_000
 # Neighbours are sought among so many leading principal components at most, and no more than hold

@@ -55,7 +55,7 @@ def roll_times_sphere(n, seed):
 def warped(spec, n, strength):
     """A product under a nonlinear map of its ambient space, and the images of its tangents."""
     from geodis import product_manifold
-    from geodis.manifold._linalg import polar_rows
+    from geodis.manifold.linalg import polar_rows
 
     sample = product_manifold(spec, n, random_state=0)
     d = sample.points.shape[1]

@@ -20,20 +20,24 @@ def minibatch_log_densities(z, mean, log_variance, dataset_size):
     joint, product = [], []
     for i in range(n):
         total = sum(
-            math.exp(sum(normal_log_density(z[i, k], mean[j, k], log_variance[j, k])
-                         for k in range(d)))
+            math.exp(
+                sum(normal_log_density(z[i, k], mean[j, k], log_variance[j, k]) for k in range(d))
+            )
             for j in range(n)
-        )  # fmt: skip
+        )
         joint.append(math.log(weight * total))
         product.append(
             sum(
-                math.log(weight * sum(
-                    math.exp(normal_log_density(z[i, k], mean[j, k], log_variance[j, k]))
-                    for j in range(n)
-                ))
+                math.log(
+                    weight
+                    * sum(
+                        math.exp(normal_log_density(z[i, k], mean[j, k], log_variance[j, k]))
+                        for j in range(n)
+                    )
+                )
                 for k in range(d)
             )
-        )  # fmt: skip
+        )
     return joint, product
 
 

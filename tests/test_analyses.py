@@ -7,7 +7,7 @@ import pytest
 
 from analyses import manifold_factorisation as analysis
 from geodis import product_manifold
-from geodis.manifold.dimension import tangent_terms
+from geodis.manifold.local.dimension import tangent_terms
 
 TINY = analysis.Preset(
     sizes=(400,),

@@ -46,8 +46,9 @@ def test_random_pairs_of_the_published_table_are_reproduced(overlap):
         if row["self_pairs"] and row["spacing"] == 8:
             for difference in xysquares_overlap.differences(row).values():
                 assert abs(difference) < 0.02  # of 20,000 pairs
-        assert bool(xysquares_overlap.explain(row)) >= (not row["self_pairs"] and
-                                                        row["spacing"] == 8)  # fmt: skip
+        assert bool(xysquares_overlap.explain(row)) >= (
+            not row["self_pairs"] and row["spacing"] == 8
+        )
 
 
 def test_distances_from_the_table_of_places_are_those_of_images():
@@ -78,8 +79,11 @@ def sets(tmp_path_factory):
 def test_sets_write_tables_and_figures(sets):
     results, out = sets
     names = {path.name for path in out.iterdir()}
-    figures = {f"{kind}_{name}.png" for kind in ("matrices", "distribution")
-               for name in ("xysquares", "own")}  # fmt: skip
+    figures = {
+        f"{kind}_{name}.png"
+        for kind in ("matrices", "distribution")
+        for name in ("xysquares", "own")
+    }
     assert names == {"results.json", "results.md", *figures}
     content = json.loads((out / "results.json").read_text())
     assert [item["name"] for item in content["sets"]] == ["xysquares", "own"]

@@ -9,7 +9,7 @@ from analyses import _flat_checks as checks
 from analyses import _flat_latents as latents
 from analyses import flat_factors as analysis
 from analyses._flat_methods import rank_correlations, thinned, turns_of_factors
-from geodis.data.flats import FlatSample, flat_sample
+from geodis.data.manifolds.flat_products import FlatSample, flat_sample
 
 TINY = analysis.Preset(500, (0,), ("rectangle", "L-shape"), drawn=("rectangle",))
 
@@ -25,8 +25,11 @@ def results(tmp_path_factory):
 def test_everything_is_written_and_drawn(results):
     rows, out = results
     assert {path.name for path in out.iterdir()} == {
-        "results.json", "results.md", "rectangle.png", "rectangle_contrasts.png",
-    }  # fmt: skip
+        "results.json",
+        "results.md",
+        "rectangle.png",
+        "rectangle_contrasts.png",
+    }
     assert len(json.loads((out / "results.json").read_text())["rows"]) == len(rows)
     text = (out / "results.md").read_text()
     assert "- L-shape: their support is not a product" in text

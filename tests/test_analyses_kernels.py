@@ -9,8 +9,8 @@ from scipy import stats
 from analyses import loss_kernels
 from analyses._loss_kernels_published import COLUMNS, beyond_rounding
 from analyses._loss_kernels_report import plateau, tables
-from geodis._progress import Stages
-from geodis.data.squares import XYObject
+from geodis.base.progress import Stages
+from geodis.data.grids.squares import XYObject
 from geodis.kernels import LossKernel, learn_kernel
 
 # Largest distance from values computed by other software, and from the rounding of published ones.
@@ -103,9 +103,14 @@ def test_every_part_runs(tmp_path, monkeypatch):
     results = loss_kernels.run(preset, tmp_path, name="tiny", verbose=False)
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {
-        "results.json", "results.md", "kernels.png", "kernels_by_square.png", "learning.png",
-        "augmented_traversals.png", "losses",
-    }  # fmt: skip
+        "results.json",
+        "results.md",
+        "kernels.png",
+        "kernels_by_square.png",
+        "learning.png",
+        "augmented_traversals.png",
+        "losses",
+    }
     content = json.loads((tmp_path / "results.json").read_text())
     assert len(content["sets"]) == 5 and len(content["transfer"]) == 3
     text = (tmp_path / "results.md").read_text()

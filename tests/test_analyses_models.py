@@ -163,8 +163,7 @@ def test_metric_encoders_go_all_the_way():
 def test_labels_have_the_distances_they_should():
     sample = Scenes(8, n_jobs=1).sample(5, random_state=0)
     rows = pixels_to_factors.labels(sample)
-    expected = (
-        ((sample.rotations[0] - sample.rotations[1]) ** 2).sum() / 2
-        + ((sample.lights[0] - sample.lights[1]) ** 2).sum()
-    )  # fmt: skip
+    expected = ((sample.rotations[0] - sample.rotations[1]) ** 2).sum() / 2 + (
+        (sample.lights[0] - sample.lights[1]) ** 2
+    ).sum()
     assert ((rows[0] - rows[1]) ** 2).sum() == pytest.approx(expected)

@@ -3,7 +3,7 @@
 import pytest
 
 from analyses._run import main_of
-from geodis._check import InputError
+from geodis.base.check import InputError
 
 PRESETS = {"quick": 1, "paper": 2}
 

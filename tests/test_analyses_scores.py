@@ -19,15 +19,29 @@ TINY = analysis.Preset(
     collapsed=(0, 2),
     entangled_points=600,
 )
-FIGURES = {"levels.png", "defects.png", "agreement.png", "missing_factors.png", "collapse.png",
-           "entangling.png"}  # fmt: skip
+FIGURES = {
+    "levels.png",
+    "defects.png",
+    "agreement.png",
+    "missing_factors.png",
+    "collapse.png",
+    "entangling.png",
+}
 
 
 # What the figures draw and the tests look at.
 FEW = (
-    "mig", "modularity", "sap", "sap_continuous", "dci", "explicitness", "interventional",
-    "axis_ratio", "gaussian_total_correlation", "mutual_info_score",
-)  # fmt: skip
+    "mig",
+    "modularity",
+    "sap",
+    "sap_continuous",
+    "dci",
+    "explicitness",
+    "interventional",
+    "axis_ratio",
+    "gaussian_total_correlation",
+    "mutual_info_score",
+)
 
 
 @pytest.fixture(scope="module")

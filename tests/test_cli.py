@@ -252,9 +252,10 @@ def test_the_help_is_a_table_of_contents(geodis):
 
 
 @pytest.mark.parametrize(
-    "command", [command for commands in cli.CONTENTS.values() for command in commands],
+    "command",
+    [command for commands in cli.CONTENTS.values() for command in commands],
     ids=lambda command: command.__name__,
-)  # fmt: skip
+)
 def test_every_command_has_an_example_and_the_same_names(geodis, command):
     name = command.__name__.replace("_", "-")
     code, out, _ = geodis(name, "--help")
@@ -269,7 +270,7 @@ def test_errors_that_are_not_the_input_end_with_1_and_debug_shows_them(geodis, m
     def fail(*_, **__):
         raise OSError("disk\nfull")
 
-    monkeypatch.setattr("geodis.data.files.load_array", fail)
+    monkeypatch.setattr("geodis.data.files.load.load_array", fail)
     code, _, err = geodis("inspect", "x.npy")
     assert code == 1 and err == "geodis: OSError: disk full (--debug shows where)\n"
     with pytest.raises(OSError, match="disk"):
@@ -291,12 +292,17 @@ def test_shells_can_complete_commands(shell):
     done = subprocess.run(
         [sys.executable, "-c", "from geodis.cli import main; main()"],
         env={
-            **os.environ, "_GEODIS_COMPLETE": f"complete_{shell}", "COMP_WORDS": "geodis re",
-            "COMP_CWORD": "1", "_TYPER_COMPLETE_ARGS": "geodis re",
+            **os.environ,
+            "_GEODIS_COMPLETE": f"complete_{shell}",
+            "COMP_WORDS": "geodis re",
+            "COMP_CWORD": "1",
+            "_TYPER_COMPLETE_ARGS": "geodis re",
             "_TYPER_COMPLETE_FISH_ACTION": "get-args",
         },
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert "report" in done.stdout, done.stderr
 
 

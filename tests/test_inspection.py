@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from geodis import inspect_points, product_manifold
-from geodis._check import InputError
-from geodis._write import to_jsonable
+from geodis.base.check import InputError
+from geodis.base.write import to_jsonable
 
 
 def test_a_clean_manifold_is_described():

@@ -37,7 +37,7 @@ def test_an_unknown_name_is_an_attribute_error():
 
 def test_rooms_depend_downwards_only():
     program = (
-        "import sys, geodis.manifold.graph, geodis.manifold.dimension, geodis.manifold.principal;"
+        "import sys, geodis.manifold.local.graph, geodis.manifold.principal;"
         "print([name for name in sys.modules if name.startswith(('torch', 'geodis.cli', "
         "'geodis.plots', 'geodis.inspection'))])"
     )

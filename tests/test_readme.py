@@ -1,11 +1,12 @@
 """The README's Python runs and gives what its comments say."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+from tests import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_python_blocks_run(capsys):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geodis._check import InputError
+from geodis.base.check import InputError
 
 if TYPE_CHECKING:
-    from geodis.data.grids import FactorGrid
+    from geodis.data.grids.grid import FactorGrid
 
 BUILT_IN = ("xysquares", "xyobject", "xyobject-shades", "sprites")
 PUBLISHED = ("dsprites", "shapes3d", "cars3d", "smallnorb", "mpi3d")
@@ -16,9 +16,9 @@ PUBLISHED = ("dsprites", "shapes3d", "cars3d", "smallnorb", "mpi3d")
 
 def named_grid(data: str, spacing: int | None, path: Path | None, quiet: bool) -> FactorGrid:
     """Open the grid that --data names, with --spacing and --path where it takes them."""
-    from geodis.data.published import published_grid
-    from geodis.data.sprites import Sprites
-    from geodis.data.squares import XYObject, XYObjectShades, XYSquares
+    from geodis.data.grids.published import published_grid
+    from geodis.data.grids.sprites import Sprites
+    from geodis.data.grids.squares import XYObject, XYObjectShades, XYSquares
 
     if spacing is not None and data != "xysquares":
         raise InputError(f"--spacing belongs to xysquares; it came with {data}.")
@@ -45,8 +45,8 @@ def refuse_options_of_data(spacing: int | None, path: Path | str | None, came: s
 
 def open_data(source: dict[str, Any], quiet: bool) -> Any:
     """Open the images of --data, or of --images: a grid, or an array where no factors came."""
-    from geodis.data.files import load_array, load_factors
-    from geodis.data.grids import FactorGrid
+    from geodis.data.files.load import load_array, load_factors
+    from geodis.data.grids.grid import FactorGrid
 
     data, images, factors = (source.get(key) for key in ("data", "images", "factors"))
     spacing, path = source.get("spacing"), source.get("path")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from geodis._check import InputError
+from geodis.base.check import InputError
 from geodis.commands._data import open_data
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def data_of(run: Path, quiet: bool) -> Any:
 def open_model(run: Path, device: str = "auto") -> Model:
     """The model of a run, on its device."""
     from geodis.models.saving import load_model
-    from geodis.models.training import choose_device
+    from geodis.models.training.loop import choose_device
 
     return load_model(run).to(choose_device(device))
 
@@ -42,8 +42,8 @@ def loss_named(name: str) -> Any:
 
     if name in LOSSES:
         return name
-    from geodis.kernels.loss_kernel import LossKernel
-    from geodis.kernels.storage import load_kernel
+    from geodis.kernels.losses.loss_kernel import LossKernel
+    from geodis.kernels.losses.storage import load_kernel
 
     if name.endswith(".safetensors"):
         return load_kernel(name)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from geodis._write import to_jsonable
+from geodis.base.write import to_jsonable
 
 FileArgument = Annotated[
     str,

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from geodis._write import whole_file
+from geodis.base.write import whole_file
 from geodis.commands._shared import AsJson, Quiet, Seed, list_files
 from geodis.commands.report import report_files
 
 if TYPE_CHECKING:
-    from geodis.data.manifolds import ManifoldSample
+    from geodis.data.manifolds.products import ManifoldSample
     from geodis.report.results import Report
 
 DEMO_SPEC = "S^2 x SO(3)"
@@ -21,9 +21,13 @@ DEMO_POINTS = 5000
 DEMO_PAD = 8
 # Small enough for seconds: 768 images of a square that moves, grows and brightens.
 DEMO_IMAGES: dict[str, Any] = {
-    "spacing": 1, "min_size": 5, "max_size": 9, "palette": "greys", "rgb": False,
+    "spacing": 1,
+    "min_size": 5,
+    "max_size": 9,
+    "palette": "greys",
+    "rgb": False,
     "image_size": 16,
-}  # fmt: skip
+}
 DEMO_STEPS = 2000
 DEMO_LATENTS = 6
 
@@ -38,7 +42,7 @@ def demo(
 
     Examples: `geodis demo`, `geodis demo --out somewhere --seed 1`
     """
-    from geodis.data.manifolds import product_manifold
+    from geodis.data.manifolds.products import product_manifold
 
     def tell(text: str) -> None:
         if not as_json:
@@ -73,7 +77,7 @@ def _report_on(
     """Write the arrays as a user would have them, and the report on them."""
     import numpy as np
 
-    from geodis.data.files import Factors
+    from geodis.data.files.load import Factors
     from geodis.report.build import report
 
     arrays = {name: latents}
@@ -93,16 +97,22 @@ def _report_on(
     if grid is not None:
         sources |= {"factors": str(out / "factors.csv"), "images": str(out / "images.npy")}
     return report(
-        latents, factors, images, out=out, title=title, sources=sources, verbose=not quiet,
+        latents,
+        factors,
+        images,
+        out=out,
+        title=title,
+        sources=sources,
+        verbose=not quiet,
         random_state=seed,
-    )  # fmt: skip
+    )
 
 
 def _angle(found: Report, drawn: ManifoldSample) -> str:
     """How far the directions are from the true ones, in a sentence."""
     import numpy as np
 
-    from geodis.manifold.evaluate import subspace_angles
+    from geodis.manifold.angles import subspace_angles
 
     est = found.manifold
     if est is None:
@@ -118,8 +128,8 @@ def _angle(found: Report, drawn: ManifoldSample) -> str:
 def train_small_model(seed: int, quiet: bool) -> tuple[Any, Any]:
     """Latents of every image of a small grid, by a model trained for seconds; and the grid."""
     from geodis import models
-    from geodis._check import require
-    from geodis.data.squares import XYObject
+    from geodis.base.check import require
+    from geodis.data.grids.squares import XYObject
 
     torch = require("torch", extra="torch", purpose="The model of the demo")
     grid = XYObject(**DEMO_IMAGES)
@@ -129,9 +139,14 @@ def train_small_model(seed: int, quiet: bool) -> tuple[Any, Any]:
     torch.set_num_threads(1)
     try:
         models.train(
-            model, grid, steps=DEMO_STEPS, batch_size=64, device="cpu", random_state=seed,
+            model,
+            grid,
+            steps=DEMO_STEPS,
+            batch_size=64,
+            device="cpu",
+            random_state=seed,
             verbose=not quiet,
-        )  # fmt: skip
+        )
     finally:
         torch.set_num_threads(threads)
     return models.encode(model, grid), grid

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from geodis import __version__
-from geodis._check import InputError
-from geodis._progress import Stages
-from geodis._write import to_jsonable, whole_file, write_json
+from geodis.base.check import InputError
+from geodis.base.progress import Stages
+from geodis.base.write import to_jsonable, whole_file, write_json
 from geodis.commands._data import BUILT_IN, PUBLISHED, named_grid, refuse_options_of_data
 from geodis.commands._shared import AsJson, Quiet, Seed, list_files
 
 if TYPE_CHECKING:
-    from geodis.data.grids import FactorGrid
+    from geodis.data.grids.grid import FactorGrid
 
 DISTANCE_FILES = {
     "distances.json": "every number of the tables, with settings, seed and versions",
@@ -158,8 +158,8 @@ def _open(
     quiet: bool,
 ) -> tuple[FactorGrid, Any]:
     """The grid, and latents in order of its index."""
-    from geodis.data.files import load_array, load_factors
-    from geodis.data.grids import FactorGrid
+    from geodis.data.files.load import load_array, load_factors
+    from geodis.data.grids.grid import FactorGrid
     from geodis.distances import code_of_rows
 
     if data is not None and images is not None:
@@ -225,9 +225,14 @@ def _matrices(
             with stages.stage(f"matrices, {source}"):
                 found[source] = {
                     name: traversal_matrix(
-                        grid, name, source, code=code, loss=loss,
-                        n_traversals=MATRIX_TRAVERSALS, random_state=seed,
+                        grid,
+                        name,
+                        source,
+                        code=code,
+                        loss=loss,
+                        n_traversals=MATRIX_TRAVERSALS,
+                        random_state=seed,
                     )
                     for name in names
-                }  # fmt: skip
+                }
     return found

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from geodis._check import InputError
-from geodis._write import whole_file
+from geodis.base.check import InputError
+from geodis.base.write import whole_file
 from geodis.commands._models import RunArgument, data_of, open_model
 from geodis.commands._shared import AsJson, Quiet, Seed, say
 
@@ -35,9 +35,9 @@ def encode(
     """
     import numpy as np
 
-    from geodis._check import check_random_state
-    from geodis.data.files import FACTOR_NAMES, load_array
-    from geodis.data.grids import FactorGrid
+    from geodis.base.check import check_random_state
+    from geodis.data.files.load import FACTOR_NAMES, load_array
+    from geodis.data.grids.grid import FactorGrid
     from geodis.models import encode as encode_images
 
     if out.suffix != ".npz":

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from geodis import __version__
-from geodis._write import to_jsonable, whole_file, write_json
+from geodis.base.write import to_jsonable, whole_file, write_json
 from geodis.commands._shared import AsJson, FileArgument, Quiet, Seed, list_files
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def factorise(
 
     Examples: `geodis factorise latents.npy --out factors`, `geodis factorise run.npz:z --dim 5`
     """
-    from geodis.data.files import load_array
+    from geodis.data.files.load import load_array
 
     points = load_array(file)
     settings = {

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from geodis import __version__
-from geodis._write import to_jsonable, whole_file, write_json
+from geodis.base.write import to_jsonable, whole_file, write_json
 from geodis.commands._shared import AsJson, FileArgument, Quiet, Seed
 
 INSPECT_FILES = {
@@ -35,7 +35,7 @@ def inspect(
 
     Examples: `geodis inspect latents.npy`, `geodis inspect run.npz:latents --json`
     """
-    from geodis.data.files import load_array
+    from geodis.data.files.load import load_array
     from geodis.inspection import inspect_points
 
     inspection = inspect_points(

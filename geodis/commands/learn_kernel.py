@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from geodis._check import InputError
-from geodis._write import to_jsonable
+from geodis.base.check import InputError
+from geodis.base.write import to_jsonable
 from geodis.commands._data import open_data
 from geodis.commands._shared import AsJson, Quiet, Seed, list_files
 
@@ -59,10 +59,10 @@ def learn_kernel(
     Examples: `geodis learn-kernel --data xysquares --radius 31 --out kernel.safetensors`, then
     `geodis distances --data xysquares --loss kernel.safetensors`
     """
-    from geodis.data.grids import FactorGrid
-    from geodis.kernels.feature_learning import learn_features
-    from geodis.kernels.learning import learn_kernel as learn
-    from geodis.kernels.storage import save_kernel
+    from geodis.data.grids.grid import FactorGrid
+    from geodis.kernels.learning.learn_features import learn_features
+    from geodis.kernels.learning.learn_kernel import learn_kernel as learn
+    from geodis.kernels.losses.storage import save_kernel
     from geodis.plots import plot_kernels, save_figure
 
     if out.suffix != ".safetensors":

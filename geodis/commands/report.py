@@ -53,7 +53,7 @@ def report(
     Examples: `geodis report latents.npy --out report`,
     `geodis report run.npz:z --factors factors.csv --images images.npy`
     """
-    from geodis.data.files import load_array, load_factors
+    from geodis.data.files.load import load_array, load_factors
     from geodis.report.build import report as make_report
 
     named = {"latents": latents, "factors": factors, "images": images}

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from geodis._check import InputError
-from geodis._write import whole_file
+from geodis.base.check import InputError
+from geodis.base.write import whole_file
 from geodis.commands._shared import AsJson, Quiet, Seed, say
 
 
@@ -29,7 +29,7 @@ def sample(
     """
     import numpy as np
 
-    from geodis.data.manifolds import product_manifold
+    from geodis.data.manifolds.products import product_manifold
 
     if out.suffix != ".npy":
         raise InputError(f"--out must end in .npy; {out} came.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from geodis import __version__
-from geodis._write import whole_file, write_json
+from geodis.base.write import whole_file, write_json
 from geodis.commands._shared import AsJson, Quiet, Seed, list_files
 
 if TYPE_CHECKING:
@@ -62,13 +62,20 @@ def scores(
     Examples: `geodis scores z.npy --factors factors.csv`,
     `geodis scores run.npz:latents --factors run.npz:factors --only mig --only dci --json`
     """
-    from geodis.data.files import load_array, load_factors
+    from geodis.data.files.load import load_array, load_factors
     from geodis.scores.table import score_latents
 
     table = score_latents(
-        load_array(latents), load_factors(factors), only or None, bins=bins, chance=chance,
-        intervals=intervals, n_jobs=jobs, verbose=not quiet, random_state=seed,
-    )  # fmt: skip
+        load_array(latents),
+        load_factors(factors),
+        only or None,
+        bins=bins,
+        chance=chance,
+        intervals=intervals,
+        n_jobs=jobs,
+        verbose=not quiet,
+        random_state=seed,
+    )
     content = {
         "latents": latents,
         "factors": factors,

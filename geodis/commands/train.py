@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from geodis import __version__
-from geodis._check import InputError
-from geodis._write import write_json
+from geodis.base.check import InputError
+from geodis.base.write import write_json
 from geodis.commands._data import open_data
 from geodis.commands._models import loss_named, settings_of
 from geodis.commands._shared import AsJson, Quiet, Seed, list_files, say
@@ -104,9 +104,12 @@ def train(
     refuse(kind, given, "autoencoders", issubclass(kind, Autoencoder))
     refuse(kind, {"--supervision": supervision}, "models of triplets", kind.groups == 3)
     source: dict[str, Any] = {
-        "data": data, "spacing": spacing, "path": path and str(path), "images": images,
+        "data": data,
+        "spacing": spacing,
+        "path": path and str(path),
+        "images": images,
         "factors": factors,
-    }  # fmt: skip
+    }
     source = {name: value for name, value in source.items() if value is not None}
     rows = open_data(source, quiet)
     options: dict[str, Any] = settings_of(settings)
@@ -120,11 +123,20 @@ def train(
     require_factors(built, rows, supervision)
     try:
         done = train_model(
-            built, rows, steps, batch_size=batch_size, learning_rate=learning_rate,
-            supervision=supervision or "scaled", device=device, precision=precision,
-            checkpoint=out, callback_every=watch_every, random_state=seed, verbose=not quiet,
+            built,
+            rows,
+            steps,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+            supervision=supervision or "scaled",
+            device=device,
+            precision=precision,
+            checkpoint=out,
+            callback_every=watch_every,
+            random_state=seed,
+            verbose=not quiet,
             callbacks={"score": score_during(rows, watch, random_state=seed)} if watch else None,
-        )  # fmt: skip
+        )
     except KeyboardInterrupt:
         if (out / CHECKPOINT).exists():
             print(f"{out} keeps what is done; the same command goes on from it.", file=sys.stderr)

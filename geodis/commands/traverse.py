@@ -36,8 +36,8 @@ def traverse(
     import numpy as np
 
     from geodis import plots
-    from geodis._check import check_int, check_random_state
-    from geodis.data.grids import FactorGrid
+    from geodis.base.check import check_int, check_random_state
+    from geodis.data.grids.grid import FactorGrid
     from geodis.models import encode
     from geodis.models import traverse as traverse_latents
 

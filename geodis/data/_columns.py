@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, to_numpy
-from geodis.data.files import Factors
+from geodis.base.check import InputError, to_numpy
+from geodis.data.files.load import Factors
 
 
 def factor_columns(factors: Any) -> tuple[list[np.ndarray], tuple[str, ...]]:

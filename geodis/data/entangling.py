@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import rankdata
 
-from geodis._check import InputError, check_choice, check_points, check_real
+from geodis.base.check import InputError, check_choice, check_points, check_real
 
 MARGINALS = ("empirical", "normal", "uniform")
 # The quantile function of the normal is infinite at 0 and 1; beyond this a float64 is 1.

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, check_int, check_random_state
-from geodis._progress import Stages
-from geodis.distances._traversing import traversal_pairs, traversals_for
-from geodis.distances.between import GROUND_TRUTH, GridDistances
+from geodis.base.check import InputError, check_int, check_random_state
+from geodis.base.progress import Stages
 from geodis.distances.correlations import Correlation, correlation, geometric_mean
+from geodis.distances.grid_distances import GROUND_TRUTH, GridDistances
+from geodis.distances.grid_traversals import traversal_pairs, traversals_for
 from geodis.distances.sampling import sample_pairs
 
 RANDOM = "random"
@@ -163,7 +163,7 @@ def distance_correlations(
 
     Examples
     --------
-    >>> from geodis.data.grids import FactorGrid
+    >>> from geodis.data.grids.grid import FactorGrid
     >>> grid = FactorGrid((4, 4), names=("x", "y"))
     >>> print(distance_correlations(grid, code=grid.factors(range(16)) ** 2, random_state=0))
     Pearson and Spearman correlation of distances

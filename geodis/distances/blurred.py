@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, check_int, check_real, to_numpy
+from geodis.base.check import InputError, check_int, check_real, to_numpy
 
 # The blur of a loss is truncated at four standard deviations, and the radius is where it ends.
 TRUNCATION = 4.0
@@ -103,7 +103,7 @@ class BlurredLoss:
         """The blur without its scale, shape of the images."""
         n, h, w, c = images.shape
         if images.dtype == np.uint8 and (self.weights == 1).all():
-            from geodis.distances._box_sums import box_sums
+            from geodis.distances.box_sums import box_sums
 
             sums = np.empty(images.shape, np.int32)
             box_sums(images, self.radius, sums)

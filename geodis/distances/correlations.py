@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import (
+from geodis.base.check import (
     InputError,
     check_finite,
     check_int,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, check_finite, check_numeric, to_numpy
+from geodis.base.check import InputError, check_finite, check_numeric, to_numpy
 
 NAMES = ("mse", "mae", "bce")
 
@@ -68,7 +68,7 @@ class SquaredLoss(Loss):
 
     def between(self, lefts: Any, rights: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Add up the parts."""
-        from geodis.distances._pair_sums import byte_squares, float_squares, sum_pairs
+        from geodis.distances.pair_sums import byte_squares, float_squares, sum_pairs
 
         total = np.zeros(len(left))
         rough = False
@@ -91,7 +91,7 @@ class AbsoluteLoss(Loss):
 
     def between(self, lefts: Any, rights: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Mean over the row."""
-        from geodis.distances._pair_sums import byte_gaps, float_gaps, sum_pairs
+        from geodis.distances.pair_sums import byte_gaps, float_gaps, sum_pairs
 
         whole = lefts.dtype == np.uint8
         sums = sum_pairs(byte_gaps if whole else float_gaps, lefts, rights, left, right)
@@ -118,7 +118,7 @@ class CrossEntropyLoss(Loss):
 
     def between(self, lefts: Any, rights: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Combine x of the left with the logarithms of the right."""
-        from geodis.distances._pair_sums import products, sum_pairs
+        from geodis.distances.pair_sums import products, sum_pairs
 
         sums = sum_pairs(products, lefts[0], rights[1], left, right)
         return -(sums / lefts[0].shape[1] + rights[2][right])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, check_choice, check_finite, check_numeric, to_numpy
+from geodis.base.check import InputError, check_choice, check_finite, check_numeric, to_numpy
 from geodis.distances.losses import resolve_loss
 
 LATENT_KINDS = ("l1", "l2", "kl", "symmetric_kl")

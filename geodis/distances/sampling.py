@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, check_choice, check_int, check_random_state, to_numpy
-from geodis.data.grids import FactorGrid
-from geodis.distances._traversing import row_traversals
-from geodis.distances.between import perceived_between
+from geodis.base.check import InputError, check_choice, check_int, check_random_state, to_numpy
+from geodis.data.grids.grid import FactorGrid
+from geodis.distances.grid_distances import perceived_between
+from geodis.distances.grid_traversals import row_traversals
 from geodis.distances.pairwise import ground_truth
 
 PAIRS_BY = ("random", "factor", "differing")

@@ -10,36 +10,6 @@ points. What is flat goes on through `parallel_frame`,
 these, and `GeoManCER` is the estimator.
 """
 
-from geodis._lazy import lazy_names
+import lazy_loader
 
-# Stages in order, and the file of each.
-_HOME = {
-    "nearest_neighbors": "search",
-    "neighbor_graph": "graph",
-    "intrinsic_dimension": "dimension",
-    "choose_n_neighbors": "tangents",
-    "tangent_frames": "tangents",
-    "ConnectionLaplacian": "laplacian",
-    "explicit_laplacian": "laplacian",
-    "coarse_start": "coarse",
-    "bottom_eigenfields": "eigenfields",
-    "ffdiag": "diagonalise",
-    "factor_axes": "factors",
-    "ambient_split": "ambient",
-    "loop_holonomy": "holonomy",
-    "Settings": "steps",
-    "Task": "steps",
-    "split_factors": "split",
-    "axes_at": "extend",
-    "parallel_frame": "unroll",
-    "unrolled_coordinates": "unroll",
-    "find_periods": "periods",
-    "independent_rotation": "independence",
-    "split_flat_part": "flat",
-    "GeoManCER": "geomancer",
-    "subspace_angles": "evaluate",
-    "unaligned_angles": "evaluate",
-}
-
-__all__ = [*_HOME]
-__getattr__, __dir__ = lazy_names(__name__, _HOME)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

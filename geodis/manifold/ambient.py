@@ -14,8 +14,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from geodis.manifold.diagonalise import ffdiag
-from geodis.manifold.symmetric import symmetric_basis
+from geodis.manifold.holonomy.diagonalise import ffdiag
+from geodis.manifold.holonomy.symmetric import symmetric_basis
 
 # The commutant is sought among d (d + 1) / 2 symmetric matrices: 820 at this limit.
 MAX_COMMUTANT_DIMS = 40

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geodis.manifold.dimension import ENOUGH_PER_UNKNOWN, SPLITTABLE, tangent_terms
-from geodis.manifold.eigenfields import UNCERTAIN_VARIATION, Eigenfields, count_by_gap
+from geodis.manifold.holonomy.eigenfields import UNCERTAIN_VARIATION, Eigenfields, count_by_gap
+from geodis.manifold.local.dimension import ENOUGH_PER_UNKNOWN, SPLITTABLE, tangent_terms
 from geodis.manifold.split import Split
 
 # An eigenvalue below this part of the bulk is one that noisy tangents may give a parallel field.

@@ -12,23 +12,23 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
-from geodis._check import (
+from geodis.base.check import (
     InputError,
     check_choice,
     check_int,
     check_points,
     check_random_state,
 )
-from geodis._progress import Stages
-from geodis.manifold._linalg import one_blas_thread
-from geodis.manifold.dimension import intrinsic_dimension
+from geodis.base.jobs import check_jobs, one_blas_thread
+from geodis.base.progress import Stages
 from geodis.manifold.evidence import Evidence, collect_evidence
-from geodis.manifold.extend import axes_at
-from geodis.manifold.flat_axes import coordinates_from, split_flat_axes
-from geodis.manifold.graph import default_degree, neighbor_graph
-from geodis.manifold.holonomy import Holonomy, loop_holonomy
+from geodis.manifold.flat.flat_axes import coordinates_from, split_flat_axes
+from geodis.manifold.holonomy.loops import Holonomy, loop_holonomy
+from geodis.manifold.local.dimension import intrinsic_dimension
+from geodis.manifold.local.graph import default_degree, neighbor_graph
+from geodis.manifold.local.neighbors import distinct_rows, searcher
+from geodis.manifold.new_points import axes_at
 from geodis.manifold.principal import varying_directions
-from geodis.manifold.search import distinct_rows, searcher
 from geodis.manifold.split import split_pieces
 from geodis.manifold.steps import Settings, Task
 from geodis.manifold.summary import summarise
@@ -303,9 +303,12 @@ class GeoManCER(BaseEstimator):
         usable = np.flatnonzero(np.isfinite(self.axes_).all(axis=(1, 2)))
         nearest = usable[searcher(self._points[usable])(points, 1)[0][:, 0]]
         return coordinates_from(
-            points, axes[:, rows], self._points[nearest], self.axes_[nearest][:, rows],
+            points,
+            axes[:, rows],
+            self._points[nearest],
+            self.axes_[nearest][:, rows],
             self.flat_coordinates_[nearest],
-        )  # fmt: skip
+        )
 
     def to_networkx(self) -> Any:
         """The neighbour graph, each node with its piece and each factor's axes."""
@@ -327,11 +330,6 @@ class GeoManCER(BaseEstimator):
         return self.summary() if hasattr(self, "split_") else repr(self)
 
     def _settings(self) -> Settings:
-        jobs = 2 if self.n_jobs is None else check_int(self.n_jobs, "n_jobs", low=-1)
-        if jobs <= 0:
-            import os
-
-            jobs = os.cpu_count() or 1
         if self.n_neighbors is not None:
             check_int(self.n_neighbors, "n_neighbors", low=1)
         if self.tangent_neighbors is not None:
@@ -343,7 +341,7 @@ class GeoManCER(BaseEstimator):
             normalized=bool(self.normalized),
             n_neighbors=self.n_neighbors,
             tangent_neighbors=self.tangent_neighbors,
-            n_jobs=jobs,
+            n_jobs=check_jobs(self.n_jobs, default=2),
         )
 
     def _check_dims(

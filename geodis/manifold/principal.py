@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, check_int, check_points, check_random_state
+from geodis.base.check import InputError, check_int, check_points, check_random_state
 
 # Up to here the (d, d) covariance is formed and solved whole: exact, one pass over the points.
 MAX_COVARIANCE_DIMS = 2000

@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 from scipy.spatial import KDTree
 
-from geodis._check import InputError
+from geodis.base.check import InputError
 from geodis.manifold.ambient import ambient_split
-from geodis.manifold.coarse import extend_fields
-from geodis.manifold.eigenfields import Eigenfields
-from geodis.manifold.factors import Factors
-from geodis.manifold.graph import neighbor_graph
-from geodis.manifold.search import Neighbors, distinct_rows, neighbors_at
-from geodis.manifold.steps import Task, estimate_tangents, neighbors_for_fit, solve
-from geodis.manifold.tangents import (
+from geodis.manifold.holonomy.coarse import extend_fields
+from geodis.manifold.holonomy.eigenfields import Eigenfields
+from geodis.manifold.holonomy.factor_axes import Factors
+from geodis.manifold.local.graph import neighbor_graph
+from geodis.manifold.local.neighbors import Neighbors, distinct_rows, neighbors_at
+from geodis.manifold.local.tangents import (
     Tangents,
     neighbors_for_tangents,
     quadratic_pairs,
     tangent_frames,
 )
+from geodis.manifold.steps import Task, estimate_tangents, neighbors_for_fit, solve
 
 # Fields are smooth and need fewer points than tangents, and the fewer the lower the dimension:
 # beyond so many the eigenproblem is posed on an even sample of the points, with the tangents that
@@ -158,9 +158,13 @@ def _split_ordered(points: np.ndarray, dim: int, task: Task) -> Split:
     if dim == 1 or task.n_factors == 1:
         tangents = estimate_tangents(points, dim, task)
         return Split(
-            tangents.frames, (dim,), (False,), None, everywhere,
+            tangents.frames,
+            (dim,),
+            (False,),
+            None,
+            everywhere,
             tangent_neighbors=tangents.n_neighbors,
-        )  # fmt: skip
+        )
     refining = task.graph is None and task.settings.refines
     rows = everywhere
     enough = FIELD_POINTS.get(dim, MOST_FIELD_POINTS)
@@ -300,9 +304,14 @@ def _refine_tangents(points: np.ndarray, tangents: Tangents, found: Split, task:
             near = neighbors_for_fit(points, count, task)
         with task.stages.stage("tangents"):
             new = tangent_frames(
-                points, near, dim, factor_dims=found.dims, start=found.axes,
-                n_jobs=task.settings.n_jobs, done=task.stages.advance,
-            )  # fmt: skip
+                points,
+                near,
+                dim,
+                factor_dims=found.dims,
+                start=found.axes,
+                n_jobs=task.settings.n_jobs,
+                done=task.stages.advance,
+            )
         with task.stages.stage("eigenfields"):
             start = extend_fields(
                 found.fields.fields, tangents.frames, new.frames, found.rows[:, None]
@@ -315,9 +324,15 @@ def _refine_tangents(points: np.ndarray, tangents: Tangents, found: Split, task:
             return replace(found, history=history)
         tangents = new
         found = Split(
-            factors.axes @ new.frames, factors.dims, _flags(factors), fields, found.rows,
-            refined="tangents", tangent_neighbors=count, history=history,
-        )  # fmt: skip
+            factors.axes @ new.frames,
+            factors.dims,
+            _flags(factors),
+            fields,
+            found.rows,
+            refined="tangents",
+            tangent_neighbors=count,
+            history=history,
+        )
     return found
 
 

@@ -7,23 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError
-from geodis._progress import Stages
-from geodis.manifold.coarse import coarse_start
-from geodis.manifold.connection import connection
-from geodis.manifold.dimension import fewest_points
-from geodis.manifold.eigenfields import Eigenfields, bottom_eigenfields
-from geodis.manifold.factors import Factors, factor_axes
-from geodis.manifold.graph import (
+from geodis.base.check import InputError
+from geodis.base.progress import Stages
+from geodis.manifold.holonomy.coarse import coarse_start
+from geodis.manifold.holonomy.connection import connection
+from geodis.manifold.holonomy.eigenfields import Eigenfields, bottom_eigenfields
+from geodis.manifold.holonomy.factor_axes import Factors, factor_axes
+from geodis.manifold.holonomy.laplacian import ConnectionLaplacian
+from geodis.manifold.holonomy.symmetric import n_coordinates
+from geodis.manifold.local.dimension import fewest_points
+from geodis.manifold.local.graph import (
     NeighborGraph,
     default_degree,
     graph_of_neighbors,
     neighbors_in_graph,
 )
-from geodis.manifold.laplacian import ConnectionLaplacian
-from geodis.manifold.search import Neighbors, nearest_neighbors, neighbors_at
-from geodis.manifold.symmetric import n_coordinates
-from geodis.manifold.tangents import (
+from geodis.manifold.local.neighbors import Neighbors, nearest_neighbors, neighbors_at
+from geodis.manifold.local.tangents import (
     Tangents,
     choose_n_neighbors,
     neighbors_for_tangents,
@@ -127,9 +127,14 @@ def estimate_tangents(
         near = neighbors_for_fit(points, min(count, n - 1), task, rows)
     with stages.stage("tangents"):
         return tangent_frames(
-            points, near, dim, method=settings.tangents, n_jobs=settings.n_jobs,
-            centres=None if rows is None else points[rows], done=stages.advance,
-        )  # fmt: skip
+            points,
+            near,
+            dim,
+            method=settings.tangents,
+            n_jobs=settings.n_jobs,
+            centres=None if rows is None else points[rows],
+            done=stages.advance,
+        )
 
 
 def whole_space(n: int, d: int) -> Tangents:
@@ -181,9 +186,13 @@ def solve(
     with stages.stage("eigenfields"):
         if start is None:
             start = coarse_start(
-                points, frames, settings.n_fields, normalized=settings.normalized,
-                n_jobs=settings.n_jobs, random_state=task.rng,
-            )  # fmt: skip
+                points,
+                frames,
+                settings.n_fields,
+                normalized=settings.normalized,
+                n_jobs=settings.n_jobs,
+                random_state=task.rng,
+            )
         fields = _enough_fields(laplacian, start, weights, task)
     n_factors = task.n_factors
     if settings.rule == "gap" and n_factors is None:

@@ -12,14 +12,14 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from geodis._check import InputError, check_choice
+from geodis.base.check import InputError, check_choice
 from geodis.models import networks, objectives
-from geodis.models.adversaries import discriminator_loss, permuted_latents
 from geodis.models.model import Model, Weighted, check_moments, seeded
 from geodis.models.objectives import Batch
 from geodis.models.own_losses import loss_config, loss_from_config
 from geodis.models.priors import StandardNormal, prior_from_config
-from geodis.models.sharing import average_shared
+from geodis.models.terms.adversaries import discriminator_loss, permuted_latents
+from geodis.models.terms.sharing import average_shared
 
 LOSSES = ("mse", "bernoulli")
 # Log-variances outside make exp() overflow or the divergence meaningless in half precision.
@@ -136,9 +136,18 @@ class Autoencoder(Model):
         if not self.deterministic:
             z = mean + (0.5 * log_variance).exp() * torch.randn_like(mean)
         return Batch(
-            x, mean, log_variance, z, self.decode(z), self.prior, self.settings, self.groups,
-            dataset_size, self.discriminator, labels,
-        )  # fmt: skip
+            x,
+            mean,
+            log_variance,
+            z,
+            self.decode(z),
+            self.prior,
+            self.settings,
+            self.groups,
+            dataset_size,
+            self.discriminator,
+            labels,
+        )
 
     def config(self) -> dict[str, Any]:
         """Everything needed to build the model again, as plain values."""
@@ -273,9 +282,12 @@ class AdaGVAE(VAE):
     def couple(self, mean: Tensor, log_variance: Tensor) -> tuple[Tensor, Tensor]:
         """Average the posteriors of shared latents."""
         return average_shared(
-            mean, log_variance, kind=self.settings.deltas, average=self.settings.average,
+            mean,
+            log_variance,
+            kind=self.settings.deltas,
+            average=self.settings.average,
             strength=self.settings.strength,
-        )  # fmt: skip
+        )
 
 
 class AdaMLVAE(AdaGVAE):

@@ -7,13 +7,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from geodis._check import check_int
+from geodis.base.check import check_int
 from geodis.models import networks, objectives
-from geodis.models.adversaries import gradient_penalty
 from geodis.models.autoencoders import LOG_VARIANCE
 from geodis.models.model import Model, seeded
 from geodis.models.objectives import Batch
 from geodis.models.priors import UniformCodes
+from geodis.models.terms.adversaries import gradient_penalty
 
 
 class InfoWGANGP(Model):
@@ -103,9 +103,18 @@ class InfoWGANGP(Model):
         fake = self.generator(torch.cat([codes, noise], dim=1)).float()
         mean, log_variance, logits = self.read_codes(fake)
         return Batch(
-            x, mean, log_variance, codes, fake, self.prior, self.settings, self.groups,
-            dataset_size, self.discriminator, logits,
-        )  # fmt: skip
+            x,
+            mean,
+            log_variance,
+            codes,
+            fake,
+            self.prior,
+            self.settings,
+            self.groups,
+            dataset_size,
+            self.discriminator,
+            logits,
+        )
 
     def adversary_loss(self, batch: Batch) -> Tensor:
         """What the critic and the shared trunk lower."""

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import affine_grid, grid_sample
 
-from geodis._check import check_int
+from geodis.base.check import check_int
 from geodis.models import networks, objectives
 from geodis.models.model import Model, Weighted, seeded
 from geodis.models.objectives import Batch
@@ -89,9 +89,17 @@ class MetricEncoder(Model):
             x = rolled(x, float(torch.rand(1)) * 2 * math.pi)
         code, log_variance = self.posterior(x)
         return Batch(
-            x, code, log_variance, code, x, None, self.settings, self.groups, dataset_size,
+            x,
+            code,
+            log_variance,
+            code,
+            x,
+            None,
+            self.settings,
+            self.groups,
+            dataset_size,
             labels=labels,
-        )  # fmt: skip
+        )
 
 
 def rolled(images: Tensor, angle: float) -> Tensor:

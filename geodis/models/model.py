@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from geodis._check import InputError, check_choice, check_real
+from geodis.base.check import InputError, check_choice, check_real
 from geodis.models.objectives import Batch, Objective
 from geodis.models.priors import torch_generator
 

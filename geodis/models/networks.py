@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from torch import Tensor, nn
 
-from geodis._check import InputError, check_choice, check_int
+from geodis.base.check import InputError, check_choice, check_int
 
 NETWORKS = ("conv", "mlp", "vector")
 # Four convolutions of stride 2 halve an image four times.

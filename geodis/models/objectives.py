@@ -19,10 +19,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
-from geodis.models.gaussians import aggregate_log_densities, gaussian_kl, gaussian_log_density
 from geodis.models.priors import StandardNormal
-from geodis.models.sharing import latent_deltas
-from geodis.models.triplets import adaptive_triplet_loss, triplet_loss
+from geodis.models.terms.gaussians import aggregate_log_densities, gaussian_kl, gaussian_log_density
+from geodis.models.terms.sharing import latent_deltas
+from geodis.models.terms.triplets import adaptive_triplet_loss, triplet_loss
 
 
 @dataclass
@@ -229,9 +229,15 @@ def adaptive_triplet(batch: Batch) -> Tensor:
     (anchor, positive, negative), logs = batch.mean.chunk(3), batch.log_variance.chunk(3)
     deltas = latent_deltas(anchor, logs[0], negative, logs[2], s.deltas)
     return adaptive_triplet_loss(
-        anchor, positive, negative, p=s.p, margin=s.margin if s.hard else None,
-        strength=s.strength, shared_weight=s.shared_weight, deltas=deltas,
-    ).mean()  # fmt: skip
+        anchor,
+        positive,
+        negative,
+        p=s.p,
+        margin=s.margin if s.hard else None,
+        strength=s.strength,
+        shared_weight=s.shared_weight,
+        deltas=deltas,
+    ).mean()
 
 
 # Distances learnt from labels or from neighbours

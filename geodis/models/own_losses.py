@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from geodis._check import InputError
+from geodis.base.check import InputError
 
 
 def loss_config(loss: Any) -> Any:
@@ -18,17 +18,27 @@ def loss_config(loss: Any) -> Any:
         return loss
     if not isinstance(loss, torch.nn.Module) or callable(getattr(loss, "loss", None)):
         return "own"
-    from geodis.kernels.features import FeatureLoss
-    from geodis.kernels.loss_kernel import LossKernel
+    from geodis.kernels.losses.feature_loss import FeatureLoss
+    from geodis.kernels.losses.loss_kernel import LossKernel
 
     if isinstance(loss, LossKernel):
-        options = {"alpha": loss.alpha, "loss": loss.loss, "scale": loss.scale,
-                   "support": loss.support, "method": loss.method}  # fmt: skip
+        options = {
+            "alpha": loss.alpha,
+            "loss": loss.loss,
+            "scale": loss.scale,
+            "support": loss.support,
+            "method": loss.method,
+        }
         shape = list(loss.weights.shape)
         return {"kind": "LossKernel", "shape": shape, "options": options, "made": loss.made}
     if isinstance(loss, FeatureLoss):
-        options = {"channels": loss.channels, "widths": list(loss.widths), "alpha": loss.alpha,
-                   "loss": loss.loss, "scale": loss.scale}  # fmt: skip
+        options = {
+            "channels": loss.channels,
+            "widths": list(loss.widths),
+            "alpha": loss.alpha,
+            "loss": loss.loss,
+            "scale": loss.scale,
+        }
         return {"kind": "FeatureLoss", "options": options, "made": loss.made}
     return "own"
 
@@ -44,8 +54,8 @@ def loss_from_config(config: Any, given: Any = None) -> Any:
         )
     if isinstance(config, str):
         return config
-    from geodis.kernels.features import FeatureLoss
-    from geodis.kernels.loss_kernel import LossKernel
+    from geodis.kernels.losses.feature_loss import FeatureLoss
+    from geodis.kernels.losses.loss_kernel import LossKernel
 
     loss: LossKernel | FeatureLoss
     if config["kind"] == "LossKernel":

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from geodis._check import InputError, check_choice, check_int, check_random_state, check_real
+from geodis.base.check import InputError, check_choice, check_int, check_random_state, check_real
 
 # Exponents outside say nothing new (below: spikes; above: a cube) and overflow double precision
 # for latents of a million.

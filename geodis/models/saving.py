@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from geodis._check import InputError, require
-from geodis._write import to_jsonable, whole_file, write_json
+from geodis.base.check import InputError, require
+from geodis.base.write import to_jsonable, whole_file, write_json
 from geodis.models.model import Model
 
 WEIGHTS, CONFIG, CHECKPOINT = "model.safetensors", "config.json", "checkpoint.safetensors"

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import nn
 
-from geodis._check import InputError, check_int
+from geodis.base.check import InputError, check_int
 from geodis.models import objectives
 from geodis.models.autoencoders import VAE
 from geodis.models.priors import LpNested

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from geodis._check import InputError, check_int, check_random_state, to_numpy
-from geodis._progress import Stages
-from geodis.models.gaussians import gaussian_log_density
+from geodis.base.check import InputError, check_int, check_random_state, to_numpy
+from geodis.base.progress import Stages
 from geodis.models.model import Model, seeded
 from geodis.models.objectives import reconstruction_rows
+from geodis.models.terms.gaussians import gaussian_log_density
 
 BATCH = 512
 

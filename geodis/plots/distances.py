@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError
+from geodis.base.check import InputError
 from geodis.distances.agreement import RANDOM, DistanceCorrelations
-from geodis.distances.traversals import FactorImportance
-from geodis.plots._style import ACCENT, FACTOR_COLORS, FAINT, MARKERS, new_axes, new_axis, tidy
+from geodis.distances.along_factors import FactorImportance
+from geodis.plots.style import ACCENT, FACTOR_COLORS, FAINT, MARKERS, new_axes, new_axis, tidy
 
 LEGEND_WIDTH = 20  # letters a line
 
@@ -81,7 +81,7 @@ def plot_distance_distribution(importance: FactorImportance, axis: Any = None) -
 
     Examples
     --------
-    >>> from geodis.data.squares import XYSquares
+    >>> from geodis.data.grids.squares import XYSquares
     >>> from geodis.distances import factor_importance
     >>> found = factor_importance(XYSquares(4), n_pairs=100, random_state=0)
     >>> plot_distance_distribution(found).get_xlabel()
@@ -125,7 +125,7 @@ def plot_distance_correlations(found: DistanceCorrelations, axis: Any = None) ->
 
     Examples
     --------
-    >>> from geodis.data.grids import FactorGrid
+    >>> from geodis.data.grids.grid import FactorGrid
     >>> from geodis.distances import distance_correlations
     >>> grid = FactorGrid((4, 4))
     >>> found = distance_correlations(grid, grid.factors(range(16)) ** 2, random_state=0)
@@ -144,9 +144,15 @@ def plot_distance_correlations(found: DistanceCorrelations, axis: Any = None) ->
         rank, linear = ([getattr(i, kind) for i in items] for kind in ("spearman", "pearson"))
         axis.plot(linear, height, marker, mfc="white", color=color, ms=6, clip_on=False, zorder=3)
         axis.plot(
-            rank, height, marker, color=color, ms=6, clip_on=False, zorder=3,
+            rank,
+            height,
+            marker,
+            color=color,
+            ms=6,
+            clip_on=False,
+            zorder=3,
             label=f"{pair[0]} ~ {pair[1]}",
-        )  # fmt: skip
+        )
         for y, item in zip(height, items, strict=True):
             if item.spearman_interval is not None:
                 axis.plot(item.spearman_interval, [y, y], color=color, lw=1.2)
@@ -193,10 +199,15 @@ def plot_correlation_by_spacing(
     for name, points in lines.items():
         like = twins.get(name, name)
         axis.plot(
-            list(points), list(points.values()), "--" if name in twins else "-", ms=5,
-            marker=marker[like], color=color[like], label=name,
+            list(points),
+            list(points.values()),
+            "--" if name in twins else "-",
+            ms=5,
+            marker=marker[like],
+            color=color[like],
+            label=name,
             mfc="white" if name in twins else color[like],
-        )  # fmt: skip
+        )
         shown = (published or {}).get(name)
         if shown:
             axis.plot(list(shown), list(shown.values()), "x", color=ACCENT, ms=8, mew=1.6, zorder=4)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, check_int
-from geodis.manifold.eigenfields import BULK_PART, PARALLEL_VARIATION, UNCERTAIN_VARIATION
+from geodis.base.check import InputError, check_int
+from geodis.manifold.holonomy.eigenfields import BULK_PART, PARALLEL_VARIATION, UNCERTAIN_VARIATION
 from geodis.manifold.principal import principal_components
-from geodis.plots._style import ACCENT, FACTOR_COLORS, FAINT, INK, MARKERS, new_axis, tidy
+from geodis.plots.style import ACCENT, FACTOR_COLORS, FAINT, INK, MARKERS, new_axis, tidy
 
 # Logarithmic axes end here, in parts of the largest eigenvalue: smaller ones are rounding.
 FLOOR = 1e-6
@@ -130,9 +130,15 @@ def plot_field_separation(evidence: Sequence[Any], axis: Any = None) -> Any:
         deciding = np.arange(len(x)) <= item.n_parallel
         axis.scatter(x[~deciding], y[~deciding], marker=marker, s=14, color=color, alpha=0.5)
         axis.scatter(
-            x[deciding], y[deciding], marker=marker, s=70, color=color, edgecolors="black",
-            zorder=3, label=_named(item) + (" (uncertain)" if item.doubts else ""),
-        )  # fmt: skip
+            x[deciding],
+            y[deciding],
+            marker=marker,
+            s=70,
+            color=color,
+            edgecolors="black",
+            zorder=3,
+            label=_named(item) + (" (uncertain)" if item.doubts else ""),
+        )
     bottom = lowest / 4
     axis.fill_between([left, PARALLEL_VARIATION], bottom, BULK_PART, color="#009E73", alpha=0.12)
     axis.axvspan(*UNCERTAIN_VARIATION, fill=False, edgecolor="#cccccc", hatch="////", linewidth=0)
@@ -254,16 +260,20 @@ def plot_holonomy(holonomy: Any, factor_dims: Any = None, axis: Any = None) -> A
         dim = "" if factor_dims is None else f" (dimension {factor_dims[j]})"
         middle = f": median {np.median(column):.0f}°" if len(column) else ""
         axis.step(
-            np.r_[0.0, np.sort(column), 180.0], 100 * np.r_[0.0, share, 1.0], where="post",
-            color=FACTOR_COLORS[j % len(FACTOR_COLORS)], label=f"factor {j}{dim}{middle}",
-        )  # fmt: skip
+            np.r_[0.0, np.sort(column), 180.0],
+            100 * np.r_[0.0, share, 1.0],
+            where="post",
+            color=FACTOR_COLORS[j % len(FACTOR_COLORS)],
+            label=f"factor {j}{dim}{middle}",
+        )
     if len(angles):
         length, leaked = np.median(holonomy.lengths), np.median(holonomy.leakage)
         axis.set_title(
             f"Parallel transport around {len(angles)} loops of {length:.0f} edges (median)\n"
-            f"A flat factor stays at 0°; {leaked:.2g} leaks from factor to factor", loc="left",
+            f"A flat factor stays at 0°; {leaked:.2g} leaks from factor to factor",
+            loc="left",
             fontsize=10,
-        )  # fmt: skip
+        )
     axis.set_xlabel("angle by which the loop turns the factor (degrees)")
     axis.set_ylabel("loops that turn it by less (%)")
     axis.set(xlim=(-3, 180), ylim=(0, 101), xticks=range(0, 181, 30))

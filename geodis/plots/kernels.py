@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, to_numpy
-from geodis.plots._style import FACTOR_COLORS, FAINT, new_axes, new_axis, tidy
+from geodis.base.check import InputError, to_numpy
+from geodis.plots.style import FACTOR_COLORS, FAINT, new_axes, new_axis, tidy
 
 COLUMNS = 4
 GAP = 2  # pixels between images of a traversal

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, to_numpy
-from geodis.plots._style import ACCENT, FAINT, INK, new_axes, new_axis, tidy
+from geodis.base.check import InputError, to_numpy
+from geodis.plots.style import ACCENT, FAINT, INK, new_axes, new_axis, tidy
 
 # Pixels between the images of a mosaic.
 GAP = 2
@@ -128,8 +128,9 @@ def _line(axis: Any, entries: Sequence[Mapping[str, float]], name: str) -> Any:
     points = [(entry["step"], entry[name]) for entry in entries if name in entry]
     steps, values = np.array(points, dtype=float).T
     few = len(points) < 40  # scores come seldom, terms often
-    axis.plot(steps, values, color=FAINT if not few else ACCENT, lw=0.8, marker="o" if few else "",
-              ms=4)  # fmt: skip
+    axis.plot(
+        steps, values, color=FAINT if not few else ACCENT, lw=0.8, marker="o" if few else "", ms=4
+    )
     if not few:
         width = max(len(values) // 50, 1)
         smooth = np.convolve(values, np.ones(width) / width, mode="valid")

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, check_points
-from geodis.plots._style import FACTOR_COLORS, FAINT, MARKERS, new_axes, new_axis, tidy
+from geodis.base.check import InputError, check_points
+from geodis.plots.style import FACTOR_COLORS, FAINT, MARKERS, new_axes, new_axis, tidy
 
 MAX_POINTS = 2000
 # Labels with more values than this are coloured by a scale: a legend could not be read.
@@ -71,9 +71,10 @@ def plot_points_by_factor(
         raise InputError(f"One axis shows one factor; {count} came.")
     wide = min(count, 3)
     panels = (
-        np.array([axis]) if axis is not None
+        np.array([axis])
+        if axis is not None
         else new_axes(-(-count // wide), wide, 3.9 * wide, 3.3 * -(-count // wide)).ravel()
-    )  # fmt: skip
+    )
     for panel in panels[count:]:
         panel.set_axis_off()
     for j, (panel, name) in enumerate(zip(panels, known.names, strict=False)):
@@ -133,10 +134,15 @@ def plot_distance_scatter(
     for name, own in pairs.items():
         any_two = name == "random"
         axis.scatter(
-            own[x], own[y], s=10, linewidths=0, alpha=0.6,
-            color=FAINT if any_two else next(colors), marker="o" if any_two else next(markers),
+            own[x],
+            own[y],
+            s=10,
+            linewidths=0,
+            alpha=0.6,
+            color=FAINT if any_two else next(colors),
+            marker="o" if any_two else next(markers),
             label="any two" if any_two else f"along {plain_text(name)}",
-        )  # fmt: skip
+        )
     axis.set(xlabel=f"{x} distance", ylabel=f"{y} distance")
     axis.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return tidy(axis)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError
-from geodis.plots._style import ACCENT, FAINT, INK, new_axis, tidy
+from geodis.base.check import InputError
+from geodis.plots.style import ACCENT, FAINT, INK, new_axis, tidy
 
 # Cells with more entries than this hold no number: it could not be read.
 MAX_LABELLED = 24
@@ -94,8 +94,9 @@ def plot_agreement(agreement: Any, axis: Any = None, *, order: bool = True) -> A
     axis.set_yticks(range(k), list(frame.index))
     axis.set_title(
         f"Rank correlation of scores across {len(agreement.values)} models (per cent)",
-        loc="left", fontsize=10,
-    )  # fmt: skip
+        loc="left",
+        fontsize=10,
+    )
     return axis
 
 
@@ -135,9 +136,14 @@ def _cells(
                 red, green, blue, _ = palette(scale(value))
                 dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
                 axis.text(
-                    j, i, f"{value:.{digits}f}", ha="center", va="center", fontsize=7,
+                    j,
+                    i,
+                    f"{value:.{digits}f}",
+                    ha="center",
+                    va="center",
+                    fontsize=7,
                     color="white" if dark else "black",
-                )  # fmt: skip
+                )
     axis.tick_params(length=0)
     axis.spines[:].set_visible(False)
     return shown

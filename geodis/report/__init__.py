@@ -10,25 +10,12 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from geodis._lazy import lazy_names
+import lazy_loader
 
 if TYPE_CHECKING:
-    from geodis.report.build import report, write_report
-    from geodis.report.material import Material, gather_material
-    from geodis.report.page import render_page
     from geodis.report.results import Report
 
-_HOME = {
-    "report": "build",
-    "Report": "results",
-    "write_report": "build",
-    "render_page": "page",
-    "gather_material": "material",
-    "Material": "material",
-}
-
-__all__ = list(_HOME)
-__getattr__, __dir__ = lazy_names(__name__, _HOME)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 class _Room(ModuleType):

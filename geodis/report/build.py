@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from geodis._check import InputError, check_int
-from geodis._progress import Stages
+from geodis.base.check import InputError, check_int
+from geodis.base.progress import Stages
 from geodis.report.material import BINS, MAX_POINTS, Material, gather_material
 from geodis.report.parts import (
     INTERVALS,
@@ -241,7 +241,7 @@ def write_report(found: Report, out: Path, verbose: bool | int = False) -> Repor
 
     The numbers come first: they are there whatever becomes of the figures.
     """
-    from geodis._write import whole_file
+    from geodis.base.write import whole_file
     from geodis.report.page import render_page
     from geodis.report.pictures import draw_pictures
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geodis.distances.between import GROUND_TRUTH, LATENT, PERCEIVED
-from geodis.plots._style import FACTOR_COLORS
+from geodis.distances.grid_distances import GROUND_TRUTH, LATENT, PERCEIVED
+from geodis.plots.style import FACTOR_COLORS
 
 if TYPE_CHECKING:
     from geodis.report.parts import DistanceFindings
@@ -63,8 +63,12 @@ def label(text: Any, most: int = LONGEST_LABEL) -> str:
     text = " ".join(str(text).split())
     text = text if len(text) <= most else text[: most - 1] + "…"
     for sign, entity in (
-        ("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("{", "&#123;"), ("$", "&#36;"),
-    ):  # fmt: skip
+        ("&", "&amp;"),
+        ("<", "&lt;"),
+        (">", "&gt;"),
+        ("{", "&#123;"),
+        ("$", "&#36;"),
+    ):
         text = text.replace(sign, entity)
     return text
 
@@ -102,14 +106,17 @@ def spectrum_chart(est: Any) -> Chart | None:
         if len(values[rows]):
             traces.append(
                 {
-                    "type": "scatter", "mode": "markers", "name": name,
-                    "x": place[rows].tolist(), "y": short(values[rows]),
+                    "type": "scatter",
+                    "mode": "markers",
+                    "name": name,
+                    "x": place[rows].tolist(),
+                    "y": short(values[rows]),
                     "customdata": short(whole.variation[rows], 3),
                     "marker": {"size": 11, "color": color},
                     "hovertemplate": "eigenfield %{x}<br>eigenvalue %{y:.3g}<br>"
                     "norm varies by %{customdata}<extra></extra>",
                 }
-            )  # fmt: skip
+            )
     layout: dict[str, Any] = {
         "xaxis": {"title": {"text": "eigenfield"}, "dtick": max(1, len(values) // 10)},
         "yaxis": {"title": {"text": "eigenvalue"}, "type": "log", "exponentformat": "power"},
@@ -119,16 +126,26 @@ def spectrum_chart(est: Any) -> Chart | None:
         low, high = float(values[count - 1]), float(values[count])
         layout["shapes"] = [
             {
-                "type": "rect", "xref": "paper", "x0": 0, "x1": 1, "y0": low, "y1": high,
-                "fillcolor": "@faint", "opacity": 0.15, "line": {"width": 0},
+                "type": "rect",
+                "xref": "paper",
+                "x0": 0,
+                "x1": 1,
+                "y0": low,
+                "y1": high,
+                "fillcolor": "@faint",
+                "opacity": 0.15,
+                "line": {"width": 0},
             }
-        ]  # fmt: skip
+        ]
         layout["annotations"] = [
             {
-                "text": f"gap: {high / low:,.3g} times", "showarrow": False, "xref": "paper",
-                "x": 0.5, "y": (np.log10(low) + np.log10(high)) / 2,
+                "text": f"gap: {high / low:,.3g} times",
+                "showarrow": False,
+                "xref": "paper",
+                "x": 0.5,
+                "y": (np.log10(low) + np.log10(high)) / 2,
             }
-        ]  # fmt: skip
+        ]
     about = f"{len(values)} eigenvalues, {count} of them of parallel fields"
     return Chart("spectrum", about, traces, layout, height=340)
 
@@ -143,13 +160,16 @@ def per_factor_chart(table: ScoreTable) -> Chart | None:
     order = sorted(parts.index, key=lambda name: name not in first)
     traces = [
         {
-            "type": "bar", "name": str(name), "x": names, "y": short(parts.loc[name], 3),
+            "type": "bar",
+            "name": str(name),
+            "x": names,
+            "y": short(parts.loc[name], 3),
             "visible": True if name in first else "legendonly",
             "marker": {"color": COLORS[i % len(COLORS)]},
             "hovertemplate": f"{name}<br>%{{x}}: %{{y:.3f}}<extra></extra>",
         }
         for i, name in enumerate(order)
-    ]  # fmt: skip
+    ]
     layout = {
         "barmode": "group",
         "yaxis": {"title": {"text": "score of the factor"}},
@@ -166,11 +186,17 @@ def matrix_chart(name: str, score: Any, about: str, unit: str) -> Chart:
     z, f = matrix.shape
     names = [label(item, 24) for item in score.factor_names] or [str(j) for j in range(f)]
     trace: dict[str, Any] = {
-        "type": "heatmap", "z": short(matrix, 3), "colorscale": "@scale", "zmin": 0,
-        "x": names, "y": [f"latent {i}" for i in range(z)], "xgap": 1, "ygap": 1,
+        "type": "heatmap",
+        "z": short(matrix, 3),
+        "colorscale": "@scale",
+        "zmin": 0,
+        "x": names,
+        "y": [f"latent {i}" for i in range(z)],
+        "xgap": 1,
+        "ygap": 1,
         "colorbar": {"thickness": 12, "outlinewidth": 0},
         "hovertemplate": f"%{{y}}, %{{x}}<br>{unit}: %{{z:.3f}}<extra></extra>",
-    }  # fmt: skip
+    }
     if z * f <= 240:
         trace["texttemplate"] = "%{z:.2f}"
     layout = {
@@ -199,23 +225,33 @@ def distance_matrix_chart(found: DistanceFindings) -> Chart | None:
                 continue
             traces.append(
                 {
-                    "type": "heatmap", "z": short(matrix, 3), "showscale": False,
-                    "colorscale": "@scale", "zmin": 0, "xaxis": f"x{number}",
+                    "type": "heatmap",
+                    "z": short(matrix, 3),
+                    "showscale": False,
+                    "colorscale": "@scale",
+                    "zmin": 0,
+                    "xaxis": f"x{number}",
                     "yaxis": f"y{number}",
                     "hovertemplate": f"{KINDS[kind]} distance of<br>values %{{x}} and %{{y}}: "
                     "%{z:.3g}<extra></extra>",
                 }
-            )  # fmt: skip
+            )
             plain = {"showticklabels": False, "ticks": "", "showgrid": False, "zeroline": False}
             x0, y1 = j * wide, 1 - i * high
             layout[f"xaxis{number}"] = {
-                **plain, "domain": [x0 + 0.06 * wide, x0 + 0.94 * wide], "anchor": f"y{number}",
+                **plain,
+                "domain": [x0 + 0.06 * wide, x0 + 0.94 * wide],
+                "anchor": f"y{number}",
                 "constrain": "domain",
-            }  # fmt: skip
+            }
             layout[f"yaxis{number}"] = {
-                **plain, "domain": [y1 - 0.94 * high, y1 - 0.06 * high], "anchor": f"x{number}",
-                "autorange": "reversed", "scaleanchor": f"x{number}", "constrain": "domain",
-            }  # fmt: skip
+                **plain,
+                "domain": [y1 - 0.94 * high, y1 - 0.06 * high],
+                "anchor": f"x{number}",
+                "autorange": "reversed",
+                "scaleanchor": f"x{number}",
+                "constrain": "domain",
+            }
             if i == 0:
                 annotations.append(_text(label(name, 16), x0 + wide / 2, 1.0, yanchor="bottom"))
         annotations.append(
@@ -232,9 +268,13 @@ def distance_matrix_chart(found: DistanceFindings) -> Chart | None:
     layout["margin"] = {"l": 36, "r": 8, "t": 36, "b": 8}
     about = f"distance matrices of {', '.join(KINDS[kind] for kind in kinds)} distances"
     return Chart(
-        "matrices", about, traces, layout, height=50 + 170 * len(kinds),
+        "matrices",
+        about,
+        traces,
+        layout,
+        height=50 + 170 * len(kinds),
         min_width=60 + 76 * len(names),
-    )  # fmt: skip
+    )
 
 
 def _text(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:
@@ -282,21 +322,37 @@ def correlation_chart(found: DistanceFindings) -> Chart | None:
         spans = [item.spearman_interval or (item.spearman, item.spearman) for item in items]
         traces.append(
             {
-                "type": "scatter", "mode": "markers", "name": f"{KINDS[key[0]]} ~ {KINDS[key[1]]}",
-                "x": short([item.spearman for item in items], 3), "y": names,
+                "type": "scatter",
+                "mode": "markers",
+                "name": f"{KINDS[key[0]]} ~ {KINDS[key[1]]}",
+                "x": short([item.spearman for item in items], 3),
+                "y": names,
                 "customdata": short([[item.pearson, item.n] for item in items]),
                 "marker": {"size": 10, "color": COLORS[k], "symbol": k},
                 "error_x": {
-                    "type": "data", "symmetric": False, "thickness": 1.5, "width": 4,
-                    "array": short([max(high - item.spearman, 0) for item, (_, high)
-                                    in zip(items, spans, strict=True)], 3),
-                    "arrayminus": short([max(item.spearman - low, 0) for item, (low, _)
-                                         in zip(items, spans, strict=True)], 3),
+                    "type": "data",
+                    "symmetric": False,
+                    "thickness": 1.5,
+                    "width": 4,
+                    "array": short(
+                        [
+                            max(high - item.spearman, 0)
+                            for item, (_, high) in zip(items, spans, strict=True)
+                        ],
+                        3,
+                    ),
+                    "arrayminus": short(
+                        [
+                            max(item.spearman - low, 0)
+                            for item, (low, _) in zip(items, spans, strict=True)
+                        ],
+                        3,
+                    ),
                 },
                 "hovertemplate": "%{y}<br>rank %{x:.3f}, linear %{customdata[0]:.3f}<br>"
                 "%{customdata[1]:,} pairs<extra>%{fullData.name}</extra>",
             }
-        )  # fmt: skip
+        )
     layout = {
         "xaxis": {"title": {"text": "rank correlation"}},
         "yaxis": {"type": "category", "autorange": "reversed", "automargin": True},

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geodis._check import check_random_state
+from geodis.base.check import check_random_state
 from geodis.report.charts import COLORS, Chart, label, short
 
 if TYPE_CHECKING:
@@ -30,8 +30,10 @@ def cloud_chart(report: Report) -> Chart:
     n = len(points)
     rows = np.sort(rng.choice(n, min(n, SHOWN_POINTS), replace=False))
     found = principal_components(points, random_state=0)
-    axes = [(f"principal component {i + 1} ({100 * part:.0f} %)", found.axes[i])
-            for i, part in enumerate(found.explained[:COMPONENTS])]  # fmt: skip
+    axes = [
+        (f"principal component {i + 1} ({100 * part:.0f} %)", found.axes[i])
+        for i, part in enumerate(found.explained[:COMPONENTS])
+    ]
     line_rows = np.zeros(0, dtype=int)
     lines: list[dict[str, Any]] = []
     if est is not None:

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import (
+from geodis.base.check import (
     InputError,
     check_int,
     check_numeric,
     check_random_state,
     to_numpy,
 )
-from geodis.data.files import Factors
-from geodis.scores._inputs import code_factors
+from geodis.data.files.load import Factors
+from geodis.scores.inputs import code_factors
 from geodis.scores.binning import bin_factors
 
 MAX_POINTS = 10_000
@@ -70,9 +70,12 @@ class Material:
             return None if factors is None else replace(factors, values=factors.values[kept])
 
         return replace(
-            self, latents=self.latents[kept], factors=of(self.factors), classes=of(self.classes),
+            self,
+            latents=self.latents[kept],
+            factors=of(self.factors),
+            classes=of(self.classes),
             rows=self.rows[kept],
-        )  # fmt: skip
+        )
 
 
 def gather_material(

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from geodis._check import require
+from geodis.base.check import require
 from geodis.report.charts import COLORS, Chart
 from geodis.report.sections import Section, all_sections
 

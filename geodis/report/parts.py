@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geodis._check import InputError
+from geodis.base.check import InputError
 from geodis.report.material import Material
 
 if TYPE_CHECKING:
     from geodis.distances.agreement import DistanceCorrelations
-    from geodis.distances.traversals import FactorImportance
+    from geodis.distances.along_factors import FactorImportance
     from geodis.inspection import Inspection
     from geodis.manifold.geomancer import GeoManCER
     from geodis.scores._score_table import ScoreTable
@@ -24,10 +24,21 @@ MAX_DIM = 9
 WORK = 1.2e7
 # Scores so cheap that they can be computed again for an interval. The others would take minutes.
 CHEAP = (
-    "mig", "robust_mig", "mig_sup", "modularity", "completeness", "sap", "sap_continuous",
-    "informativeness_r2", "irs", "linearity_ratio", "axis_ratio", "axis_orientation", "flatness",
+    "mig",
+    "robust_mig",
+    "mig_sup",
+    "modularity",
+    "completeness",
+    "sap",
+    "sap_continuous",
+    "informativeness_r2",
+    "irs",
+    "linearity_ratio",
+    "axis_ratio",
+    "axis_orientation",
+    "flatness",
     "distance_correlation",
-)  # fmt: skip
+)
 INTERVALS = 20
 SCORED_ROWS = 10_000
 # Enough for correlations to a hundredth; a thousand resamplings of more would take minutes.
@@ -133,7 +144,7 @@ def rows_for(dim: int) -> int:
     >>> rows_for(2), rows_for(5), rows_for(8)
     (750000, 19200, 3600)
     """
-    from geodis.manifold.dimension import points_needed
+    from geodis.manifold.local.dimension import points_needed
 
     return max(int(WORK / dim**4), points_needed(dim)[1])
 
@@ -161,14 +172,14 @@ def score_part(material: Material, intervals: int, random_state: Any) -> ScoreTa
 
 def distance_part(material: Material, random_state: Any) -> DistanceFindings:
     """Distances along factors and between random points, by every source that there is."""
-    from geodis._check import check_random_state
+    from geodis.base.check import check_random_state
 
     rng = check_random_state(random_state)
     if material.classes is None:
         return _without_factors(material, rng)
-    from geodis.data.grids import FactorGrid
+    from geodis.data.grids.grid import FactorGrid
     from geodis.distances import distance_correlations, factor_importance, traversal_matrix
-    from geodis.distances.between import GridDistances
+    from geodis.distances.grid_distances import GridDistances
 
     grid = FactorGrid.from_arrays(
         None if material.images is None else _rows_of(material), material.classes

@@ -87,6 +87,8 @@ def _matrix(score: Any, title: str) -> Callable[[], Any]:
     from geodis import plots
 
     return lambda: plots.plot_score_matrix(
-        score, title=title, factor_names=[str(name) for name in score.factor_names or ()],
+        score,
+        title=title,
+        factor_names=[str(name) for name in score.factor_names or ()],
         latent_names=[str(i) for i in range(len(np.asarray(score.matrix)))],
-    )  # fmt: skip
+    )

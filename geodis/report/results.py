@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from geodis import __version__
-from geodis._write import to_jsonable, write_json
+from geodis.base.write import to_jsonable, write_json
 from geodis.report.material import Material
 from geodis.report.parts import DistanceFindings, Part
 
@@ -149,9 +149,18 @@ def _flat(evidence: Any) -> dict[str, Any] | None:
     if evidence is None:
         return None
     kept = (
-        "dim", "factor_dims", "hol", "turn", "rel", "instability", "contrast", "information",
-        "reasons", "doubts", "notes",
-    )  # fmt: skip
+        "dim",
+        "factor_dims",
+        "hol",
+        "turn",
+        "rel",
+        "instability",
+        "contrast",
+        "information",
+        "reasons",
+        "doubts",
+        "notes",
+    )
     return {name: getattr(evidence, name) for name in kept}
 
 

@@ -88,8 +88,9 @@ def _scores(empty: Section, report: Report) -> Section:
         "again. Grey scores are no more than 0.02 above chance.",
         source="Locatello et al. (2019) for the study of these scores; every function of "
         "geodis.scores names the paper it is from.",
-        code=code, failure=report.parts["scores"].failure,
-    )  # fmt: skip
+        code=code,
+        failure=report.parts["scores"].failure,
+    )
     if table is None:
         return base
     chart = per_factor_chart(table)
@@ -136,8 +137,9 @@ def _manifold(empty: Section, report: Report) -> Section:
         source="Pfau, Higgins, Botev and Racanière (2020), Disentangling by Subspace Diffusion; "
         "dimension by Levina and Bickel (2004) and Facco et al. (2017).",
         code=f"est = {call}.fit({_fitted_rows(report)})\nprint(est)",
-        body=_first_look(report), failure=report.parts["manifold"].failure,
-    )  # fmt: skip
+        body=_first_look(report),
+        failure=report.parts["manifold"].failure,
+    )
     chart = None if est is None else spectrum_chart(est)
     if est is None:
         return base
@@ -189,7 +191,7 @@ def _points(empty: Section, report: Report) -> Section:
         source="Principal components, and the axes of GeoManCER (Pfau et al. 2020).",
         code=code,
         charts=(cloud_chart(report),),
-    )  # fmt: skip
+    )
 
 
 def _distances(empty: Section, report: Report) -> Section:
@@ -216,8 +218,9 @@ def _distances(empty: Section, report: Report) -> Section:
         "kinds of distance order all pairs alike. Pairs of a point with itself are left out.",
         source="Michlo (2022), Disentanglement using VAEs resembles distance learning and requires "
         "overlapping data, equations 3.7 and 4.1 to 4.3.",
-        code=code, failure=report.parts["distances"].failure,
-    )  # fmt: skip
+        code=code,
+        failure=report.parts["distances"].failure,
+    )
     if found is None:
         return base
     charts = [distance_matrix_chart(found), scatter_chart(found), correlation_chart(found)]
@@ -259,14 +262,18 @@ def _held_by(empty: Section, report: Report) -> Section:
         code='table.scores["mig"].matrix, table.scores["dci"].matrix',
         charts=tuple(charts),
         failure="" if charts else "There are no scores that have such a matrix.",
-    )  # fmt: skip
+    )
 
 
 def _more(empty: Section, report: Report) -> Section:
-    images = "" if report.settings["has_images"] else (
-        "<li>Images of the same rows add perceived distances, those that a reconstruction loss "
-        "sees, and whether the points keep their order.</li>"
-    )  # fmt: skip
+    images = (
+        ""
+        if report.settings["has_images"]
+        else (
+            "<li>Images of the same rows add perceived distances, those that a reconstruction loss "
+            "sees, and whether the points keep their order.</li>"
+        )
+    )
     return replace(
         empty,
         body="<ul><li>Factors of variation of the same rows add every disentanglement score beside "
@@ -282,26 +289,31 @@ def _made(empty: Section, report: Report) -> Section:
 
     absent = {"random_state": "none", "dim": "estimated", "n_factors": "counted"}
     settings = {
-        name.replace("_", " "): absent[name] if (value := report.settings[name]) is None
+        name.replace("_", " "): absent[name]
+        if (value := report.settings[name]) is None
         else str(value)
         for name in ("random_state", "max_points", "bins", "intervals", "dim", "n_factors")
-    }  # fmt: skip
+    }
     seconds = ", ".join(f"{part.name} {part.seconds:.1f}" for part in report.parts.values())
     known = ", ".join(f"{name} {version}" for name, version in versions().items())
     rows = {**settings, "seconds": seconds, "versions": known}
     return replace(
         empty,
         about="These lines come first: the lines of every section use what they load.",
-        code=_opening(report), body=_list(rows),
-    )  # fmt: skip
+        code=_opening(report),
+        body=_list(rows),
+    )
 
 
 def _opening(report: Report) -> str:
     """Python that loads what the report was made from, and draws the same rows."""
     sources = report.settings["sources"]
     lines = ["import numpy as np", "import geodis as gd", ""]
-    for name, load in (("latents", "load_array"), ("factors", "load_factors"),
-                       ("images", "load_array")):  # fmt: skip
+    for name, load in (
+        ("latents", "load_array"),
+        ("factors", "load_factors"),
+        ("images", "load_array"),
+    ):
         there = name == "latents" or report.settings[f"has_{name}"]
         if there:
             file = sources.get(name)
@@ -314,12 +326,16 @@ def _opening(report: Report) -> str:
         + [
             f"{name}={report.settings[name]}"
             for name, usual in (
-                ("dim", None), ("n_factors", None), ("max_points", MAX_POINTS), ("bins", BINS),
-                ("intervals", INTERVALS), ("random_state", 0),
+                ("dim", None),
+                ("n_factors", None),
+                ("max_points", MAX_POINTS),
+                ("bins", BINS),
+                ("intervals", INTERVALS),
+                ("random_state", 0),
             )
             if report.settings[name] != usual
         ]
-    )  # fmt: skip
+    )
     if len(material.rows) < material.n_given:
         lines += ["", "# Rows were left out or drawn; a report keeps those that it used."]
         lines += [f"found = gd.report({call}, out=None)", "latents = found.material.latents"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geodis.distances.between import GROUND_TRUTH, LATENT, PERCEIVED
+from geodis.distances.grid_distances import GROUND_TRUTH, LATENT, PERCEIVED
 
 if TYPE_CHECKING:
     from geodis.report.results import Report
@@ -143,9 +143,13 @@ def collect_warnings(report: Report) -> tuple[str, ...]:
     found = [
         f"{_title(part.name)}: not done. {part.failure}"
         for part in report.parts.values()
-        if part.failure and not (part.name in ("scores", "distances") and part.value is None
-                                 and not report.settings["has_factors"])
-    ]  # fmt: skip
+        if part.failure
+        and not (
+            part.name in ("scores", "distances")
+            and part.value is None
+            and not report.settings["has_factors"]
+        )
+    ]
     found += _of_points(report.inspection) + _of_manifold(report)
     found += list(report.material.notes)
     if report.scores is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, check_finite, check_numeric, to_numpy
+from geodis.base.check import InputError, check_finite, check_numeric, to_numpy
 from geodis.scores._split import of_order_one
 
 # Rounding to float32 makes a constant latent vary by 3e-8 of its size; this is above that, and

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from geodis._check import InputError
-from geodis.data.grids import FactorGrid, latents_of
-from geodis.scores._inputs import check_latents, check_scored
+from geodis.base.check import InputError
+from geodis.data.grids.grid import FactorGrid, latents_of
+from geodis.scores.inputs import check_latents, check_scored
 
 # Fewer rows with the same value show neither a spread nor what else varies.
 MIN_ROWS = 10
@@ -176,9 +176,12 @@ def open_source(latents: Any, factors: Any, score: str, min_rows: int = MIN_ROWS
     if coded is None:
         sizes = np.array(grid.sizes)
         return Source(
-            GridRows(grid), *_choose(sizes, sizes, sizes > 1, names, score, 0),
-            table, encode, n,
-        )  # fmt: skip
+            GridRows(grid),
+            *_choose(sizes, sizes, sizes > 1, names, score, 0),
+            table,
+            encode,
+            n,
+        )
     rows = SampleRows(coded, min_rows)
     sizes = np.array([(counts > 0).sum() for counts in rows.counts])
     enough = np.array([frequent.sum() for frequent in rows.frequent])

@@ -77,7 +77,7 @@ class Score:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
-        from geodis._write import to_jsonable
+        from geodis.base.write import to_jsonable
 
         content = {
             "name": self.name,

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, MissingExtraError
-from geodis._progress import Stages
-from geodis.data.files import Factors
-from geodis.data.grids import FactorGrid
+from geodis.base.check import InputError, MissingExtraError
+from geodis.base.progress import Stages
+from geodis.data.files.load import Factors
+from geodis.data.grids.grid import FactorGrid
 from geodis.scores._catalogue import Entry
 from geodis.scores._result import Score
 from geodis.scores.intervals import around

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geodis._write import to_jsonable, write_json
+from geodis.base.write import to_jsonable, write_json
 from geodis.scores._result import Score
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geodis._check import InputError, check_real
+from geodis.base.check import InputError, check_real
 
 TRAIN_SHARE = 0.75
 

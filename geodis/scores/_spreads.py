@@ -33,9 +33,9 @@ def linear_variances(latents: np.ndarray) -> np.ndarray:
         centred = _centred(latents[start : start + rows])
         # The s x s products of points have the same non-zero eigenvalues as the covariance.
         wide = s < z
-        products = centred @ centred.transpose(0, 2, 1) if wide else (
-            centred.transpose(0, 2, 1) @ centred
-        )  # fmt: skip
+        products = (
+            centred @ centred.transpose(0, 2, 1) if wide else (centred.transpose(0, 2, 1) @ centred)
+        )
         values = np.linalg.eigvalsh(products)[:, ::-1]
         # Zeros come back as rounding of either sign, which a root would make visible.
         values[values < values[:, :1] * (np.finfo(float).eps * max(s, z))] = 0

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from geodis._check import InputError, check_int
+from geodis.base.check import InputError, check_int
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, check_int, check_random_state
-from geodis.data.grids import FactorGrid, latents_of
-from geodis.distances._traversing import Traversals, grid_traversals
-from geodis.distances.between import code_of_rows
-from geodis.scores._inputs import check_scored
+from geodis.base.check import InputError, check_int, check_random_state
+from geodis.data.grids.grid import FactorGrid, latents_of
+from geodis.distances.grid_distances import code_of_rows
+from geodis.distances.grid_traversals import Traversals, grid_traversals
+from geodis.scores.inputs import check_scored
 from geodis.scores._spreads import CHUNK
 
 # In a sample, fewer traversals than this along a factor say nothing of the others; and traversals

@@ -57,9 +57,22 @@ def boost_trees(
             for i in range(n):
                 rows[i] = i
             _grow(
-                train, counts, residual[c], rows, spare, gathered, kept, passing, gain, at,
-                latent, edge, first, last, gains,
-            )  # fmt: skip
+                train,
+                counts,
+                residual[c],
+                rows,
+                spare,
+                gathered,
+                kept,
+                passing,
+                gain,
+                at,
+                latent,
+                edge,
+                first,
+                last,
+                gains,
+            )
             for node in range(_N_NODES):
                 if latent[node] != -1:  # not a leaf
                     continue
@@ -160,9 +173,21 @@ def _grow(
         latent[right], first[right], last[right] = -1, middle, last[node]
         if left < _N_INNER:
             _split_children(
-                train, counts, residual, rows, gathered, kept, passing, gain, at,
-                node, left, right, first, last,
-            )  # fmt: skip
+                train,
+                counts,
+                residual,
+                rows,
+                gathered,
+                kept,
+                passing,
+                gain,
+                at,
+                node,
+                left,
+                right,
+                first,
+                last,
+            )
 
 
 @njit(cache=True, nogil=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geodis._check import InputError
+from geodis.base.check import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,11 +60,13 @@ class Agreement:
         import pandas as pd
 
         rows, columns = np.triu_indices(len(self.names), 1)
-        found = pd.DataFrame({
-            "first": [self.names[i] for i in rows],
-            "second": [self.names[j] for j in columns],
-            "correlation": self.matrix[rows, columns],
-        })  # fmt: skip
+        found = pd.DataFrame(
+            {
+                "first": [self.names[i] for i in rows],
+                "second": [self.names[j] for j in columns],
+                "correlation": self.matrix[rows, columns],
+            }
+        )
         return found.sort_values("correlation", ignore_index=True)
 
     def __str__(self) -> str:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import check_choice, check_int
-from geodis.data.files import Factors
-from geodis.scores._inputs import code_factors
+from geodis.base.check import check_choice, check_int
+from geodis.data.files.load import Factors
+from geodis.scores.inputs import code_factors
 
 BINS = 20  # as in the published scores
 METHODS = ("equal_width", "quantile")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, check_finite, check_numeric, to_numpy
+from geodis.base.check import InputError, check_finite, check_numeric, to_numpy
 
 # Added to every entry before entropies: keeps the logarithm of a zero finite, as published scores
 # do, and makes the shares of a row of zeros equal.

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import check_choice, check_int, check_random_state
-from geodis.scores._inputs import CodedFactors, check_scored
+from geodis.base.check import check_choice, check_int, check_random_state
+from geodis.scores.inputs import CodedFactors, check_scored
 from geodis.scores._joint import (
     NEIGHBORS,
     class_information,

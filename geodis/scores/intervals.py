@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, check_choice, check_int, check_random_state, check_real
-from geodis._progress import Stages
-from geodis.scores._inputs import check_latents, code_factors
+from geodis.base.check import InputError, check_choice, check_int, check_random_state, check_real
+from geodis.base.progress import Stages
+from geodis.scores.inputs import check_latents, code_factors
 
 N_RESAMPLES = 200
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, check_int, check_random_state, check_real
+from geodis.base.check import InputError, check_int, check_random_state, check_real
 from geodis.scores._collapsed import active_latents, check_log_variances, varies
 from geodis.scores._fixed import MIN_ROWS, Source, open_source
 from geodis.scores._result import Score
@@ -263,10 +263,14 @@ def _majority_score(
         per_factor[source.used] = guess
         notes.append("no latent is active: the score is that of a guess")
         return Score(
-            "factor_vae", guess, per_factor=per_factor, matrix=np.zeros(shape),
-            details={"active": active, "train_accuracy": guess}, note="; ".join(notes),
+            "factor_vae",
+            guess,
+            per_factor=per_factor,
+            matrix=np.zeros(shape),
+            details={"active": active, "train_accuracy": guess},
+            note="; ".join(notes),
             factor_names=source.names,
-        )  # fmt: skip
+        )
     train = count_votes(votes[:n_train], labels[:n_train], shape)
     classifier = train.argmax(axis=1)
     right = classifier[votes] == labels

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, check_choice, check_int, check_random_state
+from geodis.base.check import InputError, check_choice, check_int, check_random_state
 from geodis.distances.agreement import distance_correlations
-from geodis.distances.between import GROUND_TRUTH, LATENT
 from geodis.distances.correlations import geometric_mean
+from geodis.distances.grid_distances import GROUND_TRUTH, LATENT
 from geodis.scores._result import Score
 from geodis.scores._spreads import (
     axis_variances,
@@ -73,7 +73,7 @@ def linearity_ratio(
 
     Examples
     --------
-    >>> from geodis.data.grids import FactorGrid
+    >>> from geodis.data.grids.grid import FactorGrid
     >>> grid = FactorGrid((4, 5), names=("shape", "x"))
     >>> diagonal = grid.factors(range(20)) @ [[1.0, 1.0], [1.0, -1.0]]
     >>> print(linearity_ratio(diagonal, grid))
@@ -123,7 +123,7 @@ def axis_ratio(
 
     Examples
     --------
-    >>> from geodis.data.grids import FactorGrid
+    >>> from geodis.data.grids.grid import FactorGrid
     >>> grid = FactorGrid((4, 5), names=("shape", "x"))
     >>> float(axis_ratio(grid.factors(range(20)), grid))
     1.0
@@ -168,7 +168,7 @@ def axis_orientation(
 
     Examples
     --------
-    >>> from geodis.data.grids import FactorGrid
+    >>> from geodis.data.grids.grid import FactorGrid
     >>> grid = FactorGrid((4, 5), names=("shape", "x"))
     >>> turned = grid.factors(range(20)) @ [[0.8, 0.6], [-0.6, 0.8]]
     >>> print(axis_orientation(turned, grid))
@@ -230,7 +230,7 @@ def flatness(
 
     Examples
     --------
-    >>> from geodis.data.grids import FactorGrid
+    >>> from geodis.data.grids.grid import FactorGrid
     >>> grid = FactorGrid((4, 5))
     >>> float(flatness(grid.factors(range(20)), grid))
     1.0
@@ -285,7 +285,7 @@ def distance_correlation(
 
     Examples
     --------
-    >>> from geodis.data.grids import FactorGrid
+    >>> from geodis.data.grids.grid import FactorGrid
     >>> grid = FactorGrid((4, 5), names=("shape", "x"))
     >>> print(f"{distance_correlation(grid.factors(range(20)) * [1.0, 3.0], grid).value:.3f}")
     1.000
@@ -293,9 +293,16 @@ def distance_correlation(
     rng = check_random_state(random_state)
     source = open_traversals(latents, factors, "distance_correlation", None, rng)
     found = distance_correlations(
-        source.grid, source.code, None, kind=kind, scaled=scaled, self_pairs=self_pairs,
-        n_pairs=n_pairs, confidence=confidence, random_state=rng,
-    )  # fmt: skip
+        source.grid,
+        source.code,
+        None,
+        kind=kind,
+        scaled=scaled,
+        self_pairs=self_pairs,
+        n_pairs=n_pairs,
+        confidence=confidence,
+        random_state=rng,
+    )
     key = (GROUND_TRUTH, LATENT)
     names = source.grid.names
     kept = {names[j] for j in source.used}

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, check_int, check_random_state, check_real
-from geodis.data.grids import FactorGrid, latents_of
+from geodis.base.check import InputError, check_int, check_random_state, check_real
+from geodis.data.grids.grid import FactorGrid, latents_of
 from geodis.scores._collapsed import varies
 from geodis.scores._fixed import MIN_ROWS
-from geodis.scores._inputs import CodedFactors, check_scored
+from geodis.scores.inputs import CodedFactors, check_scored
 from geodis.scores._result import Score
 
 

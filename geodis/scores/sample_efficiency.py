@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, check_choice, check_int, check_random_state
+from geodis.base.check import InputError, check_choice, check_int, check_random_state
 from geodis.scores._boosting import N_BINS, bin_for_splits, boost
-from geodis.scores._inputs import check_scored
+from geodis.scores.inputs import check_scored
 from geodis.scores._result import Score
 from geodis.scores._split import Split, standardise
 from geodis.scores._threads import in_threads

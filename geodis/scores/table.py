@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, check_int, check_random_state
-from geodis.data.files import Factors
-from geodis.data.grids import FactorGrid, latents_of
+from geodis.base.check import InputError, check_int, check_random_state
+from geodis.data.files.load import Factors
+from geodis.data.grids.grid import FactorGrid, latents_of
 from geodis.scores._catalogue import BY_NAME, ENTRIES, Entry
 from geodis.scores._collapsed import check_log_variances
-from geodis.scores._inputs import check_latents, code_factors
+from geodis.scores.inputs import check_latents, code_factors
 from geodis.scores._running import Job, Outcome, run_jobs
 from geodis.scores._score_table import ScoreTable
 from geodis.scores._threads import check_jobs

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from geodis._check import InputError, check_choice, check_int, check_random_state
+from geodis.base.check import InputError, check_choice, check_int, check_random_state
 from geodis.scores._collapsed import active_latents, check_log_variances, varies
-from geodis.scores._inputs import check_latents
+from geodis.scores.inputs import check_latents
 from geodis.scores._joint import discrete_information
 from geodis.scores._result import Score
 from geodis.scores.binning import BINS, bin_columns
@@ -61,9 +61,12 @@ def gaussian_total_correlation(latents: Any, *, log_variances: Any = None) -> Sc
     if np.isinf(value):
         notes.append("some latents are linear combinations of others")
     return Score(
-        "gaussian_total_correlation", value, matrix=covariance, details={"varying": varying},
+        "gaussian_total_correlation",
+        value,
+        matrix=covariance,
+        details={"varying": varying},
         note="; ".join(notes),
-    )  # fmt: skip
+    )
 
 
 def wasserstein_correlation(
@@ -97,9 +100,12 @@ def wasserstein_correlation(
     trace = float(np.trace(covariance))
     share = value / trace if trace > 0 else 0.0
     return Score(
-        "wasserstein_correlation", share if normalised else value, matrix=covariance,
-        details={"plain": value, "normalised": share, "varying": varying}, note="; ".join(notes),
-    )  # fmt: skip
+        "wasserstein_correlation",
+        share if normalised else value,
+        matrix=covariance,
+        details={"plain": value, "normalised": share, "varying": varying},
+        note="; ".join(notes),
+    )
 
 
 def _covariance(latents: Any, log_variances: Any) -> tuple[np.ndarray, np.ndarray, list[str]]:

@@ -8,8 +8,8 @@ import pytest
 
 from geodis.commands._data import PUBLISHED
 from geodis.commands.distances import DISTANCE_FILES
-from geodis.data import published
-from geodis.data.squares import XYSquares
+from geodis.data.grids import published
+from geodis.data.grids.squares import XYSquares
 
 
 @pytest.fixture
@@ -44,9 +44,16 @@ def test_a_built_in_set_prints_the_tables(measure):
 
 def test_files_print_json_and_rows_keep_their_latents(measure, files):
     code, out, _ = measure(
-        "--images", files / "X.npy", "--factors", files / "F.csv",
-        "--latents", files / "Z.npy", "--json", "--seed", 3,
-    )  # fmt: skip
+        "--images",
+        files / "X.npy",
+        "--factors",
+        files / "F.csv",
+        "--latents",
+        files / "Z.npy",
+        "--json",
+        "--seed",
+        3,
+    )
     content = json.loads(out)
     assert code == 0 and content["seed"] == 3
     agree = content["correlations"]["factors"]["x"]
@@ -60,9 +67,20 @@ def test_files_print_json_and_rows_keep_their_latents(measure, files):
 def test_what_is_listed_is_written(measure, files):
     folder = files / "out"
     code, out, _ = measure(
-        "--images", files / "X.npy", "--factors", files / "F.csv", "--latents", files / "Z.npy",
-        "--loss", "box:5", "--confidence", 0.9, "--self-pairs", "--out", folder,
-    )  # fmt: skip
+        "--images",
+        files / "X.npy",
+        "--factors",
+        files / "F.csv",
+        "--latents",
+        files / "Z.npy",
+        "--loss",
+        "box:5",
+        "--confidence",
+        0.9,
+        "--self-pairs",
+        "--out",
+        folder,
+    )
     assert code == 0
     written = {path.name: path for path in folder.iterdir()}
     assert set(written) == set(DISTANCE_FILES)

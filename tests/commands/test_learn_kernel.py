@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from geodis.data.squares import XYSquares
+from geodis.data.grids.squares import XYSquares
 from geodis.kernels import load_kernel
 
 

@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 import torch
 
-from geodis._check import InputError
+from geodis.base.check import InputError
 from geodis.commands._models import loss_named, settings_of
 from geodis.commands.train import TRAIN_FILES
-from geodis.data.files import load_factors
-from geodis.kernels.loss_kernel import LossKernel
-from geodis.kernels.storage import save_kernel
+from geodis.data.files.load import load_factors
+from geodis.kernels.losses.loss_kernel import LossKernel
+from geodis.kernels.losses.storage import save_kernel
 from geodis.models import encode, load_model
 
 
@@ -33,16 +33,40 @@ def images(tmp_path):
 
 def start(geodis, folder, *more):
     return geodis(
-        "train", "--images", folder / "x.npy", "--factors", folder / "f.csv", "--out",
-        folder / "run", "--steps", 4, "--batch-size", 8, "--latents", 3, "--quiet", *more,
-    )  # fmt: skip
+        "train",
+        "--images",
+        folder / "x.npy",
+        "--factors",
+        folder / "f.csv",
+        "--out",
+        folder / "run",
+        "--steps",
+        4,
+        "--batch-size",
+        8,
+        "--latents",
+        3,
+        "--quiet",
+        *more,
+    )
 
 
 def test_a_model_is_trained_encoded_and_drawn(geodis, images):
     code, out, err = start(
-        geodis, images, "--model", "ada-tvae", "--set", "beta=0.01", "--normalise", "mean",
-        "--standardise", "--watch", "mig", "--watch-every", 2,
-    )  # fmt: skip
+        geodis,
+        images,
+        "--model",
+        "ada-tvae",
+        "--set",
+        "beta=0.01",
+        "--normalise",
+        "mean",
+        "--standardise",
+        "--watch",
+        "mig",
+        "--watch-every",
+        2,
+    )
     assert (code, err) == (0, "") and "AdaTVAE: 4 steps on cpu in float32" in out
     run = images / "run"
     assert {path.name for path in run.iterdir()} == set(TRAIN_FILES)
@@ -85,9 +109,19 @@ def test_rows_without_factors_and_other_images(geodis, tmp_path):
     rows = np.random.default_rng(0).random((30, 5))
     np.save(tmp_path / "x.npy", rows)
     code, _, err = geodis(
-        "train", "--images", tmp_path / "x.npy", "--model", "vae", "--steps", 2, "--batch-size",
-        8, "--out", tmp_path / "run", "--quiet",
-    )  # fmt: skip
+        "train",
+        "--images",
+        tmp_path / "x.npy",
+        "--model",
+        "vae",
+        "--steps",
+        2,
+        "--batch-size",
+        8,
+        "--out",
+        tmp_path / "run",
+        "--quiet",
+    )
     assert (code, err) == (0, "")
     np.save(tmp_path / "y.npy", rows[:4])
     geodis("encode", tmp_path / "run", "--images", tmp_path / "y.npy", "--out", tmp_path / "z.npz")
@@ -189,7 +223,7 @@ def test_a_run_that_was_stopped_says_how_it_goes_on(geodis, images, monkeypatch)
     start(geodis, images, "--model", "vae", "--steps", 2)
     for name in ("config.json", "model.safetensors"):
         (images / "run" / name).unlink()
-    monkeypatch.setattr("geodis.models.training._step", stop)
+    monkeypatch.setattr("geodis.models.training.loop._step", stop)
     code, _, err = start(geodis, images, "--model", "vae", "--steps", 4)
     assert code == 130 and "keeps what is done; the same command goes on from it" in err
     code, _, err = geodis("encode", images / "run", "--out", images / "z.npz")

@@ -52,9 +52,16 @@ def test_files_are_written_and_listed(geodis, files):
     assert "| mig |" in (out / "scores.md").read_text()
     alone = files / "alone"
     geodis(
-        "scores", files / "z.npy", "--factors", files / "f.csv", "--only", "mutual_info_score",
-        "--out", alone, "--json",
-    )  # fmt: skip
+        "scores",
+        files / "z.npy",
+        "--factors",
+        files / "f.csv",
+        "--only",
+        "mutual_info_score",
+        "--out",
+        alone,
+        "--json",
+    )
     assert {path.name for path in alone.iterdir()} == {"scores.json", "scores.md"}
 
 

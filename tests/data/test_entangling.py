@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from geodis._check import InputError
+from geodis.base.check import InputError
 from geodis.data.entangling import entangle, entangling_matrix
 
 DRAWS = {

@@ -1,15 +1,14 @@
 """Correlations between kinds of distances reproduce exact and published values."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.stats
 
-from geodis._check import InputError
-from geodis.data.grids import FactorGrid
-from geodis.data.squares import XYSquares
+from geodis.base.check import InputError
+from geodis.data.grids.grid import FactorGrid
+from geodis.data.grids.squares import XYSquares
 from geodis.distances import (
     GridDistances,
     box_blur,
@@ -18,10 +17,9 @@ from geodis.distances import (
     gaussian_blur,
     overlap,
 )
+from tests import GOLDEN
 
-EXACT = json.loads(
-    (Path(__file__).parents[1] / "golden" / "kernels" / "correlations.json").read_text()
-)
+EXACT = json.loads((GOLDEN / "kernels" / "correlations.json").read_text())
 TRUTH_SEEN, TRUTH_LATENT = ("ground truth", "perceived"), ("ground truth", "latent")
 
 

@@ -1,16 +1,15 @@
 """Blurred losses equal the reference values of independent software."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from geodis._check import InputError
-from geodis.data.squares import XYSquares
+from geodis.base.check import InputError
+from geodis.data.grids.squares import XYSquares
 from geodis.distances import BlurredLoss, box_blur, gaussian_blur, perceived, resolve_loss
+from tests import GOLDEN
 from tests import reference_distances as slow
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "kernels"
+EXPECTED = GOLDEN / "kernels"
 CASES = [
     ("kernel_pairs_s", 8, "box_r31", box_blur, 31),
     ("kernel_pairs_s", 8, "gau_r31", gaussian_blur, 31),
@@ -22,7 +21,7 @@ CASES = [
 @pytest.mark.parametrize("alpha", [1, 100, 3969])
 @pytest.mark.parametrize(("file", "spacing", "name", "blur", "radius"), CASES)
 def test_distances_equal_the_reference(file, spacing, name, blur, radius, alpha):
-    data = np.load(GOLDEN / f"{file}.npz")
+    data = np.load(EXPECTED / f"{file}.npz")
     grid = XYSquares(spacing)
     x, y = (grid.images(grid.index(data[f"positions_{side}"])) for side in "ab")
     key = "none_alpha1" if alpha == 1 else f"sum_alpha{alpha}"

@@ -1,18 +1,17 @@
 """Correlations equal scipy's and the reference, rounding makes no order, intervals cover."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodis._check import InputError
+from geodis.base.check import InputError
 from geodis.distances import correlation, geometric_mean, ground_truth, latent, triplet_agreement
+from tests import GOLDEN
 from tests import reference_distances as slow
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "disent"
+EXPECTED = GOLDEN / "disent"
 lists = st.lists(st.tuples(st.integers(0, 6), st.integers(-3, 3)), min_size=3, max_size=30)
 
 
@@ -95,7 +94,7 @@ def test_geometric_mean(values):
 
 @pytest.fixture(params=range(1, 7))
 def recorded(request):
-    data = np.load(GOLDEN / f"factored_full_s{request.param}.npz")
+    data = np.load(EXPECTED / f"factored_full_s{request.param}.npz")
     return {key: data[key] for key in data.files}
 
 

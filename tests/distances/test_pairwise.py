@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geodis import distances
-from geodis._check import InputError
+from geodis.base.check import InputError
 from tests import reference_distances as slow
 
 LOSSES = ("mse", "mae", "bce")

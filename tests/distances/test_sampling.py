@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from geodis._check import InputError
-from geodis.data.grids import FactorGrid
-from geodis.data.squares import XYSquares
+from geodis.base.check import InputError
+from geodis.data.grids.grid import FactorGrid
+from geodis.data.grids.squares import XYSquares
 from geodis.distances import ground_truth, perceived_between, sample_pairs, sample_triplets
 from tests import reference_distances as slow
 

@@ -1,8 +1,7 @@
-from pathlib import Path
-
 from geodis import kernels
+from tests import ROOT
 
-API = Path(__file__).parents[2] / "docs/pages/api.md"
+API = ROOT / "docs/pages/api.md"
 
 
 def test_every_public_name_is_in_the_documentation():

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from geodis.manifold.dimension import points_needed
-from geodis.manifold.eigenfields import Eigenfields
 from geodis.manifold.evidence import collect_evidence, doubts_of, doubts_of_number
+from geodis.manifold.holonomy.eigenfields import Eigenfields
+from geodis.manifold.local.dimension import points_needed
 from geodis.manifold.split import Split
 
 

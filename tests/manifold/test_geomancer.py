@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 import geodis as gd
-from geodis._check import InputError
+from geodis.base.check import InputError
 from geodis.manifold import split, steps
 from tests.conftest import bump_times_sphere, roll_times_sphere, warped
 

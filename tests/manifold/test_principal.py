@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from geodis import principal_components
-from geodis._check import InputError
+from geodis.base.check import InputError
 
 
 @pytest.mark.parametrize("n", [5, 400])

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from geodis import FactorGrid
-from geodis._check import InputError
+from geodis.base.check import InputError
 from geodis.models import (
     AAE,
     AE,

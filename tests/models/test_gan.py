@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from geodis.models import InfoWGANGP, decode, encode, objectives, sample, traverse
-from geodis.models.adversaries import gradient_penalty
+from geodis.models.terms.adversaries import gradient_penalty
 
 
 @pytest.fixture(scope="module")

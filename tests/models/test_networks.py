@@ -4,16 +4,27 @@ import pytest
 import torch
 from torch import nn
 
-from geodis._check import InputError
+from geodis.base.check import InputError
 from geodis.models import networks
 from geodis.models.networks import encoder_decoder, parameter_count
 
 # Seed 001, table A.1, with 25 latents and 3 channels; weights + biases of each layer.
-CONV_ENCODER = [3 * 32 * 16 + 32, 32 * 32 * 16 + 32, 32 * 64 * 16 + 64, 64 * 64 * 16 + 64,
-                1024 * 256 + 256]  # fmt: skip
+CONV_ENCODER = [
+    3 * 32 * 16 + 32,
+    32 * 32 * 16 + 32,
+    32 * 64 * 16 + 64,
+    64 * 64 * 16 + 64,
+    1024 * 256 + 256,
+]
 CONV_HEAD = 2 * (256 * 25 + 25)
-CONV_DECODER = [25 * 256 + 256, 256 * 1024 + 1024, 64 * 64 * 16 + 64, 64 * 32 * 16 + 32,
-                32 * 32 * 16 + 32, 32 * 3 * 16 + 3]  # fmt: skip
+CONV_DECODER = [
+    25 * 256 + 256,
+    256 * 1024 + 1024,
+    64 * 64 * 16 + 64,
+    64 * 32 * 16 + 32,
+    32 * 32 * 16 + 32,
+    32 * 3 * 16 + 3,
+]
 
 
 def layer_counts(module):
@@ -49,12 +60,23 @@ def test_the_discriminator_has_six_hidden_layers_of_a_thousand():
 def test_the_generator_and_critic_are_those_of_table_5():
     """4 continuous codes, 3 categories, 5 noise variables, images of 64 x 64 x 1."""
     made = networks.generator((1, 64, 64), 12)
-    assert layer_counts(made) == [12 * 128 + 128, 128 * 1024 + 1024, 64 * 64 * 16 + 64,
-                                  64 * 32 * 16 + 32, 32 * 32 * 16 + 32, 32 * 16 + 1]  # fmt: skip
+    assert layer_counts(made) == [
+        12 * 128 + 128,
+        128 * 1024 + 1024,
+        64 * 64 * 16 + 64,
+        64 * 32 * 16 + 32,
+        32 * 32 * 16 + 32,
+        32 * 16 + 1,
+    ]
     assert sum(isinstance(layer, nn.BatchNorm1d | nn.BatchNorm2d) for layer in made) == 5
     critic = networks.Critic((1, 64, 64))
-    assert layer_counts(critic.trunk) == [32 * 16 + 32, 32 * 32 * 16 + 32, 32 * 64 * 16 + 64,
-                                          64 * 64 * 16 + 64, 1024 * 128 + 128]  # fmt: skip
+    assert layer_counts(critic.trunk) == [
+        32 * 16 + 32,
+        32 * 32 * 16 + 32,
+        32 * 64 * 16 + 64,
+        64 * 64 * 16 + 64,
+        1024 * 128 + 128,
+    ]
     assert not any(isinstance(layer, nn.BatchNorm2d) for layer in critic.modules())
     assert layer_counts(networks.code_head(128, 11)) == [128 * 128 + 128, 128 * 11 + 11]
 
@@ -62,10 +84,13 @@ def test_the_generator_and_critic_are_those_of_table_5():
 @pytest.mark.parametrize(
     ("network", "shape"),
     [
-        ("conv", (1, 64, 64)), ("conv", (3, 32, 48)), ("mlp", (2, 7, 5)), ("vector", (9,)),
+        ("conv", (1, 64, 64)),
+        ("conv", (3, 32, 48)),
+        ("mlp", (2, 7, 5)),
+        ("vector", (9,)),
         ("vector", (1, 6, 6)),
     ],
-)  # fmt: skip
+)
 def test_a_decoder_gives_what_the_encoder_takes(network, shape):
     body, head, decoder = encoder_decoder(network, shape, 4)
     mean, log_variance = head(body(torch.zeros(2, *shape)))
@@ -80,8 +105,14 @@ def test_the_metric_encoder_takes_images_of_any_size_and_vectors(shape):
 
 def test_the_metric_encoder_has_the_layers_that_were_measured():
     found = networks.metric_encoder((1, 32, 32), 12)
-    assert layer_counts(found) == [32 * 25, 32 * 64 * 9, 64 * 128 * 9, 128 * 128 * 9,
-                                   128 * 16 * 512, 512 * 12 + 12]  # fmt: skip
+    assert layer_counts(found) == [
+        32 * 25,
+        32 * 64 * 9,
+        64 * 128 * 9,
+        128 * 128 * 9,
+        128 * 16 * 512,
+        512 * 12 + 12,
+    ]
 
 
 @pytest.mark.parametrize("shape", [(3, 63, 64), (3, 16, 16), (12,)])

@@ -9,10 +9,10 @@ import torch
 from torch import nn
 
 from geodis.models import objectives as terms
-from geodis.models.adversaries import discriminator_loss, gradient_penalty, permuted_latents
-from geodis.models.gaussians import aggregate_log_densities, gaussian_kl, gaussian_log_density
 from geodis.models.objectives import Batch
 from geodis.models.priors import LpNested, StandardNormal
+from geodis.models.terms.adversaries import discriminator_loss, gradient_penalty, permuted_latents
+from geodis.models.terms.gaussians import aggregate_log_densities, gaussian_kl, gaussian_log_density
 from tests import reference_models as twin
 
 
@@ -187,8 +187,9 @@ def test_permuting_keeps_columns_and_loses_what_joins_them(generator):
 
 
 def test_a_discriminator_that_cannot_tell_loses_log_two():
-    assert float(discriminator_loss(lambda z: torch.zeros(len(z), 2), torch.ones(3, 1),
-                                    torch.ones(7, 1))) == pytest.approx(math.log(2))  # fmt: skip
+    assert float(
+        discriminator_loss(lambda z: torch.zeros(len(z), 2), torch.ones(3, 1), torch.ones(7, 1))
+    ) == pytest.approx(math.log(2))
 
 
 def test_the_discriminator_loss_weighs_both_samples_alike():

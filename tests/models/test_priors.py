@@ -3,19 +3,19 @@
 import json
 import math
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from scipy import stats
 
-from geodis._check import InputError
+from geodis.base.check import InputError
 from geodis.models.priors import LpNested, StandardNormal, UniformCodes, prior_from_config
+from tests import GOLDEN
 from tests.reference_models import lp_nested_norm
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "lpnested" / "lpnested_s.npz"
-with np.load(GOLDEN, allow_pickle=False) as file:
+EXPECTED = GOLDEN / "lpnested" / "lpnested_s.npz"
+with np.load(EXPECTED, allow_pickle=False) as file:
     VALUES = dict(file)
 LAYOUTS = json.loads(str(VALUES["layouts_json"]))
 

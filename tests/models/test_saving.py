@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from geodis._check import InputError
-from geodis.kernels.loss_kernel import LossKernel
+from geodis.base.check import InputError
+from geodis.kernels.losses.loss_kernel import LossKernel
 from geodis.models import (
     VAE,
     AdaTVAE,
@@ -19,7 +19,7 @@ from geodis.models import (
     train,
 )
 from geodis.models.saving import read_tensors, write_tensors
-from geodis.models.streams import stream_of
+from geodis.models.training.streams import stream_of
 
 
 def absolute(a, b):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
-from geodis._check import InputError
+from geodis.base.check import InputError
 from geodis.models import (
     AE,
     ISAVAE,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from geodis import plots
-from geodis._check import InputError
-from geodis.data.grids import FactorGrid
-from geodis.data.squares import XYSquares
+from geodis.base.check import InputError
+from geodis.data.grids.grid import FactorGrid
+from geodis.data.grids.squares import XYSquares
 from geodis.distances import distance_correlations, factor_importance
 
 

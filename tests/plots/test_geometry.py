@@ -5,10 +5,10 @@ import pytest
 from matplotlib.collections import PathCollection
 
 from geodis import product_manifold
-from geodis._check import InputError
-from geodis.manifold.eigenfields import PARALLEL_VARIATION
+from geodis.base.check import InputError
 from geodis.manifold.geomancer import Evidence
-from geodis.manifold.holonomy import Holonomy
+from geodis.manifold.holonomy.eigenfields import PARALLEL_VARIATION
+from geodis.manifold.holonomy.loops import Holonomy
 from geodis.plots import (
     new_axis,
     plot_directions_by_factor,
@@ -207,9 +207,12 @@ def test_errors_are_joined_by_their_medians_and_wrong_factors_crossed():
     rows = [
         {"manifold": "a", "n": n, "error": error, "right": right}
         for n, error, right in [
-            (100, 1.5, False), (200, 0.1, True), (200, 0.3, True), (200, 0.2, False),
+            (100, 1.5, False),
+            (200, 0.1, True),
+            (200, 0.3, True),
+            (200, 0.2, False),
         ]
-    ]  # fmt: skip
+    ]
     axis = plot_error_against_n([*rows, {"manifold": "b", "n": 200, "error": 0.5, "right": True}])
     a, b, crosses, _ = axis.lines
     np.testing.assert_allclose(a.get_xydata(), [[100, 1.5], [200, 0.2]])

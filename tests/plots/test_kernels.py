@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from geodis._check import InputError
-from geodis.data.squares import XYSquares
+from geodis.base.check import InputError
+from geodis.data.grids.squares import XYSquares
 from geodis.kernels import LossKernel
 from geodis.plots import plot_augmented_traversals, plot_kernels, plot_learning, save_figure
 

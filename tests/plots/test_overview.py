@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from geodis import Factors, plots, score_latents
-from geodis._check import InputError
+from geodis.base.check import InputError
 
 
 def test_points_have_a_panel_for_every_factor_and_a_legend_for_labels():

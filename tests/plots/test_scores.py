@@ -6,7 +6,7 @@ import pytest
 
 import geodis as gd
 from geodis import plots, scores
-from geodis._check import InputError
+from geodis.base.check import InputError
 from geodis.plots.scores import similar_order
 
 
@@ -54,9 +54,14 @@ def test_bars_end_at_the_values_and_unsupervised_scores_are_left_out(table):
 def test_agreement_puts_scores_that_agree_side_by_side(tmp_path):
     rng = np.random.default_rng(0)
     first, second = rng.standard_normal((2, 30))
-    frame = pd.DataFrame({
-        "a1": first, "b1": second, "a2": first + 0.1 * rng.standard_normal(30), "b2": 2 * second,
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "a1": first,
+            "b1": second,
+            "a2": first + 0.1 * rng.standard_normal(30),
+            "b2": 2 * second,
+        }
+    )
     found = scores.agreement(frame)
     axis = plots.plot_agreement(found)
     names = [label.get_text() for label in axis.get_xticklabels()]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import geodis as gd
-from geodis._check import InputError, MissingExtraError
+from geodis.base.check import InputError, MissingExtraError
 from geodis.report import build
 from geodis.report.parts import rows_for
 from tests.report.example import HOSTILE, example_arrays, example_report
@@ -141,8 +141,9 @@ def test_warnings_of_a_part_are_kept(quick):
     quick.setattr(build, "distance_part", part)
     found = gd.report(np.eye(20), np.arange(20) % 2, out=None, verbose=0)
     assert found.parts["distances"].notes == [
-        "mind the gap", "Numerical warning (distances): overflow encountered in square.",
-    ]  # fmt: skip
+        "mind the gap",
+        "Numerical warning (distances): overflow encountered in square.",
+    ]
     assert "mind the gap" in found.warnings
 
 

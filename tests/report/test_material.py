@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from geodis import Factors
-from geodis._check import InputError
+from geodis.base.check import InputError
 from geodis.report import material
 
 
@@ -29,8 +29,9 @@ def test_a_frame_keeps_its_names_and_labels_and_loses_rows_with_gaps():
     assert found.rows.tolist() == [0, 2]
     assert found.factors.names == ("shape", "x")
     assert [found.factors.categories["shape"][int(c)] for c in found.factors.values[:, 0]] == [
-        "box", "dot",
-    ]  # fmt: skip
+        "box",
+        "dot",
+    ]
 
 
 def test_factors_without_names_are_numbered():

@@ -77,9 +77,15 @@ def test_plotly_gets_no_markup_of_the_user(text):
 
 def test_all_that_was_promised_is_there(text, read):
     assert set(drawn(text)) == {
-        "per_factor", "spectrum", "cloud", "matrices", "scatter", "correlations", "information",
+        "per_factor",
+        "spectrum",
+        "cloud",
+        "matrices",
+        "scatter",
+        "correlations",
+        "information",
         "importances",
-    }  # fmt: skip
+    }
     ids = {attrs.get("id") for _, attrs in read.tags}
     assert {"scores", "manifold", "points", "distances", "held", "made", "warnings"} <= ids
     assert read.text["h2"].startswith("Scores")
@@ -170,8 +176,9 @@ def test_directions_of_a_factor_vanish_in_the_view_of_another():
 def test_many_labels_are_named_beside_the_scale():
     words = np.array([f"kind <{i}>" for i in range(12)])
     factors = gd.Factors(np.arange(120.0)[:, None] % 12, ("kind",), {"kind": tuple(words)})
-    found = gd.report(np.random.default_rng(0).normal(size=(120, 2)), factors, out=None,
-                      intervals=0, verbose=0)  # fmt: skip
+    found = gd.report(
+        np.random.default_rng(0).normal(size=(120, 2)), factors, out=None, intervals=0, verbose=0
+    )
     (color,) = (c for c in cloud.cloud_chart(found).data["colors"] if c["name"] == "kind")
     assert color["names"] == [charts.label(word) for word in words] and "labels" not in color
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import geodis as gd
-from geodis.manifold.dimension import DimensionEstimate
+from geodis.manifold.local.dimension import DimensionEstimate
 from geodis.report.build import run_parts
 from geodis.report.material import gather_material
 from geodis.report.page import render_page

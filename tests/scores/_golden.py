@@ -1,10 +1,10 @@
 """Reference values of scores, and small codes of known quality."""
 
-from pathlib import Path
-
 import numpy as np
 
-FOLDER = Path(__file__).parents[1] / "golden" / "disentanglement_lib"
+from tests import GOLDEN
+
+FOLDER = GOLDEN / "disentanglement_lib"
 NAMES = [path.stem for path in sorted(FOLDER.glob("latents_s*.npz"))]
 
 

@@ -8,19 +8,21 @@ import pytest
 from scipy import stats
 
 from geodis import scores
-from geodis._check import InputError
+from geodis.base.check import InputError
 
 
 def models(seed, n=40):
     rng = np.random.default_rng(seed)
     quality = rng.uniform(size=n)
-    return pd.DataFrame({
-        "mig": quality + 0.05 * rng.standard_normal(n),
-        "sap": np.exp(3 * quality),
-        "tc": -quality,
-        "noise": rng.uniform(size=n),
-        "same": np.full(n, 0.5),
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "mig": quality + 0.05 * rng.standard_normal(n),
+            "sap": np.exp(3 * quality),
+            "tc": -quality,
+            "noise": rng.uniform(size=n),
+            "same": np.full(n, 0.5),
+        }
+    )
 
 
 def test_correlations_are_those_of_scipy_and_signs_are_kept():
@@ -70,11 +72,13 @@ def test_agreement_says_what_it_needs():
 def test_explained_variance_is_the_r2_of_a_regression_on_indicators():
     for seed in range(3):
         rng = np.random.default_rng(seed)
-        frame = pd.DataFrame({
-            "objective": rng.choice(list("abc"), 60),
-            "strength": rng.choice([1, 2], 60),
-            "mig": rng.standard_normal(60),
-        })  # fmt: skip
+        frame = pd.DataFrame(
+            {
+                "objective": rng.choice(list("abc"), 60),
+                "strength": rng.choice([1, 2], 60),
+                "mig": rng.standard_normal(60),
+            }
+        )
         frame["mig"] += frame["objective"].map({"a": 0, "b": 1, "c": 2})
         for by in ("objective", ["objective", "strength"]):
             found = scores.variance_explained(frame, by=by)
@@ -92,13 +96,15 @@ def test_explained_variance_is_the_r2_of_a_regression_on_indicators():
 
 
 def test_what_explains_everything_and_what_explains_nothing():
-    frame = pd.DataFrame({
-        "objective": list("aabbccdd") * 20,
-        "seed": np.arange(160) % 2,
-        "exact": list(np.repeat([1.0, 2.0, 3.0, 5.0], 2)) * 20,
-        "random": np.random.default_rng(0).standard_normal(160),
-        "same": np.full(160, 0.1),
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "objective": list("aabbccdd") * 20,
+            "seed": np.arange(160) % 2,
+            "exact": list(np.repeat([1.0, 2.0, 3.0, 5.0], 2)) * 20,
+            "random": np.random.default_rng(0).standard_normal(160),
+            "same": np.full(160, 0.1),
+        }
+    )
     found = scores.variance_explained(frame, by="objective")
     assert found.loc["exact", "explained"] == pytest.approx(1)
     assert found.loc["random", "adjusted"] == pytest.approx(0, abs=0.05)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geodis._check import InputError
-from geodis.data.files import Factors
+from geodis.base.check import InputError
+from geodis.data.files.load import Factors
 from geodis.scores import bin_factors
 from geodis.scores.binning import bin_columns
 from tests import reference_scores as slow

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from geodis._check import InputError
+from geodis.base.check import InputError
 from geodis.scores import (
     compactness_of,
     completeness_of,

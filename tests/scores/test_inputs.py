@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 import torch
 
-from geodis._check import InputError
-from geodis.data.files import Factors
-from geodis.scores._inputs import MAX_CLASSES, check_scored, code_factors
+from geodis.base.check import InputError
+from geodis.data.files.load import Factors
+from geodis.scores.inputs import MAX_CLASSES, check_scored, code_factors
 
 
 def test_codes_follow_the_order_of_values_without_gaps():

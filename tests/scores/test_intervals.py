@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from geodis import scores
-from geodis._check import InputError
+from geodis.base.check import InputError
 from tests.scores._golden import grid, sample
 
 

@@ -1,7 +1,5 @@
 """BetaVAE and FactorVAE scores: reference values, defects of the peers, laws."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,15 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geodis import scores
-from geodis._check import InputError
-from geodis.data.grids import FactorGrid
+from geodis.base.check import InputError
+from geodis.data.grids.grid import FactorGrid
 from geodis.scores import _fixed
 from geodis.scores import interventional as fast
 from geodis.scores._collapsed import active_latents
+from tests import GOLDEN
 from tests import reference_scores_b as slow
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "disentanglement_lib"
-FILES = sorted(GOLDEN.glob("betavae_factorvae_s*.npz"))
+EXPECTED = GOLDEN / "disentanglement_lib"
+FILES = sorted(EXPECTED.glob("betavae_factorvae_s*.npz"))
 SMALL = {"n_train": 400, "n_eval": 400, "batch_size": 16}
 
 
@@ -102,7 +101,7 @@ def test_votes_equal_the_twin(golden):
 
 def test_constant_latents_do_not_take_every_vote():
     """The peer keeps latents of variance 0, whose ratio is NaN, and argmin names the first NaN."""
-    with np.load(GOLDEN / "betavae_factorvae_s4.npz", allow_pickle=False) as file:
+    with np.load(EXPECTED / "betavae_factorvae_s4.npz", allow_pickle=False) as file:
         book, sizes, peer = file["codebook"], file["factor_sizes"], file["factorvae_eval_accuracy"]
     assert float(peer) < 0.4
     for seed in range(3):
@@ -119,10 +118,16 @@ def test_both_are_near_the_reference_with_draws_of_their_own(golden):
         (scores.factor_vae, "factorvae_eval_accuracy_pruned05"),
     ):
         peer = float(data[key])
-        own = float(function(
-            book.codebook, FactorGrid(book.sizes), n_train=2000, n_eval=n_eval, batch_size=size,
-            random_state=5,
-        ))  # fmt: skip
+        own = float(
+            function(
+                book.codebook,
+                FactorGrid(book.sizes),
+                n_train=2000,
+                n_eval=n_eval,
+                batch_size=size,
+                random_state=5,
+            )
+        )
         assert abs(own - peer) <= 4 * np.sqrt(2 * 0.25 / n_eval) and (peer < 0.9 or own > 0.98)
 
 

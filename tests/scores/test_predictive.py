@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geodis import scores
-from geodis._check import InputError
+from geodis.base.check import InputError
 from geodis.scores.predictive import ranked_area, squared_correlation
 from tests import reference_scores as slow
 from tests.scores._golden import NAMES, grid, load, sample

@@ -1,6 +1,5 @@
 """Ratios equal the reference and loops, obey their laws, and refuse what says nothing."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.stats import ortho_group
 
 from geodis import scores
-from geodis._check import InputError
-from geodis.data.grids import FactorGrid
+from geodis.base.check import InputError
+from geodis.data.grids.grid import FactorGrid
 from geodis.distances.correlations import geometric_mean
 from geodis.scores._spreads import (
     axis_variances,
@@ -20,10 +19,11 @@ from geodis.scores._spreads import (
     linear_variances,
     widths_and_lengths,
 )
+from tests import GOLDEN
 from tests import reference_distances as slow
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "disent"
-RATIOS = np.load(GOLDEN / "factored_ratios_s.npz")
+EXPECTED = GOLDEN / "disent"
+RATIOS = np.load(EXPECTED / "factored_ratios_s.npz")
 ALL = ("linearity_ratio", "axis_ratio", "axis_orientation", "flatness", "distance_correlation")
 VARIANCES = {"axis": axis_variances, "linear": linear_variances}
 SPREADS: dict[str, Any] = {"var": np.asarray, "std": np.sqrt}
@@ -86,7 +86,7 @@ def test_pooled_ratios_orientation_and_widths_equal_the_reference(case):
 
 @pytest.mark.parametrize("file", range(1, 7))
 def test_the_whole_metric_equals_the_reference_on_its_draws(file):
-    data = np.load(GOLDEN / f"factored_full_s{file}.npz")
+    data = np.load(EXPECTED / f"factored_full_s{file}.npz")
     sizes = data["factor_sizes"]
     found: dict[str, list[float]] = {}
 
@@ -120,8 +120,9 @@ def test_scores_of_a_grid_equal_loops_over_all_traversals(seed):
     grid, code = grid_and_code(seed)
     factors = grid.factors(range(len(grid)))
     for score, share in (
-        (scores.axis_ratio, slow.axis_share), (scores.linearity_ratio, slow.linear_share)
-    ):  # fmt: skip
+        (scores.axis_ratio, slow.axis_share),
+        (scores.linearity_ratio, slow.linear_share),
+    ):
         assert float(score(code, grid)) == pytest.approx(slow.ratio(code, factors, share))
 
 

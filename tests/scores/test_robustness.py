@@ -1,19 +1,18 @@
 """Interventional robustness score: reference values, the twin, laws, degenerate input."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geodis import scores
-from geodis._check import InputError
-from geodis.data.grids import FactorGrid
+from geodis.base.check import InputError
+from geodis.data.grids.grid import FactorGrid
+from tests import GOLDEN
 from tests import reference_scores_b as slow
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "disentanglement_lib"
-FILES = sorted(GOLDEN.glob("latents_s*.npz"))
+EXPECTED = GOLDEN / "disentanglement_lib"
+FILES = sorted(EXPECTED.glob("latents_s*.npz"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem[-3:])

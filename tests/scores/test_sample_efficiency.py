@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from geodis._check import InputError
+from geodis.base.check import InputError
 from geodis.scores import downstream, score_latents
 from geodis.scores.sample_efficiency import MODELS
 from tests.scores._golden import grid, sample

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodis._check import InputError
+from geodis.base.check import InputError
 from geodis.scores._split import Split, of_order_one, split_rows, standardise
 from geodis.scores._threads import in_threads
 

@@ -9,8 +9,8 @@ import pytest
 
 import geodis as gd
 from geodis import scores
-from geodis._check import InputError
-from geodis.data.grids import FactorGrid
+from geodis.base.check import InputError
+from geodis.data.grids.grid import FactorGrid
 from geodis.scores._catalogue import BY_NAME, ENTRIES
 from geodis.scores._running import interval
 from geodis.scores.table import as_factors, choose_scores

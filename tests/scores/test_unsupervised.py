@@ -1,20 +1,19 @@
 """Unsupervised scores: reference values, twins, laws, degenerate input."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geodis import scores
-from geodis._check import InputError
+from geodis.base.check import InputError
 from geodis.scores import unsupervised as fast
 from geodis.scores._collapsed import varies
+from tests import GOLDEN
 from tests import reference_scores_b as slow
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "disentanglement_lib"
-FILES = sorted(GOLDEN.glob("latents_s*.npz"))
+EXPECTED = GOLDEN / "disentanglement_lib"
+FILES = sorted(EXPECTED.glob("latents_s*.npz"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem[-3:])
@@ -38,7 +37,7 @@ def test_equal_the_reference(path):
 
 
 def test_given_covariances_equal_the_reference():
-    with np.load(GOLDEN / "matrices_s.npz", allow_pickle=False) as file:
+    with np.load(EXPECTED / "matrices_s.npz", allow_pickle=False) as file:
         for i in range(int(file["n_cov"])):
             covariance = file[f"cov{i:02d}_matrix"]
             total = float(file[f"cov{i:02d}_gaussian_tc"])
@@ -49,7 +48,7 @@ def test_given_covariances_equal_the_reference():
 
 def test_a_constant_latent_has_a_total_correlation():
     """The peer takes the log of its variance, 0, and returns NaN for all latents together."""
-    with np.load(GOLDEN / "latents_s10.npz", allow_pickle=False) as file:
+    with np.load(EXPECTED / "latents_s10.npz", allow_pickle=False) as file:
         latents, peer = file["latents"], float(file["gaussian_total_correlation"])
     assert np.isnan(peer)
     score = scores.gaussian_total_correlation(latents)

@@ -1,0 +1,54 @@
+"""Public names, and where each lives: what runs and what type checkers read."""
+
+from . import data as data
+from . import manifold as manifold
+from . import distances as distances
+from . import scores as scores
+from . import kernels as kernels
+from . import models as models
+from . import plots as plots
+from .data.files.load import (
+    load_array as load_array,
+    load_factors as load_factors,
+    Factors as Factors,
+)
+from .data.entangling import entangle as entangle
+from .data.manifolds.products import (
+    product_manifold as product_manifold,
+    ManifoldSample as ManifoldSample,
+)
+from .data.grids.grid import FactorGrid as FactorGrid
+from .data.grids.squares import (
+    XYSquares as XYSquares,
+    XYObject as XYObject,
+    XYObjectShades as XYObjectShades,
+)
+from .data.grids.published import published_grid as published_grid
+from .data.scenes.s3o4d import load_s3o4d as load_s3o4d
+from .data.grids.sprites import Sprites as Sprites, NoiseMasked as NoiseMasked
+from .data.scenes.scenes import Scenes as Scenes
+from .data.scenes.samples import SceneSample as SceneSample, SceneWalk as SceneWalk
+from .inspection import inspect_points as inspect_points, Inspection as Inspection
+from .manifold.local.neighbors import nearest_neighbors as nearest_neighbors, Neighbors as Neighbors
+from .manifold.local.graph import neighbor_graph as neighbor_graph, NeighborGraph as NeighborGraph
+from .manifold.local.dimension import (
+    intrinsic_dimension as intrinsic_dimension,
+    DimensionEstimate as DimensionEstimate,
+)
+from .manifold.principal import (
+    principal_components as principal_components,
+    PrincipalComponents as PrincipalComponents,
+)
+from .manifold.geomancer import GeoManCER as GeoManCER
+from .manifold.evidence import Evidence as Evidence
+from .manifold.holonomy.diagonalise import ffdiag as ffdiag, Diagonalisation as Diagonalisation
+from .manifold.angles import (
+    subspace_angles as subspace_angles,
+    unaligned_angles as unaligned_angles,
+)
+from .scores.table import score_latents as score_latents
+from .scores._score_table import ScoreTable as ScoreTable
+from .report.build import report as report
+from .report.results import Report as Report
+
+__version__: str

@@ -1,0 +1,1 @@
+"""What every room stands on: checks, files that are whole or absent, jobs, progress."""

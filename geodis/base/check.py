@@ -1,0 +1,185 @@
+"""Checks at the public doors: say what was needed and what came. Imports nothing from geodis."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from numbers import Integral, Real
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+
+class InputError(ValueError):
+    """What the caller gave cannot be used; the message says what was needed and what came."""
+
+
+class MissingExtraError(ImportError):
+    """A package is needed that only an extra of geodis installs."""
+
+
+def require(module: str, *, extra: str, purpose: str) -> ModuleType:
+    """Import an optional module, or say in one sentence which extra brings it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.split(".")[0]
+        raise MissingExtraError(
+            f"{purpose} needs {package}, which could not be imported ({error}): "
+            f"pip install 'geodis[{extra}]'"
+        ) from error
+
+
+def to_numpy(values: Any, name: str = "points") -> np.ndarray:
+    """Turn a numpy array, torch tensor, pandas object or nested sequence into a numpy array."""
+    if hasattr(values, "detach"):  # a torch tensor, perhaps on a GPU or with a gradient
+        tensor = values.detach().cpu()
+        try:
+            values = tensor.numpy()
+        except TypeError:  # bfloat16, which numpy has no word for
+            values = tensor.float().numpy()
+    if hasattr(values, "tocsr"):
+        raise TypeError(f"{name} must be a dense array; a sparse matrix came: use .toarray().")
+    try:
+        return np.asarray(values)
+    except ValueError as error:  # ragged nested sequences
+        raise InputError(f"{name} must be a rectangular array: {error}.") from error
+
+
+def check_numeric(array: np.ndarray, name: str = "points") -> np.ndarray:
+    """Require real numbers; booleans and numbers held as objects are converted."""
+    if np.iscomplexobj(array):
+        raise InputError(f"Complex data not supported: {name} must be real, {array.dtype} came.")
+    if array.dtype.kind in "fiu":
+        return array
+    if array.dtype.kind in "bO":
+        try:
+            return array.astype(float)
+        except ValueError as error:
+            raise InputError(f"{name} must hold numbers only: {error}.") from error
+        except TypeError as error:  # scikit-learn asks for this type
+            raise TypeError(f"{name} must hold numbers only: {error}.") from error
+    raise InputError(f"{name} must hold numbers; an array of dtype {array.dtype} came.")
+
+
+def check_finite(array: np.ndarray, name: str = "points") -> np.ndarray:
+    """Require finite entries, and count those that are not."""
+    # One sum sees every NaN and inf without a mask as large as the array; overflow of large
+    # finite entries is possible, so a sum that is not finite is only a reason to look closer.
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(array.sum(dtype=float))
+    if suspicious and not (finite := np.isfinite(array)).all():
+        n_nan = int(np.isnan(array).sum())
+        n_inf = int((~finite).sum()) - n_nan
+        rows = int((~finite).reshape(len(array), -1).any(axis=1).sum())
+        raise InputError(
+            f"{name} must be finite: NaN in {n_nan} and infinity in {n_inf} entries came, "
+            f"in {rows} of {len(array)} rows."
+        )
+    return array
+
+
+def check_points(
+    points: Any,
+    *,
+    name: str = "points",
+    min_points: int = 2,
+    min_dims: int = 1,
+    dtype: type | None = float,
+) -> np.ndarray:
+    """Return points as a finite (n, d) array.
+
+    Parameters
+    ----------
+    points : array-like of shape (n, d)
+        numpy array, torch tensor, pandas frame or nested sequence.
+    name : str
+        What to call the array in a message.
+    min_points, min_dims : int
+        The fewest rows and columns that make sense.
+    dtype : type or None
+        The dtype to convert to; None keeps any floating dtype.
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+
+    Examples
+    --------
+    >>> check_points([[1, 2], [3, 4]])
+    array([[1., 2.],
+           [3., 4.]])
+    >>> check_points([1.0, 2.0])
+    Traceback (most recent call last):
+    geodis.base.check.InputError: points must have shape (n, d), one row a point; shape (2,) came. \
+Reshape your data.
+    """
+    array = check_numeric(to_numpy(points, name), name)
+    if array.ndim != 2:
+        raise InputError(
+            f"{name} must have shape (n, d), one row a point; shape {array.shape} came. "
+            "Reshape your data."
+        )
+    n, d = array.shape
+    if d < min_dims:
+        raise InputError(
+            f"Found array with {d} feature(s) (shape={array.shape}) while a minimum of {min_dims} "
+            f"is required: {name} has too few columns."
+        )
+    if n < min_points:
+        raise InputError(
+            f"Found array with {n} sample(s) while a minimum of {min_points} is required: "
+            f"{name} has too few rows."
+        )
+    check_finite(array, name)
+    if dtype is None:
+        return array if array.dtype.kind == "f" else array.astype(float)
+    return array.astype(dtype, copy=False)
+
+
+def check_int(value: Any, name: str, low: int | None = None, high: int | None = None) -> int:
+    """Return an integer within [low, high]."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise InputError(f"{name} must be an integer; {value!r} came.")
+    return int(_check_range(value, name, low, high))
+
+
+def check_real(value: Any, name: str, low: float | None = None, high: float | None = None) -> float:
+    """Return a finite real number within [low, high]."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(float(value)):
+        raise InputError(f"{name} must be a finite number; {value!r} came.")
+    return float(_check_range(value, name, low, high))
+
+
+def _check_range(value: Any, name: str, low: float | None, high: float | None) -> Any:
+    if (low is not None and value < low) or (high is not None and value > high):
+        wanted = f"at least {low}" if high is None else f"between {low} and {high}"
+        if low is None:
+            wanted = f"at most {high}"
+        raise InputError(f"{name} must be {wanted}; {value} came.")
+    return value
+
+
+def check_choice(value: Any, name: str, choices: Sequence[Any]) -> Any:
+    """Return value if it is one of the choices."""
+    if value not in choices:
+        names = ", ".join(repr(choice) for choice in choices)
+        raise InputError(f"{name} must be one of {names}; {value!r} came.")
+    return value
+
+
+def check_random_state(random_state: Any) -> np.random.Generator:
+    """Return a numpy Generator from None, an integer seed, a Generator or a RandomState."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    if random_state is None:
+        return np.random.default_rng()
+    if isinstance(random_state, int | np.integer) and random_state >= 0:
+        return np.random.default_rng(int(random_state))
+    raise InputError(
+        f"random_state must be None, a non-negative integer or a numpy Generator; "
+        f"{random_state!r} came."
+    )

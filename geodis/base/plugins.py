@@ -1,0 +1,51 @@
+"""What other packages add to geodis: entry points, found by the group that they are declared in.
+
+A package declares in its pyproject, for instance,
+
+    [project.entry-points."geodis.scores"]
+    my_scores = "my_package.scores"
+
+and geodis imports that module when scores are first asked for; importing it registers what it
+has. Groups are those of `GROUPS`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from importlib.metadata import entry_points
+
+GROUPS = (
+    "geodis.scores",
+    "geodis.models",
+    "geodis.file_formats",
+    "geodis.spaces",
+    "geodis.sections",
+    "geodis.commands",
+)
+
+
+@cache
+def load_plugins(group: str) -> tuple[str, ...]:
+    """Import what other packages declare in a group, once; return the names of their entries.
+
+    One that cannot be imported is left out with a warning: it must not take geodis with it.
+
+    Examples
+    --------
+    >>> load_plugins("geodis.scores")
+    ()
+    """
+    loaded = []
+    for entry in entry_points(group=group):
+        try:
+            entry.load()
+        except Exception as problem:
+            warnings.warn(
+                f"{entry.name} of {entry.value}, declared in {group}, could not be loaded: "
+                f"{type(problem).__name__}: {problem}",
+                stacklevel=2,
+            )
+        else:
+            loaded.append(entry.name)
+    return tuple(loaded)

@@ -1,0 +1,171 @@
+"""What one file holds: arrays by key, read when asked for, and messages that list them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from geodis.base.check import InputError, MissingExtraError
+
+# A message stays readable; a model checkpoint can hold thousands of arrays.
+MOST_LISTED = 12
+
+TEXT = "text"
+
+# The first bytes of the files that are most often found under a wrong name, with the byte after
+# PK and PAR1, which are names of columns too.
+SIGNATURES = {
+    b"\x93NUMPY": "a NumPy array",
+    b"PK\x03": "a zip archive",
+    b"\x89HDF": "an HDF5 file",
+    b"PAR1\x15": "a Parquet file",
+    b"\x1f\x8b": "a gzip archive",
+    b"\x80": "a Python pickle, which geodis never loads",
+    b"version https://git-lfs": "a Git LFS pointer (git lfs pull fetches the file itself)",
+    b"<": "an HTML or XML page",
+}
+
+
+@dataclass(frozen=True)
+class Labels:
+    """A column of labels: codes (n,), -1 where the label is missing, and what each code means."""
+
+    codes: np.ndarray
+    categories: tuple[str, ...]
+
+    @classmethod
+    def of(cls, values: Any) -> Labels:
+        """Encode strings, or take over a pandas categorical with its order of categories."""
+        import pandas as pd
+
+        categorical = pd.Categorical(values)
+        return cls(
+            np.asarray(categorical.codes, dtype=np.int64),
+            tuple(str(label) for label in categorical.categories),
+        )
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An array in a file: what can be said without reading it, and how to read it."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    read: Callable[[], np.ndarray | Labels]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The arrays of one file.
+
+    Attributes
+    ----------
+    path : Path
+    arrays : dict of str to Stored
+        By key; the key is empty where the format has one array without a name.
+    default : str or None
+        The key that a caller means who gives none.
+    columns : dict of str to str or None
+        Of a file with a table: the name of each column and its key.
+    """
+
+    path: Path
+    arrays: dict[str, Stored]
+    default: str | None = None
+    columns: dict[str, str] | None = None
+
+    def choose(self, key: str | None) -> str:
+        """Return the key of the one array that is meant, or list what there is."""
+        if key is None:
+            key = self.default
+        if key is None and len(self.arrays) == 1:
+            return next(iter(self.arrays))
+        if key in self.arrays:
+            return key
+        if "" in self.arrays:
+            raise InputError(f"{self.path} holds one array without a name; leave ':{key}' out.")
+        if key is not None:
+            raise InputError(f"{self.path} has no array {key!r}; {self.listing()}.")
+        example = f", as {self.path.name}:{next(iter(self.arrays))}" if self.arrays else ""
+        raise InputError(f"{self.path} needs the key of one array{example}; {self.listing()}.")
+
+    def read(self, key: str) -> np.ndarray | Labels:
+        """Read one array; whatever its bytes do to the reader ends as an InputError."""
+        with reading(self.path):
+            return self.arrays[key].read()
+
+    def listing(self) -> str:
+        """Say which keys there are, with shape and dtype."""
+        if not self.arrays:
+            return "it holds no arrays"
+        lines = [f"{key} {stored.shape} {stored.dtype}" for key, stored in self.arrays.items()]
+        more = f", and {len(lines) - MOST_LISTED} more" if len(lines) > MOST_LISTED else ""
+        return "it holds " + ", ".join(lines[:MOST_LISTED]) + more
+
+
+Reader = Callable[[Path, bool], Contents]
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn whatever a parser raises on bad bytes into one sentence about the file."""
+    try:
+        yield
+    except (InputError, MissingExtraError):
+        raise
+    # Broad on purpose: on damaged files the parsers of zip, npy, HDF5, Parquet and torch raise
+    # struct.error, KeyError, RecursionError, MemoryError and more, in no documented set.
+    except Exception as error:
+        lines = str(error).strip().splitlines()
+        reason = lines[0].rstrip(".") if lines else type(error).__name__
+        raise InputError(
+            f"{path} cannot be read as {path.suffix.lower()}: {reason} "
+            f"(the file begins like {begins_like(path)})."
+        ) from error
+
+
+def begins_like(path: Path) -> str:
+    """Guess from its first bytes what a file is, for a message."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(256)
+    except OSError:
+        return "nothing that may be read"
+    for signature, meaning in SIGNATURES.items():
+        if start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n").startswith(signature):
+            return meaning
+    is_control = (byte < 32 and byte not in b"\t\n\r\f" for byte in start)
+    return "no known format" if any(is_control) else TEXT
+
+
+def check_room(n_bytes: int, shape: tuple[int, ...], dtype: np.dtype) -> None:
+    """Require that the bytes that are there are enough for an array of this shape."""
+    needed = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or needed > n_bytes:
+        raise ValueError(
+            f"an array of shape {shape} and dtype {dtype} needs {needed} bytes, "
+            f"the file has {n_bytes} left"
+        )
+
+
+def map_array(
+    path: Path,
+    dtype: np.dtype,
+    shape: tuple[int, ...],
+    *,
+    offset: int,
+    mmap: bool,
+    fortran_order: bool = False,
+) -> np.ndarray:
+    """Map the bytes from offset on as a read-only array, or copy them into memory."""
+    if 0 in shape:
+        return np.empty(shape, dtype)  # an empty range of bytes cannot be mapped
+    order: Any = "F" if fortran_order else "C"
+    mapped = np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=shape, order=order)
+    return mapped if mmap else np.array(mapped)

@@ -1,0 +1,319 @@
+"""Users' files -> arrays of points, and factors with their names. Nothing pickled is loaded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from geodis.base.check import InputError
+from geodis.data.files.arrays import read_npy, read_npz, read_safetensors, read_torch
+from geodis.data.files.contents import Contents, Labels, Reader, reading
+from geodis.data.files.hdf5 import read_anndata, read_hdf5
+from geodis.data.files.tables import read_parquet, read_text_table
+
+READERS: dict[str, Reader] = {
+    ".npy": read_npy,
+    ".npz": read_npz,
+    ".csv": read_text_table,
+    ".tsv": read_text_table,
+    ".parquet": read_parquet,
+    ".safetensors": read_safetensors,
+    ".pt": read_torch,
+    ".pth": read_torch,
+    ".h5": read_hdf5,
+    ".hdf5": read_hdf5,
+    ".h5ad": read_anndata,
+}
+
+MOST_LABELS_SHOWN = 4
+# The array that names the columns of factors in the same file.
+FACTOR_NAMES = "factor_names"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Factors:
+    """Factors of variation of n points, with their names.
+
+    Functions that take an array take this as it is; `len` counts the points.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, f)
+        Numbers, and integer codes for labels; NaN where a number or a label is missing.
+    names : tuple of f str
+    categories : mapping of str to tuple of str
+        For each factor made of labels, by name: the label of every code.
+
+    Examples
+    --------
+    >>> Factors(np.array([[0.5, 0], [1.5, 1], [2.5, 0]]), ("x", "shape"), {"shape": ("box", "dot")})
+    3 points, 2 factors
+    name   distinct  range
+    x             3  0.5 to 2.5
+    shape         2  box, dot
+    """
+
+    values: np.ndarray
+    names: tuple[str, ...]
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 2 or self.values.shape[1] != len(self.names):
+            raise InputError(
+                f"Factors must have values of shape (n, f) and f names; shape {self.values.shape} "
+                f"and {len(self.names)} names came."
+            )
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+    def __repr__(self) -> str:
+        rows = [("name", "distinct", "range")]
+        for name, column in zip(self.names, self.values.T, strict=True):
+            present = np.unique(column[~np.isnan(column)])
+            rows.append((name, str(len(present)), self._range(name, present)))
+        width = max(len(name) for name, _, _ in rows)
+        counted = f"{len(self)} points, {len(self.names)} factor{'s'[: len(self.names) != 1]}"
+        table = [f"{name:<{width}}  {count:>8}  {span}" for name, count, span in rows]
+        return "\n".join([counted, *table])
+
+    def _range(self, name: str, present: np.ndarray) -> str:
+        """Describe the distinct values of one factor, which are sorted."""
+        if not len(present):
+            return "all missing"
+        if name not in self.categories:
+            return f"{present[0]:g} to {present[-1]:g}"
+        labels = [self.categories[name][int(code)] for code in present]
+        shown = ", ".join(labels[:MOST_LABELS_SHOWN])
+        return shown + (", ..." if len(labels) > MOST_LABELS_SHOWN else "")
+
+
+def load_array(path: str | os.PathLike[str], *, mmap: bool = True) -> np.ndarray:
+    """Load one array of numbers from a file.
+
+    Parameters
+    ----------
+    path : str or path
+        ``.npy``, ``.npz``, ``.csv``, ``.tsv``, ``.parquet``, ``.safetensors``, ``.pt``, ``.pth``,
+        ``.h5``, ``.hdf5`` or ``.h5ad``. In a file with several arrays, the key of one follows a
+        colon: ``"run.npz:latents"``, ``"run.h5:group/latents"``, ``"cells.h5ad:obsm/X_pca"``,
+        ``"table.csv:column"``. Without a key, a table is all of its columns, an AnnData file its
+        ``X``, and any other file its only array.
+    mmap : bool
+        Map the file into memory instead of reading it, where its bytes allow: ``.npy``,
+        ``.safetensors`` (but not bfloat16), and uncompressed contiguous HDF5 datasets give a
+        read-only ``np.memmap``; torch maps its tensors by itself.
+
+    Returns
+    -------
+    ndarray
+        The shape and dtype are the file's; a table gives (rows, columns). bfloat16 becomes
+        float32, and a sparse AnnData matrix becomes dense.
+
+    Raises
+    ------
+    InputError
+        If there is no such file or array, or the file is not what its suffix says. Pickles are
+        never loaded.
+
+    Notes
+    -----
+    The first row of a text table is its header if it has anything but numbers, or if it counts
+    0, 1, 2, ... as pandas does for columns without names. A first column without a name is the
+    row index that pandas writes, and is left out.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> np.savez(folder / "run.npz", latents=np.eye(2), seeds=np.arange(3))
+    >>> load_array(f"{folder}/run.npz:latents")
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    contents, key = _open(path, mmap=mmap)
+    if key is None and contents.default is None and contents.columns is not None:
+        return _stack_columns(contents)
+    chosen = contents.choose(key)
+    array = contents.read(chosen)
+    if _is_real(array):
+        return array
+    raise InputError(
+        f"{path} must hold real numbers; an array of {contents.arrays[chosen].dtype} came."
+    )
+
+
+def load_factors(path: str | os.PathLike[str]) -> Factors:
+    r"""Load the factors of variation of n points from a file.
+
+    Parameters
+    ----------
+    path : str or path
+        A file, and perhaps a key, as for `load_array`. Without a key, the factors are the columns
+        of a table, the ``obs`` of an AnnData file, the only array, or all the one-dimensional
+        arrays in a file if their lengths are equal.
+
+    Returns
+    -------
+    Factors
+        ``values`` (n, f) and ``names``. Numbers stay numbers; a column of labels becomes integer
+        codes, whose labels are in ``categories``. Columns without names are called what an array
+        ``factor_names`` of the same file says, as `geodis encode` writes it, or "factor 0" and
+        so on.
+
+    Raises
+    ------
+    InputError
+        As `load_array`, and if the arrays in the file do not make a table.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "factors.csv"
+    >>> _ = path.write_text("x,shape\n0,dot\n1,box\n2,dot\n")
+    >>> factors = load_factors(path)
+    >>> factors
+    3 points, 2 factors
+    name   distinct  range
+    x             3  0 to 2
+    shape         2  box, dot
+    >>> factors.values
+    array([[0, 1],
+           [1, 0],
+           [2, 1]])
+    """
+    contents, key = _open(path, mmap=False)
+    keys = _factor_keys(contents, key)
+    beside = _names_beside(contents)
+    columns = {
+        name: column
+        for label, chosen in keys.items()
+        for name, column in _named_columns(path, label, contents.read(chosen), beside).items()
+    }
+    lengths = {len(_codes(column)) for column in columns.values()}
+    if len(lengths) != 1 or 0 in lengths:
+        raise InputError(
+            f"{path} must hold at least one factor, and as many values of each; "
+            f"{contents.listing()}."
+        )
+    return Factors(
+        np.column_stack([_codes(column) for column in columns.values()]),
+        tuple(columns),
+        {name: column.categories for name, column in columns.items() if isinstance(column, Labels)},
+    )
+
+
+def _open(path: str | os.PathLike[str], *, mmap: bool) -> tuple[Contents, str | None]:
+    """Look into a file, and return the key that the caller gave beside what is there."""
+    file, key = _split_key(path)
+    reader = READERS.get(file.suffix.lower())
+    if reader is None:
+        raise InputError(
+            f"{file} must have one of the suffixes {', '.join(READERS)}; "
+            f"{file.suffix or 'no suffix'} came."
+        )
+    with reading(file):
+        if file.stat().st_size == 0:
+            raise InputError(f"{file} is empty.")
+        return reader(file, mmap), key
+
+
+def _split_key(path: str | os.PathLike[str]) -> tuple[Path, str | None]:
+    """Split "file:key" after the longest part that is a file, for names may have colons too."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"path must be a string or a path; {type(path).__name__} came.")
+    parts = os.fspath(path).split(":")
+    for cut in range(len(parts), 0, -1):
+        file = Path(":".join(parts[:cut]))
+        if _exists(file) and not file.is_dir():
+            return file, ":".join(parts[cut:]) or None
+    found = "a folder came" if _exists(Path(path)) else "there is none of this name"
+    raise InputError(f"{os.fspath(path)} must be a file; {found}.")
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a long key makes a name that no file system allows
+        return False
+
+
+def _is_real(array: np.ndarray | Labels) -> TypeGuard[np.ndarray]:
+    return isinstance(array, np.ndarray) and array.dtype.kind in "biuf"
+
+
+def _stack_columns(contents: Contents) -> np.ndarray:
+    """Put all columns of a table side by side, if all of them hold numbers."""
+    columns = {name: contents.read(key) for name, key in (contents.columns or {}).items()}
+    others = [name for name, column in columns.items() if not _is_real(column)]
+    if others:
+        raise InputError(
+            f"{contents.path} must hold numbers in every column; other values came in "
+            f"{', '.join(others)}. load_factors turns labels into codes."
+        )
+    return np.column_stack([np.asarray(column) for column in columns.values()])
+
+
+def _factor_keys(contents: Contents, key: str | None) -> dict[str, str]:
+    """Say which arrays are factors, by the names they give them ("" for none)."""
+    columns = contents.columns or {}
+    if key is None and contents.columns is not None:
+        return columns
+    if key is None:
+        flat = {name: stored for name, stored in contents.arrays.items() if len(stored.shape) == 1}
+        if len(flat) > 1 and len({stored.shape for stored in flat.values()}) == 1:
+            return {name: name for name in flat}
+    chosen = contents.choose(key)
+    return {next((name for name in columns if columns[name] == chosen), ""): chosen}
+
+
+def _names_beside(contents: Contents) -> list[str]:
+    """Names of the columns of a table that stand in an array beside it."""
+    if FACTOR_NAMES not in contents.arrays:
+        return []
+    names = contents.read(FACTOR_NAMES)
+    if not isinstance(names, np.ndarray) or names.ndim != 1 or names.dtype.kind != "U":
+        return []
+    return list(dict.fromkeys(map(str, names)))
+
+
+def _named_columns(
+    path: str | os.PathLike[str], name: str, array: np.ndarray | Labels, names: list[str]
+) -> dict[str, np.ndarray | Labels]:
+    """Split an array into its factors: numbers as they are, text as labels."""
+    if isinstance(array, Labels):
+        return {name or "factor 0": array}
+    if array.ndim not in (1, 2) or not (_is_real(array) or array.dtype.kind in "SU"):
+        raise InputError(
+            f"{path} must hold factors as real numbers or text in the shape (n,) or (n, f); "
+            f"an array of shape {array.shape} and dtype {array.dtype} came."
+        )
+    if array.dtype.kind == "S":
+        array = np.char.decode(array, "utf-8", "replace")
+    if array.dtype.kind == "b":
+        array = array.astype(np.uint8)  # numpy does not subtract booleans
+    columns = [array] if array.ndim == 1 else list(array.T)
+    if name and array.ndim == 1:
+        names = [name]
+    elif len(names) != len(columns):
+        names = [f"factor {index}" for index in range(len(columns))]
+    return {
+        called: Labels.of(column) if column.dtype.kind == "U" else column
+        for called, column in zip(names, columns, strict=True)
+    }
+
+
+def _codes(column: np.ndarray | Labels) -> np.ndarray:
+    """Return the numbers of a factor, NaN where its label is missing."""
+    if isinstance(column, np.ndarray):
+        return column
+    missing = column.codes < 0
+    return np.where(missing, np.nan, column.codes) if missing.any() else column.codes

@@ -1,0 +1,146 @@
+"""Tables: csv, tsv and parquet files -> their columns."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from geodis.base.check import InputError, require
+from geodis.data.files.contents import TEXT, Contents, Labels, Stored, begins_like
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+MISSING = {"", "na", "n/a", "nan", "null", "none"}
+
+
+def read_text_table(path: Path, mmap: bool) -> Contents:
+    """Columns of separated text, with or without a header row."""
+    import pandas as pd
+
+    if begins_like(path) != TEXT:
+        raise ValueError("a table in UTF-8 text was needed")
+    separator = _separator(path)
+    first_rows = _check_rectangular(path, separator)
+    header = _is_header(first_rows)
+    frame = pd.read_csv(
+        path,
+        sep=separator,
+        header=0 if header else None,
+        # pandas writes its row index as a first column without a name.
+        index_col=0 if header and first_rows[0][0] == "" else False,
+        skipinitialspace=True,
+        encoding="utf-8-sig",
+        low_memory=False,  # one dtype a column, whatever the length of the file
+    )
+    if header:
+        # np.savetxt puts "# " before its header.
+        frame.columns = frame.columns.astype(str).str.lstrip("# ")
+    else:
+        frame.columns = [f"factor {column}" for column in range(frame.shape[1])]
+    return _contents(path, frame)
+
+
+def read_parquet(path: Path, mmap: bool) -> Contents:
+    """Columns of a Parquet file; a pandas index stored with them is left out."""
+    parquet = require("pyarrow.parquet", extra="files", purpose="Reading .parquet files")
+    with parquet.ParquetFile(path) as file:
+        return _contents(path, file.read().to_pandas())
+
+
+def _separator(path: Path) -> str:
+    """Return the separator of the suffix, or the semicolon that spreadsheets write for .csv."""
+    expected = SEPARATORS[path.suffix.lower()]
+    with path.open(encoding="utf-8-sig") as file:
+        first_line = file.readline()
+    return ";" if ";" in first_line and expected not in first_line else expected
+
+
+def _rows(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file, delimiter=separator, skipinitialspace=True)
+        yield from ((reader.line_num, row) for row in reader if row not in ([], [""]))
+
+
+def _check_rectangular(path: Path, separator: str) -> list[list[str]]:
+    """Return the first two rows, once every row has as many fields as the first.
+
+    pandas would fill a short row with NaN, and nobody would hear of it.
+    """
+    first_rows: list[list[str]] = []
+    for line, row in _rows(path, separator):
+        if len(first_rows) < 2:
+            first_rows.append(row)
+        if len(row) != len(first_rows[0]):
+            raise InputError(
+                f"{path} must have as many fields in every row as in the first, "
+                f"{len(first_rows[0])}; line {line} has {len(row)}."
+            )
+    if not first_rows:
+        raise InputError(f"{path} holds no rows.")
+    return first_rows
+
+
+def _is_header(first_rows: list[list[str]]) -> bool:
+    """Tell names of columns from data.
+
+    A row with anything but numbers is a header, and so is the row 0, 1, 2, ..., which pandas
+    writes for columns without names. A lone 0 is one only above a number with a fraction, where
+    it cannot be data: whoever writes 0.5 writes 0.0.
+    """
+    first = first_rows[0]
+    if not all(_is_number(field) or field.lower() in MISSING for field in first):
+        return True
+    names = first[1:] if first[0] == "" else first
+    if names != [str(column) for column in range(len(names))]:
+        return False
+    below = first_rows[-1][-1]
+    return len(names) > 1 or (_is_number(below) and not below.lstrip("+-").isdigit())
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _contents(path: Path, frame: pd.DataFrame) -> Contents:
+    """Make every column an array of its own; together they are the table."""
+    if frame.empty:
+        raise InputError(f"{path} holds no rows below its header.")
+    arrays = {}
+    for name, series in frame.items():
+        if str(name) in arrays:
+            raise InputError(f"{path} must name every column differently; two are {name!r}.")
+        arrays[str(name)] = Stored(
+            (len(series),),
+            "labels" if _has_labels(series) else str(series.dtype),
+            partial(_from_series, series),
+        )
+    return Contents(path, arrays, columns={name: name for name in arrays})
+
+
+def _has_labels(series: pd.Series) -> bool:
+    import pandas as pd
+
+    return isinstance(series.dtype, pd.CategoricalDtype) or (
+        pd.api.types.infer_dtype(series, skipna=True) == "string"
+    )
+
+
+def _from_series(series: pd.Series) -> np.ndarray | Labels:
+    if _has_labels(series):
+        return Labels.of(series)
+    if series.isna().any():
+        # Integers and booleans with gaps: NaN is the only gap that an array of numbers has.
+        return series.to_numpy(dtype=float, na_value=np.nan)
+    # pandas before 2.2 would turn its own Int64 into an array of objects.
+    return series.to_numpy(dtype=getattr(series.dtype, "numpy_dtype", None))

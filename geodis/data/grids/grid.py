@@ -1,0 +1,351 @@
+"""Images with known factors: index <-> factors, images by index, traversals; and codes of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geodis.base.check import (
+    InputError,
+    check_choice,
+    check_finite,
+    check_int,
+    check_numeric,
+    to_numpy,
+)
+
+if TYPE_CHECKING:
+    from geodis.data.grids.observed import ObservedGrid
+
+DTYPES = ("uint8", "float32")
+
+# Images that go through a code at once: a few megabytes at 64 x 64 x 3.
+CODE_BATCH = 256
+
+
+class FactorGrid:
+    """All combinations of f factors, and the image of each.
+
+    A combination is a row of integers, ``0 <= factors[i, j] < sizes[j]``. Its index is its place
+    in row-major order, in which the last factor changes fastest:
+    ``index = (... (k_0 sizes[1] + k_1) sizes[2] + ...) + k_{f-1}``.
+    Functions take one index or an array of n, and return n rows in either case.
+
+    A data set with images of its own subclasses this and defines ``_draw(index)``, which gets a
+    checked int64 array (n,) and returns the images (n, h, w, c) as uint8, or as floats in [0, 1].
+    Torch's DataLoader takes a grid as it is and gets float32 batches (n, c, h, w).
+
+    Parameters
+    ----------
+    sizes : sequence of f ints
+        How many values each factor has.
+    names : sequence of f str, optional
+        "factor 0", "factor 1", ... unless given.
+    image_shape : (h, w, c), optional
+        None for factors without images.
+
+    Attributes
+    ----------
+    sizes, names, image_shape : tuples as above
+    complete : bool
+        Whether every combination is there once, so that index and factors determine each other.
+
+    Examples
+    --------
+    >>> grid = FactorGrid((2, 3), names=("shape", "x"))
+    >>> print(grid)
+    FactorGrid with 6 combinations
+    factor  name   size
+         0  shape     2
+         1  x         3
+    >>> grid.factors([0, 1, 5]).tolist()
+    [[0, 0], [0, 1], [1, 2]]
+    >>> grid.index([[1, 2]]).tolist()
+    [5]
+    >>> grid.traversal("x", at=4).tolist()
+    [3, 4, 5]
+    """
+
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        names: Sequence[str] | None = None,
+        image_shape: tuple[int, int, int] | None = None,
+    ) -> None:
+        self.sizes = tuple(check_int(size, "A size", low=1) for size in sizes)
+        if not self.sizes:
+            raise InputError("sizes must have one number a factor; none came.")
+        if math.prod(self.sizes) > np.iinfo(np.int64).max:
+            raise InputError(f"sizes {self.sizes} give more combinations than an index can count.")
+        default = (f"factor {j}" for j in range(len(self.sizes)))
+        self.names = tuple(default if names is None else map(str, names))
+        if len(self.names) != len(self.sizes) or len(set(self.names)) != len(self.names):
+            raise InputError(
+                f"names must be {len(self.sizes)} different names, one a factor; {self.names} came."
+            )
+        self.image_shape = image_shape
+        self.complete = True
+
+    @staticmethod
+    def from_arrays(
+        images: Any,
+        factors: Any,
+        names: Sequence[str] | None = None,
+        *,
+        sizes: Sequence[int] | None = None,
+    ) -> ObservedGrid:
+        """Make a grid of arrays: of all combinations, or of those that were observed.
+
+        Parameters
+        ----------
+        images : array-like of shape (n, h, w, c) or (n, h, w), callable, or None
+            uint8, or floats in [0, 1]; arrays from `numpy.memmap` or h5py stay in their file. A
+            callable gets rows (int64 array) of `factors` and returns their images. None where
+            only the factors matter.
+        factors : array-like of shape (n, f)
+            Row i has the factors of image i, as numbers or labels: an array, a pandas frame, or
+            what `load_factors` returns. Distinct values, sorted, become 0, 1, 2, ...
+        names : sequence of f str, optional
+            Taken from a frame, or else "factor 0", ...
+        sizes : sequence of f ints, optional
+            Says that factors are integers ``0 <= factors[i, j] < sizes[j]`` already, of which
+            some may never occur.
+
+        Returns
+        -------
+        ObservedGrid
+            With every combination once, a complete grid in row-major order, whatever the order
+            of the rows. Otherwise a sample of one: its indices are the rows as they came,
+            ``complete`` is False and ``note`` says what is missing. ``values[j][k]`` is what
+            value k of factor j was called.
+
+        Examples
+        --------
+        >>> images = np.zeros((4, 8, 8), dtype=np.uint8)
+        >>> FactorGrid.from_arrays(images, [[1, 0], [0, 0], [0, 1], [1, 1]]).complete
+        True
+        >>> print(FactorGrid.from_arrays(images[:3], [[1, 0], [0, 0], [0, 1]]))
+        ObservedGrid with 3 images of 8 x 8 x 1
+        factor  name      size
+             0  factor 0     2
+             1  factor 1     2
+        3 of 4 combinations of the factors are there.
+        """
+        from geodis.data.grids.observed import ObservedGrid
+
+        return ObservedGrid(images, factors, names, sizes)
+
+    @property
+    def note(self) -> str:
+        """One sentence on what is missing from the grid; empty when it is complete."""
+        return ""
+
+    def require_complete(self, purpose: str) -> None:
+        """Raise an InputError unless every combination is there once."""
+        if not self.complete:
+            raise InputError(f"{purpose} needs every combination of the factors once: {self.note}")
+
+    def __len__(self) -> int:
+        return math.prod(self.sizes)
+
+    def factors(self, index: Any) -> np.ndarray:
+        """Return the factors (n, f) of n indices, int64."""
+        return self._factors(self._check_index(index))
+
+    def index(self, factors: Any) -> np.ndarray:
+        """Return the indices (n,) of factors (n, f): ``index(factors(i)) == i``."""
+        return self._index(self._check_factors(factors))
+
+    def images(self, index: Any, dtype: str = "uint8") -> np.ndarray:
+        """Return the images (n, h, w, c) of n indices.
+
+        Parameters
+        ----------
+        index : int or array-like of shape (n,)
+        dtype : "uint8", "float32" or "auto"
+            As float32, black is 0 and white is 1. "auto" is uint8 where the data is, and float32
+            where it is floats, which uint8 would round.
+        """
+        check_choice(dtype, "dtype", (*DTYPES, "auto"))
+        index = self._check_index(index)
+        if self.image_shape is None:
+            raise InputError("These factors came without images, and images are needed here.")
+        return _as_dtype(self._draw(index), dtype)
+
+    def traversal(self, factor: int | str, at: Any) -> np.ndarray:
+        """Return the indices along one factor, the other factors as they are at an index.
+
+        Parameters
+        ----------
+        factor : int or str
+            Number or name of the factor.
+        at : int or array-like of shape (m,)
+            Where the other factors come from.
+
+        Returns
+        -------
+        ndarray of shape (sizes[factor],), or (m, sizes[factor]) for m indices
+            ``factors(traversal)[t, factor] == t``.
+        """
+        j = self.factor_number(factor)
+        rows = np.repeat(self.factors(at)[:, None], self.sizes[j], axis=1)  # (m, size, f)
+        rows[:, :, j] = np.arange(self.sizes[j])
+        found = self._index(rows.reshape(-1, len(self.sizes))).reshape(len(rows), -1)
+        return found[0] if np.ndim(at) == 0 else found
+
+    def factor_number(self, factor: int | str) -> int:
+        """Return the number of a factor that is given by number or by name."""
+        if isinstance(factor, str):
+            if factor not in self.names:
+                raise InputError(f"factor must be one of {', '.join(self.names)}; {factor!r} came.")
+            return self.names.index(factor)
+        return check_int(factor, "factor", low=0, high=len(self.sizes) - 1)
+
+    def __getitem__(self, i: int) -> np.ndarray:
+        """Return one image as float32 (c, h, w) in [0, 1], which is what torch models take."""
+        n = len(self)
+        if not -n <= i < n:
+            raise IndexError(f"index {i} is out of range for {n} images")  # ends a for loop
+        return self.__getitems__([i % n])[0]
+
+    def __getitems__(self, index: Sequence[int]) -> list[np.ndarray]:
+        """Return a batch for torch's DataLoader, drawn at once."""
+        images = self.images(index, dtype="float32")
+        return list(np.ascontiguousarray(images.transpose(0, 3, 1, 2)))
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{name}={n}" for name, n in zip(self.names, self.sizes, strict=True))
+        return f"{type(self).__name__}({sizes})"
+
+    def __str__(self) -> str:
+        shape = "" if self.image_shape is None else " x ".join(map(str, self.image_shape))
+        what = f"images of {shape}" if shape else "combinations"
+        width = max(len("name"), *map(len, self.names))
+        lines = [
+            f"{type(self).__name__} with {len(self)} {what}",
+            f"factor  {'name':<{width}}  size",
+        ]
+        for j, (name, size) in enumerate(zip(self.names, self.sizes, strict=True)):
+            lines.append(f"{j:>6}  {name:<{width}}  {size:>4}")
+        return "\n".join([*lines, self.note] if self.note else lines)
+
+    # What a subclass may replace; the arguments were checked.
+
+    def _draw(self, index: np.ndarray) -> np.ndarray:
+        raise NotImplementedError(f"{type(self).__name__} must define _draw to have images.")
+
+    def _factors(self, index: np.ndarray) -> np.ndarray:
+        return np.stack(np.unravel_index(index, self.sizes), axis=1).astype(np.int64, copy=False)
+
+    def _index(self, factors: np.ndarray) -> np.ndarray:
+        return np.asarray(np.ravel_multi_index(tuple(factors.T), self.sizes), dtype=np.int64)
+
+    def _check_index(self, index: Any) -> np.ndarray:
+        array = _whole_numbers(index, "index")
+        if array.ndim > 1:
+            raise InputError(
+                f"index must be one number or of shape (n,); shape {array.shape} came."
+            )
+        if array.size and not 0 <= array.min() <= array.max() < len(self):
+            wrong = array.min() if array.min() < 0 else array.max()
+            raise InputError(f"index must be between 0 and {len(self) - 1}; {wrong} came.")
+        return array.reshape(-1)
+
+    def _check_factors(self, factors: Any) -> np.ndarray:
+        array = np.atleast_2d(_whole_numbers(factors, "factors"))
+        if array.ndim != 2 or array.shape[1] != len(self.sizes):
+            raise InputError(
+                f"factors must have {len(self.sizes)} columns ({', '.join(self.names)}); "
+                f"shape {array.shape} came."
+            )
+        outside = (array < 0) | (array >= self.sizes)
+        if outside.any():
+            row, j = np.argwhere(outside)[0]
+            raise InputError(
+                f"{self.names[j]} must be between 0 and {self.sizes[j] - 1}; {array[row, j]} came."
+            )
+        return array
+
+
+def latents_of(
+    grid: FactorGrid, code: Any, batch_size: int = CODE_BATCH
+) -> Callable[[Any], np.ndarray]:
+    """Return a function that gives the latents of any indices of a grid.
+
+    Parameters
+    ----------
+    grid : FactorGrid
+    code : array-like of shape (len(grid), z), or callable
+        Latents whose row is the index, or an encoder: it gets float32 images (n, h, w, c) in
+        [0, 1] and returns (n, z), as numpy array or tensor.
+    batch_size : int
+        Most images that are held, and given to an encoder, at once.
+
+    Returns
+    -------
+    callable
+        From an index or an array (n,) of them to float64 latents (n, z).
+
+    Examples
+    --------
+    >>> grid = FactorGrid((2, 3))
+    >>> latents = latents_of(grid, grid.factors(range(6)) * 0.5)
+    >>> latents([0, 5]).tolist()
+    [[0.0, 0.0], [0.5, 1.0]]
+    """
+    batch_size = check_int(batch_size, "batch_size", low=1)
+    if callable(code):
+        return lambda index: _encode(grid, code, grid._check_index(index), batch_size)
+    table = check_numeric(to_numpy(code, "code"), "code")
+    if table.ndim != 2 or len(table) != len(grid) or not table.shape[1]:
+        raise InputError(
+            f"code must be a callable, or have shape ({len(grid)}, z), one row for each index of "
+            f"the grid; shape {table.shape} came."
+        )
+    check_finite(table, "code")
+    return lambda index: table[grid._check_index(index)].astype(np.float64)
+
+
+def _encode(
+    grid: FactorGrid, code: Callable[[np.ndarray], Any], index: np.ndarray, batch_size: int
+) -> np.ndarray:
+    latents = []
+    # An empty index makes one empty batch, so that the width of the latents is known.
+    for start in range(0, max(len(index), 1), batch_size):
+        batch = index[start : start + batch_size]
+        found = check_numeric(to_numpy(code(grid.images(batch, "float32")), "latents"), "latents")
+        if found.ndim != 2 or len(found) != len(batch) or not found.shape[1]:
+            raise InputError(
+                f"code must return latents of shape ({len(batch)}, z) for {len(batch)} images; "
+                f"shape {found.shape} came."
+            )
+        latents.append(check_finite(found, "latents").astype(np.float64))
+    return np.concatenate(latents)
+
+
+def _whole_numbers(values: Any, name: str) -> np.ndarray:
+    """Integers as int64, of any shape; floats that are whole pass, for pandas makes them."""
+    array = np.asarray(values if isinstance(values, range) else to_numpy(values, name))
+    if array.size == 0:
+        return array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        numbers = check_numeric(array, name) if array.dtype.kind in "fO" else None
+        if numbers is None or not (numbers == np.round(numbers)).all():
+            raise InputError(f"{name} must hold whole numbers; dtype {array.dtype} came.")
+        array = numbers
+    return array.astype(np.int64, copy=False)
+
+
+def _as_dtype(images: np.ndarray, dtype: str) -> np.ndarray:
+    """Convert images between uint8 and floats in [0, 1]."""
+    if images.dtype == np.uint8:
+        return images / np.float32(255) if dtype == "float32" else images
+    low, high = (images.min(), images.max()) if images.size else (0.0, 1.0)
+    if not 0 <= low <= high <= 1:  # NaN fails too
+        raise InputError(f"Images of floats must be in [0, 1]; {low:g} to {high:g} came.")
+    if dtype == "uint8":
+        return np.round(images * 255).astype(np.uint8)
+    return images.astype(np.float32, copy=False)

@@ -1,0 +1,204 @@
+"""Sprites: turned, scaled and moved shapes with the dSprites factors, plain or masked by noise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from geodis.base.check import InputError, check_choice, check_int, check_random_state, check_real
+from geodis.data.grids.grid import FactorGrid
+from geodis.data.grids.sprite_outlines import OUTLINES
+
+SIZES = {"shape": 3, "scale": 6, "orientation": 40, "x": 32, "y": 32}
+SCALES = (0.5, 1.0)
+# As shares of the image: the longest radius of every shape at scale 1, and where its centre may
+# be. The first is below the second, so that no shape is ever cut off.
+RADIUS = 13 / 64
+FIRST_CENTRE = 13.5 / 64
+
+BLOCK = 64  # images that `NoiseMasked` composes at once
+
+
+class Sprites(FactorGrid):
+    """White shapes on black: a square, an ellipse or a heart, with the factors of dSprites.
+
+    ============  ====  =================================================================
+    factor        size  value of level t
+    ============  ====  =================================================================
+    shape         3     square, ellipse, heart
+    scale         6     linear from 0.5 to 1
+    orientation   40    angle 2 pi t / 40, clockwise as seen
+    x             32    linear from 0 to 1, left to right
+    y             32    linear from 0 to 1, top to bottom
+    ============  ====  =================================================================
+
+    Grey levels are the exact share of a pixel that the shape covers, so that an image changes with
+    every factor by less than a pixel at a time; the sum of an image is the area of its shape. The
+    shape's centroid is at its place, and it never leaves the image. (The published set repeats
+    orientation 0 as 2 pi, this one does not. The square looks the same after a quarter turn, ten
+    levels, and the ellipse after half a turn.)
+
+    Parameters
+    ----------
+    image_size : int
+        Height and width, at least 8.
+    binary : bool
+        Only 0 and 255, as published: white where half of the pixel or more is covered.
+
+    Examples
+    --------
+    >>> grid = Sprites()
+    >>> len(grid)
+    737280
+    >>> grid.images(grid.index([[0, 5, 0, 16, 16]]))[0, 28:36:2, 24, 0].tolist()
+    [255, 255, 255, 255]
+    >>> grid.factor_values([[2, 5, 10, 0, 31]]).round(4).tolist()
+    [[2.0, 1.0, 1.5708, 0.0, 1.0]]
+    """
+
+    def __init__(self, image_size: int = 64, *, binary: bool = False) -> None:
+        size = check_int(image_size, "image_size", low=8)
+        super().__init__(tuple(SIZES.values()), tuple(SIZES), (size, size, 1))
+        self.binary = bool(check_choice(binary, "binary", (False, True)))
+        outlines = [outline() for outline in OUTLINES.values()]
+        self._corners = np.concatenate(outlines)
+        self._starts = np.cumsum([0, *map(len, outlines)])
+
+    def factor_values(self, factors: Any) -> np.ndarray:
+        """Return what factors (n, 5) mean, as in the table above, float64 (n, 5)."""
+        levels = self._check_factors(factors).astype(float)
+        low, high = SCALES
+        levels[:, 1] = low + (high - low) * levels[:, 1] / (SIZES["scale"] - 1)
+        levels[:, 2] *= 2 * np.pi / SIZES["orientation"]
+        levels[:, 3] /= SIZES["x"] - 1
+        levels[:, 4] /= SIZES["y"] - 1
+        return levels
+
+    def outline(self, i: int) -> np.ndarray:
+        """Return the corners (p, 2) of the shape in image i, x then y, in pixels."""
+        shape, turn, centre = self._places(self._factors(self._check_index(i)))
+        corners = self._corners[self._starts[shape[0]] : self._starts[shape[0] + 1]]
+        (cos, sin), (x, y) = turn[0], corners.T
+        return centre[0] + np.stack([cos * x - sin * y, sin * x + cos * y], axis=1)
+
+    def _places(self, factors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Shape (n,), scaled cosine and sine (n, 2), and centre (n, 2), in pixels."""
+        assert self.image_shape is not None
+        size = self.image_shape[0]
+        values = self.factor_values(factors)
+        scale, angle = values[:, 1] * RADIUS * size, values[:, 2]
+        turn = scale[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        centre = size * (FIRST_CENTRE + (1 - 2 * FIRST_CENTRE) * values[:, 3:])
+        return factors[:, 0], turn, centre
+
+    def _draw(self, index: np.ndarray) -> np.ndarray:
+        from geodis.data.grids.coverage import coverage  # numba is not needed for the factors
+
+        assert self.image_shape is not None
+        height, width, _ = self.image_shape
+        places = self._places(self._factors(index))
+        covered = coverage(self._corners, self._starts, *places, height, width)[..., None]
+        if self.binary:
+            return np.where(covered >= 0.5, np.uint8(255), np.uint8(0))
+        return covered
+
+
+class NoiseMasked(FactorGrid):
+    """A grid with its background or foreground filled by textures that say nothing of the factors.
+
+    With ``x`` an image of the grid in [0, 1], ``m`` its largest channel (the mask), ``t`` a
+    colour texture and ``v`` the visibility in [0, 1], an image is
+
+        x + (1 - m) v t         where="background",
+        (1 - v) x + v m t       where="foreground",
+
+    which for white shapes on black fades the texture to black or to white as published. Real
+    photographs cannot be shipped: the textures are noise with their spectrum, amplitude 1 / f, in
+    colour. Every index has a texture of its own, always the same.
+
+    Parameters
+    ----------
+    grid : FactorGrid
+        With dark background, such as `Sprites`; grey or in colour.
+    visibility : float
+        From 0 (the grid itself) to 100 percent.
+    where : {"background", "foreground"}
+    random_state : None, int or numpy Generator
+        Which textures.
+
+    Examples
+    --------
+    >>> masked = NoiseMasked(Sprites(binary=True), visibility=50, random_state=0)
+    >>> masked.images([0, 1]).shape
+    (2, 64, 64, 3)
+    """
+
+    def __init__(
+        self,
+        grid: FactorGrid,
+        visibility: float = 100.0,
+        where: str = "background",
+        random_state: Any = None,
+    ) -> None:
+        if not isinstance(grid, FactorGrid):
+            raise InputError(f"grid must be a FactorGrid; {type(grid).__name__} came.")
+        if grid.image_shape is None or grid.image_shape[2] not in (1, 3):
+            raise InputError(
+                "grid must have images with one channel or three; "
+                f"{grid.image_shape} came as (h, w, c)."
+            )
+        height, width, _ = grid.image_shape
+        super().__init__(grid.sizes, grid.names, (height, width, 3))
+        self.complete = grid.complete
+        self.grid = grid
+        self.visibility = check_real(visibility, "visibility", low=0, high=100)
+        self.where = check_choice(where, "where", ("background", "foreground"))
+        self._seed = int(check_random_state(random_state).integers(2**63))
+
+    @property
+    def note(self) -> str:
+        """What the grid below says."""
+        return self.grid.note
+
+    def __len__(self) -> int:
+        return len(self.grid)
+
+    def _factors(self, index: np.ndarray) -> np.ndarray:
+        return self.grid._factors(index)
+
+    def _index(self, factors: np.ndarray) -> np.ndarray:
+        return self.grid._index(factors)
+
+    def textures(self, index: Any) -> np.ndarray:
+        """Return the textures (n, h, w, 3) of indices, float32 in [0, 1]."""
+        from geodis.data.grids.textures import textures  # numba is not needed for the factors
+
+        assert self.image_shape is not None
+        height, width, _ = self.image_shape
+        return textures(self._check_index(index), height, width, self._seed)
+
+    def _draw(self, index: np.ndarray) -> np.ndarray:
+        assert self.image_shape is not None
+        images = np.empty((len(index), *self.image_shape), dtype=np.float32)
+        # What several steps pass over should stay in the processor's cache.
+        for start in range(0, len(index), BLOCK):
+            rows = slice(start, start + BLOCK)
+            images[rows] = self._compose(index[rows])
+        return images
+
+    def _compose(self, index: np.ndarray) -> np.ndarray:
+        images = self.grid.images(index, dtype="float32")
+        share = np.float32(self.visibility / 100)
+        if share == 0:
+            return images  # with one channel or three
+        mask = images.max(axis=3, keepdims=True)
+        filled = self.textures(index)
+        if self.where == "background":
+            filled *= share * (1 - mask)
+            filled += images
+        else:
+            filled *= share * mask
+            filled += (1 - share) * images
+        # A sum of rounded shares may come out a hair above one.
+        return np.minimum(filled, 1, out=filled)

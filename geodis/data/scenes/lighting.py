@@ -1,0 +1,172 @@
+"""How the light of a scene may stand to its object: free, which is a product, or tied to it.
+
+A lighting keeps what its light has of its own besides the rotation (`own`), turns both into the
+light's direction, moves it by random steps, and knows the tangent frames of (rotation, light).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from geodis.data.manifolds.draws import orthogonal_complement, skew_frames, unit_vectors
+from geodis.data.manifolds.turns import great_circle, turned
+
+# Where an attached light stands, in the object's own coordinates.
+ATTACHED = np.array([2.0, 3.0, 6.0]) / 7.0
+# The c of `LatitudeLight`: circles of radius .44 to 1.
+FOLLOWS = 0.9
+
+
+class Lighting(ABC):
+    """What a light has of its own (n, ...), and where it stands for a rotation."""
+
+    names: tuple[str, ...]
+    moves_alone = True
+
+    @abstractmethod
+    def start(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw what n lights have of their own, uniformly."""
+
+    @abstractmethod
+    def lights(self, turns: np.ndarray, own: np.ndarray) -> np.ndarray:
+        """Unit vectors (n, 3) from the object to the light."""
+
+    @abstractmethod
+    def move(self, own: np.ndarray, by: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Take a Gaussian step of standard deviation by (n, 1) in every direction."""
+
+    @abstractmethod
+    def frames(self, turns: np.ndarray, own: np.ndarray) -> list[np.ndarray]:
+        """Orthonormal rows (n, k_j, 12) tangent to each factor at the points (R, l)."""
+
+
+class FreeLight(Lighting):
+    """Any direction: the product SO(3) x S^2."""
+
+    names = ("SO(3)", "S^2")
+
+    def start(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        return unit_vectors(n, 3, rng)
+
+    def lights(self, turns: np.ndarray, own: np.ndarray) -> np.ndarray:
+        return own
+
+    def move(self, own: np.ndarray, by: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        steps = by * rng.standard_normal((len(own), 2))
+        return great_circle(own, np.einsum("na,nac->nc", steps, orthogonal_complement(own)))
+
+    def frames(self, turns: np.ndarray, own: np.ndarray) -> list[np.ndarray]:
+        return product_frames(turns, own)
+
+
+class AttachedLight(Lighting):
+    """A light that turns with the object, l = R u with u fixed: SO(3) alone."""
+
+    names = ("SO(3) with a light attached",)
+    moves_alone = False
+
+    def start(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        return np.empty((n, 0))
+
+    def lights(self, turns: np.ndarray, own: np.ndarray) -> np.ndarray:
+        return turned(turns, ATTACHED)
+
+    def move(self, own: np.ndarray, by: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return own
+
+    def frames(self, turns: np.ndarray, own: np.ndarray) -> list[np.ndarray]:
+        return [_orthonormal(_carried(turns, ATTACHED))]
+
+
+class CircleLight(Lighting):
+    """A light at a right angle to the object's third axis, l = R (cos a, sin a, 0).
+
+    With w the rotation of R and a together, in coordinates whose first axis is the light and whose
+    third is the object's, the metric |dR|^2 + |dl|^2 is
+
+        2 w_1^2 + 3 w_2^2 + w_3^2 + 2 (da - w_3)^2:
+
+    circles of constant length over SO(3), twisted, as d(w_3) = +-w_1 ^ w_2 does not vanish. So it
+    is not a product, not even locally. But it looks the same from all its points, and fields that
+    its symmetries carry along have constant norm without being parallel.
+    """
+
+    names = ("SO(3) with a circle of lights",)
+
+    def start(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.uniform(0, 2 * np.pi, n)
+
+    def lights(self, turns: np.ndarray, own: np.ndarray) -> np.ndarray:
+        return turned(turns, _on_circle(own))
+
+    def move(self, own: np.ndarray, by: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return own + by[:, 0] * rng.standard_normal(len(own))
+
+    def frames(self, turns: np.ndarray, own: np.ndarray) -> list[np.ndarray]:
+        around = np.zeros((len(turns), 1, 12))
+        around[:, 0, 9:] = turned(turns, _on_circle(own + np.pi / 2))  # dl / da
+        rows = np.concatenate([_carried(turns, _on_circle(own)), around], axis=1)
+        return [_orthonormal(rows)]
+
+
+class LatitudeLight(CircleLight):
+    """A light whose height follows that of the object's third axis, l_3 = c R_33.
+
+    l = (r cos a, r sin a, c R_33) with r^2 = 1 - c^2 R_33^2: circles over SO(3) whose length
+    changes from place to place, a warped product.
+    """
+
+    names = ("SO(3) with a latitude of lights",)
+
+    def lights(self, turns: np.ndarray, own: np.ndarray) -> np.ndarray:
+        height = FOLLOWS * turns[:, 2, 2]
+        radius = np.sqrt(1 - height**2)
+        return np.stack([radius * np.cos(own), radius * np.sin(own), height], axis=1)
+
+    def frames(self, turns: np.ndarray, own: np.ndarray) -> list[np.ndarray]:
+        lights = self.lights(turns, own)
+        height, radius = lights[:, 2], np.hypot(lights[:, 0], lights[:, 1])
+        outwards = _on_circle(own)
+        rows = np.zeros((len(turns), 4, 12))
+        moves = skew_frames(turns)
+        rows[:, :3, :9] = moves.reshape(-1, 3, 9)
+        # dl = dl_3 (e_3 - l_3 / r (cos a, sin a, 0)) + r (-sin a, cos a, 0) da
+        meridian = np.array([0.0, 0.0, 1.0]) - (height / radius)[:, None] * outwards
+        rows[:, :3, 9:] = FOLLOWS * moves[:, :, 2, 2, None] * meridian[:, None]
+        rows[:, 3, 9:] = _on_circle(own + np.pi / 2)
+        return [_orthonormal(rows)]
+
+
+LIGHTINGS: dict[str, type[Lighting]] = {
+    "free": FreeLight,
+    "attached": AttachedLight,
+    "circle": CircleLight,
+    "latitude": LatitudeLight,
+}
+
+
+def product_frames(turns: np.ndarray, lights: np.ndarray) -> list[np.ndarray]:
+    """Orthonormal frames of SO(3), (n, 3, 12), and of S^2, (n, 2, 12)."""
+    of_turns = np.zeros((len(turns), 3, 12))
+    of_turns[:, :, :9] = skew_frames(turns).reshape(-1, 3, 9)
+    of_lights = np.zeros((len(turns), 2, 12))
+    of_lights[:, :, 9:] = orthogonal_complement(lights)
+    return [of_turns, of_lights]
+
+
+def _carried(turns: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Moves (n, 3, 12) of rotations, and of lights l = R u that they carry: dl = dR u."""
+    moves = skew_frames(turns)  # (n, 3, 3, 3)
+    fixed = np.broadcast_to(own, (len(turns), 3))
+    lights = np.einsum("nkij,nj->nki", moves, fixed)
+    return np.concatenate([moves.reshape(-1, 3, 9), lights], axis=2)
+
+
+def _orthonormal(rows: np.ndarray) -> np.ndarray:
+    return np.linalg.qr(rows.swapaxes(1, 2))[0].swapaxes(1, 2)
+
+
+def _on_circle(angles: np.ndarray) -> np.ndarray:
+    return np.stack([np.cos(angles), np.sin(angles), np.zeros_like(angles)], axis=1)

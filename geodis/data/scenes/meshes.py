@@ -1,0 +1,206 @@
+"""Closed triangle meshes made in code: the object of the scenes, and a cube for comparison."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from geodis.base.check import InputError, check_finite, check_numeric, check_points, to_numpy
+
+# Bumps of the object: direction, height, and sharpness (larger is narrower). No two are alike and
+# no plane or axis maps them onto each other.
+_BUMPS = (
+    ((0.9, 0.2, 0.1), 0.75, 7.0),  # a snout
+    ((-0.5, 0.8, 0.2), 0.65, 12.0),  # an ear
+    ((-0.3, 0.1, -0.9), 0.45, 4.0),  # a broad back
+    ((0.2, -0.7, 0.6), 0.55, 16.0),  # a thin foot
+    ((-0.8, -0.5, 0.3), -0.30, 5.0),  # a dent
+    ((0.4, 0.5, 0.8), -0.25, 8.0),  # another, smaller
+)
+_RADIUS = 0.75  # where there is no bump
+_STRETCH = np.array([1.0, 0.86, 0.78])
+_FREQUENCY = 5  # 20 * 5^2 = 500 triangles
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """A closed surface of triangles.
+
+    Attributes
+    ----------
+    vertices : ndarray of shape (v, 3)
+        Within the unit ball about the origin, which is what the camera sees.
+    faces : ndarray of int64, shape (t, 3)
+        Corners of every triangle, anticlockwise seen from outside.
+    normals : ndarray of shape (t, 3, 3)
+        Unit normal, pointing out, at every corner of every triangle: equal for the corners of a
+        flat triangle, and equal for the triangles around a vertex where the surface is smooth.
+    paint : ndarray of shape (v, 3)
+        Colour of every vertex, in [0, 1]: the share of red, green and blue that it throws back.
+    """
+
+    vertices: np.ndarray
+    faces: np.ndarray
+    normals: np.ndarray
+    paint: np.ndarray
+
+    @classmethod
+    def from_triangles(
+        cls, vertices: Any, faces: Any, *, smooth: bool = True, paint: Any = None
+    ) -> Mesh:
+        """Make a mesh of vertices and triangles, with the normals they give.
+
+        Parameters
+        ----------
+        vertices : array-like of shape (v, 3)
+            Shrunk about the origin where they leave the unit ball.
+        faces : array-like of int, shape (t, 3)
+            Anticlockwise seen from outside; the surface should be closed.
+        smooth : bool
+            Shade smoothly across edges, or every triangle flat.
+        paint : array-like of shape (v, 3), optional
+            White unless given.
+
+        Examples
+        --------
+        >>> corners = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
+        >>> sides = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+        >>> Mesh.from_triangles(corners, sides, smooth=False).normals[0, 0].tolist()
+        [0.0, 0.0, -1.0]
+        """
+        vertices = check_points(vertices, name="vertices", min_points=3)
+        faces = check_numeric(to_numpy(faces, "faces"), "faces")
+        if vertices.shape[1] != 3 or faces.ndim != 2 or faces.shape[1] != 3:
+            raise InputError(
+                f"A mesh needs vertices (v, 3) and faces (t, 3); shapes {vertices.shape} and "
+                f"{faces.shape} came."
+            )
+        if faces.dtype.kind not in "iu" or not 0 <= faces.min() <= faces.max() < len(vertices):
+            raise InputError(
+                f"faces must be numbers of vertices, 0 to {len(vertices) - 1}; {faces.dtype} "
+                f"from {faces.min()} to {faces.max()} came."
+            )
+        faces = faces.astype(np.int64)
+        vertices = vertices / max(1.0, np.linalg.norm(vertices, axis=1).max())
+        paint = np.ones_like(vertices) if paint is None else check_points(paint, name="paint")
+        if paint.shape != vertices.shape or not 0 <= paint.min() <= paint.max() <= 1:
+            raise InputError(
+                f"paint must be in [0, 1] and of shape {vertices.shape}; shape {paint.shape} "
+                f"from {paint.min():g} to {paint.max():g} came."
+            )
+        across = _across(vertices[faces])  # twice the area long
+        if not np.linalg.norm(across, axis=1).all():
+            raise InputError("A triangle without area came: it has no normal.")
+        normals = np.repeat(across[:, None], 3, axis=1)
+        if smooth:  # at a vertex, the mean over its triangles, weighted by area
+            at_vertex = np.zeros_like(vertices)
+            np.add.at(at_vertex, faces, normals)
+            normals = at_vertex[faces]
+        length = np.linalg.norm(normals, axis=2, keepdims=True)
+        return cls(vertices, faces, check_finite(normals / length, "normals"), paint)
+
+
+def blob(*, smooth: bool = True, paint: bool = False) -> Mesh:
+    """Make the object of the scenes: smooth, of 500 triangles, with no symmetry at all.
+
+    A geodesic sphere, pushed out or in along its radii by bumps and stretched along the axes.
+    Its surface has its centroid at the origin and its farthest vertex at distance 1.
+    """
+    directions, faces = geodesic_sphere(_FREQUENCY)
+    radius = np.full(len(directions), _RADIUS)
+    for towards, height, sharpness in _BUMPS:
+        centre = np.array(towards) / np.linalg.norm(towards)
+        radius += height * np.exp(sharpness * (directions @ centre - 1))
+    vertices = radius[:, None] * directions * _STRETCH
+    triangles = vertices[faces]
+    weights = np.linalg.norm(_across(triangles), axis=1)
+    vertices = vertices - np.average(triangles.mean(axis=1), axis=0, weights=weights)
+    vertices /= np.linalg.norm(vertices, axis=1).max()
+    # Colours that change slowly over the surface, from dark to light in every channel.
+    waves = np.array([[1.1, 0.4, -0.3], [-0.5, 1.0, 0.6], [0.2, -0.6, 1.2]])
+    colours = 0.6 + 0.4 * np.sin(directions @ waves.T * 2 + np.array([0.3, 1.4, 2.6]))
+    return Mesh.from_triangles(vertices, faces, smooth=smooth, paint=colours if paint else None)
+
+
+def cube(side: float = 1.0) -> Mesh:
+    """Make a cube about the origin with flat sides parallel to the axes, of twelve triangles."""
+    corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    quads = np.array(
+        [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
+    )
+    faces = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
+    return Mesh.from_triangles(0.5 * side * corners, faces, smooth=False)
+
+
+def geodesic_sphere(frequency: int) -> tuple[np.ndarray, np.ndarray]:
+    """Divide every edge of an icosahedron, and lift the corners onto the unit sphere.
+
+    Parameters
+    ----------
+    frequency : int
+        Into how many parts the edges are divided.
+
+    Returns
+    -------
+    vertices : ndarray of shape (10 frequency^2 + 2, 3)
+        Unit vectors.
+    faces : ndarray of int64, shape (20 frequency^2, 3)
+        Anticlockwise seen from outside.
+
+    Examples
+    --------
+    >>> vertices, faces = geodesic_sphere(2)
+    >>> len(vertices), len(faces)
+    (42, 80)
+    """
+    corners, sides = _icosahedron()
+    # Barycentric steps (i, j) of one side, row by row, and the small triangles between them.
+    steps = np.array([(i, j) for i in range(frequency + 1) for j in range(frequency + 1 - i)])
+    place = {tuple(step): number for number, step in enumerate(steps.tolist())}
+    up = [
+        (place[i, j], place[i + 1, j], place[i, j + 1])
+        for i in range(frequency)
+        for j in range(frequency - i)
+    ]
+    down = [
+        (place[i + 1, j], place[i + 1, j + 1], place[i, j + 1])
+        for i in range(frequency - 1)
+        for j in range(frequency - 1 - i)
+    ]
+    weights = np.column_stack([frequency - steps.sum(axis=1), steps]) / frequency
+    points = (weights @ corners[sides]).reshape(-1, 3)
+    faces = np.array(up + down) + len(steps) * np.arange(20)[:, None, None]
+    # Sides share their borders: make one vertex of equal points.
+    _, first, number = np.unique(points.round(9), axis=0, return_index=True, return_inverse=True)
+    vertices = points[first]
+    vertices /= np.linalg.norm(vertices, axis=1, keepdims=True)
+    return vertices, number.reshape(-1)[faces.reshape(-1, 3)].astype(np.int64)
+
+
+def _icosahedron() -> tuple[np.ndarray, np.ndarray]:
+    """Corners (12, 3) at the cyclic permutations of (0, ±1, ±golden ratio), and sides (20, 3)."""
+    golden = (1 + np.sqrt(5)) / 2
+    base = np.array([(0.0, a, b * golden) for a in (-1, 1) for b in (-1, 1)])
+    corners = np.concatenate([np.roll(base, shift, axis=1) for shift in range(3)])
+    gap = np.linalg.norm(corners[:, None] - corners[None], axis=2)
+    near = np.isclose(gap, 2.0)  # the length of an edge
+    # A side is three corners that are all neighbours of each other.
+    sides = np.array(
+        [
+            (i, j, k)
+            for i in range(12)
+            for j in range(i + 1, 12)
+            for k in range(j + 1, 12)
+            if near[i, j] and near[j, k] and near[i, k]
+        ]
+    )
+    inwards = np.einsum("tc,tc->t", _across(corners[sides]), corners[sides].sum(axis=1)) < 0
+    sides[inwards] = sides[inwards][:, ::-1]
+    return corners, sides
+
+
+def _across(triangles: np.ndarray) -> np.ndarray:
+    """Cross products (t, 3) of the edges of triangles (t, 3 corners, 3)."""
+    return np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])

@@ -1,0 +1,195 @@
+"""Stanford 3D Objects for Disentangling: rendered rotations and lights, from the user's files."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from geodis.base.check import InputError, check_choice, check_int, require
+from geodis.base.progress import Stages
+from geodis.data.files.archives import NpzArray
+from geodis.data.files.contents import reading
+from geodis.data.grids.resize import resize
+from geodis.data.manifolds.draws import orthogonal_complement, skew_frames
+from geodis.data.manifolds.products import ManifoldSample
+
+# Images of both splits are numbered through: the first of the test split is number 80,000.
+TRAIN_IMAGES = 80_000
+SPLITS = ("train", "test")
+
+BLOCK = 256  # images decoded at once
+
+# Latents were stored as float32 by some tools; anything further from a rotation is another thing.
+LATENT_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RenderedSample(ManifoldSample):
+    """Images of an object, and where their rotations and lights lie on SO(3) x S^2.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, 12)
+        The rotation matrix, row by row, and then the direction of the light.
+    tangents : list of two ndarrays, (n, 3, 12) and (n, 2, 12)
+        Orthonormal rows: those of SO(3) and those of S^2.
+    names : ("SO(3)", "S^2")
+    images : ndarray of uint8, shape (n, h, w, c)
+    rotations : ndarray of shape (n, 3, 3)
+    lights : ndarray of shape (n, 3)
+        Unit vectors.
+    """
+
+    images: np.ndarray
+    rotations: np.ndarray
+    lights: np.ndarray
+
+
+def load_s3o4d(
+    path: str | os.PathLike[str],
+    split: str = "train",
+    *,
+    n: int | None = None,
+    image_size: int | None = 64,
+    rgb: bool = True,
+    verbose: bool = True,
+) -> RenderedSample:
+    """Load images of one S3O4D object with their true latents and tangent frames.
+
+    The rotations and lights are continuous, so that this is no grid but a sample of a manifold:
+    what GeoManCER is asked to find.
+
+    Parameters
+    ----------
+    path : path
+        Folder of one object (``bunny`` or ``dragon``), with ``train_images.zip`` and
+        ``train_latents.npz`` as published, or ``test_...``.
+    split : "train" or "test"
+    n : int, optional
+        Only the first n images; the train split has 80,000, the test split 20,000.
+    image_size : int or None
+        Resize to this height and width, bilinear with antialiasing; None keeps the published
+        256, which takes 16 GB for all of the train split.
+    rgb : bool
+        Three channels, or one in grey.
+    verbose : bool
+        Show progress on a terminal.
+
+    Returns
+    -------
+    RenderedSample
+
+    Raises
+    ------
+    InputError
+        If a file is missing, damaged or of another layout.
+
+    Examples
+    --------
+    >>> load_s3o4d("bunny")
+    Traceback (most recent call last):
+    geodis.base.check.InputError: bunny must be a folder with train_images.zip and \
+train_latents.npz; train_images.zip is not there.
+    """
+    check_choice(split, "split", SPLITS)
+    if n is not None:
+        n = check_int(n, "n", low=1)
+    if image_size is not None:
+        image_size = check_int(image_size, "image_size", low=1)
+    folder = Path(path)
+    archive, latents = folder / f"{split}_images.zip", folder / f"{split}_latents.npz"
+    for file in (archive, latents):
+        if not file.is_file():
+            raise InputError(
+                f"{folder} must be a folder with {archive.name} and {latents.name}; {file.name} "
+                "is not there."
+            )
+    with reading(latents):
+        rotations, lights = _read_latents(latents)
+    with reading(archive), zipfile.ZipFile(archive) as held:
+        members = _members(archive, held, len(lights), 0 if split == "train" else TRAIN_IMAGES)
+        # Rows of the latents, in order; one is absent where its image is.
+        rows = np.array(sorted(members)[:n])
+        with Stages("S3O4D", verbose) as stages, stages.stage("images"):
+            images = _decode(held, [members[row] for row in rows], image_size, rgb, stages)
+    return _sample(images, rotations[rows], lights[rows])
+
+
+def _read_latents(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    rotations, lights = NpzArray(path, "pose_mat"), NpzArray(path, "illumination")
+    n = lights.shape[0] if lights.shape else 0
+    if lights.shape != (n, 3) or rotations.shape != (n, 3, 3):
+        raise InputError(
+            f"{path} must hold pose_mat of shape (n, 3, 3) and illumination of shape (n, 3); "
+            f"{rotations.shape} and {lights.shape} came."
+        )
+    matrices, directions = (np.asarray(array.read(), float) for array in (rotations, lights))
+    away = np.abs(matrices @ matrices.transpose(0, 2, 1) - np.eye(3)).max(initial=0.0)
+    length = np.abs(np.linalg.norm(directions, axis=1) - 1).max(initial=0.0)
+    if not (away < LATENT_TOLERANCE and length < LATENT_TOLERANCE):  # NaN fails too
+        raise InputError(
+            f"pose_mat and illumination in {path} must be rotations and unit vectors; they are "
+            f"off by up to {away:.2g} and {length:.2g}."
+        )
+    # The nearest rotations and unit vectors, so that the frames are tangent to full precision.
+    u, _, vt = np.linalg.svd(matrices)
+    return u @ vt, directions / np.linalg.norm(directions, axis=1, keepdims=True)
+
+
+def _members(archive: Path, held: zipfile.ZipFile, n: int, first: int) -> dict[int, str]:
+    """Return the name of each image, by the row of its latents."""
+    found = {}
+    for name in held.namelist():
+        number = re.search(r"(\d+)\.\w+$", name)
+        if number is not None:
+            found[int(number.group(1)) - first] = name
+    if not found or min(found) < 0 or max(found) >= n:
+        span = f"{min(found) + first} to {max(found) + first}" if found else "none"
+        raise InputError(
+            f"{archive} must hold images numbered {first} to {first + n - 1}, one a row of the "
+            f"latents; {span} came."
+        )
+    return found
+
+
+def _decode(
+    held: zipfile.ZipFile, names: list[str], image_size: int | None, rgb: bool, stages: Stages
+) -> np.ndarray:
+    image = require("PIL.Image", extra="all", purpose="Decoding images")
+
+    def one(name: str) -> np.ndarray:
+        decoded = image.open(io.BytesIO(held.read(name))).convert("RGB" if rgb else "L")
+        return np.asarray(decoded).reshape(decoded.height, decoded.width, -1)
+
+    images = np.empty(0, dtype=np.uint8)
+    with ThreadPoolExecutor() as pool:
+        for start in range(0, len(names), BLOCK):
+            block = np.stack([*pool.map(one, names[start : start + BLOCK])])
+            block = block if image_size is None else resize(block, image_size)
+            if start == 0:
+                images = np.empty((len(names), *block.shape[1:]), dtype=np.uint8)
+            images[start : start + len(block)] = block
+            stages.advance((start + len(block)) / len(names), f"{start + len(block)}")
+    return images
+
+
+def _sample(images: np.ndarray, rotations: np.ndarray, lights: np.ndarray) -> RenderedSample:
+    n = len(images)
+    turns, tilts = np.zeros((n, 3, 12)), np.zeros((n, 2, 12))
+    turns[:, :, :9] = skew_frames(rotations).reshape(n, 3, 9)
+    tilts[:, :, 9:] = orthogonal_complement(lights)
+    return RenderedSample(
+        points=np.hstack([rotations.reshape(n, 9), lights]),
+        tangents=[turns, tilts],
+        names=("SO(3)", "S^2"),
+        images=images,
+        rotations=rotations,
+        lights=lights,
+    )

@@ -1,0 +1,31 @@
+"""Public names, and where each lives: what runs and what type checkers read."""
+
+from .pairwise import ground_truth as ground_truth, perceived as perceived, latent as latent
+from .losses import resolve_loss as resolve_loss
+from .blurred import (
+    BlurredLoss as BlurredLoss,
+    box_blur as box_blur,
+    gaussian_blur as gaussian_blur,
+)
+from .grid_distances import (
+    GridDistances as GridDistances,
+    perceived_between as perceived_between,
+    code_of_rows as code_of_rows,
+)
+from .sampling import sample_pairs as sample_pairs, sample_triplets as sample_triplets
+from .correlations import (
+    correlation as correlation,
+    Correlation as Correlation,
+    triplet_agreement as triplet_agreement,
+    geometric_mean as geometric_mean,
+)
+from .agreement import (
+    distance_correlations as distance_correlations,
+    DistanceCorrelations as DistanceCorrelations,
+)
+from .along_factors import (
+    traversal_matrix as traversal_matrix,
+    factor_importance as factor_importance,
+    FactorImportance as FactorImportance,
+)
+from .overlaps import overlap as overlap, Overlap as Overlap, FactorOverlap as FactorOverlap

@@ -1,0 +1,1 @@
+"""Pairs with ground-truth distances -> a loss that sees them."""

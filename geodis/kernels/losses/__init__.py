@@ -1,0 +1,1 @@
+"""Reconstruction losses that also compare augmented images, and their files."""

@@ -1,0 +1,218 @@
+"""LossKernel: a reconstruction loss that also compares images under a convolution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from geodis.base.check import (
+    InputError,
+    check_choice,
+    check_finite,
+    check_int,
+    check_numeric,
+    check_real,
+    to_numpy,
+)
+from geodis.kernels.losses.augmented import AugmentedLoss, PixelLoss
+from geodis.kernels.losses.convolution import METHODS, SUPPORTS, convolve, transform_size
+from geodis.kernels.torch_extra import torch
+
+NORMALISE = ("none", "sum")
+
+
+class LossKernel(AugmentedLoss):
+    """L(x, y) + alpha L(h * x, h * y): equation 3.8, and 6.3 with a linear augmentation.
+
+    A torch module: the reconstruction loss of a model, for a batch or for every pair of it, and a
+    distance between images for `geodis.distances`. Means are over pixels and channels.
+
+    Parameters
+    ----------
+    weights : array-like or tensor
+        h, of odd size s: (s, s) for every channel, (c, s, s) for c channels, (k, 1, s, s) or
+        (k, c, s, s) for a bank of k, whose maps are all compared. They are frozen.
+    alpha : float
+        Weight of the second term.
+    loss : {"mse", "mae", "bce"} or callable
+        L. Cross-entropy wants augments in [0, 1]: a non-negative kernel with sum at most 1.
+    scale : float
+        Factor of the whole.
+    support : {"same", "full"}
+        Cut h * x to the size of the image, as published, or keep all of it. The sum over all of
+        it is still divided by the pixels of the image.
+    normalise : {"none", "sum"}
+        Divide each kernel by its sum, as published for kernels made by hand; learnt ones are
+        taken raw.
+    method : {"auto", "fft", "direct"}
+        As in `convolve`.
+
+    Attributes
+    ----------
+    weights : tensor of shape (k, c or 1, s, s)
+    radius : int
+
+    Examples
+    --------
+    >>> kernel = LossKernel.box(radius=1)
+    >>> x, y = np.zeros((2, 1, 5, 5, 1), np.float32)
+    >>> x[0, 2, 1], y[0, 2, 3] = 1, 1
+    >>> kernel(x, y).round(4)  # (2 + 9 x 12 / 81) / 25
+    array([0.1333], dtype=float32)
+    """
+
+    weights: torch.Tensor
+
+    def __init__(
+        self,
+        weights: Any,
+        *,
+        alpha: float = 1.0,
+        loss: str | PixelLoss = "mse",
+        scale: float = 1.0,
+        support: str = "same",
+        normalise: str = "none",
+        method: str = "auto",
+    ) -> None:
+        super().__init__(alpha, loss, scale)
+        self.support = check_choice(support, "support", SUPPORTS)
+        self.method = check_choice(method, "method", METHODS)
+        self.register_buffer("weights", _checked_weights(weights, normalise))
+        if loss == "bce" and not (
+            bool((self.weights >= 0).all()) and float(self.weights.sum((-1, -2)).max()) <= 1 + 1e-5
+        ):
+            raise InputError(
+                "loss='bce' needs kernels without negative weights whose sum is at most 1, so that "
+                "augmented images stay in [0, 1]; use normalise='sum'."
+            )
+
+    @classmethod
+    def box(cls, radius: int, alpha: float | None = None, **options: Any) -> LossKernel:
+        """A uniform kernel with sum 1; alpha is (2 radius + 1)^2 unless given.
+
+        Examples
+        --------
+        >>> LossKernel.box(31).alpha
+        3969.0
+        """
+        size = 2 * check_int(radius, "radius", low=0) + 1
+        return cls(np.ones((size, size)), **_by_hand(size, alpha), **options)
+
+    @classmethod
+    def gaussian(
+        cls, radius: int, sigma: float | None = None, alpha: float | None = None, **options: Any
+    ) -> LossKernel:
+        """A Gaussian kernel with sum 1; sigma is radius / 4 unless given, so cut at four of them.
+
+        Examples
+        --------
+        >>> LossKernel.gaussian(4).weights.shape
+        torch.Size([1, 1, 9, 9])
+        """
+        size = 2 * check_int(radius, "radius", low=1) + 1
+        sigma = radius / 4 if sigma is None else check_real(sigma, "sigma")
+        if sigma <= 0:
+            raise InputError(f"sigma must be positive; {sigma} came.")
+        row = np.exp(-0.5 * (np.arange(-radius, radius + 1) / sigma) ** 2)
+        return cls(np.outer(row, row), **_by_hand(size, alpha), **options)
+
+    @property
+    def radius(self) -> int:
+        """Half the size of the kernels, without the middle."""
+        return self.weights.shape[-1] // 2
+
+    @property
+    def name(self) -> str:
+        """What to call the loss in a table."""
+        kernels = "" if len(self.weights) == 1 else f", {len(self.weights)} kernels"
+        return f"kernel r{self.radius}{kernels}, {self.support}"
+
+    def augment(self, images: torch.Tensor) -> torch.Tensor:
+        """Convolve: images (n, c, h, w) -> maps h * x (n, k c, h', w')."""
+        self._check_images(images)
+        weights = self.weights.to(images.dtype)
+        maps = convolve(images[:, None], weights[None], self.support, self.method)
+        return maps.flatten(1, 2)  # (n, k, c, h', w') -> (n, k c, h', w')
+
+    def extra_repr(self) -> str:
+        """What torch prints of this module."""
+        k, c, size, _ = self.weights.shape
+        return f"{k} x {c} x {size} x {size}, alpha={self.alpha:g}, support={self.support!r}"
+
+    def _pairs(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        if self.loss != "mse":
+            augments = self._pixel_loss(self.augment(x), self.augment(y))
+            if self.support == "full":  # the mean over the image, as for "same"
+                augments = augments * (_grown(x, self.radius) / x[0, 0].numel())
+            return self._pixel_loss(x, y) + self.alpha * augments
+        # h is linear: one convolution of the difference does for two.
+        difference = x - y
+        self._check_images(difference)
+        return difference.square().flatten(1).mean(1) + self.alpha * self._energy(difference)
+
+    def _energy(self, difference: torch.Tensor) -> torch.Tensor:
+        """Mean over the image and the maps of (h * d)^2."""
+        _, c, h, w = difference.shape
+        entries = len(self.weights) * c * h * w
+        if self.support == "same" or self.method == "direct":
+            return self.augment(difference).square().flatten(1).sum(1) / entries
+        # Parseval: sum of |h * d|^2 = sum of |H|^2 |D|^2 / period, without the way back.
+        shape = [transform_size(length, self.radius, full=True) for length in (h, w)]
+        power = torch.fft.rfft2(difference, s=shape).abs().square()
+        gain = torch.fft.rfft2(self.weights.to(difference.dtype), s=shape).abs().square()
+        both = torch.full((shape[1] // 2 + 1,), 2.0, device=power.device, dtype=power.dtype)
+        both[0] = 1.0  # columns of the half spectrum that have no mirror image
+        if shape[1] % 2 == 0:
+            both[-1] = 1.0
+        gain = (gain.sum(0) * both).expand(c, -1, -1)
+        return torch.einsum("nchw,chw->n", power, gain) / (shape[0] * shape[1] * entries)
+
+    def _mean_over(self, maps: tuple[int, ...], image: tuple[int, ...]) -> int:
+        return int(maps[0] * np.prod(image))
+
+    def _check_images(self, images: torch.Tensor) -> None:
+        channels, radius = self.weights.shape[1], self.radius
+        if channels not in (1, images.shape[1]):
+            raise InputError(
+                f"The kernels are for {channels} channels; images with {images.shape[1]} came."
+            )
+        check_radius(radius, tuple(images.shape[-2:]))
+
+
+def check_radius(radius: int, image: tuple[int, ...]) -> None:
+    """Require that a kernel reaches no further than from one edge of the image to the other."""
+    if radius >= max(image):
+        raise InputError(
+            f"A kernel of radius {radius} needs images of more than {radius} pixels; images of "
+            f"{' x '.join(map(str, image))} came."
+        )
+
+
+def _grown(images: torch.Tensor, radius: int) -> int:
+    h, w = images.shape[-2:]
+    return (h + 2 * radius) * (w + 2 * radius)
+
+
+def _by_hand(size: int, alpha: float | None) -> dict[str, Any]:
+    return {"alpha": float(size**2) if alpha is None else alpha, "normalise": "sum"}
+
+
+def _checked_weights(weights: Any, normalise: str) -> torch.Tensor:
+    """Weights (k, c or 1, s, s) as float32."""
+    check_choice(normalise, "normalise", NORMALISE)
+    array = check_numeric(to_numpy(weights, "weights"), "weights")
+    if array.ndim not in (2, 3, 4) or array.shape[-1] != array.shape[-2] or 0 in array.shape:
+        raise InputError(
+            f"weights must have shape (s, s), (c, s, s) or (k, c, s, s); shape {array.shape} came."
+        )
+    if array.shape[-1] % 2 == 0:
+        raise InputError(f"weights must have an odd size, with a middle; {array.shape[-1]} came.")
+    check_finite(array, "weights")
+    array = array.astype(float).reshape((1,) * (4 - array.ndim) + array.shape)
+    if normalise == "sum":
+        total = array.sum(axis=(-1, -2), keepdims=True)
+        if (np.abs(total) <= 1e-12 * np.abs(array).sum(axis=(-1, -2), keepdims=True)).any():
+            raise InputError("normalise='sum' needs kernels that do not sum to zero.")
+        array = array / total
+    return torch.from_numpy(array.astype(np.float32))

@@ -1,0 +1,1 @@
+"""Values -> soft ranks and differentiable correlations."""

@@ -1,0 +1,143 @@
+"""Least squares of differences over a graph: the one linear system of the unrolling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from geodis.manifold.local.graph import NeighborGraph
+
+MAX_STEPS = 3000
+
+
+@dataclass(frozen=True)
+class Edges:
+    """The undirected edges of a graph, each once, with i < j.
+
+    Attributes
+    ----------
+    i, j : ndarray of int, shape (e,)
+    n : int
+        Number of points.
+    """
+
+    i: np.ndarray
+    j: np.ndarray
+    n: int
+
+    def __post_init__(self) -> None:
+        e = np.arange(len(self.i))
+        both = sparse.csr_array(
+            (
+                np.concatenate([e, e]),
+                (np.concatenate([self.i, self.j]), np.concatenate([self.j, self.i])),
+            ),
+            shape=(self.n, self.n),
+        )
+        object.__setattr__(self, "_both", both)
+
+    def __len__(self) -> int:
+        return len(self.i)
+
+    def difference(self, values: np.ndarray) -> np.ndarray:
+        """The gradient y_j - y_i, shape (e, c)."""
+        return values[self.j] - values[self.i]
+
+    def gather(self, on_edges: np.ndarray) -> np.ndarray:
+        """The adjoint of the gradient: at every point what comes in less what goes out."""
+        return np.stack(
+            [
+                np.bincount(self.j, column, self.n) - np.bincount(self.i, column, self.n)
+                for column in on_edges.T
+            ],
+            axis=1,
+        )
+
+    def mean_at_points(self, on_edges: np.ndarray) -> np.ndarray:
+        """Mean over the edges of every point, shape (n,)."""
+        total = np.bincount(self.i, on_edges, self.n) + np.bincount(self.j, on_edges, self.n)
+        count = np.bincount(self.i, minlength=self.n) + np.bincount(self.j, minlength=self.n)
+        return total / np.maximum(count, 1)
+
+    def symmetric(self, on_edges: np.ndarray) -> sparse.csr_array:
+        """The symmetric matrix (n, n) with the given values on the edges."""
+        both: sparse.csr_array = self._both  # type: ignore[attr-defined]
+        return sparse.csr_array((on_edges[both.data], both.indices, both.indptr), both.shape)
+
+
+def edges_of(graph: NeighborGraph) -> Edges:
+    """Every edge of a graph once.
+
+    Examples
+    --------
+    >>> from geodis import neighbor_graph
+    >>> edges = edges_of(neighbor_graph(graph=[[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
+    >>> edges.i.tolist(), edges.j.tolist()
+    ([0, 1], [1, 2])
+    """
+    row = np.repeat(np.arange(graph.n_points, dtype=np.int64), graph.degrees)
+    column = graph.adjacency.indices
+    once = row < column
+    return Edges(row[once], column[once].astype(np.int64), graph.n_points)
+
+
+def solve_differences(
+    edges: Edges,
+    wanted: np.ndarray,
+    weights: np.ndarray,
+    start: np.ndarray | None = None,
+    *,
+    tolerance: float = 1e-6,
+) -> np.ndarray:
+    """Values at the points whose differences along the edges are nearest to the wanted ones.
+
+    Minimises ``sum_e w_e |y_j - y_i - c_e|^2`` by conjugate gradients with the diagonal as
+    preconditioner, all columns at once; the mean of every column is zero.
+
+    Parameters
+    ----------
+    edges : Edges
+    wanted : ndarray of shape (e, c)
+    weights : ndarray of shape (e,)
+        Positive on the edges that count.
+    start : ndarray of shape (n, c), optional
+    tolerance : float
+        Of the residual, relative to the right-hand side.
+
+    Returns
+    -------
+    ndarray of shape (n, c)
+
+    Examples
+    --------
+    >>> path = Edges(np.array([0, 1]), np.array([1, 2]), 3)
+    >>> solve_differences(path, np.array([[1.0], [2.0]]), np.ones(2)).ravel().round(6).tolist()
+    [-1.333333, -0.333333, 1.666667]
+    """
+    off = edges.symmetric(weights)
+    diagonal = off @ np.ones(edges.n)
+    diagonal[diagonal == 0] = 1.0
+    right = edges.gather(wanted * weights[:, None])
+    values = np.zeros_like(right) if start is None else start.copy()
+    residual = right - (diagonal[:, None] * values - off @ values)
+    scaled = residual / diagonal[:, None]
+    direction = scaled.copy()
+    energy = (residual * scaled).sum(axis=0)
+    enough = tolerance**2 * np.maximum((right**2 / diagonal[:, None]).sum(axis=0), 1e-300)
+    for _ in range(MAX_STEPS):
+        active = energy > enough
+        if not active.any():
+            break
+        image = diagonal[:, None] * direction - off @ direction
+        curvature = (direction * image).sum(axis=0)
+        step = np.where(active & (curvature > 0), energy / np.maximum(curvature, 1e-300), 0.0)
+        values += step * direction
+        residual -= step * image
+        scaled = residual / diagonal[:, None]
+        new = (residual * scaled).sum(axis=0)
+        direction *= np.where(active, new / np.maximum(energy, 1e-300), 0.0)
+        direction += scaled
+        energy = new
+    return values - values.mean(axis=0)

@@ -1,0 +1,248 @@
+"""Factors found by holonomy -> the same with the flat ones split further, and their coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from geodis.manifold.flat.differences import Edges
+from geodis.manifold.flat.flat_part import FlatEvidence, FlatPart, split_flat_part
+from geodis.manifold.flat.unroll import steps_along
+from geodis.manifold.linalg import polar_rows
+from geodis.manifold.local.graph import NeighborGraph, neighbor_graph
+from geodis.manifold.split import Split
+from geodis.manifold.steps import Task
+
+# Fields of constant norm that were not counted as parallel: the unrolling decides.
+CONSTANT_NORM = 0.05
+# The first unwanted eigenvalue of the connection Laplacian over the last wanted one.
+MIN_FIELD_RATIO = 1.8
+
+
+@dataclass(frozen=True)
+class FlatAxes:
+    """Axes of all factors, the flat ones one by one.
+
+    Attributes
+    ----------
+    axes : ndarray of shape (n, k, d)
+        Orthonormal rows grouped by factor.
+    dims : tuple of int
+        Largest first.
+    flat : tuple of bool
+        Which factors are flat.
+    coordinates : ndarray of shape (n, f)
+        Isometric coordinates of the flat factors, in their order; no columns where nothing flat
+        could be unrolled.
+    periods : tuple of ndarray
+        Of every flat factor.
+    evidence : FlatEvidence or None
+        None where there is no flat part, or it was to be kept.
+    own : ndarray of bool, shape (k,)
+        Axes of the split by holonomy that make up the flat part.
+    order : ndarray of int, shape (k,)
+        Place of every row of `axes` among the other axes of that split, then those of the flat
+        part.
+    """
+
+    axes: np.ndarray
+    dims: tuple[int, ...]
+    flat: tuple[bool, ...]
+    coordinates: np.ndarray
+    periods: tuple[np.ndarray, ...]
+    evidence: FlatEvidence | None
+    own: np.ndarray
+    order: np.ndarray
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why the split of the flat part may be wrong."""
+        return () if self.evidence is None else self.evidence.doubts
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Which rows of the axes are those of the flat factors, in the order of coordinates."""
+        return np.flatnonzero(np.repeat(self.flat, self.dims) & self.own.any())
+
+    def axes_at(self, split_axes: np.ndarray, nearest: np.ndarray) -> np.ndarray:
+        """Axes (p, k, d) at new points, from those of the split there and of the nearest point.
+
+        On the flat part the axes of the nearest fitted point are carried over, by the polar
+        factor; the others stay as they are.
+        """
+        if not self.own.any():
+            return split_axes
+        subspace = split_axes[:, self.own]
+        carried = polar_rows(nearest[:, self.rows] @ np.swapaxes(subspace, 1, 2)) @ subspace
+        return np.concatenate([split_axes[:, ~self.own], carried], axis=1)[:, self.order]
+
+
+def coordinates_from(
+    points: np.ndarray,
+    frames: np.ndarray,
+    fitted: np.ndarray,
+    fitted_frames: np.ndarray,
+    coordinates: np.ndarray,
+) -> np.ndarray:
+    """Flat coordinates of points near fitted ones, pair by pair; up to whole periods.
+
+    ``u = u_i + c``, with c the wanted step along an edge of the unrolling.
+
+    Parameters
+    ----------
+    points, fitted : ndarray of shape (p, d)
+    frames, fitted_frames : ndarray of shape (p, f, d)
+    coordinates : ndarray of shape (p, f)
+        Of the fitted points.
+
+    Returns
+    -------
+    ndarray of shape (p, f)
+
+    Examples
+    --------
+    >>> angle = np.array([[0.0], [0.2]])
+    >>> circle = np.hstack([np.cos(angle), np.sin(angle)])
+    >>> frames = np.hstack([-np.sin(angle), np.cos(angle)])[:, None]
+    >>> new = coordinates_from(circle[1:], frames[1:], circle[:1], frames[:1], np.zeros((1, 1)))
+    >>> new.round(4).tolist()
+    [[0.2]]
+    """
+    p = len(points)
+    pairs = Edges(np.arange(p), np.arange(p, 2 * p), 2 * p)
+    both, turning = np.vstack([fitted, points]), np.concatenate([fitted_frames, frames])
+    return coordinates + steps_along(both, turning, pairs)
+
+
+def split_flat_axes(
+    points: np.ndarray, split: Split, task: Task, graph: NeighborGraph, how: str
+) -> FlatAxes:
+    """Split the flat factors further; see `split_flat_part` for the steps.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    split : Split
+        Of the points; what is not flat in it stays as it is.
+    task : Task
+    graph : NeighborGraph
+        Of the points; in its largest piece the flat part is unrolled.
+    how : {"split", "keep"}
+
+    Returns
+    -------
+    FlatAxes
+
+    Examples
+    --------
+    >>> from geodis import neighbor_graph, product_manifold
+    >>> from geodis.manifold.split import split_factors
+    >>> from geodis.manifold.steps import Task
+    >>> points = product_manifold("S^2 x S^1(2)", 800, random_state=0).points
+    >>> found = split_factors(points, 3)
+    >>> both = split_flat_axes(points, found, Task(), neighbor_graph(points, 8), "split")
+    >>> both.flat, np.abs(both.periods[0]).round(1).tolist()
+    ((False, True), [[12.6]])
+    """
+    maybe = [dim == 1 or flag for dim, flag in zip(split.dims, split.flat, strict=True)]
+    asked = [flag or test for flag, test in zip(maybe, _to_be_tested(split), strict=True)]
+    # A given number of factors counts the flat part as one, or as the caller thinks best.
+    if how == "keep" or task.n_factors is not None or not any(asked):
+        return _as_it_was(split, None)
+    with task.stages.stage("flat factors"):
+        part, own = _unrolled(points, split, task, graph, asked)
+        if asked != maybe and not np.isfinite(part.coordinates).any():
+            if not any(maybe):
+                return _as_it_was(split, None)
+            asked = maybe
+            part, own = _unrolled(points, split, task, graph, asked)
+    if not np.isfinite(part.coordinates).any():
+        return _as_it_was(split, part.evidence)
+    axes = np.concatenate([split.axes[:, ~own], part.frames], axis=1)
+    dims = [dim for dim, flag in zip(split.dims, asked, strict=True) if not flag] + [*part.dims]
+    flat = [False] * (len(dims) - len(part.dims)) + [True] * len(part.dims)
+    order = np.argsort([-dim for dim in dims], kind="stable")
+    rows = np.split(np.arange(axes.shape[1]), np.cumsum(dims)[:-1])
+    moved = np.concatenate([rows[j] for j in order])
+    axes = axes[:, moved]
+    axes[np.isnan(axes).any(axis=(1, 2))] = np.nan  # a point has all its axes or none
+    return FlatAxes(
+        axes,
+        tuple(int(dims[j]) for j in order),
+        tuple(flat[j] for j in order),
+        part.coordinates,  # the order is stable and largest first among the flat ones too
+        part.periods,
+        part.evidence,
+        own,
+        moved,
+    )
+
+
+def _as_it_was(split: Split, evidence: FlatEvidence | None) -> FlatAxes:
+    n, k, _ = split.axes.shape
+    nothing = np.zeros((n, 0)), (), evidence, np.zeros(k, bool), np.arange(k)
+    return FlatAxes(split.axes, split.dims, split.flat, *nothing)
+
+
+def _unrolled(
+    points: np.ndarray, split: Split, task: Task, graph: NeighborGraph, asked: list[bool]
+) -> tuple[FlatPart, np.ndarray]:
+    """The flat part in the largest piece, NaN elsewhere, and which axes it takes."""
+    own = np.repeat(asked, split.dims)
+    rows = np.flatnonzero(graph.piece == np.bincount(graph.piece).argmax())
+    given = task.graph
+    if given is not None and graph.n_pieces > 1:
+        given = neighbor_graph(graph=given.adjacency[rows][:, rows])
+    part = split_flat_part(
+        points[rows],
+        split.axes[rows][:, own],
+        graph=given,
+        n_neighbors=task.settings.n_neighbors,
+        n_jobs=task.settings.n_jobs,
+        random_state=task.rng,
+    )
+    ratio = _field_ratio(split)
+    if ratio < MIN_FIELD_RATIO:
+        part = _without_coordinates(
+            part,
+            f"the number of parallel fields is not clear: the eigenvalue of the next is only "
+            f"{ratio:.2f} times as large",
+        )
+    if len(rows) < len(points):
+        frames = np.full((len(points), *part.frames.shape[1:]), np.nan)
+        coordinates = np.full((len(points), part.coordinates.shape[1]), np.nan)
+        frames[rows], coordinates[rows] = part.frames, part.coordinates
+        part = replace(part, frames=frames, coordinates=coordinates)
+    return part, own
+
+
+def _without_coordinates(part: FlatPart, reason: str) -> FlatPart:
+    f = part.coordinates.shape[1]
+    evidence = replace(part.evidence, factor_dims=(f,), reasons=(reason,), doubts=())
+    return replace(part, coordinates=np.full_like(part.coordinates, np.nan), evidence=evidence)
+
+
+def _field_ratio(split: Split) -> float:
+    """Next eigenvalue over the last of the parallel fields, where the flat part was told."""
+    ratios = [np.inf]
+    for found in (split, *split.parts):
+        if found.fields is not None and any(found.flat):
+            count, values = found.fields.n_parallel, found.fields.values
+            if 0 < count < len(values):
+                ratios.append(float(values[count] / values[count - 1]))
+    return min(ratios)
+
+
+def _to_be_tested(split: Split) -> list[bool]:
+    """Factors whose fields have constant norms although none was counted as parallel.
+
+    With as many parallel fields as were computed, there is no bulk to tell them from.
+    """
+    if split.parts:
+        found = [test for part in split.parts for test in _to_be_tested(part)]
+        dims = [dim for part in split.parts for dim in part.dims]
+        return [found[j] for j in np.argsort([-dim for dim in dims], kind="stable")]
+    fields = split.fields
+    constant = fields is not None and fields.n_parallel == 0 and fields.variation[0] < CONSTANT_NORM
+    return [constant and dim > 1 for dim in split.dims]

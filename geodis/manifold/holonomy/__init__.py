@@ -1,0 +1,1 @@
+"""Tangents, graph -> factors that parallel transport leaves alone, one file a step."""

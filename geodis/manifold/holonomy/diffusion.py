@@ -1,0 +1,174 @@
+"""The one hot loop: averages of matrix fields over neighbours, carried by the transports.
+
+A field is kept as the lower triangle of a symmetric matrix at every point, off-diagonal entries
+times sqrt 2, and R fields lie side by side: shape (n, k (k + 1) / 2, R). One pass reads every
+transport once for all R fields. Loops over k and R have lengths known only at run time on
+purpose: the compiler turns the long inner ones into vector instructions, while lengths fixed at
+compile time are unrolled to scalars and run slower. Arrays are indexed whole: a slice of an array
+counts a reference, which costs more than the arithmetic on a small matrix.
+
+The loops run over the rows start <= i < stop, for threads that take a range each: numba's own
+parallel loops take three times as long to compile.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from geodis.base.jobs import over_ranges
+
+# Reordering sums is not allowed (no "reassoc"): results do not depend on the vector length.
+FAST = {"contract", "nsz"}
+
+
+def diffuse(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    transports: np.ndarray,
+    fields: np.ndarray,
+    *,
+    scales: tuple[np.ndarray, np.ndarray],
+    weight: float = 1.0,
+    own: tuple[np.ndarray, np.ndarray] | None = None,
+    older: tuple[float, np.ndarray] | None = None,
+    n_jobs: int = 1,
+) -> np.ndarray:
+    """Return p s_i sum_j Q_ij (s'_j S_j) Q_ij^T + q_i Y_i + r Z_i, with its trace removed.
+
+    Parameters
+    ----------
+    indptr, indices : ndarray of int
+        CSR pattern of the entries (i, j).
+    transports : ndarray of float32, shape (e, k, k)
+        Q of every entry.
+    fields : ndarray of float32, shape (n_from, k (k + 1) / 2, R)
+        S, at the far ends.
+    scales : pair of ndarray of float32
+        s of shape (n_to,) and s' of shape (n_from,).
+    weight : float
+        p.
+    own : pair of ndarray, optional
+        q of shape (n_to,) and Y of shape (n_to, k (k + 1) / 2, R); left out by default.
+    older : float and ndarray, optional
+        r and Z of the shape of Y; left out by default.
+    n_jobs : int
+
+    Returns
+    -------
+    ndarray of float32, shape (n_to, k (k + 1) / 2, R)
+    """
+    n, k = len(indptr) - 1, transports.shape[1]
+    to_scale, from_scale = scales
+    full = np.empty((len(fields), k, k * fields.shape[2]), np.float32)
+    over_ranges(
+        lambda start, stop: _fill(start, stop, fields, from_scale, full), len(fields), n_jobs
+    )
+    out = np.zeros((n, *fields.shape[1:]), np.float32)
+    q, y = own or (np.zeros(n, np.float32), out)
+    r, z = older or (0.0, out)
+    over_ranges(
+        lambda start, stop: _diffuse(
+            start,
+            stop,
+            indptr,
+            indices,
+            transports,
+            full,
+            np.float32(weight) * to_scale,
+            q,
+            y,
+            np.float32(r),
+            z,
+            out,
+        ),
+        n,
+        n_jobs,
+    )
+    return out
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def _fill(start, stop, fields, scale, full):  # type: ignore[no-untyped-def]
+    """Both triangles of s_i S_i: rows a, columns (b, field)."""
+    width = fields.shape[2]
+    half_root = np.float32(np.sqrt(0.5))
+    for i in range(start, stop):
+        on = scale[i]
+        off = on * half_root
+        t = 0
+        for a in range(full.shape[1]):
+            for b in range(a):
+                for f in range(width):
+                    value = fields[i, t, f] * off
+                    full[i, a, b * width + f] = value
+                    full[i, b, a * width + f] = value
+                t += 1
+            for f in range(width):
+                full[i, a, a * width + f] = fields[i, t, f] * on
+            t += 1
+
+
+@njit(inline="always")
+def _add_row(Q, e, a, rows, j, out, length):  # type: ignore[no-untyped-def]
+    """out[a, :length] += sum_b Q[e, a, b] rows[j, b, :length], four rows at a time."""
+    k = Q.shape[2]
+    b = 0
+    while b + 4 <= k:
+        w0, w1, w2, w3 = Q[e, a, b], Q[e, a, b + 1], Q[e, a, b + 2], Q[e, a, b + 3]
+        for x in range(length):
+            out[a, x] += (
+                w0 * rows[j, b, x]
+                + w1 * rows[j, b + 1, x]
+                + w2 * rows[j, b + 2, x]
+                + w3 * rows[j, b + 3, x]
+            )
+        b += 4
+    while b < k:
+        w0 = Q[e, a, b]
+        for x in range(length):
+            out[a, x] += w0 * rows[j, b, x]
+        b += 1
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def _diffuse(start, stop, indptr, indices, Q, full, p, q, own, r, older, out):  # type: ignore[no-untyped-def]
+    width = out.shape[2]
+    k = Q.shape[1]
+    root = np.float32(np.sqrt(2.0))
+    left = np.empty((k, k * width), np.float32)  # Q S_j
+    turned = np.empty((1, k, k * width), np.float32)  # (Q S_j)^T
+    total = np.empty((k, k * width), np.float32)  # lower triangle of sum_j Q S_j Q^T
+    trace = np.empty(width, np.float32)
+    for i in range(start, stop):
+        total[:] = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            left[:] = 0.0
+            for a in range(k):
+                _add_row(Q, e, a, full, j, left, k * width)
+            for b in range(k):
+                for a in range(k):
+                    for f in range(width):
+                        turned[0, b, a * width + f] = left[a, b * width + f]
+            for a in range(k):
+                _add_row(Q, e, a, turned, 0, total, (a + 1) * width)
+        on = p[i]
+        off = on * root
+        t = 0
+        trace[:] = 0.0
+        for a in range(k):
+            for b in range(a + 1):
+                scale = on if a == b else off
+                for f in range(width):
+                    out[i, t, f] = (
+                        scale * total[a, b * width + f] + q[i] * own[i, t, f] + r * older[i, t, f]
+                    )
+                t += 1
+            for f in range(width):
+                trace[f] += out[i, t - 1, f]
+        t = -1
+        for a in range(k):
+            t += a + 1
+            for f in range(width):
+                out[i, t, f] -= trace[f] / np.float32(k)

@@ -1,0 +1,327 @@
+"""Laplacian -> bottom eigenvalues (q,) and matrix fields, by Chebyshev-filtered iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from geodis.base.check import InputError, check_choice, check_random_state
+from geodis.base.jobs import blocks
+from geodis.manifold.holonomy.laplacian import ConnectionLaplacian
+from geodis.manifold.holonomy.symmetric import unvec_symmetric
+
+# Averages over neighbours do not lengthen a field: the spectrum of I - D^(-1/2) W D^(-1/2) ends at
+# two. It really ends near 1.5, but finding that out costs more than it saves.
+NORMALIZED_TOP = 2.0
+LANCZOS_STEPS = 10
+# The Lanczos estimate lies below the largest eigenvalue; a filter that ends too early would
+# amplify what lies beyond it, while one that ends a tenth too late costs a twentieth more.
+LANCZOS_MARGIN = 1.1
+# Rows of a partial Gram matrix: summed in float32 within, in float64 between.
+GRAM_ROWS = 2**16
+
+# Rounds without a clear fall of the residual after which there is no gap to converge against.
+PATIENCE = 4
+PARALLEL_VARIATION = 0.05
+BULK_PART = 0.5  # of the largest eigenvalue computed: parallel ones lie below
+UNCERTAIN_VARIATION = (0.03, 0.15)
+# A lowest field that varies by more than this need not settle further to be rejected.
+CLEAR_VARIATION = 0.1
+
+
+@dataclass(frozen=True)
+class Eigenfields:
+    """Bottom eigenfields of a connection Laplacian.
+
+    Attributes
+    ----------
+    values : ndarray of shape (q,)
+        Ritz values, ascending.
+    fields : ndarray of float32, shape (n, k (k + 1) / 2, q)
+        Coordinates of traceless symmetric matrices; the mean of |S_i|^2 over points is one.
+    variation : ndarray of shape (q,)
+        Coefficient of variation over points of |S_i|: zero for a parallel field.
+    residuals : ndarray of shape (q,)
+        |A v - theta v| for unit v.
+    n_parallel : int
+        Leading fields taken as parallel, or as many as were asked for.
+    n_applications : int
+        Times that the Laplacian was applied, to all fields at once.
+    converged : bool
+        Whether the residuals of the parallel fields are small against the gap above them.
+    top : float
+        Upper bound of the spectrum.
+    """
+
+    values: np.ndarray
+    fields: np.ndarray
+    variation: np.ndarray
+    residuals: np.ndarray
+    n_parallel: int
+    n_applications: int
+    converged: bool
+    top: float
+
+    def matrices(self, count: int | None = None, rows: Any = slice(None)) -> np.ndarray:
+        """The first fields as matrices, shape (n, count, k, k), at some rows."""
+        chosen = np.swapaxes(self.fields[rows, :, :count], 1, 2)
+        k = int((np.sqrt(8 * self.fields.shape[1] + 1) - 1) / 2)
+        return unvec_symmetric(chosen.astype(float), k)
+
+
+def bottom_eigenfields(
+    laplacian: ConnectionLaplacian,
+    *,
+    n_fields: int = 8,
+    n_wanted: int | None = None,
+    start: np.ndarray | None = None,
+    top: float | None = None,
+    weights: np.ndarray | None = None,
+    rule: str = "parallel",
+    degree: int = 12,
+    tolerance: float = 0.02,
+    max_rounds: int = 60,
+    random_state: Any = None,
+    done: Callable[[float, str], None] | None = None,
+) -> Eigenfields:
+    """Bottom eigenfields by subspace iteration with a Chebyshev filter.
+
+    The residual of the wanted fields has to be small against the gap above them, which shrinks
+    like n^(-2/k); a tolerance against the eigenvalues themselves returns bulk fields.
+
+    Parameters
+    ----------
+    laplacian : ConnectionLaplacian
+    n_fields : int
+        Fields iterated at once.
+    n_wanted : int, optional
+        Number of fields that must converge; None finds the parallel ones.
+    start : ndarray of shape (n, k (k + 1) / 2, n_fields), optional
+        Fields to start from; random ones by default.
+    top : float, optional
+        Upper bound of the spectrum, when it is known from a similar problem.
+    weights : ndarray of shape (n,), optional
+        Weights of the points in `variation`: the inverse of the density where it is uneven.
+    rule : {"parallel", "gap"}
+        What counts the wanted fields: `count_parallel`, or `count_by_gap` as published.
+    degree : int
+        Degree of the filter.
+    tolerance : float
+        Largest residual of a wanted field, as a part of the gap above.
+    max_rounds : int
+        Filters at most.
+    random_state : int, Generator or None
+    done : callable, optional
+        Called with the fraction done and a note.
+
+    Returns
+    -------
+    Eigenfields
+    """
+    check_choice(rule, "rule", ("parallel", "gap"))
+    n, coordinates = laplacian.shape
+    if n * (coordinates - 1) < 2 * n_fields:
+        raise InputError(
+            f"{n_fields} fields need at least {2 * n_fields} unknowns; {n} points in dimension "
+            f"{laplacian.k} have {n * (coordinates - 1)}."
+        )
+    root = np.sqrt(laplacian.graph.degrees.astype(np.float32))[:, None, None]
+    if not laplacian.normalized:
+        root = np.ones_like(root)
+    rng = check_random_state(random_state)
+    if start is None:
+        start = rng.standard_normal((*laplacian.shape, n_fields), dtype=np.float32)
+    applications = 1
+    if top is None and laplacian.normalized:
+        top = NORMALIZED_TOP
+    elif top is None:
+        top = _upper_bound(laplacian, rng)
+        applications += LANCZOS_STEPS
+    state = _rayleigh_ritz(laplacian, _orthonormal(_traceless(start * root, laplacian.k)))
+    cut, previous = top / 8, None
+    worst: list[float] = []
+    for round_ in range(max_rounds + 1):
+        values, fields, residuals = state
+        variation = norm_variation(fields / root, weights)
+        if n_wanted is not None:
+            n_parallel = n_wanted
+        elif rule == "gap":
+            n_parallel = count_by_gap(values)
+        else:
+            n_parallel = count_parallel(values, variation)
+        converged = _has_converged(values, residuals, variation, n_parallel, tolerance, previous)
+        worst.append(residuals[: max(n_parallel, 1)].max())
+        stuck = len(worst) > 2 * PATIENCE and worst[-1] > 0.8 * worst[-1 - PATIENCE]
+        if converged or stuck or round_ == max_rounds:
+            break
+        if done is not None:
+            done(round_ / max_rounds, f"round {round_ + 1}: {n_parallel} parallel fields")
+        if round_ > 0:
+            cut = min(values[-1], top / 8)
+        previous = values
+        filtered = _chebyshev_filter(laplacian, fields, degree, cut, top, values[0])
+        state = _rayleigh_ritz(laplacian, _orthonormal(filtered))
+        applications += degree + 1
+    unit = np.sqrt(len(fields), dtype=np.float32) / root
+    scaled = fields * unit
+    scaled /= np.sqrt((scaled**2).sum(axis=1, dtype=float).mean(axis=0)).astype(np.float32)
+    return Eigenfields(
+        values, scaled, variation, residuals, n_parallel, applications, bool(converged), top
+    )
+
+
+def norm_variation(fields: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """Coefficient of variation over points of the Frobenius norm of every field, shape (R,).
+
+    A field with eigenvalue zero is parallel, and transport keeps its norm; the norm of every
+    other field varies.
+
+    Examples
+    --------
+    >>> norm_variation(np.array([[[3.0, 0.0]], [[-3.0, 2.0]]]))
+    array([0., 1.])
+    """
+    norms = np.sqrt((fields**2).sum(axis=1))
+    mean = np.average(norms, axis=0, weights=weights)
+    spread = np.average((norms - mean) ** 2, axis=0, weights=weights)
+    return np.sqrt(spread) / np.maximum(mean, np.finfo(np.float32).tiny)
+
+
+def count_parallel(
+    values: np.ndarray, variation: np.ndarray, threshold: float = PARALLEL_VARIATION
+) -> int:
+    """Leading fields of nearly constant norm whose eigenvalue lies below half the bulk.
+
+    Examples
+    --------
+    >>> count_parallel(np.array([0.001, 0.02, 0.03]), np.array([0.0, 0.5, 0.6]))
+    1
+    """
+    passes = (variation < threshold) & (values < BULK_PART * values[-1])
+    return int(np.argmin(np.r_[passes, False]))
+
+
+def count_by_gap(values: np.ndarray) -> int:
+    """Fields below the largest gap between neighbouring eigenvalues: the published rule.
+
+    It never counts none, so that it never finds a single factor.
+
+    Examples
+    --------
+    >>> count_by_gap(np.array([0.01, 0.02, 0.5, 0.6]))
+    2
+    """
+    return int(np.argmax(np.diff(values))) + 1
+
+
+def _has_converged(
+    values: np.ndarray,
+    residuals: np.ndarray,
+    variation: np.ndarray,
+    n_parallel: int,
+    tolerance: float,
+    previous: np.ndarray | None,
+) -> bool:
+    if previous is None:
+        return False
+    if n_parallel == 0:
+        # A parallel field still hidden in the rest would be amplified by every filter, and its
+        # Ritz value would fall by a large factor: one that stays where it was hides none.
+        clear = variation[0] > CLEAR_VARIATION
+        return bool(abs(values[0] - previous[0]) < (0.1 if clear else 0.01) * values[0])
+    if n_parallel >= len(values):
+        return bool(residuals.max() < tolerance * values[-1])
+    gap = values[n_parallel] - values[n_parallel - 1]
+    return bool(residuals[:n_parallel].max() < tolerance * gap)
+
+
+def _rayleigh_ritz(
+    laplacian: ConnectionLaplacian, basis: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ritz values, fields and residuals from an orthonormal basis."""
+    image = laplacian.apply(basis)
+    values, rotation = np.linalg.eigh(_gram(basis, image))
+    rotation = rotation.astype(np.float32)
+    fields, image = basis @ rotation, image @ rotation
+    residuals = np.sqrt(
+        np.diag(_gram(misfit := image - fields * values.astype(np.float32), misfit))
+    )
+    return values, fields, residuals
+
+
+def _chebyshev_filter(
+    laplacian: ConnectionLaplacian,
+    fields: np.ndarray,
+    degree: int,
+    cut: float,
+    top: float,
+    bottom: float,
+) -> np.ndarray:
+    """Amplify what lies below `cut` and damp [cut, top]: scaled three-term recurrence.
+
+    Zhou, Saad, Tiago and Chelikowsky (2006), algorithm 4.3: the scaling keeps the component at
+    `bottom` of order one, so that float32 neither overflows nor loses the rest.
+    """
+    half, centre = (top - cut) / 2, (top + cut) / 2
+    sigma = first = half / (min(bottom, 0.5 * cut) - centre)
+    current, older = laplacian.combine(-sigma / half, centre, fields, 0.0, fields), fields
+    for _ in range(degree - 1):
+        new_sigma = 1 / (2 / first - sigma)
+        current, older = (
+            laplacian.combine(-2 * new_sigma / half, centre, current, -sigma * new_sigma, older),
+            current,
+        )
+        sigma = new_sigma
+    return current
+
+
+def _upper_bound(laplacian: ConnectionLaplacian, rng: np.random.Generator) -> float:
+    """An upper bound of the published Laplacian's spectrum from a few Lanczos steps."""
+    vector = _traceless(rng.standard_normal((*laplacian.shape, 1), dtype=np.float32), laplacian.k)
+    vector /= np.linalg.norm(vector)
+    older, beta = np.zeros_like(vector), 0.0
+    diagonal, off_diagonal = [], []
+    for _ in range(LANCZOS_STEPS):
+        image = laplacian.combine(-1.0, 0.0, vector, -beta, older)
+        alpha = float(np.vdot(image, vector))
+        image -= np.float32(alpha) * vector
+        older, beta = vector, float(np.linalg.norm(image))
+        diagonal.append(alpha)
+        off_diagonal.append(beta)
+        if beta < 1e-6:
+            break
+        vector = image / np.float32(beta)
+    ritz = scipy.linalg.eigvalsh_tridiagonal(diagonal, off_diagonal[:-1])
+    bound = LANCZOS_MARGIN * ritz[-1]
+    return float(bound)
+
+
+def _orthonormal(fields: np.ndarray) -> np.ndarray:
+    """An orthonormal basis of the span; twice, because float32 loses digits the first time."""
+    for _ in range(2):
+        gram = _gram(fields, fields)
+        size = np.sqrt(np.diag(gram))
+        values, vectors = np.linalg.eigh(gram / np.outer(size, size))
+        values = np.maximum(values, 1e-7 * values[-1])
+        fields = fields @ (vectors / np.sqrt(values) / size[:, None]).astype(np.float32)
+    return fields
+
+
+def _gram(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Inner products of fields, shape (R, R), symmetric."""
+    width = left.shape[-1]
+    left, right = left.reshape(-1, width), right.reshape(-1, width)
+    total = np.zeros((width, width))
+    for rows in blocks(len(left), GRAM_ROWS):
+        total += left[rows].T @ right[rows]
+    return (total + total.T) / 2
+
+
+def _traceless(fields: np.ndarray, k: int) -> np.ndarray:
+    diagonal = np.cumsum(np.arange(1, k + 1)) - 1
+    fields[:, diagonal] -= fields[:, diagonal].mean(axis=1, keepdims=True)
+    return fields

@@ -1,0 +1,208 @@
+"""Parallel fields -> the factor of every tangent axis, with the same labels at every point.
+
+In a product manifold the projectors Pi_j on the factors are parallel, and on a flat part of
+dimension f so is every constant symmetric matrix. A parallel field is the same combination of
+these at every point, so all questions are settled once, by coefficients, for all points:
+
+- which combinations of the fields commute with all fields: these are combinations of the
+  projectors alone, the flat part counting as one factor;
+- which values the combinations take on each factor, found by joint diagonalisation and
+  clustering at a few thousand points;
+- hence which combination is the projector of each factor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from geodis.base.check import InputError, check_random_state
+from geodis.base.jobs import one_thread_each, over_blocks
+from geodis.manifold.holonomy.diagonalise import ffdiag
+from geodis.manifold.holonomy.eigenfields import Eigenfields
+from geodis.manifold.linalg import polar_rows
+
+LABEL_POINTS = 3000
+# Mean squared commutator with a field, for fields of unit norm: zero for a combination of
+# projectors, of order one on a flat part. Noise in the tangents brings the first to some
+# hundredths.
+COMMUTES = 0.1
+BLOCK_POINTS = 4096
+
+
+@dataclass(frozen=True)
+class Factors:
+    """Factors of the tangent spaces, in the same order at every point.
+
+    Attributes
+    ----------
+    axes : ndarray of shape (n, k, k)
+        Orthonormal rows in the coordinates of the frames, grouped by factor.
+    dims : tuple of int
+        Dimension of every factor, largest first.
+    flat : int or None
+        The factor that is a flat part of dimension two or more, which holonomy cannot split.
+    commutators : ndarray of shape (w,)
+        Mean squared commutator with a field, for each combination of the parallel fields.
+    off_diagonal : float
+        Mean share of the fields' energy off the diagonal after joint diagonalisation.
+    spread : float
+        Root mean square distance of the diagonals from their cluster, relative to the distance
+        of the two nearest clusters.
+    """
+
+    axes: np.ndarray
+    dims: tuple[int, ...]
+    flat: int | None
+    commutators: np.ndarray
+    off_diagonal: float
+    spread: float
+
+
+def factor_axes(
+    fields: Eigenfields,
+    n_factors: int | None = None,
+    *,
+    n_jobs: int = 1,
+    random_state: Any = None,
+) -> Factors:
+    """Label the tangent axes by factor from the parallel fields.
+
+    Parameters
+    ----------
+    fields : Eigenfields
+        The first `n_parallel` are used.
+    n_factors : int, optional
+        Number of factors when it is known; otherwise it follows from how many combinations of
+        the fields commute with all of them.
+    n_jobs : int
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    Factors
+    """
+    n, width = len(fields.fields), fields.n_parallel
+    k = fields.matrices(1, rows=slice(0, 1)).shape[-1]
+    if width == 0:
+        axes = np.broadcast_to(np.eye(k), (n, k, k)).copy()
+        return Factors(axes, (k,), None, np.zeros(0), 0.0, 0.0)
+    if n_factors is not None and not 1 <= n_factors <= min(width + 1, k):
+        raise InputError(
+            f"{width} fields in dimension {k} can tell at most {min(width + 1, k)} factors apart; "
+            f"n_factors={n_factors} came."
+        )
+    rng = check_random_state(random_state)
+    sample = np.sort(rng.choice(n, min(n, LABEL_POINTS), replace=False))
+    matrices = fields.matrices(width, rows=sample)  # (s, w, k, k)
+    commutators, combinations = commuting_combinations(matrices)
+    commutators /= width  # the mean over fields: the more fields, the more noise would add up
+    n_central = int((commutators <= COMMUTES).sum()) if n_factors is None else n_factors - 1
+    n_central = min(n_central, width, k - 1)
+    has_flat = bool((commutators[n_central:] > COMMUTES).any())
+    if n_central == 0:
+        axes = np.broadcast_to(np.eye(k), (n, k, k)).copy()
+        return Factors(axes, (k,), 0 if has_flat else None, commutators, 0.0, 0.0)
+    central = np.einsum("sw,pwab->psab", combinations[:n_central], matrices)
+    joint = ffdiag(central, random_state=rng)
+    points = np.swapaxes(joint.diagonals, 1, 2).reshape(-1, n_central)  # one row an axis
+    centres, spread = _cluster(points, n_central + 1, rng)
+    # Pi_f = sum_r G_fr Omega_r + G_f0 I, with the values c_rf of field r on factor f.
+    to_projectors = np.linalg.pinv(np.vstack([centres.T, np.ones(len(centres))])).astype(float)
+    traces = to_projectors[:, -1] * k  # the fields are traceless
+    found = _whole_dims(traces, k)
+    flat = _flat_factor(to_projectors, combinations, matrices, n_central) if has_flat else None
+    order = np.argsort([-dim for dim in found], kind="stable")  # largest first
+    to_projectors, dims = to_projectors[order], tuple(found[j] for j in order)
+    if flat is not None:
+        flat = int(np.flatnonzero(order == flat)[0])
+    axes = np.empty((n, k, k))
+    weights = to_projectors[:, :-1] @ combinations[:n_central]  # (m, w)
+
+    def label(rows: slice) -> None:
+        projectors = np.einsum("fw,pwab->pfab", weights, fields.matrices(width, rows=rows))
+        projectors += to_projectors[None, :, -1, None, None] * np.eye(k)
+        leading = [
+            np.swapaxes(np.linalg.eigh(projectors[:, f])[1][..., : -dim - 1 : -1], 1, 2)
+            for f, dim in enumerate(dims)
+        ]
+        axes[rows] = polar_rows(np.concatenate(leading, axis=1))
+
+    over_blocks(label, n, BLOCK_POINTS, n_jobs)
+    return Factors(axes, dims, flat, commutators, float(joint.off_diagonal.mean()), spread)
+
+
+def commuting_combinations(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Combinations of fields in order of how little they commute with all fields.
+
+    Minimises ``mean_i sum_s |[sum_r c_r Omega_r, Omega_s]|^2`` over unit c: the eigenproblem of
+    one w x w matrix.
+
+    Parameters
+    ----------
+    matrices : ndarray of shape (n, w, k, k)
+        Fields at some points.
+
+    Returns
+    -------
+    values : ndarray of shape (w,)
+        Ascending; for fields of unit mean square norm.
+    combinations : ndarray of shape (w, w)
+        Rows are the coefficients c.
+
+    Examples
+    --------
+    >>> rotated = np.array([[[0.0, 1.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, -1.0]]])
+    >>> commuting_combinations(rotated[None])[0]  # two reflections of the plane do not commute
+    array([8., 8.])
+    """
+    _, width, _, _ = matrices.shape
+    total = np.zeros((width, width))
+    for s in range(width):
+        product = matrices @ matrices[:, s : s + 1]
+        commutator = product - np.swapaxes(product, 2, 3)  # of symmetric matrices: AB - (AB)^T
+        flat = commutator.reshape(len(matrices), width, -1)
+        total += np.einsum("nra,nsa->rs", flat, flat) / len(matrices)
+    values, vectors = np.linalg.eigh(total)
+    return values, vectors.T
+
+
+def _flat_factor(
+    to_projectors: np.ndarray, combinations: np.ndarray, matrices: np.ndarray, n_central: int
+) -> int:
+    """The factor on which the other combinations of the fields live."""
+    central = np.einsum("sw,pwab->psab", combinations[:n_central], matrices)
+    others = np.einsum("sw,pwab->psab", combinations[n_central:], matrices)
+    energy = (others @ others).sum(axis=1)  # (p, k, k)
+    k = matrices.shape[-1]
+    shares = []
+    for row in to_projectors:
+        projector = np.einsum("r,prab->pab", row[:-1], central) + row[-1] * np.eye(k)
+        shares.append(np.einsum("pab,pba->", projector, energy))
+    return int(np.argmax(shares))
+
+
+def _cluster(points: np.ndarray, count: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+    """Centres of the diagonals, one a factor, and their spread."""
+    from sklearn.cluster import KMeans
+
+    seed = int(rng.integers(2**31 - 1))
+    with one_thread_each():
+        found = KMeans(count, n_init=10, random_state=seed).fit(points)
+    centres = found.cluster_centers_
+    distances = np.linalg.norm(centres[:, None] - centres[None], axis=2)
+    nearest = distances[np.triu_indices(count, 1)].min()
+    return centres, float(np.sqrt(found.inertia_ / len(points)) / nearest)
+
+
+def _whole_dims(traces: np.ndarray, k: int) -> list[int]:
+    """Whole numbers that sum to k, at least one each, nearest to the traces."""
+    dims = np.maximum(1, np.floor(traces)).astype(int)
+    while dims.sum() < k:
+        dims[np.argmax(traces - dims)] += 1
+    while dims.sum() > k:
+        candidates = np.where(dims > 1, traces - dims, np.inf)
+        dims[np.argmin(candidates)] -= 1
+    return dims.tolist()

@@ -1,0 +1,153 @@
+"""Transports, graph -> the second-order connection Laplacian, as an operator or a sparse matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from geodis.base.check import InputError, check_choice
+from geodis.manifold.holonomy.diffusion import diffuse
+from geodis.manifold.holonomy.symmetric import n_coordinates, symmetric_basis, traceless_basis
+from geodis.manifold.local.graph import NeighborGraph
+
+
+@dataclass(frozen=True)
+class ConnectionLaplacian:
+    r"""The second-order graph connection Laplacian on traceless symmetric fields, matrix-free.
+
+    With ``(W S)_i = sum_j Q_ij S_j Q_ij^T`` over the neighbours j of i and D the degrees::
+
+        A = I - D^(-1/2) W D^(-1/2)    (normalized)
+        A = D - W                      (published)
+
+    Fields are float32 of shape (n, k (k + 1) / 2, R): R fields side by side, each the coordinates
+    of `vec_symmetric`. The trace is projected out after every application: it commutes with A,
+    and without it rounding brings back the identity field, whose eigenvalue is exactly zero.
+
+    Attributes
+    ----------
+    graph : NeighborGraph
+    transports : ndarray of float32, shape (e, k, k)
+    normalized : bool
+    n_jobs : int
+        Threads; the result does not depend on their number.
+    """
+
+    graph: NeighborGraph
+    transports: np.ndarray
+    normalized: bool = True
+    n_jobs: int = 1
+
+    @property
+    def k(self) -> int:
+        """Intrinsic dimension."""
+        return self.transports.shape[1]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of one field: points, and coordinates at a point."""
+        return self.graph.n_points, n_coordinates(self.k)
+
+    def apply(self, fields: np.ndarray) -> np.ndarray:
+        """A applied to every field, shape (n, k (k + 1) / 2, R).
+
+        Examples
+        --------
+        >>> from geodis import neighbor_graph
+        >>> graph = neighbor_graph(graph=[[0, 1], [1, 0]])
+        >>> turn = np.array([[[0, 1], [-1, 0]], [[0, -1], [1, 0]]], np.float32)
+        >>> A = ConnectionLaplacian(graph, turn)
+        >>> S = np.array([[[1.0], [0.0], [-1.0]]] * 2, np.float32)  # diag(1, -1) at both points
+        >>> A.apply(S)[0].ravel()  # a quarter turn changes its sign: twice itself
+        array([ 2.,  0., -2.], dtype=float32)
+        """
+        return self.combine(-1.0, 0.0, fields, 0.0, fields)
+
+    def combine(
+        self,
+        weight: float,
+        shift: float,
+        fields: np.ndarray,
+        older_weight: float,
+        older: np.ndarray,
+    ) -> np.ndarray:
+        """Return -weight (A - shift) S + older_weight Z in one pass: a step of a recurrence."""
+        scale, diagonal = self._scales()
+        adjacency = self.graph.adjacency
+        own = (-weight * (diagonal - shift)).astype(np.float32)
+        return diffuse(
+            adjacency.indptr,
+            adjacency.indices,
+            self.transports,
+            fields,
+            scales=(scale, scale),
+            weight=weight,
+            own=(own, fields),
+            older=(older_weight, older),
+            n_jobs=self.n_jobs,
+        )
+
+    def _scales(self) -> tuple[np.ndarray, np.ndarray]:
+        degrees = self.graph.degrees.astype(np.float32)
+        if self.normalized:
+            return 1 / np.sqrt(degrees), np.ones_like(degrees)
+        return np.ones_like(degrees), degrees
+
+
+def explicit_laplacian(
+    graph: NeighborGraph,
+    transports: np.ndarray,
+    *,
+    coordinates: str = "traceless",
+    normalized: bool = True,
+) -> sparse.bsr_array:
+    """Build the same Laplacian as a sparse matrix of blocks: for small problems, and to look at.
+
+    Parameters
+    ----------
+    graph : NeighborGraph
+    transports : ndarray of shape (e, k, k)
+    coordinates : {"traceless", "symmetric", "full"}
+        The space of fields. The blocks are -Q_ij (x) Q_ij on full matrices (k^2 x k^2), and
+        Pi^T (-Q_ij (x) Q_ij) Pi on symmetric and on traceless symmetric ones (algorithm 1).
+    normalized : bool
+        As in `ConnectionLaplacian`.
+
+    Returns
+    -------
+    bsr_array of shape (n b, n b)
+        b is k^2, k (k + 1) / 2 or k (k + 1) / 2 - 1.
+
+    Examples
+    --------
+    >>> from geodis import neighbor_graph
+    >>> graph = neighbor_graph(graph=[[0, 1], [1, 0]])
+    >>> turn = np.array([[[0, 1], [-1, 0]], [[0, -1], [1, 0]]])
+    >>> np.linalg.eigvalsh(explicit_laplacian(graph, turn).toarray()).round(6)
+    array([0., 0., 2., 2.])
+    """
+    check_choice(coordinates, "coordinates", ("traceless", "symmetric", "full"))
+    transports = np.asarray(transports, dtype=float)
+    n, k = graph.n_points, transports.shape[1]
+    if k == 1 and coordinates == "traceless":
+        raise InputError("In dimension 1 every traceless matrix is zero: dim must be at least 2.")
+    basis = np.eye(k * k)
+    if coordinates != "full":
+        basis = symmetric_basis(k)
+    if coordinates == "traceless":
+        basis = basis @ traceless_basis(k)
+    # vec(Q S Q^T) = (Q (x) Q) vec(S), row by row
+    kronecker = np.einsum("eac,ebd->eabcd", transports, transports).reshape(-1, k * k, k * k)
+    degrees = graph.degrees.astype(float)
+    scale = 1 / np.sqrt(degrees) if normalized else np.ones(n)
+    adjacency = graph.adjacency
+    row = np.repeat(np.arange(n), graph.degrees)
+    edge_scale = (scale[row] * scale[adjacency.indices])[:, None, None]
+    off = sparse.bsr_array(
+        (-edge_scale * (basis.T @ kronecker @ basis), adjacency.indices, adjacency.indptr),
+        shape=(n * basis.shape[1],) * 2,
+    )
+    own = np.ones(n) if normalized else degrees
+    return sparse.bsr_array(off + sparse.kron(sparse.diags_array(own), np.eye(basis.shape[1])))

@@ -1,0 +1,1 @@
+"""Points -> what is around each of them: neighbours, graph, dimension, tangents."""

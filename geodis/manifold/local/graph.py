@@ -1,0 +1,218 @@
+"""Points, or their neighbours -> a symmetric neighbour graph in CSR form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from geodis.base.check import InputError, check_finite, check_numeric, to_numpy
+from geodis.manifold.local.neighbors import Neighbors, nearest_neighbors, neighbors_from_distances
+
+MAX_GRAPH_STEPS = 3
+MIN_DEGREE = 8
+
+
+@dataclass(frozen=True)
+class NeighborGraph:
+    """A symmetric binary graph over n points.
+
+    Attributes
+    ----------
+    adjacency : csr_array of float32, shape (n, n)
+        One where two points are neighbours; symmetric, without self loops, columns sorted.
+    n_pieces : int
+        Number of connected pieces.
+    piece : ndarray of int32, shape (n,)
+        The piece that each point belongs to, numbered from 0.
+    method : str
+        Where the edges came from: a search method, "precomputed" or "given".
+    """
+
+    adjacency: sparse.csr_array
+    n_pieces: int
+    piece: np.ndarray
+    method: str
+
+    @property
+    def n_points(self) -> int:
+        """Number of points n."""
+        return self.adjacency.shape[0]
+
+    @property
+    def n_edges(self) -> int:
+        """Number of undirected edges."""
+        return self.adjacency.nnz // 2
+
+    @property
+    def degrees(self) -> np.ndarray:
+        """Number of neighbours of every point, shape (n,)."""
+        return np.diff(self.adjacency.indptr)
+
+    def __str__(self) -> str:
+        """One line for people."""
+        pieces = "connected" if self.n_pieces == 1 else f"{self.n_pieces} pieces"
+        degrees = self.degrees
+        return (
+            f"graph of {self.n_points:,} points and {self.n_edges:,} edges ({self.method}), "
+            f"{degrees.min()} to {degrees.max()} neighbours a point, {pieces}"
+        )
+
+
+def default_degree(dim: int) -> int:
+    """Nearest neighbours in the graph: 2k, and enough in low dimension to hang together."""
+    return max(2 * dim, MIN_DEGREE)
+
+
+def neighbor_graph(
+    points: Any = None,
+    n_neighbors: int = 10,
+    *,
+    graph: Any = None,
+    distances: Any = None,
+    method: str = "auto",
+    n_jobs: int = -1,
+    random_state: Any = None,
+) -> NeighborGraph:
+    """Build the symmetric neighbour graph: an edge where either point is near the other.
+
+    Parameters
+    ----------
+    points : array-like of shape (n, d), optional
+        Not needed when a graph or distances are given; if it comes too, its n is checked.
+    n_neighbors : int
+        Neighbours of each point before the union that makes the graph symmetric.
+    graph : sparse matrix, array of shape (n, n) or networkx graph, optional
+        True neighbours, when they are known: any non-zero entry is an edge. It is made symmetric
+        by union, and its self loops are dropped.
+    distances : array-like of shape (n, n), optional
+        Precomputed distances, searched instead of the points.
+    method, n_jobs, random_state
+        As in `nearest_neighbors`.
+
+    Returns
+    -------
+    NeighborGraph
+
+    Examples
+    --------
+    >>> graph = neighbor_graph([[0.0], [1.0], [2.0], [9.0], [10.0]], n_neighbors=1)
+    >>> print(graph)
+    graph of 5 points and 3 edges (kdtree), 1 to 2 neighbours a point, 2 pieces
+    >>> graph.piece
+    array([0, 0, 0, 1, 1], dtype=int32)
+    """
+    n = None if points is None else len(points)
+    if graph is not None:
+        return _finish(_given_adjacency(graph, n), "given")
+    if distances is not None:
+        found = neighbors_from_distances(distances, n_neighbors, n_points=n)
+    elif points is not None:
+        found = nearest_neighbors(
+            points, n_neighbors, method=method, n_jobs=n_jobs, random_state=random_state
+        )
+    else:
+        raise InputError("A neighbour graph needs points, a graph or distances; none came.")
+    return graph_of_neighbors(found, n_neighbors)
+
+
+def graph_of_neighbors(neighbors: Neighbors, n_neighbors: int) -> NeighborGraph:
+    """Turn the first n_neighbors columns of found neighbours into a symmetric graph."""
+    indices = neighbors.indices[:, :n_neighbors]
+    n, degree = indices.shape
+    adjacency = sparse.csr_array(
+        (
+            np.ones(n * degree, np.float32),
+            indices.ravel(),
+            np.arange(0, n * degree + 1, degree, dtype=np.int64),
+        ),
+        shape=(n, n),
+    )
+    return _finish(_symmetric(adjacency), neighbors.method)
+
+
+def neighbors_in_graph(points: np.ndarray, graph: NeighborGraph, n_neighbors: int) -> Neighbors:
+    """The nearest points among those within a few steps in a given graph.
+
+    Where a graph is given because distances between far points mislead, neighbourhoods grow
+    along its edges: two steps, or three where two do not reach enough points.
+
+    Examples
+    --------
+    >>> path = neighbor_graph(graph=[[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> neighbors_in_graph(np.array([[0.0], [1.0], [1.5]]), path, 2).indices
+    array([[1, 2],
+           [2, 0],
+           [1, 0]], dtype=int32)
+    """
+    reached = graph.adjacency
+    for _ in range(MAX_GRAPH_STEPS - 1):
+        reached = sparse.csr_array((reached + reached @ graph.adjacency) != 0, dtype=np.float32)
+        reached.setdiag(0)
+        reached.eliminate_zeros()
+        least = int(np.diff(reached.indptr).min())
+        if least >= n_neighbors:
+            break
+    else:
+        raise InputError(
+            f"Tangents need {n_neighbors} neighbours a point within {MAX_GRAPH_STEPS} steps of "
+            f"the given graph; a point with {least} came. Give a denser graph."
+        )
+    row = np.repeat(np.arange(reached.shape[0]), np.diff(reached.indptr))
+    distances = np.sqrt(((points[reached.indices] - points[row]) ** 2).sum(axis=1))
+    order = np.lexsort((distances, row))
+    nearest = reached.indptr[:-1, None] + np.arange(n_neighbors)  # rows are contiguous in order
+    chosen = order[nearest]
+    return Neighbors(
+        reached.indices[chosen].astype(np.int32),
+        np.maximum(distances[chosen], np.finfo(float).tiny),
+        "given",
+    )
+
+
+def _given_adjacency(graph: Any, n: int | None) -> sparse.csr_array:
+    """Check a caller's graph and turn it into a symmetric binary matrix."""
+    if hasattr(graph, "adj") and hasattr(graph, "nodes"):
+        import networkx
+
+        graph = networkx.to_scipy_sparse_array(graph, weight=None, format="csr")
+    if isinstance(graph, NeighborGraph):
+        graph = graph.adjacency
+    if not sparse.issparse(graph):
+        graph = check_numeric(to_numpy(graph, "graph"), "graph")
+    if graph.ndim != 2 or graph.shape[0] != graph.shape[1]:
+        raise InputError(f"graph must have shape (n, n); shape {graph.shape} came.")
+    if n is not None and graph.shape[0] != n:
+        raise InputError(
+            f"graph must have a row for each of the {n} points; {graph.shape[0]} came."
+        )
+    weighted = sparse.csr_array(graph)
+    check_finite(weighted.data, "graph")
+    adjacency = _symmetric(sparse.csr_array(weighted != 0, dtype=np.float32))
+    alone = int((np.diff(adjacency.indptr) == 0).sum())
+    if alone:
+        raise InputError(
+            f"Every point needs a neighbour in the graph; {alone} of {adjacency.shape[0]} have "
+            "none."
+        )
+    return adjacency
+
+
+def _symmetric(adjacency: sparse.csr_array) -> sparse.csr_array:
+    """Union of a binary graph with its transpose, without self loops."""
+    union = sparse.csr_array(adjacency.maximum(adjacency.T))
+    union.setdiag(0)
+    union.eliminate_zeros()
+    union.sort_indices()
+    if union.nnz < 2**31:  # one integer type: compiled code downstream is compiled once
+        union.indptr = union.indptr.astype(np.int32)
+        union.indices = union.indices.astype(np.int32)
+    return union
+
+
+def _finish(adjacency: sparse.csr_array, method: str) -> NeighborGraph:
+    n_pieces, piece = connected_components(adjacency, directed=False)
+    return NeighborGraph(adjacency, int(n_pieces), piece, method)

@@ -1,0 +1,127 @@
+"""A split of fitted points -> axes at new points, as accurate as at the fitted ones."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from geodis.base.jobs import blocks
+from geodis.manifold.holonomy.connection import transports_between
+from geodis.manifold.linalg import polar_rows
+from geodis.manifold.local.graph import default_degree
+from geodis.manifold.local.neighbors import Neighbors, searcher
+from geodis.manifold.local.tangents import tangent_frames
+from geodis.manifold.split import Split, join_axes, part_axes
+
+AVERAGED = 3
+# Where all neighbours are about as far as the nearest, a point lies far outside the fitted ones,
+# and a quadratic fit there would be extrapolated without bound. Among the fitted points in
+# dimension k the quotient of both distances is near (1 / neighbours)^(1 / k): .6 for k = 10.
+OUTSIDE = 0.8
+BLOCK = 4096
+
+
+def axes_at(
+    split: Split,
+    points: np.ndarray,
+    axes: np.ndarray,
+    targets: np.ndarray,
+    *,
+    method: str = "curved",
+    n_jobs: int = 1,
+) -> np.ndarray:
+    """Axes at new points, in the same order of factors as at the fitted ones.
+
+    What was done to the fitted points is done to the new ones: they are projected on the ambient
+    subspace of each factor where there are such; there, tangents are fitted to the neighbours
+    among the fitted points, with curvature. Where several factors share a space, their projectors
+    at the neighbours are carried to the new point by the transports, and averaged.
+
+    Parameters
+    ----------
+    split : Split
+        Of the fitted points.
+    points : ndarray of shape (n, d)
+        Fitted points, distinct.
+    axes : ndarray of shape (n, k, d)
+        Axes at the fitted points, in the order of `points`.
+    targets : ndarray of shape (p, d)
+    method : {"curved", "pca"}
+        How tangents were estimated.
+    n_jobs : int
+
+    Returns
+    -------
+    ndarray of shape (p, k, d)
+    """
+    if split.parts:
+        own = part_axes(split.parts, split.bases, axes)
+        found = [
+            axes_at(part, points @ basis.T, inside, targets @ basis.T, method=method, n_jobs=n_jobs)
+            for part, basis, inside in zip(split.parts, split.bases, own, strict=True)
+        ]
+        return join_axes(split.parts, split.bases, found)
+    p, k = len(targets), axes.shape[1]
+    if points.shape[1] == k and len(split.dims) == 1:  # the whole space is tangent
+        return np.broadcast_to(np.eye(k), (p, k, k)).copy()
+    count = min(max(split.tangent_neighbors, AVERAGED), len(points))
+    near = Neighbors(*searcher(points, n_jobs=n_jobs)(targets, count), "exact")
+    averaged = _averaged_axes(axes, near, split.dims)
+    if points.shape[1] == k:
+        frames = np.broadcast_to(np.eye(k), (p, k, k)).copy()
+    else:
+        refined: dict[str, Any] = {"factor_dims": split.dims, "start": averaged}
+        frames = tangent_frames(
+            points,
+            near,
+            k,
+            centres=targets,
+            method=method,
+            n_jobs=n_jobs,
+            **(refined if split.refined == "tangents" else {}),
+        ).frames
+    outside = near.distances[:, 0] > OUTSIDE * near.distances[:, -1]
+    frames[outside] = averaged[outside]
+    if len(split.dims) == 1:
+        return frames
+    return _carried_axes(axes, frames, near.indices[:, : default_degree(k)], split.dims)
+
+
+def _averaged_axes(axes: np.ndarray, near: Neighbors, dims: tuple[int, ...]) -> np.ndarray:
+    """Leading directions of the mean of the factors' projectors at the nearest points."""
+    indices, distances = near.indices[:, :AVERAGED], near.distances[:, :AVERAGED]
+    bounds = np.cumsum((0, *dims))
+    found = np.empty((len(indices), *axes.shape[1:]))
+    for rows in blocks(len(indices), BLOCK):
+        squared = distances[rows] ** 2
+        weights = 1 / np.maximum(squared, 1e-12 * (1 + squared.max()))
+        weights = np.sqrt(weights / weights.sum(axis=1, keepdims=True))
+        for start, stop in pairwise(bounds):
+            stacked = weights[..., None, None] * axes[indices[rows], start:stop]  # (b, c, k_j, d)
+            stacked = stacked.reshape(len(stacked), -1, stacked.shape[-1])
+            directions = np.linalg.svd(stacked, full_matrices=False)[2]
+            found[rows, start:stop] = directions[:, : stop - start]
+    return polar_rows(found)
+
+
+def _carried_axes(
+    axes: np.ndarray, frames: np.ndarray, indices: np.ndarray, dims: tuple[int, ...]
+) -> np.ndarray:
+    """Axes within given tangent spaces: leading directions of the mean carried projectors."""
+    bounds = np.cumsum((0, *dims))
+    found = np.empty_like(frames)
+    for rows in blocks(len(frames), BLOCK):
+        b, count = indices[rows].shape
+        indptr = np.arange(0, b * count + 1, count, dtype=np.int32)
+        transports = transports_between(frames[rows], axes, indptr, indices[rows].ravel())
+        transports = transports.reshape(b, count, *transports.shape[1:]).astype(float)
+        inside = np.empty((b, *transports.shape[2:]))  # in coordinates of the frames
+        for start, stop in pairwise(bounds):
+            carried = transports[..., start:stop]
+            mean = np.einsum("bcij,bckj->bik", carried, carried) / count
+            leading = np.linalg.eigh(mean)[1][..., : start - stop - 1 : -1]
+            inside[:, start:stop] = np.swapaxes(leading, 1, 2)
+        found[rows] = polar_rows(inside) @ frames[rows]
+    return found

@@ -1,0 +1,1 @@
+"""What objectives are made of: densities, shared latents, triplets, second players."""

@@ -1,0 +1,1 @@
+"""Batches, schedules, the loop, checkpoints, and scores while it runs."""

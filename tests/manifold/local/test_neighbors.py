@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from geodis import nearest_neighbors, neighbor_graph
+from geodis.base.check import InputError
+from geodis.manifold.local.neighbors import distinct_rows, searcher
+from tests import reference
+from tests.conftest import sphere
+
+EXACT = ("kdtree", "brute")
+
+
+@pytest.mark.parametrize("method", EXACT)
+@pytest.mark.parametrize("d", [1, 3, 12])
+def test_neighbors_equal_their_literal_twin(method, d, rng):
+    points = rng.standard_normal((60, d))
+    indices, distances = reference.nearest_neighbors(points, 7)
+    found = nearest_neighbors(points, 7, method=method)
+    np.testing.assert_array_equal(found.indices, indices)
+    np.testing.assert_allclose(found.distances, distances, rtol=1e-12)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.sampled_from(EXACT))
+def test_neighbors_of_points_with_many_copies(seed, n_neighbors, method):
+    rng = np.random.default_rng(seed)
+    places = rng.standard_normal((8, 2))
+    points = places[rng.integers(0, 8, size=30)]
+    n_distinct = len(np.unique(points, axis=0))
+    if n_distinct <= n_neighbors:
+        with pytest.raises(InputError, match=f"{n_distinct} came"):
+            nearest_neighbors(points, n_neighbors, method=method)
+        return
+    found = nearest_neighbors(points, n_neighbors, method=method)
+    indices, distances = reference.nearest_neighbors(points, n_neighbors)
+    np.testing.assert_array_equal(found.indices, indices)
+    np.testing.assert_allclose(found.distances, distances, rtol=1e-12)
+    assert found.n_duplicates == 30 - n_distinct
+
+
+def test_hundreds_of_identical_rows_stay_connected_to_the_rest(rng):
+    points = np.concatenate([sphere(500, 2, rng), np.tile([[0.0, 0.0, 1.0]], (400, 1))])
+    graph = neighbor_graph(points, 4)
+    assert graph.n_pieces == 1
+    assert nearest_neighbors(points, 4).distances.min() > 0
+
+
+def test_pynndescent_finds_nearly_all_true_neighbors_and_repeats_itself(rng):
+    # one test for all: pynndescent compiles for some 20 s in every process
+    points = rng.standard_normal((3000, 12))
+    exact = nearest_neighbors(points, 10, method="brute")
+    one, two = (
+        nearest_neighbors(points, 10, method="pynndescent", random_state=5, n_jobs=jobs)
+        for jobs in (1, 2)
+    )
+    shared = [len(set(a) & set(b)) for a, b in zip(one.indices, exact.indices, strict=True)]
+    assert np.mean(shared) / 10 > 0.95
+    assert (np.diff(one.distances, axis=1) >= 0).all()
+    np.testing.assert_array_equal(one.indices, two.indices)
+
+
+def test_the_search_is_chosen_by_dimension_and_said(rng):
+    assert nearest_neighbors(rng.standard_normal((50, 9)), 3).method == "kdtree"
+    assert nearest_neighbors(rng.standard_normal((50, 10)), 3).method == "brute"
+    assert nearest_neighbors(rng.standard_normal((50, 10)), 3, method="kdtree").method == "kdtree"
+
+
+@pytest.mark.parametrize("method", EXACT)
+def test_neighbors_do_not_change_far_from_the_origin(method, rng):
+    points = rng.standard_normal((200, 10))
+    near = nearest_neighbors(points, 5, method=method)
+    far = nearest_neighbors(points + 1e6, 5, method=method)
+    assert (near.indices == far.indices).mean() > 0.99
+
+
+def test_distinct_rows_on_a_grid():
+    grid = np.stack(np.meshgrid([0.0, 1.0], [0.0, -0.0, 2.0]), axis=-1).reshape(-1, 2)
+    rows, first, place = distinct_rows(grid)
+    assert len(rows) == 4  # minus zero is zero
+    np.testing.assert_array_equal(rows[place], grid + 0.0)
+    np.testing.assert_array_equal(grid[first], rows)
+
+
+@pytest.mark.parametrize("d", [2, 12])  # the tree, and blocked search
+def test_a_prepared_search_finds_the_nearest_targets_and_their_distances(d, rng):
+    targets, queries = rng.standard_normal((80, d)), rng.standard_normal((9, d))
+    indices, distances = searcher(targets)(queries, 3)
+    expected = np.linalg.norm(queries[:, None] - targets, axis=2)
+    np.testing.assert_array_equal(indices, np.argsort(expected, axis=1)[:, :3])
+    np.testing.assert_allclose(distances, np.sort(expected, axis=1)[:, :3], rtol=1e-12)
