@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help set-up demo test browser docs lint bench clean
+.PHONY: help set-up demo test browser docs lint dist bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -11,7 +11,8 @@ help:
 	@echo "make test     run the tests"
 	@echo "make browser  install Chromium (Debian), and test the page of a report in it"
 	@echo "make docs     build the documentation into docs/site/"
-	@echo "make lint     check style and types"
+	@echo "make lint     check style, types and what imports what"
+	@echo "make dist     build what is put on the package index into dist/, and check it"
 	@echo "make bench    measure time, memory and accuracy into benchmarks/results/"
 	@echo "make clean    remove the virtual environment and everything made"
 
@@ -37,11 +38,20 @@ docs: set-up
 lint: set-up
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@PYTHONPATH=.ci $(BIN)/lint-imports --no-logo --no-cache
 	@$(BIN)/mypy
+	@$(BIN)/mypy --config-file tests/typing/mypy.ini
+
+# Without isolation: what builds is what set-up installed, and no network is needed.
+dist: set-up
+	@rm -rf build dist
+	@$(BIN)/python -m build --quiet --no-isolation --outdir dist .
+	@$(BIN)/twine check --strict dist/*
+	@$(BIN)/python .ci/check_dist.py dist
 
 bench: set-up
 	@$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf .venv demo docs/site docs/pages/figures docs/pages/results build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv demo docs/site docs/pages/figures docs/pages/results docs/pages/api build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

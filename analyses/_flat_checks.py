@@ -45,8 +45,8 @@ def neighbourhoods(n: int, seeds: Sequence[int], isomap: Callable[[Any, int], fl
             est = GeoManCER(
                 3, tangent_neighbors=None if count == AUTO else min(int(count), n - 1), verbose=0
             ).fit(sample.points)
-            found = [est.subspace(j) for j in range(est.n_factors_)]
-            row[str(count)] = float(np.degrees(subspace_angles(found, sample.tangents).mean()))
+            subspaces = [est.subspace(j) for j in range(est.n_factors_)]
+            row[str(count)] = float(np.degrees(subspace_angles(subspaces, sample.tangents).mean()))
         row["Isomap + ICA"] = isomap(sample, seed)
         rows.append(row)
     return rows
@@ -61,10 +61,10 @@ def likelihood_against_pairs(n: int, seeds: Sequence[int]) -> list[Row]:
             rng = np.random.default_rng(seed)
             u = made.draw(n, rng)
             turn = random_rotations(1, u.shape[1], rng)[0]
-            found = independent_rotation(u @ turn.T, random_state=seed)
-            pairs = [r for r in found.contrasts if r.dims == made.dims and r.name != LIKELIHOOD]
-            other = [r for r in found.contrasts if r.name == LIKELIHOOD]
-            if not pairs or not other or found.dims != made.dims:
+            turned = independent_rotation(u @ turn.T, random_state=seed)
+            pairs = [r for r in turned.contrasts if r.dims == made.dims and r.name != LIKELIHOOD]
+            other = [r for r in turned.contrasts if r.name == LIKELIHOOD]
+            if not pairs or not other or turned.dims != made.dims:
                 rows.append({"case": case, "seed": seed})
                 continue
             best = min(pairs, key=lambda result: result.instability)
@@ -74,19 +74,19 @@ def likelihood_against_pairs(n: int, seeds: Sequence[int]) -> list[Row]:
                     "seed": seed,
                     "pairs": _off(best.rotation, turn.T, made.dims),
                     "likelihood": _off(other[0].rotation, turn.T, made.dims),
-                    "believed": _off(found.rotation, turn.T, made.dims),
-                    "chosen": found.contrast,
+                    "believed": _off(turned.rotation, turn.T, made.dims),
+                    "chosen": turned.contrast,
                 }
             )
     return rows
 
 
-def _off(found: np.ndarray, true: np.ndarray, dims: tuple[int, ...]) -> float:
+def _off(estimated: np.ndarray, true: np.ndarray, dims: tuple[int, ...]) -> float:
     """Largest principal angle in degrees between groups of rows, best match within a size."""
     angles = []
     for a, b in pairwise(np.cumsum((0, *dims))):
         cosines = [
-            np.linalg.svd(found[a:b] @ true[c:d].T, compute_uv=False).min()
+            np.linalg.svd(estimated[a:b] @ true[c:d].T, compute_uv=False).min()
             for c, d in pairwise(np.cumsum((0, *dims)))
             if d - c == b - a
         ]

@@ -87,7 +87,7 @@ def train_latents(case: LatentCase, seed: int) -> tuple[np.ndarray, dict[str, An
         models.train(model, (images, labels.astype(np.float32)), case.steps, **options)
         return models.encode(model, images).astype(np.float32), {"explained": None}
     if case.model == "BetaVAE":
-        loss = "mse" if case.loss == "pixels" else learnt_loss(images, levels, seed)
+        loss: Any = "mse" if case.loss == "pixels" else learnt_loss(images, levels, seed)
         model = models.BetaVAE(
             shape,
             9,
@@ -182,7 +182,7 @@ def latent_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     methods = list(dict.fromkeys(row["method"] for row in rows))
     cases = list(dict.fromkeys(row["case"] for row in rows))
     first = {row["case"]: row for row in reversed(rows)}
-    found = {(row["case"], row["method"]): row for row in rows}
+    known = {(row["case"], row["method"]): row for row in rows}
     lines = ["", "## Latents of autoencoders", "", *(__doc__ or "").split("\n\n")[1:2], ""]
     lines += [
         "Told the dimension, one seed. Degrees are to the directions in which the latents move "
@@ -201,7 +201,7 @@ def latent_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         turns = ", ".join(f"{turn:.0f}" for turn in told.get("turns", [])) or "not unrolled"
         explained = "" if told["explained"] is None else f"{told['explained']:.0%}"
         cells = [
-            f"{found[case, method]['error']:.1f}" if (case, method) in found else ""
+            f"{known[case, method]['error']:.1f}" if (case, method) in known else ""
             for method in methods
         ]
         lines.append(
@@ -209,18 +209,18 @@ def latent_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
             f"{told['skewness']:.0f} | {turns} | {' | '.join(cells)} |"
         )
     ranked = [
-        method for method in methods if any("ranks" in found.get((c, method), {}) for c in cases)
+        method for method in methods if any("ranks" in known.get((c, method), {}) for c in cases)
     ]
     lines += ["", "Rank correlation of every factor with the coordinate that is matched to it:", ""]
     lines += [f"| latents | factors | {' | '.join(ranked)} |", "|---" * (len(ranked) + 2) + "|"]
     for case in cases:
         cells = [
-            ", ".join(f"{rank:.2f}" for rank in found.get((case, method), {}).get("ranks", []))
+            ", ".join(f"{rank:.2f}" for rank in known.get((case, method), {}).get("ranks", []))
             for method in ranked
         ]
         lines.append(f"| {case} | {', '.join(first[case]['names'])} | {' | '.join(cells)} |")
     lines.append("")
     for case in cases:
-        own = found[case, "GeoManCER"]
+        own = known[case, "GeoManCER"]
         lines.append(f"- {case}: {' + '.join(map(str, own['found']))}. {own['said']}")
     return lines

@@ -137,8 +137,8 @@ def degrees(rows: np.ndarray, sample: FlatSample) -> float:
     )  # (f, m)
     row, place = linear_sum_assignment(-np.repeat(share, dims, axis=1))
     owner = np.repeat(np.arange(len(dims)), dims)[place][np.argsort(row)]
-    found = [_orthonormal(rows[:, owner == j]) for j in range(len(dims))]
-    return float(np.degrees(gd.subspace_angles(found, tangents).mean()))
+    subspaces = [_orthonormal(rows[:, owner == j]) for j in range(len(dims))]
+    return float(np.degrees(gd.subspace_angles(subspaces, tangents).mean()))
 
 
 def _orthonormal(rows: np.ndarray) -> np.ndarray:
@@ -151,10 +151,10 @@ def rank_correlations(coordinates: np.ndarray, factors: np.ndarray) -> list[floa
     f = factors.shape[1]
     ranked = rankdata(np.hstack([coordinates[there], factors[there]]), axis=0)
     with np.errstate(invalid="ignore"):  # a constant has no correlation: zero
-        found = np.abs(np.nan_to_num(np.corrcoef(ranked.T)))[:-f, -f:]
-    row, column = linear_sum_assignment(-found)
+        correlations = np.abs(np.nan_to_num(np.corrcoef(ranked.T)))[:-f, -f:]
+    row, column = linear_sum_assignment(-correlations)
     ranks = np.zeros(f)
-    ranks[column] = found[row, column]
+    ranks[column] = correlations[row, column]
     return ranks.tolist()
 
 

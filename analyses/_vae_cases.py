@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
@@ -12,6 +11,8 @@ import numpy as np
 import geodis as gd
 from geodis import models, scores
 from geodis.distances import distance_correlations
+from geodis.models.networks import NetworkChoice
+from geodis.models.training.train_options import Precision, Supervision
 
 # Grids up to this size are encoded once, whole.
 WHOLE = 6000
@@ -31,13 +32,12 @@ class Sizes:
     seeds: tuple[int, ...]
     batch_size: int = 256
     latents: int = 9
-    network: str = "auto"
+    network: NetworkChoice = "auto"
     n_pairs: int = 50_000
     n_rows: int = 10_000
     n_traversals: int = 512
     small: bool = False
-    precision: str = "auto"
-    options: Mapping[str, Any] = field(default_factory=dict)
+    precision: Precision = "auto"
 
 
 @cache
@@ -61,16 +61,23 @@ def dataset(name: str, small: bool) -> gd.FactorGrid:
 
 
 def train_case(
-    model: models.Model, grid: gd.FactorGrid, seed: int, sizes: Sizes, **more: Any
-) -> Any:
+    model: models.Model,
+    grid: gd.FactorGrid,
+    seed: int,
+    sizes: Sizes,
+    batch_size: int | None = None,
+    supervision: Supervision = "scaled",
+) -> models.Training:
     """Train as a preset says."""
-    options: dict[str, Any] = {
-        "batch_size": sizes.batch_size,
-        "precision": sizes.precision,
-        "random_state": seed,
-        "verbose": 0,
-    }
-    return models.train(model, grid, sizes.steps, **{**options, **sizes.options, **more})
+    return models.train(
+        model,
+        grid,
+        sizes.steps,
+        batch_size=sizes.batch_size if batch_size is None else batch_size,
+        options=models.TrainOptions(precision=sizes.precision, supervision=supervision),
+        random_state=seed,
+        verbose=0,
+    )
 
 
 def evaluate(
@@ -96,7 +103,7 @@ def evaluate(
         if not self_pairs:
             for factor, by in measured.factors.items():
                 found[f"{BY_FACTOR}{factor}"] = float(by[TRUE_LATENT].spearman)
-    options = {"n_traversals": sizes.n_traversals, "random_state": seed}
+    options: dict[str, Any] = {"n_traversals": sizes.n_traversals, "random_state": seed}
     found["linearity"] = float(scores.linearity_ratio(code, grid, **options))
     found["axis"] = float(scores.axis_ratio(code, grid, **options))
     index = np.random.default_rng(seed).choice(len(grid), min(sizes.n_rows, len(grid)), False)

@@ -27,15 +27,16 @@ import numpy as np
 import geodis as gd
 from analyses._run import main_of
 from geodis import distances, plots
-from geodis.base.check import InputError
+from geodis.base.check import InputError, check_choice
 from geodis.base.progress import Stages
 from geodis.base.write import whole_file, write_json
-from geodis.data.grids import published as published_sets
+from geodis.data.grids.by_name import PUBLISHED
 from geodis.data.grids.grid import FactorGrid
+from geodis.distances.agreement_table import RANDOM
+from geodis.distances.grid_distances import GROUND_TRUTH, PERCEIVED
 
 OUT = Path(__file__).parent / "results" / "dataset_distances"
 
-TRUTH, SEEN, RANDOM = "ground truth", "perceived", "random"
 BLUR = "box:31"
 IMAGE_SIZE = 64  # to which the study resized every set
 
@@ -161,23 +162,15 @@ def run_set(name: str, grid: FactorGrid, preset: Preset) -> dict[str, Any]:
     for self_pairs in (True, False):
         rows: dict[str, dict[str, float]] = {}
         for short, loss, n_pairs in losses:
-            found = distances.distance_correlations(
+            agreement = distances.distance_correlations(
                 grid, loss=loss, n_pairs=n_pairs, self_pairs=self_pairs, **options
             )
-            for factor, item in {RANDOM: found.random, **found.factors}.items():
+            for factor, by_pair in {RANDOM: agreement.random, **agreement.factors}.items():
                 for measure in ("pearson", "spearman"):
-                    value = getattr(item[TRUTH, SEEN], measure)
+                    value = getattr(by_pair[GROUND_TRUTH, PERCEIVED], measure)
                     rows.setdefault(factor, {})[f"{measure} {short}"] = value
         correlations["with self pairs" if self_pairs else "without"] = rows
-    matrices = {
-        source: {
-            factor: distances.traversal_matrix(
-                grid, factor, source, n_traversals=preset.n_traversals, **options
-            )
-            for factor in grid.names
-        }
-        for source in (TRUTH, SEEN)
-    }
+    matrices = distances.traversal_matrices(grid, n_traversals=preset.n_traversals, **options)
     return {
         "name": name,
         "sizes": dict(zip(grid.names, grid.sizes, strict=True)),
@@ -199,12 +192,12 @@ def published_beside(name: str, factor: str) -> dict[str, float]:
     spread = TABLE_3_1.get(source, {})
     agree = TABLE_4_1.get(source, {})
     everything = "" if factor == RANDOM else "all"
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     if (row := spread.get(factor) or spread.get(everything)) is not None:
-        found |= dict(zip(("mean", "std"), row, strict=True))
+        numbers |= dict(zip(("mean", "std"), row, strict=True))
     if (cells := agree.get(factor) or agree.get(everything)) is not None:
-        found |= dict(zip(COLUMNS, cells, strict=True))
-    return found
+        numbers |= dict(zip(COLUMNS, cells, strict=True))
+    return numbers
 
 
 def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -214,8 +207,8 @@ def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
     for factor in importance.names:
         row: dict[str, Any] = {"factor": factor, "mean": importance.mean[factor]}
         row["std"] = importance.std[factor]
-        for kind, found in result["correlations"].items():
-            row[kind] = found.get(factor, {})
+        for kind, by_factor in result["correlations"].items():
+            row[kind] = by_factor.get(factor, {})
         row["published"] = published_beside(result["name"], factor)
         rows.append(row)
     return rows
@@ -348,14 +341,15 @@ def chosen_grids(published: Sequence[str], only: Sequence[str]) -> dict[str, Cal
     grids = {name: make for name, make in BUILT_IN.items() if not only or name in only}
 
     def opener(name: str, path: str) -> Callable[[], Any]:
-        return lambda: gd.published_grid(name, path, image_size=IMAGE_SIZE)
+        known = check_choice(name, "--published", PUBLISHED)
+        return lambda: gd.published_grid(known, path, image_size=IMAGE_SIZE)
 
-    for item in published:
-        name, _, path = item.partition("=")
-        if name not in published_sets.NAMES or not path:
+    for pair in published:
+        name, _, path = pair.partition("=")
+        if name not in PUBLISHED or not path:
             raise InputError(
-                f"--published must be one of {', '.join(published_sets.NAMES)} and its path, such "
-                f"as dsprites=dsprites.npz; {item} came."
+                f"--published must be one of {', '.join(PUBLISHED)} and its path, such "
+                f"as dsprites=dsprites.npz; got {pair}."
             )
         # Said before the other sets take their minutes; SmallNORB's halves come after a colon.
         if not any(Path(one).exists() for one in (path, path.rpartition(":")[0] or path)):
@@ -372,7 +366,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=PATH",
-        help=f"a published data set from its file: {', '.join(published_sets.NAMES)}",
+        help=f"a published data set from its file: {', '.join(PUBLISHED)}",
     )
 
 

@@ -46,6 +46,7 @@ from analyses._flat_methods import (
 from geodis import plots
 from geodis.base.progress import Stages
 from geodis.base.write import whole_file, write_json
+from geodis.data.manifolds.draws import random_rotations
 from geodis.data.manifolds.flat_products import (
     CASES,
     FlatSample,
@@ -53,7 +54,6 @@ from geodis.data.manifolds.flat_products import (
     flat_sample,
     grid_coordinates,
 )
-from geodis.data.manifolds.spaces import random_rotations
 from geodis.manifold.local.tangents import tangent_frames
 
 Row = dict[str, Any]
@@ -130,7 +130,7 @@ def compare(sample: FlatSample, seed: int) -> list[Row]:
         begun = time.perf_counter()
         est = gd.GeoManCER(dim, random_state=seed, verbose=0).fit(sample.points)
         told = est.flat_evidence_
-        found: Row = {
+        said: Row = {
             "found": est.factor_dims_.tolist(),
             "flat": est.flat_.tolist(),
             "right": sorted(est.factor_dims_) == sorted(sample.factor_dims),
@@ -139,13 +139,13 @@ def compare(sample: FlatSample, seed: int) -> list[Row]:
             "said": str(told) if told else f"No flat part: {'; '.join(map(str, est.evidence_))}",
             "seconds": time.perf_counter() - begun,
         }
-        rows.append({**base, "method": OURS, "error": degrees(est.axes_, sample), **found})
+        rows.append({**base, "method": OURS, "error": degrees(est.axes_, sample), **said})
         if est.flat_coordinates_.shape[1] == dim:
             rows[0]["ranks"] = rank_correlations(est.flat_coordinates_, sample.coordinates)
             if max(sample.factor_dims) == 1:
                 rows[0]["turns"] = turns_of_factors(est.axes_, sample)
             error = degrees(gradient_directions(est.flat_coordinates_, sample), sample)
-            rows.append({**base, "method": OURS_GRADIENT, "error": error, **found})
+            rows.append({**base, "method": OURS_GRADIENT, "error": error, **said})
         sample = thinned(sample, MOST)
         begun = time.perf_counter()
         near = gd.nearest_neighbors(sample.points, 3 * NEIGHBORS)
@@ -173,8 +173,8 @@ def run(
     preset: Preset, out: Path, *, name: str = "", verbose: bool = True
 ) -> tuple[list[Row], bool]:
     """Run everything, writing the tables after each case; False after Ctrl-C."""
-    found = kept(out, name, preset.n)
-    known = {(row["case"], row["seed"]) for row in found["rows"]}
+    kept_rows = kept(out, name, preset.n)
+    known = {(row["case"], row["seed"]) for row in kept_rows["rows"]}
     wanted = [(case, seed) for seed in preset.seeds for case in preset.cases]
     wanted = [job for job in wanted if job not in known]
 
@@ -183,16 +183,16 @@ def run(
 
     first = preset.main or preset.cases
     jobs = [job_of(case, seed) for case, seed in wanted if case in first]
-    if preset.checks and not found["noisy"]:
+    if preset.checks and not kept_rows["noisy"]:
         noisy = partial(_flat_checks.neighbourhoods, preset.n, preset.seeds, isomap_error)
         jobs.append(("noise", "noisy", noisy))
-    if preset.checks and not found["grouped"]:
+    if preset.checks and not kept_rows["grouped"]:
         grouped = partial(_flat_checks.likelihood_against_pairs, preset.n, preset.seeds)
         jobs.append(("groups", "grouped", grouped))
     jobs += [
         (case, "latents", partial(run_latents, case, preset, out))
         for case in preset.latents
-        if not any(row["case"] == case for row in found["latents"])
+        if not any(row["case"] == case for row in kept_rows["latents"])
     ]
     few = preset.seeds[:FEWER]
     jobs += [job_of(case, seed) for case, seed in wanted if case not in first and seed in few]
@@ -202,27 +202,27 @@ def run(
             for done, (what, part, make_rows) in enumerate(jobs):
                 with stages.stage(f"{done + 1}/{len(jobs)} {what}"):
                     stages.advance(done / len(jobs))
-                    found[part] += make_rows()
-                write_tables(found, out, preset, name)
+                    kept_rows[part] += make_rows()
+                write_tables(kept_rows, out, preset, name)
         complete = True
     except KeyboardInterrupt:
-        print(f"stopped after {len(found['rows'])} rows", file=sys.stderr)
+        print(f"stopped after {len(kept_rows['rows'])} rows", file=sys.stderr)
     for case in preset.drawn if complete else ():
         draw(make(case, preset.n, 0), out)
-    return found["rows"], complete
+    return kept_rows["rows"], complete
 
 
 def kept(out: Path, name: str, n: int) -> dict[str, list[Row]]:
     """What an earlier run of the same preset has finished."""
     parts: dict[str, list[Row]] = {"rows": [], "noisy": [], "grouped": [], "latents": []}
     try:
-        found = json.loads((out / "results.json").read_text(encoding="utf-8"))
+        kept_rows = json.loads((out / "results.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         return parts
-    same = (found["preset"], found["settings"]["n"], found.get("geodis"))
+    same = (kept_rows["preset"], kept_rows["settings"]["n"], kept_rows.get("geodis"))
     if not name or same != (name, n, gd.__version__):
         return parts
-    return {part: found.get(part, []) for part in parts}
+    return {part: kept_rows.get(part, []) for part in parts}
 
 
 def isomap_error(sample: FlatSample, seed: int) -> float:
@@ -237,10 +237,10 @@ def run_latents(case: str, preset: Preset, out: Path) -> list[Row]:
     return [{"case": case, **told, **row} for row in compare(sample, 0)]
 
 
-def write_tables(found: dict[str, list[Row]], out: Path, preset: Preset, name: str) -> None:
+def write_tables(kept_rows: dict[str, list[Row]], out: Path, preset: Preset, name: str) -> None:
     """Write results.json with everything, and results.md with tables for people."""
-    write_json(out / "results.json", _named(found, preset, name))
-    rows = found["rows"]
+    write_json(out / "results.json", _named(kept_rows, preset, name))
+    rows = kept_rows["rows"]
     methods = list(dict.fromkeys(row["method"] for row in rows))
     cases = [case for case in preset.cases if any(row["case"] == case for row in rows)]
     lines = [
@@ -271,14 +271,14 @@ def write_tables(found: dict[str, list[Row]], out: Path, preset: Preset, name: s
     for row in {row["case"]: row for row in doubted}.values():
         said = "; ".join([*row["reasons"], *(f"uncertain: {doubt}" for doubt in row["doubts"])])
         lines.append(f"- {row['case']}: {said}")
-    lines += _flat_checks.lines_of(found["noisy"], found["grouped"])
-    lines += latent_lines(found["latents"])
+    lines += _flat_checks.lines_of(kept_rows["noisy"], kept_rows["grouped"])
+    lines += latent_lines(kept_rows["latents"])
     with whole_file(out / "results.md") as temporary:
         temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _named(found: dict[str, list[Row]], preset: Preset, name: str) -> dict[str, Any]:
-    return {"preset": name, "geodis": gd.__version__, "settings": asdict(preset), **found}
+def _named(kept_rows: dict[str, list[Row]], preset: Preset, name: str) -> dict[str, Any]:
+    return {"preset": name, "geodis": gd.__version__, "settings": asdict(preset), **kept_rows}
 
 
 def _error(rows: Sequence[dict[str, Any]]) -> str:
@@ -286,7 +286,7 @@ def _error(rows: Sequence[dict[str, Any]]) -> str:
     wrong = [row["found"] for row in rows if not row.get("right", True)]
     if not wrong:
         return text
-    said = ["refused" if len(found) == 1 else " + ".join(map(str, found)) for found in wrong]
+    said = ["refused" if len(dims) == 1 else " + ".join(map(str, dims)) for dims in wrong]
     told = [f"{what} in {said.count(what)}" for what in dict.fromkeys(said)]
     return f"{text} ({', '.join(told)} of {len(rows)})"
 

@@ -25,8 +25,8 @@ import torch
 from analyses._model_runs import Row, run_preset, summarise, table, write_markdown
 from analyses._run import main_of
 from geodis import FactorGrid, Sprites, models, plots, scores
+from geodis.models.model_inputs import to_input
 from geodis.models.objectives import reconstruction_rows
-from geodis.models.use import to_input
 from geodis.plots.style import FACTOR_COLORS, MARKERS
 
 OUT = Path(__file__).parent / "results" / "isa_tradeoff"

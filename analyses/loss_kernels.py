@@ -41,23 +41,30 @@ from geodis.base.write import whole_file, write_json
 from geodis.data.grids.grid import FactorGrid
 from geodis.data.grids.sprites import Sprites
 from geodis.data.grids.squares import XYObject, XYSquares
-from geodis.kernels import LossKernel, learn_features, learn_kernel, load_kernel, save_kernel
+from geodis.kernels import (
+    KernelOptions,
+    LossKernel,
+    learn_features,
+    learn_kernel,
+    load_kernel,
+    save_kernel,
+)
 
 OUT = Path(__file__).parent / "results" / "loss_kernels"
 PUBLISHED_KERNELS = Path(__file__).parents[1] / "../shared/oracles/kernels/learnt_kernels.npz"
 
 # Learnt on XYSquares; r31 with "same" is the setting of the published kernel.
-LEARNT: dict[str, dict[str, Any]] = {
-    "ours r31": {"radius": 31},
-    "ours r31, cut to the image": {"radius": 31, "support": "same"},
-    "ours r31, signed, no symmetry": {"radius": 31, "symmetry": "none", "nonnegative": False},
-    "ours r31, four kernels": {"radius": 31, "kernels": 4},
-    "ours r31, pairs along factors": {"radius": 31, "by": "factor"},
-    "ours r63": {"radius": 63},
-    "ours r63, full": {"radius": 63, "support": "full"},
-    "adversarial r31": {"radius": 31, "adversarial": True},
-    "adversarial r31, signed": {"radius": 31, "adversarial": True, "nonnegative": False},
-    "adversarial r63, signed": {"radius": 63, "adversarial": True, "nonnegative": False},
+LEARNT: dict[str, tuple[int, KernelOptions]] = {
+    "ours r31": (31, KernelOptions()),
+    "ours r31, cut to the image": (31, KernelOptions(support="same")),
+    "ours r31, signed, no symmetry": (31, KernelOptions(symmetry="none", nonnegative=False)),
+    "ours r31, four kernels": (31, KernelOptions(kernels=4)),
+    "ours r31, pairs along factors": (31, KernelOptions(by="factor")),
+    "ours r63": (63, KernelOptions()),
+    "ours r63, full": (63, KernelOptions(support="full")),
+    "adversarial r31": (31, KernelOptions(adversarial=True)),
+    "adversarial r31, signed": (31, KernelOptions(adversarial=True, nonnegative=False)),
+    "adversarial r63, signed": (63, KernelOptions(adversarial=True, nonnegative=False)),
 }
 REPEATED = ("ours r31", "ours r63")  # over all seeds
 SQUARES = (8, 4, 2, 1)
@@ -111,9 +118,17 @@ class Analysis:
     def on_squares(self, name: str, seed: int) -> Any:
         """One of `LEARNT`."""
         key = f"{name.replace(', ', '-').replace(' ', '-')}-seed{seed}"
-        options = {"verbose": 0, "random_state": seed, **LEARNT[name]}
+        radius, options = LEARNT[name]
         return self.loss(
-            key, lambda checkpoint: learn_kernel(XYSquares(), checkpoint=checkpoint, **options)
+            key,
+            lambda checkpoint: learn_kernel(
+                XYSquares(),
+                radius,
+                options=options,
+                checkpoint=checkpoint,
+                random_state=seed,
+                verbose=0,
+            ),
         )
 
     def write(self) -> None:
@@ -182,35 +197,42 @@ def part_squares(work: Analysis) -> None:
         grid = XYSquares(spacing=size, square_size=size, grid_size=64 // size)
         key = f"squares-of-{size}-r63"
         # Many places make many planes: full support, whose cost does not depend on them.
-        options: dict[str, Any] = {"radius": 63, "random_state": 0, "verbose": 0}
-        options |= {} if size == 8 else {"support": "full"}
-        loss = work.loss(key, lambda _, g=grid, o=options: learn_kernel(g, **o))  # type: ignore
+        options = KernelOptions(support="auto" if size == 8 else "full")
+        loss = work.loss(key, lambda _, g=grid, o=options: learn_on(g, 63, 0, o))  # type: ignore
         work.results["squares"].append(
             {"size": size, "pixel_loss": loss.made["pixel_loss"], **made(loss)}
         )
         work.write()
 
 
+def learn_on(grid: FactorGrid, radius: int, seed: int, options: KernelOptions) -> LossKernel:
+    """A kernel learnt on a set, in silence."""
+    return learn_kernel(grid, radius, options=options, random_state=seed, verbose=0)
+
+
 def losses_for(work: Analysis, name: str, grid: FactorGrid) -> dict[str, Any]:
     """What is compared on a set: pixels, a box, and what is learnt on it."""
     preset, seed = work.preset, work.preset.seeds[0]
     radius = min(preset.radius, max(grid.image_shape or (1,)) - 2)
-    options: dict[str, Any] = {"random_state": seed, "verbose": 0}
     channels = (grid.image_shape or (1, 1, 1))[2]
 
-    def kernel(**more: Any) -> LossKernel:
-        return learn_kernel(grid, radius, **options, **more)
-
+    bank = KernelOptions(kernels=4, nonnegative=False, symmetry="flip", per_channel=channels > 1)
     found: dict[str, Any] = {"mse": "mse", f"box r{radius}": LossKernel.box(radius)}
-    found["kernel"] = work.loss(f"{name}-kernel", lambda _: kernel())
+    found["kernel"] = work.loss(
+        f"{name}-kernel", lambda _: learn_on(grid, radius, seed, KernelOptions())
+    )
     found["four signed kernels"] = work.loss(
         f"{name}-bank",
-        lambda _: kernel(kernels=4, nonnegative=False, symmetry="flip", per_channel=channels > 1),
+        lambda _: learn_on(grid, radius, seed, bank),
     )
     found["features"] = work.loss(
         f"{name}-features",
         lambda checkpoint: learn_features(
-            grid, steps=preset.feature_steps, checkpoint=checkpoint, **options
+            grid,
+            steps=preset.feature_steps,
+            checkpoint=checkpoint,
+            random_state=seed,
+            verbose=0,
         ),
     )
     return found

@@ -191,9 +191,9 @@ def run_case(case: Case) -> dict[str, Any]:
         wrong = {"error": np.pi / 2, "error_local": np.pi / 2, "right": False}
         return {**row, **wrong, "found": [], "notes": [str(problem)]}
     seconds = time.perf_counter() - start
-    found = [est.subspace(j) for j in range(est.n_factors_)]
+    subspaces = [est.subspace(j) for j in range(est.n_factors_)]
     usable = np.isfinite(est.axes_).all(axis=(1, 2))
-    sides = [frames[usable] for frames in found], [frames[usable] for frames in sample.tangents]
+    sides = [frames[usable] for frames in subspaces], [frames[usable] for frames in sample.tangents]
     whole = est.evidence_[0]
     return {
         **row,
@@ -335,8 +335,8 @@ def write_tables(rows: Sequence[dict[str, Any]], out: Path, preset: Preset, name
 
 def _error(rows: Sequence[dict[str, Any]]) -> str:
     wrong = [row for row in rows if not row["right"]]
-    found = f" ({' + '.join(map(str, wrong[0]['found'])) or 'no fit'})" if wrong else ""
-    return f"{np.median([row['error'] for row in rows]):.4f}{found}"
+    other = f" ({' + '.join(map(str, wrong[0]['found'])) or 'no fit'})" if wrong else ""
+    return f"{np.median([row['error'] for row in rows]):.4f}{other}"
 
 
 def _seconds(rows: Sequence[dict[str, Any]]) -> str:
@@ -372,8 +372,8 @@ def _table(
 
 def _values(rows: Iterable[dict[str, Any]], key: str) -> list[Any]:
     """Values of a key, each once: numbers ascending, names as they come."""
-    found = dict.fromkeys(row[key] for row in rows)
-    return list(found) if any(isinstance(value, str) for value in found) else sorted(found)
+    distinct = dict.fromkeys(row[key] for row in rows)
+    return list(distinct) if any(isinstance(value, str) for value in distinct) else sorted(distinct)
 
 
 def draw(rows: Sequence[dict[str, Any]], out: Path) -> None:

@@ -30,7 +30,8 @@ from analyses import metric_agreement_report as report
 from analyses._run import main_of
 from analyses.synthetic_codes import FAMILIES, code_of, values_of
 from geodis.base.progress import Stages
-from geodis.scores import _fixed, interventional
+from geodis.scores.intervention.factor_vae import batch_variances, count_votes
+from geodis.scores.intervention.fixed_source import open_source
 
 OUT = Path(__file__).parent / "results" / "metric_agreement"
 
@@ -130,19 +131,16 @@ def run_collapse(preset: Preset, count: int, seed: int) -> list[dict[str, Any]]:
 def unpruned_factor_vae(code: np.ndarray, grid: gd.FactorGrid, seed: int) -> float:
     """The score as published code computes it: the ratio of a constant latent is 0/0, and wins."""
     random = np.random.default_rng(seed)
-    source = _fixed.open_source(code, grid, "factor_vae")
-    labels = source.used[random.integers(len(source.used), size=4000)]
-    rows = np.empty((len(labels), 64), dtype=np.int64)
-    for factor in source.used:
-        own = labels == factor
-        rows[own] = source.rows.batches(factor, int(own.sum()), 64, random)
+    source = open_source(code, grid, "factor_vae")
+    labels = source.draw_factors(4000, random)
+    rows = source.batches(labels, 64, random)
     with np.errstate(invalid="ignore", divide="ignore"):
         # Exactly 0, as for a decoder that ignores the latent; rounding would decide otherwise.
         variances = np.where(code.std(axis=0) < 1e-12, 0.0, code.var(axis=0, ddof=1))
-        local = np.where(variances == 0, 0.0, interventional.batch_variances(code, rows))
+        local = np.where(variances == 0, 0.0, batch_variances(code, rows))
         votes = (local / variances).argmin(axis=1)
     shape = (code.shape[1], source.n_factors)
-    classifier = interventional.count_votes(votes[:2000], labels[:2000], shape).argmax(axis=1)
+    classifier = count_votes(votes[:2000], labels[:2000], shape).argmax(axis=1)
     return float((classifier[votes[2000:]] == labels[2000:]).mean())
 
 

@@ -33,6 +33,7 @@ from analyses._run import main_of
 from geodis import models, plots
 from geodis.base.check import InputError
 from geodis.data.manifolds.turns import step_along
+from geodis.models.training.train_options import Precision
 from geodis.plots.style import FACTOR_COLORS
 
 OUT = Path(__file__).parent / "results" / "pixels_to_factors"
@@ -65,7 +66,7 @@ class Preset:
     labelled_steps: int
     walk_steps: int
     batch_size: int = 256
-    precision: str = "float32"
+    precision: Precision = "float32"
 
 
 METHODS = (CHANCE, TRUE, LABELLED, WALKS, PIXELS, BETA_VAE, TVAE)
@@ -156,7 +157,7 @@ def encoder_of(
         return lambda images: (_flat(images) - mean) @ rows.T, {}
     options: dict[str, Any] = {
         "batch_size": preset.batch_size,
-        "precision": preset.precision,
+        "options": models.TrainOptions(precision=preset.precision),
         "random_state": seed,
         "verbose": 0,
     }

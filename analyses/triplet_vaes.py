@@ -22,6 +22,7 @@ from analyses._model_runs import Row, run_preset, summarise, table, write_markdo
 from analyses._run import main_of
 from analyses._vae_cases import BY_FACTOR, Sizes, dataset, evaluate, train_case
 from geodis import models, plots
+from geodis.models.training.train_options import Supervision
 from geodis.plots.style import FACTOR_COLORS, MARKERS
 
 OUT = Path(__file__).parent / "results" / "triplet_vaes"
@@ -80,7 +81,7 @@ def run_case(case: Mapping[str, Any], sizes: Sizes) -> Row:
     )
     # Triplets and pairs show a model more images a step; a plain one gets as many.
     batch = sizes.batch_size * 3 // model.groups
-    supervision = "perceived" if name == PERCEIVED else "scaled"
+    supervision: Supervision = "perceived" if name == PERCEIVED else "scaled"
     done = train_case(model, grid, seed, sizes, batch_size=batch, supervision=supervision)
     return {"trained": str(done), **evaluate(model, grid, "mse", seed, sizes)}
 

@@ -29,11 +29,10 @@ from analyses._run import main_of
 from geodis import distances, plots
 from geodis.base.progress import Stages
 from geodis.base.write import whole_file, write_json
-from geodis.distances.agreement import random_pairs
+from geodis.distances.grid_distances import GROUND_TRUTH, PERCEIVED
 
 OUT = Path(__file__).parent / "results" / "xysquares_overlap"
 
-TRUTH, SEEN = "ground truth", "perceived"
 MEASURES = ("pearson", "spearman")
 
 # Table 4.2: spacing -> linear and rank correlation, by loss.
@@ -88,7 +87,7 @@ def run_case(spacing: int, loss: str, self_pairs: bool, preset: Preset) -> dict[
     one = gd.XYSquares(spacing, n_squares=1, rgb=False)
     along = distances.distance_correlations(one, loss=loss, self_pairs=self_pairs)
     # Rows and columns of the picture are alike: one of the two factors is enough.
-    factor = next(iter(along.factors.values()))[TRUTH, SEEN]
+    factor = next(iter(along.factors.values()))[GROUND_TRUTH, PERCEIVED]
     truth, seen, error = random_distances(spacing, loss, self_pairs, preset)
     random = distances.correlation(truth, seen)
     row: dict[str, Any] = {
@@ -123,7 +122,7 @@ def random_distances(
     left, right = np.divmod(np.arange(len(one) ** 2), len(one))
     table = distances.perceived_between(one, left, right, loss).reshape(len(one), len(one))
     rng = np.random.default_rng(preset.seed)
-    a, b = random_pairs(grid, preset.n_pairs, rng, self_pairs=self_pairs)[0].T
+    a, b = distances.random_pairs(grid, preset.n_pairs, rng, self_pairs=self_pairs)[0].T
     factors = grid.factors(a), grid.factors(b)
     places = [one.index(side.reshape(-1, 2)).reshape(-1, 3) for side in factors]
     seen = table[places[0], places[1]].mean(axis=1)
@@ -138,16 +137,16 @@ def run_spacing(spacing: int, preset: Preset) -> dict[str, Any]:
     one = gd.XYSquares(spacing, n_squares=1, rgb=False)
     grid = gd.XYSquares(spacing)
     options: dict[str, Any] = {"n_traversals": None}
-    found = distances.overlap(grid, n_pairs=2000, random_state=preset.seed)
+    overlaps = distances.overlap(grid, n_pairs=2000, random_state=preset.seed)
     return {
         "spacing": spacing,
         "matrices": {
-            "ground truth": distances.traversal_matrix(one, 0, TRUTH, **options),
+            "ground truth": distances.traversal_matrix(one, 0, GROUND_TRUTH, **options),
             "perceived, mse": distances.traversal_matrix(one, 0, loss="mse", **options),
             "perceived, box:31": distances.traversal_matrix(one, 0, loss="box:31", **options),
         },
-        "adversarial": found.adversarial,
-        "told_apart": float(np.mean([item.told_apart for item in found.factors.values()])),
+        "adversarial": overlaps.adversarial,
+        "told_apart": float(np.mean([along.told_apart for along in overlaps.factors.values()])),
     }
 
 

@@ -2,8 +2,8 @@
 
 from benchmarks import (
     distances,
-    flat,
     flat_accuracy,
+    flat_split,
     geomancer,
     images,
     kernels,
@@ -18,7 +18,7 @@ from benchmarks import (
 for module in (
     neighbors,
     geomancer,
-    flat,
+    flat_split,
     flat_accuracy,
     distances,
     images,

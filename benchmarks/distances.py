@@ -37,12 +37,12 @@ def pairs_of(grid: FactorGrid, n: int) -> np.ndarray:
 
 def loop(grid: FactorGrid, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The obvious way: batches of pairs as floats."""
-    found = []
+    losses = []
     for start in range(0, len(a), LOOP_BATCH):
         rows = slice(start, start + LOOP_BATCH)
         x, y = (grid.images(side[rows], "float32") for side in (a, b))
-        found.append(((x - y) ** 2).mean(axis=(1, 2, 3)))
-    return np.concatenate(found)
+        losses.append(((x - y) ** 2).mean(axis=(1, 2, 3)))
+    return np.concatenate(losses)
 
 
 def best(call: Callable[[], Any], repeats: int = REPEATS) -> tuple[float, Any]:
@@ -80,11 +80,11 @@ def time_pairs(name: str, loss: str) -> dict[str, Any]:
     distances.perceived_between(grid, a[:500], b[:500], loss)  # compiles, or loads what was
     part = slice(LOOP_PAIRS)
     n = PAIRS if loss == "mse" else LOOP_PAIRS
-    ours, found = best(lambda: distances.perceived_between(grid, a[:n], b[:n], loss))
+    ours, fast = best(lambda: distances.perceived_between(grid, a[:n], b[:n], loss))
     row = {"seconds": ours * PAIRS / n, "pairs": PAIRS}
     if loss == "mse":
         theirs, expected = best(lambda: loop(grid, a[part], b[part]))
-        np.testing.assert_allclose(found[part], expected, rtol=1e-4)
+        np.testing.assert_allclose(fast[part], expected, rtol=1e-4)
         row["loop seconds"] = theirs * PAIRS / LOOP_PAIRS
     return row
 
@@ -123,16 +123,16 @@ def main() -> None:
     for name in GRIDS:
         for loss in LOSSES:
             done = measure(time_pairs, name, loss)
-            found = done.value
-            loop_seconds = found.get("loop seconds")
+            measured = done.value
+            loop_seconds = measured.get("loop seconds")
             rows.append(
                 {
                     "images": name,
                     "loss": loss,
-                    "pairs": found["pairs"],
-                    "s": found["seconds"],
+                    "pairs": measured["pairs"],
+                    "s": measured["seconds"],
                     "loop s": loop_seconds,
-                    "times faster": loop_seconds and loop_seconds / found["seconds"],
+                    "times faster": loop_seconds and loop_seconds / measured["seconds"],
                     "MB": done.megabytes,
                 }
             )

@@ -71,7 +71,7 @@ CASES = {
 
 
 def row(name: str, case: Case) -> dict[str, Any]:
-    errors, seconds, found = [], [], []
+    errors, seconds, outcomes = [], [], []
     for seed in SEEDS:
         points, tangents = case.draw(seed)
         begun = time.perf_counter()
@@ -80,13 +80,13 @@ def row(name: str, case: Case) -> dict[str, Any]:
         own = [est.subspace(j) for j in range(est.n_factors_)]
         errors.append(np.degrees(subspace_angles(own, tangents).mean()))
         refused = est.flat_evidence_ is not None and est.flat_evidence_.refused
-        found.append("refused" if refused else " + ".join(map(str, est.factor_dims_)))
+        outcomes.append("refused" if refused else " + ".join(map(str, est.factor_dims_)))
     return {
         "sample": name,
         "asked": case.asked,
-        "found": ", ".join(f"{what} ({found.count(what)})" for what in dict.fromkeys(found)),
-        "median, degrees": None if set(found) == {"refused"} else float(np.median(errors)),
-        "largest, degrees": None if set(found) == {"refused"} else max(errors),
+        "found": ", ".join(f"{what} ({outcomes.count(what)})" for what in dict.fromkeys(outcomes)),
+        "median, degrees": None if set(outcomes) == {"refused"} else float(np.median(errors)),
+        "largest, degrees": None if set(outcomes) == {"refused"} else max(errors),
         "median s": float(np.median(seconds)),
     }
 

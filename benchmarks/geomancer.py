@@ -50,8 +50,8 @@ def ours(spec: str, n: int) -> dict[str, Any]:
     """Fit everything automatically; the sample is drawn inside, and its cost is negligible."""
     sample = product_manifold(spec, n, random_state=1)
     est, cost = timed(lambda: GeoManCER(verbose=0).fit(sample.points))
-    found = [est.subspace(j) for j in range(est.n_factors_)]
-    error = float(subspace_angles(found, sample.tangents).mean())
+    subspaces = [est.subspace(j) for j in range(est.n_factors_)]
+    error = float(subspace_angles(subspaces, sample.tangents).mean())
     return {"error": error, "factors": est.factor_dims_.tolist(), **cost}
 
 

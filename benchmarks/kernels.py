@@ -18,8 +18,9 @@ from benchmarks._measure import write_table
 from geodis.data.grids.squares import XYSquares
 from geodis.distances import ground_truth, sample_pairs
 from geodis.kernels import learn_kernel, soft_rank
-from geodis.kernels.learning.pairs import CorrelationPairs, PlanePairs
+from geodis.kernels.learning.pair_distances import CorrelationPairs, PlanePairs
 from geodis.kernels.learning.targets import Target
+from geodis.kernels.ranks.soft_ranks import Regularization
 
 PAIRS = 2048
 REPEATS = 5
@@ -133,11 +134,12 @@ def soft_ranks() -> list[dict[str, Any]]:
     import torchsort
 
     rows = []
-    for regularization in ("l2", "kl"):
+    regularizations: tuple[Regularization, ...] = ("l2", "kl")
+    for regularization in regularizations:
         for n in SIZES:
             torch.manual_seed(0)
             x, weights = torch.randn(2, 1, n, dtype=torch.float64)
-            found: dict[str, list[torch.Tensor]] = {}
+            outcomes: dict[str, list[torch.Tensor]] = {}
 
             def run(name: str) -> None:
                 values = x.clone().requires_grad_()  # noqa: B023
@@ -151,7 +153,7 @@ def soft_ranks() -> list[dict[str, Any]]:
                 )
                 result.backward(weights)  # noqa: B023
                 assert values.grad is not None
-                found[name] = [result.detach(), values.grad]  # noqa: B023
+                outcomes[name] = [result.detach(), values.grad]  # noqa: B023
 
             repeats = 5 if n >= 10**5 else 30
             ours, theirs = (
@@ -160,7 +162,7 @@ def soft_ranks() -> list[dict[str, Any]]:
             )
             apart = [
                 (a - b).abs() > SAME * b.abs().max()
-                for a, b in zip(found["geodis"], found["torchsort"], strict=True)
+                for a, b in zip(outcomes["geodis"], outcomes["torchsort"], strict=True)
             ]
             rows.append(
                 {

@@ -17,6 +17,7 @@ import torch
 from benchmarks._measure import write_table
 from geodis import XYSquares, models
 from geodis.models.networks import encoder_decoder
+from geodis.models.training.train_options import Precision
 
 LATENTS = 10
 OBJECTIVES = (
@@ -70,7 +71,7 @@ class PlainLoop:
 class Trained:
     """The same through `geodis.models.train`, a few steps at a time."""
 
-    def __init__(self, grid: Any, batch_size: int, precision: str, name: str = "VAE") -> None:
+    def __init__(self, grid: Any, batch_size: int, precision: Precision, name: str = "VAE") -> None:
         options: dict[str, Any] = {"latents": LATENTS}
         if name.startswith("ISA"):
             options = {"subspaces": [(2.2, 2)] * (LATENTS // 2)}
@@ -84,7 +85,7 @@ class Trained:
             self.grid,
             steps,
             batch_size=self.batch_size,
-            precision=self.precision,
+            options=models.TrainOptions(precision=self.precision),
             verbose=0,
         )
         return sum(value for key, value in done.history[-1].items() if key != "step")
@@ -107,15 +108,21 @@ def in_turns(
 
 def final_losses(grid: Any, batch_size: int, steps: int) -> dict[str, float]:
     """Mean loss of the last tenth of runs from the same start, in both precisions."""
-    found = {}
-    for precision in ("float32", "bfloat16"):
+    losses: dict[str, float] = {}
+    precisions: tuple[Precision, ...] = ("float32", "bfloat16")
+    for precision in precisions:
         model = models.VAE(grid, LATENTS, network="conv")
         done = models.train(
-            model, grid, steps, batch_size=batch_size, precision=precision, verbose=0
+            model,
+            grid,
+            steps,
+            batch_size=batch_size,
+            options=models.TrainOptions(precision=precision),
+            verbose=0,
         )
         last = done.history[-max(len(done.history) // 10, 1) :]
-        found[precision] = float(np.mean([row["reconstruction"] + row["kl"] for row in last]))
-    return found
+        losses[precision] = float(np.mean([row["reconstruction"] + row["kl"] for row in last]))
+    return losses
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks._measure import measure, write_table
 from geodis import nearest_neighbors, product_manifold
-from geodis.manifold.local.neighbors import METHODS
+from geodis.manifold.local.neighbors import METHODS, SearchMethod
 
 CASES = [  # spec, n, neighbours: small and large, on both sides of the k-d tree's limit
     ("S^2 x S^2", 20_000, 40),
@@ -16,10 +16,10 @@ CASES = [  # spec, n, neighbours: small and large, on both sides of the k-d tree
 CHECKED = 500
 
 
-def search(spec: str, n: int, n_neighbors: int, method: str) -> tuple[str, np.ndarray]:
+def search(spec: str, n: int, n_neighbors: int, method: SearchMethod) -> tuple[str, np.ndarray]:
     points = product_manifold(spec, n, random_state=0).points
-    found = nearest_neighbors(points, n_neighbors, method=method, random_state=0)
-    return found.method, found.indices[:CHECKED]
+    neighbors = nearest_neighbors(points, n_neighbors, method=method, random_state=0)
+    return neighbors.method, neighbors.indices[:CHECKED]
 
 
 def main() -> None:
@@ -30,8 +30,8 @@ def main() -> None:
         }
         exact = done["brute"].value[1]
         for method in METHODS:
-            found = done[method].value[1]
-            recall = np.mean([np.isin(a, b).mean() for a, b in zip(found, exact, strict=True)])
+            indices = done[method].value[1]
+            recall = np.mean([np.isin(a, b).mean() for a, b in zip(indices, exact, strict=True)])
             rows.append(
                 {
                     "manifold": spec,

@@ -15,10 +15,13 @@ import numpy as np
 from benchmarks._measure import RESULTS, write_table
 from geodis import FactorGrid, scores
 from geodis.base.write import write_json
-from geodis.scores import _fixed, interventional
-from geodis.scores._collapsed import active_latents
-from geodis.scores._spreads import axis_variances, largest_share, linear_variances
-from geodis.scores.unsupervised import total_correlation_of, wasserstein_of
+from geodis.scores.active import active_latents
+from geodis.scores.intervention.beta_vae import linear_score, pair_differences
+from geodis.scores.intervention.factor_vae import majority_score, vote
+from geodis.scores.intervention.fixed_source import open_source
+from geodis.scores.traversal.spreads import axis_variances, largest_share, linear_variances
+from geodis.scores.unsupervised.gaussian_total_correlation import total_correlation_of
+from geodis.scores.unsupervised.wasserstein_correlation import wasserstein_of
 from tests.reference_scores_b import Codebook, beta_vae_draws, factor_vae_draws
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
@@ -54,7 +57,7 @@ def of_latents() -> Iterator[Pair]:
         z, v, kind = data["latents"], data["factors"], str(data["kind"])
         dci = scores.dci(z, v, shuffle=False, random_state=0)
         irs = scores.irs(z, v)
-        found: list[tuple[str, str, float, float]] = [
+        values: list[tuple[str, str, float, float]] = [
             ("MIG", "mig", float(scores.mig(z, v)), EXACT),
             ("modularity", "modularity", float(scores.modularity(z, v)), EXACT),
             (
@@ -105,9 +108,10 @@ def of_latents() -> Iterator[Pair]:
                 EXACT,
             ),
         ]
-        for score, key, ours, tolerance in found:
+        for score, key, ours, tolerance in values:
             yield pair(score, name, kind, data[key], ours, tolerance)
         matrix = scores.mutual_information(z, v).matrix
+        assert matrix is not None
         worst = np.unravel_index(np.abs(matrix - data["mutual_info"]).argmax(), matrix.shape)
         peer = data["mutual_info"][worst]
         yield pair("mutual information, worst cell", name, kind, peer, float(matrix[worst]), EXACT)
@@ -124,10 +128,10 @@ def of_codes() -> Iterator[Pair]:
 
         random = np.random.RandomState(seed)
         draws = [beta_vae_draws(book, n, size, random) for n in (n_train, n_eval)]
-        points = [interventional.pair_differences(book.codebook, *draw[1:]) for draw in draws]
+        points = [pair_differences(book.codebook, *draw[1:]) for draw in draws]
         labels = np.concatenate([draw[0] for draw in draws])
-        source = _fixed.open_source(book.codebook, grid, "beta_vae")
-        linear = interventional._linear_score(source, np.concatenate(points), labels, n_train)
+        source = open_source(book.codebook, grid, "beta_vae")
+        linear = linear_score(source, np.concatenate(points), labels, n_train)
         yield pair("BetaVAE", name, kind, data["betavae_eval_accuracy"], float(linear), EXACT)
 
         random = np.random.RandomState(seed)
@@ -136,8 +140,8 @@ def of_codes() -> Iterator[Pair]:
         labels, rows = (np.concatenate([draw[i] for draw in votes_of]) for i in (0, 1))
         active = active_latents(book.codebook)
         variances = book.codebook[typical].var(axis=0, ddof=1)
-        votes = interventional.vote(book.codebook, rows, variances, active)
-        majority = interventional._majority_score(source, votes, labels, n_train, active)
+        votes = vote(book.codebook, rows, variances, active)
+        majority = majority_score(source, votes, labels, n_train, active)
         for score, key in (
             ("FactorVAE", "factorvae_eval_accuracy_pruned05"),
             ("FactorVAE, the peer's default", "factorvae_eval_accuracy"),

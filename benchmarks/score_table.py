@@ -36,14 +36,14 @@ def table(size: tuple[int, int, int], dci: bool, chance: int, n_jobs: int) -> di
     from joblib.externals.loky import get_reusable_executor
 
     from geodis import score_latents
-    from geodis.scores._catalogue import ENTRIES
+    from geodis.scores.registry import entries
 
-    names = [entry.name for entry in ENTRIES if entry.default and (dci or entry.name != "dci")]
+    names = [entry.name for entry in entries() if entry.default and (dci or entry.name != "dci")]
     begun = _processor()
-    found = score_latents(*drawn(*size), names, chance=chance, n_jobs=n_jobs, verbose=False)
+    scored = score_latents(*drawn(*size), names, chance=chance, n_jobs=n_jobs, verbose=False)
     if n_jobs != 1:
         get_reusable_executor().shutdown(wait=True)  # the times of workers count when they end
-    return {"scores": len(found.frame), "CPU s": _processor() - begun}
+    return {"scores": len(scored.frame), "CPU s": _processor() - begun}
 
 
 def tables() -> list[dict[str, Any]]:
@@ -80,7 +80,8 @@ def _seconds(function: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]
 def twins() -> list[dict[str, Any]]:
     """The parts that are loops in the papers, on the same draws."""
     from geodis import scores
-    from geodis.scores import interventional as fast
+    from geodis.scores.intervention.beta_vae import pair_differences
+    from geodis.scores.intervention.factor_vae import count_votes, vote
     from tests import reference_scores_b as slow
 
     latents, factors = drawn(2000, 10, 5)
@@ -90,7 +91,7 @@ def twins() -> list[dict[str, Any]]:
     variances, active = latents.var(axis=0, ddof=1), np.ones(10, dtype=bool)
 
     def votes() -> np.ndarray:
-        return fast.count_votes(fast.vote(latents, left, variances, active), labels, shape).T
+        return count_votes(vote(latents, left, variances, active), labels, shape).T
 
     def loops() -> np.ndarray:
         return slow.factor_vae_votes(latents, labels, left, variances, 5, active)
@@ -98,7 +99,7 @@ def twins() -> list[dict[str, Any]]:
     cases: tuple[tuple[str, Callable[[], Any], Callable[[], Any]], ...] = (
         (
             "BetaVAE: 1,000 differences of 64 pairs",
-            lambda: fast.pair_differences(latents, left, right),
+            lambda: pair_differences(latents, left, right),
             lambda: slow.beta_vae_points(latents, left, right),
         ),
         ("FactorVAE: 1,000 votes of 64 rows", votes, loops),

@@ -131,13 +131,13 @@ def compare(
 ) -> list[dict[str, Any]]:
     rows = []
     for name in names:
-        found = best(ours, name, case, repeats, n_jobs)
-        row: dict[str, Any] = {"score": name, "n": case[0], "z": case[1], "f": case[2], **found}
+        fastest = best(ours, name, case, repeats, n_jobs)
+        row: dict[str, Any] = {"score": name, "n": case[0], "z": case[1], "f": case[2], **fastest}
         if other is not None:
             slower = best(other, name, case, 1 if name == "dci" else repeats, n_jobs)
-            row["difference"] = float(abs(slower["value"] - found["value"]))
+            row["difference"] = float(abs(slower["value"] - fastest["value"]))
             row["their CPU seconds"] = slower["CPU seconds"]
-            row["times ours"] = slower["CPU seconds"] / found["CPU seconds"]
+            row["times ours"] = slower["CPU seconds"] / fastest["CPU seconds"]
         rows.append(row)
         print(row, flush=True)
     return rows

@@ -31,21 +31,21 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def fill_numbers(text: str) -> str:
-    """Replace ``{{ score defect }}`` by what the analysis of scores found, as it stands there."""
+    """Replace ``{{ score defect }}`` by its number in the results of the analysis of scores."""
     if "{{ " not in text:
         return text
     results = (RESULTS / "metric_agreement" / "results.md").read_text(encoding="utf-8")
-    found = {"preset": re.findall(r"^Preset (\w+)", results, re.MULTILINE)[0]}
+    numbers = {"preset": re.findall(r"^Preset (\w+)", results, re.MULTILINE)[0]}
     head: list[str] = []
     for line in results.splitlines():
         cells = [cell.strip(" *") for cell in line.strip("|").split("|")]
         if cells[0] == "score" and not head:
             head = cells
         elif head and len(cells) == len(head):
-            found |= {f"{cells[0]} {name}": cell for name, cell in zip(head, cells, strict=True)}
+            numbers |= {f"{cells[0]} {name}": cell for name, cell in zip(head, cells, strict=True)}
         elif head:
             break
-    return re.sub(r"\{\{ ([\w ]+) \}\}", lambda match: found[match[1]], text)
+    return re.sub(r"\{\{ ([\w ]+) \}\}", lambda match: numbers[match[1]], text)
 
 
 def draw_figures(folder: Path) -> None:
@@ -62,8 +62,8 @@ def draw_figures(folder: Path) -> None:
     plots.save_figure(plots.plot_directions_by_factor(sample.points, est), folder / "factors.png")
 
     grid = gd.XYSquares(spacing=4)
-    found = gd.distances.distance_correlations(grid, n_pairs=4000, random_state=0)
-    plots.save_figure(plots.plot_distance_correlations(found), folder / "distances.svg")
+    agreement = gd.distances.distance_correlations(grid, n_pairs=4000, random_state=0)
+    plots.save_figure(plots.plot_distance_correlations(agreement), folder / "distances.svg")
 
     rng = np.random.default_rng(0)
     factors = rng.integers(4, size=(2000, 3))
@@ -100,7 +100,7 @@ def write_tables(index: Path, folder: Path) -> None:
         shutil.copytree(
             results.parent, folder / name, ignore=shutil.ignore_patterns("results.json")
         )
-        found = re.match(r"# (.+)", text)
-        title = name.replace("_", " ") if found is None else found.group(1)
+        heading = re.match(r"# (.+)", text)
+        title = name.replace("_", " ") if heading is None else heading.group(1)
         lines.append(f"- [{title}](results/{name}/results.md): `python -m analyses.{name}`")
     index.write_text("\n".join(lines) + "\n", encoding="utf-8")

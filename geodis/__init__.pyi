@@ -7,11 +7,8 @@ from . import scores as scores
 from . import kernels as kernels
 from . import models as models
 from . import plots as plots
-from .data.files.load import (
-    load_array as load_array,
-    load_factors as load_factors,
-    Factors as Factors,
-)
+from .data.files.load import load_array as load_array, load_factors as load_factors
+from .data.factors import Factors as Factors, as_factors as as_factors
 from .data.entangling import entangle as entangle
 from .data.manifolds.products import (
     product_manifold as product_manifold,
@@ -26,7 +23,7 @@ from .data.grids.squares import (
 from .data.grids.published import published_grid as published_grid
 from .data.scenes.s3o4d import load_s3o4d as load_s3o4d
 from .data.grids.sprites import Sprites as Sprites, NoiseMasked as NoiseMasked
-from .data.scenes.scenes import Scenes as Scenes
+from .data.scenes.lit_object import Scenes as Scenes
 from .data.scenes.samples import SceneSample as SceneSample, SceneWalk as SceneWalk
 from .inspection import inspect_points as inspect_points, Inspection as Inspection
 from .manifold.local.neighbors import nearest_neighbors as nearest_neighbors, Neighbors as Neighbors
@@ -46,8 +43,8 @@ from .manifold.angles import (
     subspace_angles as subspace_angles,
     unaligned_angles as unaligned_angles,
 )
-from .scores.table import score_latents as score_latents
-from .scores._score_table import ScoreTable as ScoreTable
+from .scores.table.score_latents import score_latents as score_latents
+from .scores.table.score_table import ScoreTable as ScoreTable
 from .report.build import report as report
 from .report.results import Report as Report
 

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+import warnings
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
 from geodis import __version__
 from geodis.base.check import InputError, MissingExtraError
-from geodis.commands.demo import demo
-from geodis.commands.distances import distances
-from geodis.commands.encode import encode
-from geodis.commands.factorise import factorise
-from geodis.commands.inspect import inspect
-from geodis.commands.learn_kernel import learn_kernel
-from geodis.commands.report import report
-from geodis.commands.sample import sample
-from geodis.commands.scores import scores
-from geodis.commands.train import train
-from geodis.commands.traverse import traverse
+from geodis.base.plugins import load_plugins
+from geodis.commands.demo import demo_command
+from geodis.commands.distances import distances_command
+from geodis.commands.encode import encode_command
+from geodis.commands.factorise import factorise_command
+from geodis.commands.inspect import inspect_command
+from geodis.commands.learn_kernel import learn_kernel_command
+from geodis.commands.report import report_command
+from geodis.commands.sample import sample_command
+from geodis.commands.scores import scores_command
+from geodis.commands.shared.options import flat_options
+from geodis.commands.train import train_command
+from geodis.commands.traverse import traverse_command
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 DEBUG = "--debug"
@@ -32,16 +36,65 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-# The help lists commands under these headings, in this order.
-CONTENTS = {
-    "Everything on one page": (report, demo),
-    "Points": (inspect, factorise, sample),
-    "Latents and known factors": (scores, distances),
-    "Models": (learn_kernel, train, encode, traverse),
+# The help lists commands under these headings, in this order; those of other packages follow.
+CONTENTS: dict[str, tuple[Callable[..., None], ...]] = {
+    "Everything on one page": (report_command, demo_command),
+    "Points": (inspect_command, factorise_command, sample_command),
+    "Latents and known factors": (scores_command, distances_command),
+    "Models": (learn_kernel_command, train_command, encode_command, traverse_command),
 }
+
+
+def command_name(function: Callable[..., Any]) -> str:
+    """What the command line calls a command: `learn_kernel_command` is "learn-kernel"."""
+    return function.__name__.removesuffix("_command").replace("_", "-")
+
+
 for heading, commands in CONTENTS.items():
     for command in commands:
-        app.command(rich_help_panel=heading)(command)
+        app.command(command_name(command), rich_help_panel=heading)(flat_options(command))
+
+
+def register_command(
+    function: Callable[..., Any], *, heading: str = "More", name: str | None = None
+) -> None:
+    """Add a command to the command line.
+
+    A package declares the module that does so as an entry point of the group "geodis.commands";
+    it is imported when the command line starts.
+
+    Parameters
+    ----------
+    function : callable
+        With parameters and a docstring as typer reads them; a parameter that is annotated with a
+        dataclass stands for an option a field. It prints what it has to say, and raises
+        `InputError` for what cannot be used.
+    heading : str
+        Where the help lists it.
+    name : str, optional
+        By default that of the function, with dashes and without "_command" at its end.
+
+    Raises
+    ------
+    InputError
+        If there is a command of this name.
+
+    Examples
+    --------
+    >>> def train_command() -> None:
+    ...     pass
+    >>> register_command(train_command)
+    Traceback (most recent call last):
+    geodis.base.check.InputError: A command needs a name of its own; got 'train', which there is.
+    """
+    name = command_name(function) if name is None else name
+    if name in {command.name for command in app.registered_commands}:
+        raise InputError(f"A command needs a name of its own; got {name!r}, which there is.")
+    flat = flat_options(function)
+    alone = typer.Typer()
+    alone.command(name)(flat)
+    typer.main.get_command(alone)  # what typer cannot read must fail here, not at every start
+    app.command(name, rich_help_panel=heading)(flat)
 
 
 def main() -> None:
@@ -52,6 +105,7 @@ def main() -> None:
     """
     arguments = [word for word in sys.argv[1:] if word != DEBUG]
     debug = len(arguments) < len(sys.argv) - 1
+    _load_commands()
     try:
         app(args=arguments, prog_name="geodis")
     except SystemExit as end:
@@ -72,6 +126,15 @@ def main() -> None:
         text = " ".join(str(error).split())
         print(f"geodis: {type(error).__name__}: {text} ({DEBUG} shows where)", file=sys.stderr)
         sys.exit(FAILED)
+
+
+def _load_commands() -> None:
+    """Import the commands of other packages; one that is broken is a note, and no more."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        load_plugins("geodis.commands")
+    for warning in (warning for warning in caught if warning.category is UserWarning):
+        print(f"note: {warning.message}", file=sys.stderr)
 
 
 def _show_version(wanted: bool) -> None:

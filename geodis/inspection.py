@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from geodis.manifold.local.dimension import (
 from geodis.manifold.local.graph import default_degree, graph_of_neighbors
 from geodis.manifold.local.neighbors import distinct_rows, nearest_neighbors
 from geodis.manifold.principal import PrincipalComponents, principal_components
+
+EnoughPoints = Literal["no", "barely", "yes"]
 
 MAX_POINTS = 50_000
 # Neighbours are sought among so many leading principal components at most, and no more than hold
@@ -79,7 +82,7 @@ class Inspection:
     notes: list[str] = field(default_factory=list)
 
     @property
-    def enough_points(self) -> str:
+    def enough_points(self) -> EnoughPoints:
         """Whether GeoManCER has enough points: "no", "barely" or "yes"."""
         if self.n_used < self.needed:
             return "no"
@@ -87,10 +90,10 @@ class Inspection:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
-        content = asdict(self)
-        content["dimension"] |= {"dim": self.dimension.dim, "agree": self.dimension.agree}
-        content["enough_points"] = self.enough_points
-        return content
+        plain = asdict(self)
+        plain["dimension"] |= {"dim": self.dimension.dim, "agree": self.dimension.agree}
+        plain["enough_points"] = self.enough_points
+        return plain
 
     def __str__(self) -> str:
         """A table for people, then the notes."""
@@ -126,7 +129,7 @@ class Inspection:
 
 
 def inspect_points(
-    points: Any, *, max_points: int = MAX_POINTS, random_state: Any = 0, verbose: bool = False
+    points: Any, *, max_points: int = MAX_POINTS, random_state: Any = 0, verbose: bool | int = False
 ) -> Inspection:
     """Look at points before analysing them: sizes, defects, pieces, dimension, spectrum.
 
@@ -140,7 +143,7 @@ def inspect_points(
     max_points : int
         Rows used for the graph and the dimension.
     random_state : int, Generator or None
-    verbose : bool
+    verbose : bool or int
         Show progress on a terminal.
 
     Returns
@@ -156,7 +159,7 @@ def inspect_points(
     """
     points = check_numeric(to_numpy(points))
     if points.ndim != 2 or points.shape[1] == 0:
-        raise InputError(f"points must have shape (n, d); shape {points.shape} came.")
+        raise InputError(f"points must have shape (n, d); got shape {points.shape}.")
     check_int(max_points, "max_points", low=10)
     rng = check_random_state(random_state)
     notes: list[str] = []
@@ -239,7 +242,7 @@ def _usable_rows(
     n_distinct = len(distinct_rows(used)[0]) if len(used) else 0
     if n_distinct < 4:
         raise InputError(
-            f"An inspection needs at least 4 distinct finite rows; {n_distinct} came "
+            f"An inspection needs at least 4 distinct finite rows; got {n_distinct} "
             f"(n={len(points)})."
         )
     return used, n_distinct
@@ -258,8 +261,8 @@ def _search_space(
     return spectrum.project(points, kept)
 
 
-def _listed(items: list[Any], most: int = 8) -> str:
-    if not items:
+def _listed(values: Sequence[Any], most: int = 8) -> str:
+    if not values:
         return "none"
-    more = f" and {len(items) - most} more" if len(items) > most else ""
-    return ", ".join(str(item) for item in items[:most]) + more
+    more = f" and {len(values) - most} more" if len(values) > most else ""
+    return ", ".join(map(str, values[:most])) + more

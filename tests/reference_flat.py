@@ -85,7 +85,7 @@ def turned_pair(first, second, angle, contrast):
     return contrast(new[0]) + contrast(new[1])
 
 
-def mutual_information(first, second):
+def rank_information(first, second):
     """From the counts of ranks in a square grid, less the bias, cell by cell."""
     n = len(first)
     bins = int(min(max(np.sqrt(n / 10), 2), 24))

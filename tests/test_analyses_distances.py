@@ -138,8 +138,8 @@ def test_published_files_that_cannot_be_opened_are_told(item, tmp_path, capsys):
 
 
 def test_slow_sets_take_fewer_pairs():
-    found = dataset_distances.thinned(TINY_SETS, 16)
-    assert (found.importance_pairs, found.blurred_pairs, found.n_traversals) == (93, 187, 2)
+    thin = dataset_distances.thinned(TINY_SETS, 16)
+    assert (thin.importance_pairs, thin.blurred_pairs, thin.n_traversals) == (93, 187, 2)
     assert set(dataset_distances.THINNED) <= set(dataset_distances.BUILT_IN)
 
 

@@ -79,9 +79,6 @@ def test_displacements_tie_too_few_pairs_to_lift_the_ceiling_at_random():
 
 
 def test_every_part_runs(tmp_path, monkeypatch):
-    monkeypatch.setitem(
-        loss_kernels.LEARNT, "ours r31", {"radius": 31, "steps": 20, "pairs": 300, "held_out": 100}
-    )
     preset = loss_kernels.Preset(
         n_pairs=2000, test_pairs=100, feature_steps=2, radius=5, squares=(8,), learnt=("ours r31",)
     )

@@ -9,7 +9,7 @@ from analyses import metric_agreement as analysis
 from analyses import metric_agreement_report as report
 from analyses.synthetic_codes import FAMILIES, code_of, values_of
 from geodis import FactorGrid
-from geodis.scores.table import choose_scores
+from geodis.scores.registry import choose_scores
 
 TINY = analysis.Preset(
     sizes=(4, 4, 4, 4),

@@ -59,7 +59,7 @@ def open_page(browser, width=WIDE, theme="light"):
         {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
     )
     for kind in ("browser", "performance"):
-        browser.get_log(kind)  # what came before is forgotten
+        browser.get_log(kind)  # what was before is forgotten
     browser.get(example_report().path.as_uri())
     wait_for(browser, "return document.documentElement.dataset.drawn === 'true'")
 
@@ -67,7 +67,7 @@ def open_page(browser, width=WIDE, theme="light"):
 def wait_for(browser, script, seconds=60):
     end = time.monotonic() + seconds
     while not browser.execute_script(script):
-        assert time.monotonic() < end, f"never came true: {script}"
+        assert time.monotonic() < end, f"never true: {script}"
         time.sleep(0.05)
 
 
@@ -148,9 +148,11 @@ def test_the_selectors_change_colours_and_axes(browser):
     Select(box.find_element("name", "x")).select_by_visible_text("latent 2")
     wait_for(browser, f"{axis} === 'latent 2'")
     assert before != "latent 2"
-    pairs = browser.find_element("css selector", "#scatter-controls")
+    pairs = browser.find_element("css selector", "#distance_scatter-controls")
     Select(pairs.find_element("name", "group")).select_by_visible_text("random pairs")
-    wait_for(browser, "return document.querySelectorAll('#scatter .trace.scatter').length === 1")
+    wait_for(
+        browser, "return document.querySelectorAll('#distance_scatter .trace.scatter').length === 1"
+    )
 
 
 def test_the_button_turns_the_theme_and_print_is_light(browser):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from geodis import __version__, cli
-from geodis.commands.factorise import FACTORISE_FILES
+from geodis.commands.shared.options import flat_options
 
 
 def test_version(geodis):
@@ -43,8 +43,9 @@ def test_inspect_prints_json_for_machines(geodis, tmp_path):
 
 def test_inspect_writes_a_report(geodis, tmp_path):
     np.save(tmp_path / "points.npy", np.random.default_rng(0).standard_normal((200, 2)))
-    geodis("inspect", tmp_path / "points.npy", "--out", tmp_path / "out")
+    _, out, _ = geodis("inspect", tmp_path / "points.npy", "--out", tmp_path / "out")
     written = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert all(str(tmp_path / "out" / name) in out for name in written)
     assert written == ["inspection.json", "inspection.txt", "principal_components.png"]
     assert (tmp_path / "out" / "principal_components.png").read_bytes().startswith(b"\x89PNG")
 
@@ -56,7 +57,7 @@ def test_inspect_writes_a_report(geodis, tmp_path):
         ("text.npy", b"not an array", "text.npy"),
         ("empty.csv", b"", "empty.csv"),
         ("points.xyz", b"1 2 3", ".npy"),
-        ("short.csv", b"a,b\n1,2\n3,4\n", "at least 4 distinct finite rows; 2 came"),
+        ("short.csv", b"a,b\n1,2\n3,4\n", "at least 4 distinct finite rows; got 2"),
     ],
 )
 def test_bad_files_end_with_one_sentence_and_code_2(geodis, tmp_path, name, content, message):
@@ -66,6 +67,19 @@ def test_bad_files_end_with_one_sentence_and_code_2(geodis, tmp_path, name, cont
     assert code == 2 and out == ""
     assert err.startswith("geodis: ") and message in err
     assert len(err.strip().splitlines()) == 1
+
+
+FACTORISED = {
+    "axes.npy",
+    "factor_dims.npy",
+    "flat_coordinates.npy",
+    "spectrum.npy",
+    "summary.json",
+    "spectrum.png",
+    "separation.png",
+    "directions.png",
+    "holonomy.png",
+}
 
 
 @pytest.fixture
@@ -97,7 +111,7 @@ def test_factorise_writes_what_it_lists(geodis, product, tmp_path):
     code, out, _ = geodis("factorise", product, "--dim", 3, "--factors", 2, "--out", tmp_path / "f")
     assert code == 0
     written = {path.name: path for path in (tmp_path / "f").iterdir()}
-    assert set(written) == set(FACTORISE_FILES)
+    assert set(written) == FACTORISED
     for name, path in written.items():
         assert str(path) in out
         if name.endswith(".png"):
@@ -148,7 +162,7 @@ def test_factorise_draws_a_curve_that_has_no_fields(geodis, tmp_path):
     np.save(tmp_path / "circle.npy", product_manifold("S^1", 100, random_state=0).points)
     code, _, _ = geodis("factorise", tmp_path / "circle.npy", "--dim", 1, "--out", tmp_path / "f")
     assert code == 0
-    assert {path.name for path in (tmp_path / "f").iterdir()} == set(FACTORISE_FILES)
+    assert {path.name for path in (tmp_path / "f").iterdir()} == FACTORISED
     summary = json.loads((tmp_path / "f" / "summary.json").read_text())
     assert (summary["factor_dims"], summary["evidence"], summary["dimension"]) == ([1], [], None)
 
@@ -226,7 +240,7 @@ def test_report_tells_bad_input_in_one_sentence_and_writes_nothing(geodis, tmp_p
         "report", tmp_path / "short.npy", "--factors", factors, "--out", tmp_path / "r"
     )
     assert code == 2 and out == "" and not (tmp_path / "r").exists()
-    assert "5 and 200 came" in err and len(err.strip().splitlines()) == 1
+    assert "got 5 and 200" in err and len(err.strip().splitlines()) == 1
 
 
 def test_an_interrupted_report_leaves_what_is_done(geodis, monkeypatch, tmp_path):
@@ -234,7 +248,7 @@ def test_an_interrupted_report_leaves_what_is_done(geodis, monkeypatch, tmp_path
         raise KeyboardInterrupt
 
     latents, factors = report_inputs(tmp_path)
-    monkeypatch.setattr("geodis.report.build.score_part", interrupt)
+    monkeypatch.setattr("geodis.report.sections.scores.ScoresSection.compute", interrupt)
     code, _, err = geodis("report", latents, "--factors", factors, "--out", tmp_path / "r")
     assert code == 130 and "Traceback" not in err
     content = json.loads((tmp_path / "r" / "results.json").read_text())
@@ -246,22 +260,21 @@ def test_the_help_is_a_table_of_contents(geodis):
     _, out, _ = geodis("--help")
     headings = [out.index(heading) for heading in cli.CONTENTS]
     assert headings == sorted(headings)
-    listed = {command.__name__ for commands in cli.CONTENTS.values() for command in commands}
-    registered = {getattr(item.callback, "__name__", "") for item in cli.app.registered_commands}
-    assert listed == registered
+    listed = {cli.command_name(each) for commands in cli.CONTENTS.values() for each in commands}
+    assert listed == {command.name for command in cli.app.registered_commands}
 
 
 @pytest.mark.parametrize(
     "command",
     [command for commands in cli.CONTENTS.values() for command in commands],
-    ids=lambda command: command.__name__,
+    ids=cli.command_name,
 )
 def test_every_command_has_an_example_and_the_same_names(geodis, command):
-    name = command.__name__.replace("_", "-")
+    name = cli.command_name(command)
     code, out, _ = geodis(name, "--help")
     assert code == 0 and f"`geodis {name}" in out
     assert "Example" in out
-    options = set(inspect.signature(command).parameters)
+    options = set(inspect.signature(flat_options(command)).parameters)
     assert {"seed", "quiet", "as_json"} <= options
     assert {"output", "n_jobs", "random_state", "verbose"}.isdisjoint(options)
 
@@ -277,7 +290,7 @@ def test_errors_that_are_not_the_input_end_with_1_and_debug_shows_them(geodis, m
         geodis("inspect", "x.npy", "--debug")
 
 
-def test_debug_shows_where_bad_input_was_found(geodis):
+def test_debug_shows_where_bad_input_was_met(geodis):
     with pytest.raises(ValueError, match="there is none of this name"):
         geodis("--debug", "inspect", "missing.npy")
 

@@ -70,13 +70,13 @@ def test_few_distinct_rows():
 @pytest.mark.parametrize(
     ("points", "message"),
     [
-        (np.zeros((0, 3)), "at least 4 distinct finite rows; 0 came"),
-        (np.zeros((9, 3)), "at least 4 distinct finite rows; 1 came"),
-        (np.full((9, 3), np.nan), "at least 4 distinct finite rows; 0 came"),
-        (np.zeros((9, 0)), r"shape \(n, d\); shape \(9, 0\) came"),
-        (np.zeros(9), r"shape \(n, d\); shape \(9,\) came"),
+        (np.zeros((0, 3)), "at least 4 distinct finite rows; got 0"),
+        (np.zeros((9, 3)), "at least 4 distinct finite rows; got 1"),
+        (np.full((9, 3), np.nan), "at least 4 distinct finite rows; got 0"),
+        (np.zeros((9, 0)), r"shape \(n, d\); got shape \(9, 0\)"),
+        (np.zeros(9), r"shape \(n, d\); got shape \(9,\)"),
         ([["a"]], "must hold numbers"),
-        (np.ones((4, 2)) * 1j, "must be real, complex128 came"),
+        (np.ones((4, 2)) * 1j, "must be real; got complex128"),
     ],
 )
 def test_bad_input_is_told_in_one_sentence(points, message):

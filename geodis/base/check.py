@@ -1,4 +1,4 @@
-"""Checks at the public doors: say what was needed and what came. Imports nothing from geodis."""
+"""Checks at the public doors: say what was needed and what was given. Imports no geodis."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import importlib
 from collections.abc import Sequence
 from numbers import Integral, Real
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
+Choice = TypeVar("Choice")
+
 
 class InputError(ValueError):
-    """What the caller gave cannot be used; the message says what was needed and what came."""
+    """What the caller gave cannot be used; the message says what was needed and given."""
 
 
 class MissingExtraError(ImportError):
@@ -27,7 +29,7 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
         package = module.split(".")[0]
         raise MissingExtraError(
             f"{purpose} needs {package}, which could not be imported ({error}): "
-            f"pip install 'geodis[{extra}]'"
+            f"pip install 'geodis-learn[{extra}]'"
         ) from error
 
 
@@ -40,7 +42,7 @@ def to_numpy(values: Any, name: str = "points") -> np.ndarray:
         except TypeError:  # bfloat16, which numpy has no word for
             values = tensor.float().numpy()
     if hasattr(values, "tocsr"):
-        raise TypeError(f"{name} must be a dense array; a sparse matrix came: use .toarray().")
+        raise TypeError(f"{name} must be a dense array; got a sparse matrix: use .toarray().")
     try:
         return np.asarray(values)
     except ValueError as error:  # ragged nested sequences
@@ -50,7 +52,7 @@ def to_numpy(values: Any, name: str = "points") -> np.ndarray:
 def check_numeric(array: np.ndarray, name: str = "points") -> np.ndarray:
     """Require real numbers; booleans and numbers held as objects are converted."""
     if np.iscomplexobj(array):
-        raise InputError(f"Complex data not supported: {name} must be real, {array.dtype} came.")
+        raise InputError(f"Complex data not supported: {name} must be real; got {array.dtype}.")
     if array.dtype.kind in "fiu":
         return array
     if array.dtype.kind in "bO":
@@ -60,7 +62,7 @@ def check_numeric(array: np.ndarray, name: str = "points") -> np.ndarray:
             raise InputError(f"{name} must hold numbers only: {error}.") from error
         except TypeError as error:  # scikit-learn asks for this type
             raise TypeError(f"{name} must hold numbers only: {error}.") from error
-    raise InputError(f"{name} must hold numbers; an array of dtype {array.dtype} came.")
+    raise InputError(f"{name} must hold numbers; got an array of dtype {array.dtype}.")
 
 
 def check_finite(array: np.ndarray, name: str = "points") -> np.ndarray:
@@ -74,7 +76,7 @@ def check_finite(array: np.ndarray, name: str = "points") -> np.ndarray:
         n_inf = int((~finite).sum()) - n_nan
         rows = int((~finite).reshape(len(array), -1).any(axis=1).sum())
         raise InputError(
-            f"{name} must be finite: NaN in {n_nan} and infinity in {n_inf} entries came, "
+            f"{name} must be finite; got NaN in {n_nan} and infinity in {n_inf} entries, "
             f"in {rows} of {len(array)} rows."
         )
     return array
@@ -112,13 +114,13 @@ def check_points(
            [3., 4.]])
     >>> check_points([1.0, 2.0])
     Traceback (most recent call last):
-    geodis.base.check.InputError: points must have shape (n, d), one row a point; shape (2,) came. \
+    geodis.base.check.InputError: points must have shape (n, d), one row a point; got shape (2,). \
 Reshape your data.
     """
     array = check_numeric(to_numpy(points, name), name)
     if array.ndim != 2:
         raise InputError(
-            f"{name} must have shape (n, d), one row a point; shape {array.shape} came. "
+            f"{name} must have shape (n, d), one row a point; got shape {array.shape}. "
             "Reshape your data."
         )
     n, d = array.shape
@@ -141,14 +143,14 @@ Reshape your data.
 def check_int(value: Any, name: str, low: int | None = None, high: int | None = None) -> int:
     """Return an integer within [low, high]."""
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise InputError(f"{name} must be an integer; {value!r} came.")
+        raise InputError(f"{name} must be an integer; got {value!r}.")
     return int(_check_range(value, name, low, high))
 
 
 def check_real(value: Any, name: str, low: float | None = None, high: float | None = None) -> float:
     """Return a finite real number within [low, high]."""
     if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(float(value)):
-        raise InputError(f"{name} must be a finite number; {value!r} came.")
+        raise InputError(f"{name} must be a finite number; got {value!r}.")
     return float(_check_range(value, name, low, high))
 
 
@@ -157,16 +159,25 @@ def _check_range(value: Any, name: str, low: float | None, high: float | None) -
         wanted = f"at least {low}" if high is None else f"between {low} and {high}"
         if low is None:
             wanted = f"at most {high}"
-        raise InputError(f"{name} must be {wanted}; {value} came.")
+        raise InputError(f"{name} must be {wanted}; got {value}.")
     return value
 
 
-def check_choice(value: Any, name: str, choices: Sequence[Any]) -> Any:
-    """Return value if it is one of the choices."""
+def check_choice(value: object, name: str, choices: Sequence[Choice]) -> Choice:
+    """Return value if it is one of the choices, with the type that they have.
+
+    Examples
+    --------
+    >>> check_choice("l1", "kind", ("l1", "l2"))
+    'l1'
+    >>> check_choice("l3", "kind", ("l1", "l2"))
+    Traceback (most recent call last):
+    geodis.base.check.InputError: kind must be one of 'l1', 'l2'; got 'l3'.
+    """
     if value not in choices:
         names = ", ".join(repr(choice) for choice in choices)
-        raise InputError(f"{name} must be one of {names}; {value!r} came.")
-    return value
+        raise InputError(f"{name} must be one of {names}; got {value!r}.")
+    return cast(Choice, value)
 
 
 def check_random_state(random_state: Any) -> np.random.Generator:
@@ -180,6 +191,6 @@ def check_random_state(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, int | np.integer) and random_state >= 0:
         return np.random.default_rng(int(random_state))
     raise InputError(
-        f"random_state must be None, a non-negative integer or a numpy Generator; "
-        f"{random_state!r} came."
+        "random_state must be None, a non-negative integer or a numpy Generator; "
+        f"got {random_state!r}."
     )

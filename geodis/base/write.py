@@ -47,9 +47,9 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 def to_jsonable(value: Any) -> Any:
     """Turn numpy scalars and arrays, tuples and NaN into what JSON can hold (NaN becomes null)."""
     if isinstance(value, dict):
-        return {str(key): to_jsonable(item) for key, item in value.items()}
+        return {str(key): to_jsonable(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray | list | tuple):
-        return [to_jsonable(item) for item in value]
+        return [to_jsonable(entry) for entry in value]
     if isinstance(value, np.bool_):
         return bool(value)
     if isinstance(value, np.integer):
@@ -59,8 +59,8 @@ def to_jsonable(value: Any) -> Any:
     return value
 
 
-def write_json(path: str | os.PathLike[str], content: Any) -> Path:
-    """Write content as indented JSON, whole or not at all."""
+def write_json(path: str | os.PathLike[str], value: Any) -> Path:
+    """Write a value as indented JSON, whole or not at all."""
     with whole_file(path) as temporary:
-        temporary.write_text(json.dumps(to_jsonable(content), indent=2, allow_nan=False) + "\n")
+        temporary.write_text(json.dumps(to_jsonable(value), indent=2, allow_nan=False) + "\n")
     return Path(path)

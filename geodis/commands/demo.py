@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from geodis.base.write import whole_file
-from geodis.commands._shared import AsJson, Quiet, Seed, list_files
 from geodis.commands.report import report_files
+from geodis.commands.shared.options import CommonOptions
+from geodis.commands.shared.output import list_files
 
 if TYPE_CHECKING:
     from geodis.data.manifolds.products import ManifoldSample
@@ -32,11 +33,10 @@ DEMO_STEPS = 2000
 DEMO_LATENTS = 6
 
 
-def demo(
+def demo_command(
+    *,
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("demo"),
-    as_json: AsJson = False,
-    seed: Seed = 0,
-    quiet: Quiet = False,
+    common: CommonOptions,
 ) -> None:
     """Write reports on built-in data: a manifold of known factors, and latents of a small model.
 
@@ -45,8 +45,10 @@ def demo(
     from geodis.data.manifolds.products import product_manifold
 
     def tell(text: str) -> None:
-        if not as_json:
+        if not common.as_json:
             print(text, flush=True)
+
+    seed, quiet = common.seed, common.quiet
 
     drawn = product_manifold(DEMO_SPEC, DEMO_POINTS, rotate=True, pad=DEMO_PAD, random_state=seed)
     points = drawn.points
@@ -64,7 +66,7 @@ def demo(
     for sentence in sentences[1:]:
         tell(f"  {sentence}")
     files = {**report_files(first), **report_files(second)}
-    if as_json:
+    if common.as_json:
         made = {str(path): meaning for path, meaning in files.items()}
         print(json.dumps({"summary": sentences, "accuracy": angle, "made": made}, indent=2))
         return
@@ -77,7 +79,7 @@ def _report_on(
     """Write the arrays as a user would have them, and the report on them."""
     import numpy as np
 
-    from geodis.data.files.load import Factors
+    from geodis.data.factors import Factors
     from geodis.report.build import report
 
     arrays = {name: latents}
@@ -108,15 +110,15 @@ def _report_on(
     )
 
 
-def _angle(found: Report, drawn: ManifoldSample) -> str:
+def _angle(report: Report, drawn: ManifoldSample) -> str:
     """How far the directions are from the true ones, in a sentence."""
     import numpy as np
 
     from geodis.manifold.angles import subspace_angles
 
-    est = found.manifold
+    est = report.manifold
     if est is None:
-        return f"No directions were found: {found.parts['manifold'].failure}"
+        return f"No directions were found: {report.parts['manifold'].failure}"
     directions = [est.subspace(factor) for factor in range(est.n_factors_)]
     angle = np.degrees(subspace_angles(directions, drawn.tangents).mean())
     return (

@@ -2,59 +2,63 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import sys
 import warnings
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from geodis import __version__
-from geodis.base.write import to_jsonable, whole_file, write_json
-from geodis.commands._shared import AsJson, FileArgument, Quiet, Seed, list_files
+from geodis.base.write import whole_file, write_json
+from geodis.commands.shared.options import CommonOptions, FileArgument
+from geodis.commands.shared.output import OutputFolder, say
 
 if TYPE_CHECKING:
     import numpy as np
 
     from geodis.manifold.geomancer import GeoManCER
 
-FACTORISE_FILES = {
-    "axes.npy": "axes at every point, by factor: (points, dimension, columns)",
-    "factor_dims.npy": "how many of the axes belong to each factor",
-    "flat_coordinates.npy": "coordinates along the flat factors; no columns where nothing is flat",
-    "spectrum.npy": "bottom eigenvalues of the whole",
-    "summary.json": "dimensions, evidence, doubts, settings, versions, seconds",
-    "spectrum.png": "the eigenvalues and the gap between them",
-    "separation.png": "both tests on every field: why so many factors",
-    "directions.png": "the points, and the directions of each factor",
-    "holonomy.png": "what transport around loops does to each factor",
-}
 
+@dataclass(frozen=True)
+class FactoriseOptions:
+    """What is known of the factors beforehand, and how they are sought."""
 
-def factorise(
-    file: FileArgument,
     dim: Annotated[
         int | None, typer.Option(help="Intrinsic dimension.", show_default="estimated")
-    ] = None,
+    ] = None
     factors: Annotated[
         int | None, typer.Option(help="Number of factors.", show_default="counted")
-    ] = None,
+    ] = None
     neighbors: Annotated[
         int | None, typer.Option(help="Neighbours in the graph.", show_default="by dimension")
-    ] = None,
+    ] = None
     tangents: Annotated[
         str, typer.Option(help="curved, or pca as published: less accurate, for few points.")
-    ] = "curved",
+    ] = "curved"
     flat: Annotated[
         str, typer.Option(help="split a flat part by independence, or keep it as one factor.")
-    ] = "split",
-    as_json: AsJson = False,
+    ] = "split"
+
+    def settings(self) -> dict[str, Any]:
+        """The settings of `GeoManCER`."""
+        return {
+            "dim": "auto" if self.dim is None else self.dim,
+            "n_factors": "auto" if self.factors is None else self.factors,
+            "n_neighbors": self.neighbors,
+            "tangents": self.tangents,
+            "flat": self.flat,
+        }
+
+
+def factorise_command(
+    *,
+    file: FileArgument,
+    chosen: FactoriseOptions,
     out: Annotated[Path | None, typer.Option(help="Folder for arrays, summary, figures.")] = None,
-    seed: Seed = 0,
-    quiet: Quiet = False,
+    common: CommonOptions,
 ) -> None:
     """Split points into independent factors, with the directions of each (GeoManCER).
 
@@ -63,22 +67,18 @@ def factorise(
     from geodis.data.files.load import load_array
 
     points = load_array(file)
-    settings = {
-        "dim": "auto" if dim is None else dim,
-        "n_factors": "auto" if factors is None else factors,
-        "n_neighbors": neighbors,
-        "tangents": tangents,
-        "flat": flat,
-        "random_state": seed,
-        "verbose": int(not quiet),
+    settings = chosen.settings() | {
+        "random_state": common.seed,
+        "verbose": int(common.verbose),
     }
     est, notes = fit_and_note(points, settings)
-    content = {"file": file, **factorisation_summary(est, notes)}
-    print(json.dumps(to_jsonable(content), indent=2) if as_json else est.summary())
+    values = {"file": file, **factorisation_summary(est, notes)}
+    say(est.summary(), values, common.as_json)
     if out is not None:
-        write_factorisation(out, points, est, content)
-        if not as_json:
-            list_files("Written", {out / name: text for name, text in FACTORISE_FILES.items()})
+        folder = OutputFolder(out)
+        write_factorisation(folder, points, est, values)
+        if not common.as_json:
+            folder.list_files()
 
 
 def fit_and_note(points: Any, settings: dict[str, Any]) -> tuple[GeoManCER, list[str]]:
@@ -88,7 +88,7 @@ def fit_and_note(points: Any, settings: dict[str, Any]) -> tuple[GeoManCER, list
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         est = GeoManCER(**settings).fit(points)
-    notes = [str(item.message) for item in caught]
+    notes = [str(warning.message) for warning in caught]
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
     return est, notes
@@ -113,7 +113,7 @@ def factorisation_summary(est: GeoManCER, notes: list[str]) -> dict[str, Any]:
         "converged": est.converged_,
         "refined": est.split_.refined,
         "eigenvalues": est.eigenvalues_,
-        "evidence": [asdict(item) for item in est.evidence_],
+        "evidence": [asdict(evidence) for evidence in est.evidence_],
         "flat_evidence": est.flat_evidence_ and asdict(est.flat_evidence_),
         "periods": [period.tolist() for period in est.periods_],
         "dimension": estimate and {**asdict(estimate), "agree": estimate.agree},
@@ -138,24 +138,32 @@ def factorisation_summary(est: GeoManCER, notes: list[str]) -> dict[str, Any]:
 
 
 def write_factorisation(
-    out: Path, points: np.ndarray, est: GeoManCER, content: dict[str, Any]
+    folder: OutputFolder, points: np.ndarray, est: GeoManCER, values: dict[str, Any]
 ) -> None:
-    """Write what `FACTORISE_FILES` lists, each file whole or not at all."""
+    """Write arrays, summary and figures, each file whole or not at all."""
     import numpy as np
 
     from geodis import plots
 
     arrays = {
-        "axes": est.axes_,
-        "factor_dims": est.factor_dims_,
-        "flat_coordinates": est.flat_coordinates_,
-        "spectrum": est.eigenvalues_,
+        "axes.npy": (est.axes_, "axes at every point, by factor: (points, dimension, columns)"),
+        "factor_dims.npy": (est.factor_dims_, "how many of the axes belong to each factor"),
+        "flat_coordinates.npy": (
+            est.flat_coordinates_,
+            "coordinates along the flat factors; no columns where nothing is flat",
+        ),
+        "spectrum.npy": (est.eigenvalues_, "bottom eigenvalues of the whole"),
     }
-    for name, array in arrays.items():
-        with whole_file(out / f"{name}.npy") as temporary:
+    for name, (array, meaning) in arrays.items():
+        with whole_file(folder.path(name, meaning)) as temporary:
             np.save(temporary, array)
-    write_json(out / "summary.json", content)
-    plots.save_figure(plots.plot_eigenvalue_spectrum(est), out / "spectrum.png")
-    plots.save_figure(plots.plot_field_separation(est.evidence_), out / "separation.png")
-    plots.save_figure(plots.plot_directions_by_factor(points, est), out / "directions.png")
-    plots.save_figure(plots.plot_holonomy(est.holonomy_, est.factor_dims_), out / "holonomy.png")
+    meaning = "dimensions, evidence, doubts, settings, versions, seconds"
+    write_json(folder.path("summary.json", meaning), values)
+    picture = folder.path("spectrum.png", "the eigenvalues and the gap between them")
+    plots.save_figure(plots.plot_eigenvalue_spectrum(est), picture)
+    picture = folder.path("separation.png", "both tests on every field: why so many factors")
+    plots.save_figure(plots.plot_field_separation(est.evidence_), picture)
+    picture = folder.path("directions.png", "the points, and the directions of each factor")
+    plots.save_figure(plots.plot_directions_by_factor(points, est), picture)
+    picture = folder.path("holonomy.png", "what transport around loops does to each factor")
+    plots.save_figure(plots.plot_holonomy(est.holonomy_, est.factor_dims_), picture)

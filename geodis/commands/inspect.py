@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from geodis import __version__
-from geodis.base.write import to_jsonable, whole_file, write_json
-from geodis.commands._shared import AsJson, FileArgument, Quiet, Seed
-
-INSPECT_FILES = {
-    "inspection.txt": "the first table",
-    "inspection.json": "the same for machines",
-    "principal_components.png": "variance along each principal component",
-}
+from geodis.base.write import write_json
+from geodis.commands.shared.options import CommonOptions, FileArgument
+from geodis.commands.shared.output import OutputFolder, say
 
 
-def inspect(
+def inspect_command(
+    *,
     file: FileArgument,
-    as_json: AsJson = False,
-    out: Annotated[
-        Path | None, typer.Option(help=f"Folder for {', '.join(INSPECT_FILES)}.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for JSON, table and figure.")] = None,
     max_points: Annotated[
         int, typer.Option(min=10, help="Rows used for the graph and the dimension.")
     ] = 50_000,
-    seed: Seed = 0,
-    quiet: Quiet = False,
+    common: CommonOptions,
 ) -> None:
     """Look at a file of points: sizes, defects, pieces, dimension, spectrum.
 
@@ -39,15 +30,21 @@ def inspect(
     from geodis.inspection import inspect_points
 
     inspection = inspect_points(
-        load_array(file), max_points=max_points, random_state=seed, verbose=not quiet
+        load_array(file),
+        max_points=max_points,
+        random_state=common.seed,
+        verbose=common.verbose,
     )
-    content = {"file": file, "geodis": __version__, "seed": seed, **inspection.to_dict()}
-    print(json.dumps(to_jsonable(content), indent=2) if as_json else inspection)
+    values = {"file": file, "geodis": __version__, "seed": common.seed, **inspection.to_dict()}
+    say(inspection, values, common.as_json)
     if out is not None:
         from geodis.plots import plot_principal_spectrum, save_figure
 
-        write_json(out / "inspection.json", content)
-        with whole_file(out / "inspection.txt") as temporary:
-            temporary.write_text(f"{file}\n\n{inspection}\n", encoding="utf-8")
+        folder = OutputFolder(out)
+        write_json(folder.path("inspection.json", "the same for machines"), values)
+        folder.write_text("inspection.txt", "the first table", f"{file}\n\n{inspection}")
         axis = plot_principal_spectrum(inspection.explained, inspection.dimension.dim)
-        save_figure(axis, out / "principal_components.png")
+        picture = folder.path("principal_components.png", "variance along each component")
+        save_figure(axis, picture)
+        if not common.as_json:
+            folder.list_files()

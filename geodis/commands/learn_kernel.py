@@ -2,57 +2,67 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from geodis.base.check import InputError
-from geodis.base.write import to_jsonable
-from geodis.commands._data import open_data
-from geodis.commands._shared import AsJson, Quiet, Seed, list_files
+from geodis.commands.shared.data_source import DataSource, open_data
+from geodis.commands.shared.options import CommonOptions
+from geodis.commands.shared.output import list_files, say
+
+if TYPE_CHECKING:
+    from geodis.data.grids.grid import FactorGrid
+    from geodis.kernels import FeatureLoss, LossKernel
 
 
-def learn_kernel(
-    out: Annotated[Path, typer.Option(help="File of the learnt loss, .safetensors.")],
-    data: Annotated[
-        str | None,
-        typer.Option(help="xysquares, xyobject, sprites; with --path dsprites, shapes3d, ..."),
-    ] = None,
-    spacing: Annotated[int | None, typer.Option(min=1, help="Of xysquares.")] = None,
-    path: Annotated[Path | None, typer.Option(help="File of a published data set.")] = None,
-    images: Annotated[str | None, typer.Option(help="Images (n, h, w, c) of your own.")] = None,
-    factors: Annotated[str | None, typer.Option(help="Factors of the same rows.")] = None,
-    radius: Annotated[int, typer.Option(min=0, help="The kernel has 2 radius + 1 pixels.")] = 31,
+@dataclass(frozen=True)
+class WhatIsLearnt:
+    """What is learnt."""
+
+    radius: Annotated[int, typer.Option(min=0, help="The kernel has 2 radius + 1 pixels.")] = 31
     features: Annotated[
         str | None,
         typer.Option(
             help="Learn a small network instead, such as 16,32,32: maps after each layer.",
             show_default="a kernel",
         ),
-    ] = None,
+    ] = None
     only: Annotated[
         list[str] | None, typer.Option(help="A factor that counts; may be repeated.")
-    ] = None,
-    kernels: Annotated[int, typer.Option(min=1, help="Kernels that are used together.")] = 1,
+    ] = None
+    kernels: Annotated[int, typer.Option(min=1, help="Kernels that are used together.")] = 1
     support: Annotated[
         str, typer.Option(help="full, or same: cut to the image; auto by radius.")
-    ] = "auto",
-    symmetry: Annotated[str, typer.Option(help="Of the kernel: d4, flip or none.")] = "d4",
-    signed: Annotated[bool, typer.Option("--signed", help="Allow negative weights.")] = False,
-    by: Annotated[str, typer.Option(help="Pairs: random, factor or differing.")] = "random",
-    steps: Annotated[int | None, typer.Option(min=1, help="Most steps.")] = None,
-    alpha: Annotated[float, typer.Option(min=0, help="Weight of the augmented term.")] = 1.0,
+    ] = "auto"
+    symmetry: Annotated[str, typer.Option(help="Of the kernel: d4, flip or none.")] = "d4"
+    signed: Annotated[bool, typer.Option("--signed", help="Allow negative weights.")] = False
+
+
+@dataclass(frozen=True)
+class HowItIsLearnt:
+    """How it is learnt."""
+
+    by: Annotated[str, typer.Option(help="Pairs: random, factor or differing.")] = "random"
+    steps: Annotated[int | None, typer.Option(min=1, help="Most steps.")] = None
+    alpha: Annotated[float, typer.Option(min=0, help="Weight of the augmented term.")] = 1.0
     adversarial: Annotated[
         bool, typer.Option("--adversarial", help="Learn distances that contradict the factors.")
-    ] = False,
+    ] = False
     checkpoint: Annotated[
         Path | None, typer.Option(help="Written as it goes on; read if it is there.")
-    ] = None,
-    as_json: AsJson = False,
-    seed: Seed = 0,
-    quiet: Quiet = False,
+    ] = None
+
+
+def learn_kernel_command(
+    *,
+    out: Annotated[Path, typer.Option(help="File of the learnt loss, .safetensors.")],
+    source: DataSource,
+    learnt: WhatIsLearnt,
+    learning: HowItIsLearnt,
+    common: CommonOptions,
 ) -> None:
     """Learn a reconstruction loss whose distances follow the ground-truth factors.
 
@@ -60,60 +70,61 @@ def learn_kernel(
     `geodis distances --data xysquares --loss kernel.safetensors`
     """
     from geodis.data.grids.grid import FactorGrid
-    from geodis.kernels.learning.learn_features import learn_features
-    from geodis.kernels.learning.learn_kernel import learn_kernel as learn
-    from geodis.kernels.losses.storage import save_kernel
+    from geodis.kernels import LossKernel, save_kernel
     from geodis.plots import plot_kernels, save_figure
 
     if out.suffix != ".safetensors":
-        raise InputError(f"--out must end in .safetensors; {out} came.")
-    source = {
-        "data": data,
-        "spacing": spacing,
-        "path": path,
-        "images": images,
-        "factors": factors,
-    }
-    grid = open_data(source, quiet)
+        raise InputError(f"--out must end in .safetensors; got {out}.")
+    grid = open_data(source, common.quiet)
     if not isinstance(grid, FactorGrid):
-        raise InputError("--images need --factors, one row an image; none came.")
-    options: dict[str, Any] = {
-        "only": only,
-        "by": by,
-        "alpha": alpha,
-        "adversarial": adversarial,
-        "checkpoint": checkpoint,
-        "random_state": seed,
-        "verbose": int(not quiet),
-        **({} if steps is None else {"steps": steps}),
-    }
+        raise InputError("--images need --factors, one row an image; got none.")
+    loss = learn_loss(grid, learnt, learning, common)
     written = {out: "the learnt loss", out.with_suffix(".json"): "how it was made"}
-    loss: Any
-    if features is not None:
-        loss = learn_features(grid, _widths(features), **options)
-    else:
-        loss = learn(
-            grid,
-            radius,
-            kernels=kernels,
-            support=support,
-            symmetry=symmetry,
-            nonnegative=not signed,
-            **options,
-        )
+    if isinstance(loss, LossKernel):
         picture = out.with_suffix(".png")
         save_figure(plot_kernels({loss.name: loss}).ravel()[0], picture)
         written[picture] = "the kernel"
     save_kernel(loss, out)
-    if as_json:
-        print(json.dumps(to_jsonable(loss.made), indent=2))
-        return
-    print(
-        f"{loss.name}: rank correlation with the ground truth {loss.made['held_out']:.4f} on "
-        f"held-out pairs ({by}), {loss.made['pixel_loss']:.4f} without it; "
-        f"{loss.made['steps']} steps, {sum(loss.made['seconds'].values()):.0f} s"
+    made = loss.made
+    sentence = (
+        f"{loss.name}: rank correlation with the ground truth {made['held_out']:.4f} on "
+        f"held-out pairs ({learning.by}), {made['pixel_loss']:.4f} without it; "
+        f"{made['steps']} steps, {sum(made['seconds'].values()):.0f} s"
     )
-    list_files("Written", written)
+    say(sentence, made, common.as_json)
+    if not common.as_json:
+        list_files("Written", written)
+
+
+def learn_loss(
+    grid: FactorGrid, learnt: WhatIsLearnt, learning: HowItIsLearnt, common: CommonOptions
+) -> LossKernel | FeatureLoss:
+    """A learnt kernel, or a learnt network where --features asks for one."""
+    from geodis.kernels import FeatureOptions, KernelOptions, learn_features, learn_kernel
+
+    choices: dict[str, Any] = {
+        "only": learnt.only,
+        "by": learning.by,
+        "alpha": learning.alpha,
+        "adversarial": learning.adversarial,
+    }
+    settings: dict[str, Any] = {
+        "checkpoint": learning.checkpoint,
+        "random_state": common.seed,
+        "verbose": int(common.verbose),
+    }
+    if learning.steps is not None:
+        settings["steps"] = learning.steps
+    if learnt.features is not None:
+        features = FeatureOptions(**choices)
+        return learn_features(grid, _widths(learnt.features), options=features, **settings)
+    choices |= {
+        "kernels": learnt.kernels,
+        "support": learnt.support,
+        "symmetry": learnt.symmetry,
+        "nonnegative": not learnt.signed,
+    }
+    return learn_kernel(grid, learnt.radius, options=KernelOptions(**choices), **settings)
 
 
 def _widths(text: str) -> list[int]:
@@ -121,5 +132,5 @@ def _widths(text: str) -> list[int]:
         return [int(width) for width in text.split(",")]
     except ValueError:
         raise InputError(
-            f"--features must be whole numbers such as 16,32,32; {text} came."
+            f"--features must be whole numbers such as 16,32,32; got {text}."
         ) from None

@@ -9,19 +9,19 @@ import typer
 
 from geodis.base.check import InputError
 from geodis.base.write import whole_file
-from geodis.commands._shared import AsJson, Quiet, Seed, say
+from geodis.commands.shared.options import CommonOptions
+from geodis.commands.shared.output import say
 
 
-def sample(
+def sample_command(
+    *,
     spec: Annotated[str, typer.Argument(help='A product of manifolds, such as "S^2 x SO(3)".')],
     out: Annotated[Path, typer.Option(help="Where to write the points (.npy).")],
     n: Annotated[int, typer.Option("--n", min=1, help="Number of points.")] = 5000,
     rotate: Annotated[bool, typer.Option(help="Rotate the ambient space at random.")] = False,
     noise: Annotated[float, typer.Option(min=0, help="Standard deviation of noise.")] = 0.0,
     pad: Annotated[int, typer.Option(min=0, help="Zero columns to add.")] = 0,
-    as_json: AsJson = False,
-    seed: Seed = 0,
-    quiet: Quiet = False,
+    common: CommonOptions,
 ) -> None:
     """Draw points from a product of manifolds, to try things on.
 
@@ -32,10 +32,10 @@ def sample(
     from geodis.data.manifolds.products import product_manifold
 
     if out.suffix != ".npy":
-        raise InputError(f"--out must end in .npy; {out} came.")
-    drawn = product_manifold(spec, n, rotate=rotate, noise=noise, pad=pad, random_state=seed)
+        raise InputError(f"--out must end in .npy; got {out}.")
+    drawn = product_manifold(spec, n, rotate=rotate, noise=noise, pad=pad, random_state=common.seed)
     with whole_file(out) as temporary:
         np.save(temporary, drawn.points)
     n, columns = drawn.points.shape
-    content = {"out": str(out), "spec": spec, "n": n, "columns": columns, "seed": seed}
-    say(f"{out}: {n:,} points of {spec} in {columns} columns", content, as_json)
+    values = {"out": str(out), "spec": spec, "n": n, "columns": columns, "seed": common.seed}
+    say(f"{out}: {n:,} points of {spec} in {columns} columns", values, common.as_json)

@@ -7,14 +7,16 @@ from typing import Annotated
 
 import typer
 
-from geodis.commands._models import RunArgument, data_of, open_model
-from geodis.commands._shared import AsJson, Quiet, Seed, say
+from geodis.commands.shared.options import CommonOptions, DeviceOption
+from geodis.commands.shared.output import say
+from geodis.commands.shared.runs import RunArgument, data_of, open_model
 
 # Images that say how far each latent goes.
 MEASURED = 2000
 
 
-def traverse(
+def traverse_command(
+    *,
     run: RunArgument,
     out: Annotated[
         Path | None, typer.Option(help="Picture.", show_default="traversals.png in the folder")
@@ -24,10 +26,8 @@ def traverse(
     reach: Annotated[
         float, typer.Option(min=0, help="Standard deviations of the latent's means, each way.")
     ] = 2.0,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    as_json: AsJson = False,
-    seed: Seed = 0,
-    quiet: Quiet = False,
+    device: DeviceOption = "auto",
+    common: CommonOptions,
 ) -> None:
     """Draw what the decoder makes of one latent at a time, the most used latents first.
 
@@ -38,30 +38,33 @@ def traverse(
     from geodis import plots
     from geodis.base.check import check_int, check_random_state
     from geodis.data.grids.grid import FactorGrid
-    from geodis.models import encode
-    from geodis.models import traverse as traverse_latents
+    from geodis.models import encode, traverse
 
     model = open_model(run, device)
-    rows = data_of(run, quiet)
+    rows = data_of(run, common.quiet)
     check_int(index, "--index", high=len(rows) - 1)
-    pick = check_random_state(seed).choice(len(rows), min(MEASURED, len(rows)), replace=False)
-    grid = isinstance(rows, FactorGrid)
-    sample, image = (rows.images(at, "auto") if grid else rows[at] for at in (pick, [index]))
-    latents = encode(model, sample, verbose=not quiet)
+    pick = check_random_state(common.seed).choice(
+        len(rows), min(MEASURED, len(rows)), replace=False
+    )
+    sample, image = (
+        rows.images(at, "auto") if isinstance(rows, FactorGrid) else rows[at]
+        for at in (pick, [index])
+    )
+    latents = encode(model, sample, verbose=common.verbose)
     spread = latents.std(axis=0)
-    found = traverse_latents(
+    traversals = traverse(
         model, image[0], steps=steps, reach=reach * spread, centre=latents.mean(axis=0)
     )
     order = np.argsort(-spread)
-    values = np.linspace(-reach, reach, steps)
+    reaches = np.linspace(-reach, reach, steps)
     names = [f"z {i}  ({spread[i]:.2g})" for i in order]
-    axis = plots.plot_traversals(found[order], names=names, values=values)
+    axis = plots.plot_traversals(traversals[order], names=names, values=reaches)
     axis.set_title(
         f"{type(model).__name__}: latents by standard deviation", loc="left", fontsize=10
     )
     axis.set_xlabel("standard deviations from the mean")
     picture = run / "traversals.png" if out is None else out
     plots.save_figure(axis, picture)
-    text = f"{picture}: {len(found)} latents, {steps} steps each"
-    content = {"out": str(picture), "deviations": spread, "order": order, "steps": steps}
-    say(text, content, as_json)
+    text = f"{picture}: {len(traversals)} latents, {steps} steps each"
+    values = {"out": str(picture), "deviations": spread, "order": order, "steps": steps}
+    say(text, values, common.as_json)

@@ -8,7 +8,7 @@ of the data sees the distribution only, and cannot tell the code z from the code
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -16,14 +16,14 @@ from scipy.stats import rankdata
 
 from geodis.base.check import InputError, check_choice, check_points, check_real
 
-MARGINALS = ("empirical", "normal", "uniform")
+Marginals: TypeAlias = Literal["empirical", "normal", "uniform"]
 # The quantile function of the normal is infinite at 0 and 1; beyond this a float64 is 1.
 EDGE = 1e-15
 
 
 def entangle(
     points: Any,
-    marginals: str | Sequence[Any] = "empirical",
+    marginals: Marginals | Sequence[Any] = "empirical",
     *,
     alpha: float = 0.25,
     mixing: Any = None,
@@ -73,20 +73,20 @@ def entangle(
         laws = list(marginals)
         if len(laws) != d or not all(hasattr(x, "cdf") and hasattr(x, "ppf") for x in laws):
             raise InputError(
-                f"marginals must be one of {', '.join(MARGINALS)}, or {d} distributions with cdf "
-                f"and ppf, one a column; {len(laws)} objects came."
+                f"marginals must be one of {', '.join(get_args(Marginals))}, or {d} distributions "
+                f"with cdf and ppf, one a column; got {len(laws)} objects."
             )
         uniform = np.column_stack([law.cdf(x) for law, x in zip(laws, points.T, strict=True)])
         mixed = _from_normal(_to_normal(uniform) @ matrix.T)
         return np.column_stack([law.ppf(x) for law, x in zip(laws, mixed.T, strict=True)])
-    check_choice(marginals, "marginals", MARGINALS)
+    check_choice(marginals, "marginals", get_args(Marginals))
     if marginals == "normal":
         return points @ matrix.T
     if marginals == "uniform":
         if points.min() < 0 or points.max() > 1:
             raise InputError(
-                "marginals='uniform' needs coordinates in [0, 1]; "
-                f"{points.min():g} to {points.max():g} came."
+                "marginals='uniform' needs coordinates in [0, 1]; got "
+                f"{points.min():g} to {points.max():g}."
             )
         return _from_normal(_to_normal(points) @ matrix.T)
     scores = ndtri((rankdata(points, axis=0) - 0.5) / n)
@@ -104,7 +104,7 @@ def entangling_matrix(d: int, alpha: float = 0.25) -> np.ndarray:
     """
     alpha = check_real(alpha, "alpha")
     if not 0 < alpha < 0.5:
-        raise InputError(f"alpha must lie between 0 and 0.5, both excluded; {alpha} came.")
+        raise InputError(f"alpha must lie between 0 and 0.5, both excluded; got {alpha}.")
     v = np.full(d, np.sqrt((1 - alpha) / (d - 1)))
     v[0] = np.sqrt(alpha)
     return np.eye(d) - 2 * np.outer(v, v)
@@ -114,7 +114,7 @@ def _check_mixing(mixing: Any, d: int) -> np.ndarray:
     matrix = check_points(mixing, name="mixing", min_points=1)
     if matrix.shape != (d, d) or not np.allclose(matrix @ matrix.T, np.eye(d), atol=1e-8):
         raise InputError(
-            f"mixing must be an orthogonal matrix of shape ({d}, {d}); shape {matrix.shape} came"
+            f"mixing must be an orthogonal matrix of shape ({d}, {d}); got shape {matrix.shape}"
             f"{', which is not orthogonal' if matrix.shape == (d, d) else ''}."
         )
     return matrix

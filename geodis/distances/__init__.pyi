@@ -1,7 +1,12 @@
 """Public names, and where each lives: what runs and what type checkers read."""
 
-from .pairwise import ground_truth as ground_truth, perceived as perceived, latent as latent
-from .losses import resolve_loss as resolve_loss
+from .pairwise import (
+    ground_truth as ground_truth,
+    perceived as perceived,
+    latent as latent,
+    LatentKind as LatentKind,
+)
+from .image_losses import Loss as Loss, LossLike as LossLike, resolve_loss as resolve_loss
 from .blurred import (
     BlurredLoss as BlurredLoss,
     box_blur as box_blur,
@@ -9,22 +14,30 @@ from .blurred import (
 )
 from .grid_distances import (
     GridDistances as GridDistances,
+    DistanceSource as DistanceSource,
     perceived_between as perceived_between,
     code_of_rows as code_of_rows,
 )
-from .sampling import sample_pairs as sample_pairs, sample_triplets as sample_triplets
+from .sampling import (
+    sample_pairs as sample_pairs,
+    sample_triplets as sample_triplets,
+    PairsBy as PairsBy,
+    TripletsBy as TripletsBy,
+)
 from .correlations import (
     correlation as correlation,
     Correlation as Correlation,
     triplet_agreement as triplet_agreement,
     geometric_mean as geometric_mean,
 )
-from .agreement import (
+from .distance_agreement import (
     distance_correlations as distance_correlations,
-    DistanceCorrelations as DistanceCorrelations,
+    random_pairs as random_pairs,
 )
+from .agreement_table import DistanceCorrelations as DistanceCorrelations
 from .along_factors import (
     traversal_matrix as traversal_matrix,
+    traversal_matrices as traversal_matrices,
     factor_importance as factor_importance,
     FactorImportance as FactorImportance,
 )

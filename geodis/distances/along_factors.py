@@ -10,22 +10,28 @@ import numpy as np
 
 from geodis.base.check import InputError, check_choice, check_int, check_random_state
 from geodis.base.progress import Stages
-from geodis.distances.agreement import RANDOM, random_pairs
-from geodis.distances.grid_distances import GROUND_TRUTH, PERCEIVED, SOURCES, GridDistances
+from geodis.data.grids.grid import FactorGrid
+from geodis.distances.agreement_table import RANDOM
+from geodis.distances.distance_agreement import random_pairs
+from geodis.distances.grid_distances import PERCEIVED, SOURCES, DistanceSource, GridDistances
 from geodis.distances.grid_traversals import grid_traversals, traversal_pairs, traversals_for
+from geodis.distances.image_losses import LossLike
+from geodis.distances.pairwise import LatentKind
 
+# Factors with more values than this have matrices that nobody could read.
+MAX_VALUES = 200
 # Pairs of distances that are kept of each factor for figures.
 KEPT = 20_000
 
 
 def traversal_matrix(
-    grid: Any,
+    grid: FactorGrid,
     factor: int | str,
-    source: str = PERCEIVED,
+    source: DistanceSource = PERCEIVED,
     *,
     code: Any = None,
-    loss: Any = "mse",
-    kind: str = "l1",
+    loss: LossLike | None = "mse",
+    kind: LatentKind = "l1",
     scaled: bool = False,
     n_traversals: int | None = 256,
     random_state: Any = None,
@@ -64,15 +70,15 @@ def traversal_matrix(
     )
     if source not in distances.sources:
         need = "images" if source == PERCEIVED else "a code"
-        raise InputError(f"{source!r} distances need {need}; the grid came without.")
+        raise InputError(f"{source!r} distances need {need}; got a grid without.")
     rng = check_random_state(random_state)
     if n_traversals is not None:
         check_int(n_traversals, "n_traversals", low=1)
     j = grid.factor_number(factor)
     size = grid.sizes[j]
-    found = grid_traversals(grid, j, n_traversals, rng)
+    traversals = grid_traversals(grid, j, n_traversals, rng)
     ordered = not distances.symmetric
-    pairs = traversal_pairs(found, None, rng, self_pairs=True, ordered=ordered)
+    pairs = traversal_pairs(traversals, None, rng, self_pairs=True, ordered=ordered)
     u, v = grid.factors(pairs.a)[:, j], grid.factors(pairs.b)[:, j]
     once = slice(None) if ordered or not grid.complete else u <= v
     place = (u * size + v)[once]
@@ -83,6 +89,60 @@ def traversal_matrix(
     if isinstance(once, slice):
         return matrix
     return np.where(np.isnan(matrix), matrix.T, matrix)
+
+
+def traversal_matrices(
+    grid: FactorGrid,
+    code: Any = None,
+    loss: LossLike | None = "mse",
+    *,
+    kind: LatentKind = "l1",
+    scaled: bool = False,
+    n_traversals: int | None = 256,
+    max_values: int = MAX_VALUES,
+    random_state: Any = None,
+    verbose: bool | int = False,
+) -> dict[str, dict[str, np.ndarray]]:
+    """Average distances along every factor, by every kind of distance that there is.
+
+    Parameters
+    ----------
+    grid : FactorGrid
+    code, loss, kind, scaled
+        As for `distance_correlations`.
+    n_traversals, random_state
+        As for `traversal_matrix`.
+    max_values : int
+        Factors with more values, whose matrices nobody could read, are left out, and those with
+        one.
+    verbose : bool or int
+        Show progress on a terminal.
+
+    Returns
+    -------
+    dict of str to dict of str to ndarray
+        Source -> factor -> matrix, as `plot_traversal_matrices` takes them.
+
+    Examples
+    --------
+    >>> from geodis.data.grids.grid import FactorGrid
+    >>> traversal_matrices(FactorGrid((2, 1), names=("lamp", "wall")))
+    {'ground truth': {'lamp': array([[0., 1.],
+           [1., 0.]])}}
+    """
+    names = [
+        name for name, size in zip(grid.names, grid.sizes, strict=True) if 1 < size <= max_values
+    ]
+    settings: dict[str, Any] = {"kind": kind, "scaled": scaled, "n_traversals": n_traversals}
+    settings |= {"code": code, "loss": loss, "random_state": random_state}
+    matrices: dict[str, dict[str, np.ndarray]] = {}
+    with Stages("distances", verbose) as stages:
+        for source in GridDistances(grid, code, loss, kind=kind, scaled=scaled).sources:
+            with stages.stage(f"matrices, {source}"):
+                matrices[source] = {
+                    name: traversal_matrix(grid, name, source, **settings) for name in names
+                }
+    return matrices
 
 
 @dataclass(frozen=True)
@@ -143,8 +203,8 @@ class FactorImportance:
 
 
 def factor_importance(
-    grid: Any,
-    loss: Any = "mse",
+    grid: FactorGrid,
+    loss: LossLike = "mse",
     *,
     n_pairs: int = 50_000,
     random_state: Any = None,
@@ -183,7 +243,7 @@ def factor_importance(
     """
     distances = GridDistances(grid, None, loss)
     if distances.loss is None:
-        raise InputError("Factor importance needs images and a loss; they came without.")
+        raise InputError("Factor importance needs images and a loss; got a grid without.")
     n_pairs = check_int(n_pairs, "n_pairs", low=1)
     rng = check_random_state(random_state)
     ordered = not distances.symmetric
@@ -192,11 +252,12 @@ def factor_importance(
     with Stages("importance", verbose) as stages:
         for name in (RANDOM, *grid.names):
             if name == RANDOM:
-                (a, b), exact[name] = _random_sides(grid, n_pairs, rng, ordered)
+                drawn, exact[name] = random_pairs(grid, n_pairs, rng, ordered=ordered)
+                a, b = drawn.T
             else:
                 j = grid.factor_number(name)
-                found = traversals_for(grid, j, n_pairs, rng)
-                pairs = traversal_pairs(found, n_pairs, rng, ordered=ordered)
+                traversals = traversals_for(grid, j, n_pairs, rng)
+                pairs = traversal_pairs(traversals, n_pairs, rng, ordered=ordered)
                 if not len(pairs.a):
                     left_out.append(name)
                     continue
@@ -213,18 +274,3 @@ def factor_importance(
         notes.append(f"Left out: {', '.join(left_out)} (no two points differ in it alone).")
     note = " ".join(notes)
     return FactorImportance(names, mean, std, counts, kept, exact, distances.loss.name, note)
-
-
-def _random_sides(
-    grid: Any, n: int, rng: np.random.Generator, ordered: bool
-) -> tuple[np.ndarray, bool]:
-    pairs, exact = random_pairs(grid, n, rng, ordered=ordered)
-    return pairs.T, exact
-
-
-def ground_truth_matrices(grid: Any) -> dict[str, np.ndarray]:
-    """Ground-truth distances along every factor: ``|u - v|``, by name."""
-    return {
-        name: traversal_matrix(grid, name, GROUND_TRUTH, n_traversals=1, random_state=0)
-        for name in grid.names
-    }

@@ -53,13 +53,13 @@ class BlurredLoss:
         if self.weights.ndim != 1 or len(self.weights) % 2 == 0:
             raise InputError(
                 "weights must be one row of a kernel, of an odd number of entries; "
-                f"shape {self.weights.shape} came."
+                f"got shape {self.weights.shape}."
             )
         self.alpha = check_real(alpha, "alpha", low=0)
         self.pixels = check_real(pixels, "pixels", low=0)
         total = self.weights.sum()
         if normalise and total == 0:
-            raise InputError("weights must not sum to 0 if the kernel is to be normalised.")
+            raise InputError("weights must not sum to 0 if the kernel is to be normalised; got 0.")
         self.scale = 1 / total**2 if normalise else 1.0  # of the kernel w w^T
         self.name = name
 

@@ -102,7 +102,7 @@ def correlation(
     if len(a) != len(b) or len(a) < 2:
         raise InputError(
             f"A correlation needs two lists of at least 2 distances, as long as each other; "
-            f"{len(a)} and {len(b)} came."
+            f"got {len(a)} and {len(b)}."
         )
     tied_a, tied_b = _without_rounding(a), _without_rounding(b)
     sides = [name for name, side in (("a", tied_a), ("b", tied_b)) if (side == side[0]).all()]
@@ -112,14 +112,14 @@ def correlation(
     a, b = a.astype(float), b.astype(float)
     ranks = _Ranks(tied_a), _Ranks(tied_b)
     ones = np.ones(len(a))
-    found = _pearson(a, b, ones), _pearson(ranks[0](ones), ranks[1](ones), ones)
+    both = _pearson(a, b, ones), _pearson(ranks[0](ones), ranks[1](ones), ones)
     if confidence is None:
-        return Correlation(*found, len(a))
+        return Correlation(*both, len(a))
     drawn = _bootstrap(a, b, ranks, groups, n_resamples, random_state)
     tail = 50 * (1 - check_real(confidence, "confidence", 0, 1))
     low, high = np.percentile(drawn, [tail, 100 - tail], axis=0)
     linear, rank = ((float(low[k]), float(high[k])) for k in (0, 1))
-    return Correlation(*found, len(a), linear, rank)
+    return Correlation(*both, len(a), linear, rank)
 
 
 def triplet_agreement(a_near: Any, a_far: Any, b_near: Any, b_far: Any) -> float:
@@ -142,13 +142,13 @@ def triplet_agreement(a_near: Any, a_far: Any, b_near: Any, b_far: Any) -> float
         near, far = (_without_rounding(_values(side, name)) for side in (near, far))
         if len(near) != len(far):
             raise InputError(
-                f"{name} needs two distances a triplet; {len(near)} and {len(far)} came."
+                f"{name} needs two distances a triplet; got {len(near)} and {len(far)}."
             )
         order.append(np.sign(near - far))
     if len(order[0]) != len(order[1]) or not len(order[0]):
         raise InputError(
-            f"a and b must have as many triplets, at least one; {len(order[0])} and "
-            f"{len(order[1])} came."
+            f"a and b must have as many triplets, at least one; got {len(order[0])} and "
+            f"{len(order[1])}."
         )
     return float((order[0] == order[1]).mean())
 
@@ -174,7 +174,7 @@ def geometric_mean(values: Any) -> float:
 def _values(values: Any, name: str) -> np.ndarray:
     array = check_numeric(to_numpy(values, name), name)
     if array.ndim != 1:
-        raise InputError(f"{name} must be a list of distances (n,); shape {array.shape} came.")
+        raise InputError(f"{name} must be a list of distances (n,); got shape {array.shape}.")
     return check_finite(array, name)
 
 
@@ -226,13 +226,14 @@ def _bootstrap(
     else:
         names, group = np.unique(to_numpy(groups, "groups"), return_inverse=True)
         if group.shape != a.shape:
-            raise InputError(f"groups must have one number a pair, {len(a)}; {len(group)} came.")
+            raise InputError(f"groups must have one number a pair, {len(a)}; got {len(group)}.")
         n_groups = len(names)
         if n_groups < 2:  # every resample would be the sample, and the interval a point
-            raise InputError(f"Intervals need pairs from at least 2 groups; {n_groups} came.")
-    found = np.empty((n_resamples, 2))
+            raise InputError(f"Intervals need pairs from at least 2 groups; got {n_groups}.")
+    resamples = np.empty((n_resamples, 2))
     for i in range(n_resamples):
         times = np.bincount(rng.integers(n_groups, size=n_groups), minlength=n_groups)
         weights = times[group].astype(float)
-        found[i] = _pearson(a, b, weights), _pearson(ranks[0](weights), ranks[1](weights), weights)
-    return found
+        in_order = _pearson(ranks[0](weights), ranks[1](weights), weights)
+        resamples[i] = _pearson(a, b, weights), in_order
+    return resamples

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from geodis.base.check import InputError, check_choice, check_points
-from geodis.data.grids.grid import FactorGrid, latents_of
-from geodis.distances.losses import resolve_loss
-from geodis.distances.pairwise import BUDGET, LATENT_KINDS, ground_truth, latent
+from geodis.data.grids.grid import FactorGrid
+from geodis.data.grids.latents import latents_of
+from geodis.data.grids.observed import ObservedGrid
+from geodis.distances.image_losses import Loss, LossLike, resolve_loss
+from geodis.distances.pairwise import BUDGET, LATENT_KINDS, LatentKind, ground_truth, latent
 
-GROUND_TRUTH, PERCEIVED, LATENT = "ground truth", "perceived", "latent"
-SOURCES = (GROUND_TRUTH, PERCEIVED, LATENT)
+DistanceSource = Literal["ground truth", "perceived", "latent"]
+GROUND_TRUTH: Final = "ground truth"
+PERCEIVED: Final = "perceived"
+LATENT: Final = "latent"
+SOURCES: tuple[DistanceSource, ...] = (GROUND_TRUTH, PERCEIVED, LATENT)
 
 LATENT_BATCH = 2**16
 
@@ -51,15 +56,15 @@ class GridDistances:
         self,
         grid: FactorGrid,
         code: Any = None,
-        loss: Any = "mse",
+        loss: LossLike | None = "mse",
         *,
-        kind: str = "l1",
+        kind: LatentKind = "l1",
         scaled: bool = False,
     ) -> None:
         if not isinstance(grid, FactorGrid):
             raise InputError(
                 f"grid must be a FactorGrid, such as FactorGrid.from_arrays(images, factors); "
-                f"{type(grid).__name__} came."
+                f"got {type(grid).__name__}."
             )
         self.grid, self.scaled = grid, scaled
         self.kind = check_choice(kind, "kind", LATENT_KINDS)
@@ -73,10 +78,10 @@ class GridDistances:
         """Whether the points of a pair may change places in every source."""
         return (self.loss is None or self.loss.symmetric) and self.kind != "kl"
 
-    def between(self, a: Any, b: Any, source: str) -> np.ndarray:
+    def between(self, a: Any, b: Any, source: DistanceSource) -> np.ndarray:
         """Distances (n,) between indices a and b (n,) by a source."""
         check_choice(source, "source", self.sources)
-        a, b = self.grid._check_index(a), self.grid._check_index(b)
+        a, b = self.grid.check_index(a), self.grid.check_index(b)
         if source == GROUND_TRUTH:
             sizes = self.grid.sizes if self.scaled else None
             return ground_truth(
@@ -85,25 +90,26 @@ class GridDistances:
                 None if sizes is None else np.array(sizes),
             )
         if source == PERCEIVED:
+            assert self.loss is not None
             return _perceived_between(self.grid, a, b, self.loss)
         return self._latent(a, b)
 
     def _latent(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         assert self._latents is not None
-        found = [np.zeros(0)]
+        batches = [np.zeros(0)]
         for start in range(0, len(a), LATENT_BATCH):
             rows = slice(start, start + LATENT_BATCH)
             index, place = np.unique(np.concatenate([a[rows], b[rows]]), return_inverse=True)
             latents = self._latents(index)
             left, right = np.split(place.reshape(-1), 2)
-            found.append(latent(latents[left], latents[right], self.kind))
-        return np.concatenate(found)
+            batches.append(latent(latents[left], latents[right], self.kind))
+        return np.concatenate(batches)
 
 
 def code_of_rows(grid: FactorGrid, latents: Any) -> np.ndarray:
     """Put latents, in order of the arrays a grid was made from, in order of its index.
 
-    A complete grid has its own order, whatever the order of the rows that it came from.
+    A complete grid has its own order, whatever the order of the rows that it was made from.
 
     Parameters
     ----------
@@ -124,13 +130,12 @@ def code_of_rows(grid: FactorGrid, latents: Any) -> np.ndarray:
     rows = check_points(latents, name="latents", min_points=1)
     if len(rows) != len(grid):
         raise InputError(
-            f"latents must have a row for each of {len(grid)} points; {len(rows)} came."
+            f"latents must have a row for each of {len(grid)} points; got {len(rows)}."
         )
-    order = getattr(grid, "_order", None)
-    return rows if order is None or not grid.complete else rows[order]
+    return rows[grid.row_order] if isinstance(grid, ObservedGrid) and grid.complete else rows
 
 
-def perceived_between(grid: FactorGrid, a: Any, b: Any, loss: Any = "mse") -> np.ndarray:
+def perceived_between(grid: FactorGrid, a: Any, b: Any, loss: LossLike = "mse") -> np.ndarray:
     """Perceived distances between images of a grid, by index, in flat memory.
 
     Every image is drawn once a batch, however many pairs it is in: keep pairs that share images
@@ -154,32 +159,30 @@ def perceived_between(grid: FactorGrid, a: Any, b: Any, loss: Any = "mse") -> np
     >>> perceived_between(grid, [0, 0], [1, 2])
     array([0.04, 1.  ])
     """
-    a, b = grid._check_index(a), grid._check_index(b)
+    a, b = grid.check_index(a), grid.check_index(b)
     if len(a) != len(b):
-        raise InputError(f"a and b must be as long as each other; {len(a)} and {len(b)} came.")
+        raise InputError(f"a and b must be as long as each other; got {len(a)} and {len(b)}.")
     if grid.image_shape is None:
-        raise InputError("Perceived distances need images, and these factors came without.")
+        raise InputError("Perceived distances need images; got a grid of factors alone.")
     return _perceived_between(grid, a, b, resolve_loss(loss))
 
 
-def _perceived_between(grid: FactorGrid, a: np.ndarray, b: np.ndarray, loss: Any) -> np.ndarray:
+def _perceived_between(grid: FactorGrid, a: np.ndarray, b: np.ndarray, loss: Loss) -> np.ndarray:
     assert grid.image_shape is not None
     if not len(a):
         return np.zeros(0)
-    # Images of floats must not be rounded to bytes on their way.
-    dtype = "uint8" if grid._draw(a[:1]).dtype == np.uint8 else "float32"
     most = max(64, BUDGET // (loss.footprint * int(np.prod(grid.image_shape))))
-    found = []
+    batches = []
     start = 0
     while start < len(a):
         stop = _end_of_batch(a, b, start, most)
         rows = slice(start, stop)
         index, place = np.unique(np.concatenate([a[rows], b[rows]]), return_inverse=True)
-        images = loss.prepare(grid.images(index, dtype))
+        images = loss.prepare(grid.images(index, "auto"))  # floats are not rounded to bytes
         left, right = np.split(place.reshape(-1), 2)
-        found.append(loss.between(images, images, left, right))
+        batches.append(loss.between(images, images, left, right))
         start = stop
-    return np.concatenate(found)
+    return np.concatenate(batches)
 
 
 def _end_of_batch(a: np.ndarray, b: np.ndarray, start: int, most: int) -> int:

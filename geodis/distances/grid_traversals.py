@@ -40,11 +40,11 @@ class Traversals:
 
     def by_length(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Which traversals have the same length, and their points (t_l, l)."""
-        found = []
+        sets = []
         for length in np.unique(self.lengths):
             which = np.flatnonzero(self.lengths == length)
-            found.append((which, self.index[self.start[which, None] + np.arange(length)]))
-        return found
+            sets.append((which, self.index[self.start[which, None] + np.arange(length)]))
+        return sets
 
     def draw(self, n: int | None, rng: np.random.Generator) -> Traversals:
         """Draw n of the traversals without replacement, or take all where there are no more."""
@@ -103,8 +103,8 @@ def row_traversals(factors: np.ndarray, factor: int, min_values: int = 2) -> Tra
 
     Examples
     --------
-    >>> found = row_traversals(np.array([[0, 1], [1, 0], [0, 0], [1, 5], [2, 0]]), factor=0)
-    >>> found.index.tolist(), found.start.tolist()
+    >>> rows = row_traversals(np.array([[0, 1], [1, 0], [0, 0], [1, 5], [2, 0]]), factor=0)
+    >>> rows.index.tolist(), rows.start.tolist()
     ([2, 1, 4], [0, 3])
     """
     others = np.delete(factors, factor, axis=1)

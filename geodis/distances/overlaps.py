@@ -10,9 +10,11 @@ import numpy as np
 
 from geodis.base.check import InputError, check_int, check_random_state, check_real
 from geodis.base.progress import Stages
+from geodis.data.grids.grid import FactorGrid
 from geodis.distances.correlations import correlation
 from geodis.distances.grid_distances import GROUND_TRUTH, PERCEIVED, GridDistances
 from geodis.distances.grid_traversals import Traversals, traversals_for
+from geodis.distances.image_losses import LossLike
 
 MAX_TRIPLETS_EACH = 64
 
@@ -73,10 +75,10 @@ class Overlap:
             f"Overlap along factors, loss {self.loss}",
             f"{'factor':<{width}}    mean  variation  told apart  in order  spearman",
         ]
-        for name, item in self.factors.items():
+        for name, along in self.factors.items():
             lines.append(
-                f"{name:<{width}}  {item.mean:.4f}  {item.variation:9.3f}  {item.told_apart:10.3f}"
-                f"  {item.in_order:8.3f}  {item.spearman:8.3f}"
+                f"{name:<{width}}  {along.mean:.4f}  {along.variation:9.3f}"
+                f"  {along.told_apart:10.3f}  {along.in_order:8.3f}  {along.spearman:8.3f}"
             )
         return "\n".join([*lines, self.verdict, *([self.note] if self.note else [])])
 
@@ -86,14 +88,14 @@ class Overlap:
             "loss": self.loss,
             "adversarial": self.adversarial,
             "verdict": self.verdict,
-            "factors": {name: vars(item) for name, item in self.factors.items()},
+            "factors": {name: vars(along) for name, along in self.factors.items()},
             "note": self.note,
         }
 
     @property
     def verdict(self) -> str:
         """One sentence."""
-        constant = [name for name, item in self.factors.items() if item.constant]
+        constant = [name for name, along in self.factors.items() if along.constant]
         if self.adversarial:
             return (
                 f"Adversarial: under {self.loss} all distances along factors are equal, so no "
@@ -105,8 +107,8 @@ class Overlap:
 
 
 def overlap(
-    grid: Any,
-    loss: Any = "mse",
+    grid: FactorGrid,
+    loss: LossLike = "mse",
     *,
     n_pairs: int = 20_000,
     tolerance: float = 1e-6,
@@ -151,7 +153,7 @@ be learnt from it.
     """
     distances = GridDistances(grid, None, loss)
     if distances.loss is None:
-        raise InputError("The diagnosis of overlap needs images and a loss; they came without.")
+        raise InputError("The diagnosis of overlap needs images and a loss; got a grid without.")
     n_pairs = check_int(n_pairs, "n_pairs", low=1)
     tolerance = check_real(tolerance, "tolerance", low=0)
     rng = check_random_state(random_state)
@@ -168,17 +170,17 @@ be learnt from it.
             low, high = min(low, least), max(high, most)
     if not factors:
         raise InputError(
-            "The diagnosis of overlap needs a factor with three values on one traversal; none came."
+            "The diagnosis of overlap needs a factor with three values on one traversal; got none."
         )
     adversarial = bool(high > 0 and high - low <= tolerance * high)
     return Overlap(factors, adversarial, distances.loss.name, grid.note)
 
 
-def _triplets(found: Traversals, n: int, rng: np.random.Generator) -> np.ndarray:
+def _triplets(traversals: Traversals, n: int, rng: np.random.Generator) -> np.ndarray:
     """Three different points of the same traversal, (n, 3)."""
     rows = [np.zeros((0, 3), np.int64)]
-    each = min(MAX_TRIPLETS_EACH, -(-n // max(len(found), 1)))
-    for _, index in found.by_length():
+    each = min(MAX_TRIPLETS_EACH, -(-n // max(len(traversals), 1)))
+    for _, index in traversals.by_length():
         t, length = index.shape
         if length < 3:
             continue
@@ -201,7 +203,7 @@ def _measure(
     sign = np.sign(truth[1] - truth[0])[told]
     gap = (sign * (seen[1] - seen[0])[told]) / max(most, np.finfo(float).tiny)
     apart = np.abs(gap) > tolerance
-    found = FactorOverlap(
+    along = FactorOverlap(
         mean=mean,
         variation=float(values.std() / mean) if mean > 0 else 0.0,
         told_apart=float(apart.mean()) if len(apart) else 0.0,
@@ -209,4 +211,4 @@ def _measure(
         spearman=0.0 if constant else correlation(np.concatenate(truth), values).spearman,
         constant=constant,
     )
-    return found, least, most
+    return along, least, most

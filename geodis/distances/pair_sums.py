@@ -8,12 +8,13 @@ summed as integers: distances that are equal come out equal, which ranks need.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numba
 import numpy as np
 from numba import njit
+
+from geodis.base.jobs import in_threads
 
 # 32,768 squares of at most 255 fit into 32 unsigned bits, which the compiler adds in vectors.
 CHUNK = 32_768
@@ -40,10 +41,7 @@ def sum_pairs(
         return out
     edges = np.linspace(0, n, threads + 1).astype(int)
     parts = [slice(*edge) for edge in pairwise(edges)]
-    with ThreadPoolExecutor(threads) as pool:
-        done = [pool.submit(kernel, lefts, rights, left[p], right[p], out[p]) for p in parts]
-        for item in done:
-            item.result()
+    in_threads(lambda p: kernel(lefts, rights, left[p], right[p], out[p]), parts, threads)
     return out
 
 
@@ -113,7 +111,7 @@ def float_gaps(lefts, rights, left, right, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def products(lefts, rights, left, right, out):  # type: ignore[no-untyped-def]
+def inner_products(lefts, rights, left, right, out):  # type: ignore[no-untyped-def]
     """out_i = sum_k lefts[left_i, k] rights[right_i, k], summed in double precision."""
     for i in range(len(left)):
         a = lefts[left[i]]

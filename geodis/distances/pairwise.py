@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from geodis.base.check import InputError, check_choice, check_finite, check_numeric, to_numpy
-from geodis.distances.losses import resolve_loss
+from geodis.distances.image_losses import LossLike, resolve_loss
 
-LATENT_KINDS = ("l1", "l2", "kl", "symmetric_kl")
+LatentKind = Literal["l1", "l2", "kl", "symmetric_kl"]
+LATENT_KINDS: tuple[LatentKind, ...] = get_args(LatentKind)
 
 # Bytes of images that are prepared at once: what fits into caches is not fetched twice.
 BUDGET = 2**24
@@ -56,7 +57,7 @@ def ground_truth(factors_a: Any, factors_b: Any, sizes: Any = None) -> np.ndarra
     return np.array([numerator / denominator for numerator in exact.tolist()])
 
 
-def perceived(images_a: Any, images_b: Any, loss: Any = "mse") -> np.ndarray:
+def perceived(images_a: Any, images_b: Any, loss: LossLike = "mse") -> np.ndarray:
     """Distance that a reconstruction loss sees: ``loss(x_a, x_b)`` (3.3), pair by pair.
 
     Parameters
@@ -81,21 +82,21 @@ def perceived(images_a: Any, images_b: Any, loss: Any = "mse") -> np.ndarray:
     a, b = _images(images_a, "images_a"), _images(images_b, "images_b")
     if a.shape != b.shape:
         raise InputError(
-            f"images_a and images_b must have the same shape; {a.shape} and {b.shape} came."
+            f"images_a and images_b must have the same shape; got {a.shape} and {b.shape}."
         )
     resolved = resolve_loss(loss)
     both_bytes = a.dtype == b.dtype == np.uint8
     batch = max(1, BUDGET // (resolved.footprint * max(1, int(np.prod(a.shape[1:])))))
-    found = [np.zeros(0)]
+    batches = [np.zeros(0)]
     for start in range(0, len(a), batch):
         sides = [_as_images(side[start : start + batch], both_bytes) for side in (a, b)]
         rows = np.arange(len(sides[0]))
         left, right = map(resolved.prepare, sides)
-        found.append(resolved.between(left, right, rows, rows))
-    return np.concatenate(found[1:] or found)
+        batches.append(resolved.between(left, right, rows, rows))
+    return np.concatenate(batches[1:] or batches)
 
 
-def latent(latents_a: Any, latents_b: Any, kind: str = "l1") -> np.ndarray:
+def latent(latents_a: Any, latents_b: Any, kind: LatentKind = "l1") -> np.ndarray:
     """Distance between latents, or divergence between Gaussian posteriors, pair by pair.
 
     Parameters
@@ -127,7 +128,7 @@ def latent(latents_a: Any, latents_b: Any, kind: str = "l1") -> np.ndarray:
     (mean_a, log_a), (mean_b, log_b) = _posterior(latents_a), _posterior(latents_b)
     if mean_a.shape != mean_b.shape:
         raise InputError(
-            f"Posteriors must come in pairs of one shape; {mean_a.shape} and {mean_b.shape} came."
+            f"Posteriors must come in pairs of one shape; got {mean_a.shape} and {mean_b.shape}."
         )
     with np.errstate(over="ignore", invalid="ignore"):
         divergences = _divergence(mean_a, log_a, mean_b, log_b)
@@ -136,8 +137,8 @@ def latent(latents_a: Any, latents_b: Any, kind: str = "l1") -> np.ndarray:
     if not np.isfinite(divergences).all():
         low, high = min(log_a.min(), log_b.min()), max(log_a.max(), log_b.max())
         raise InputError(
-            "Divergences must be finite numbers; posteriors with log variances from "
-            f"{low:g} to {high:g} came."
+            "Divergences must be finite numbers; got posteriors with log variances from "
+            f"{low:g} to {high:g}."
         )
     return divergences
 
@@ -157,12 +158,12 @@ def _pair_of_rows(a: Any, b: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
         array = check_finite(check_numeric(to_numpy(side, name), name), name)
         if array.ndim != 2:
             raise InputError(
-                f"{name} must have shape (n, columns), one row each; shape {array.shape} came."
+                f"{name} must have shape (n, columns), one row each; got shape {array.shape}."
             )
         sides.append(array)
     if sides[0].shape != sides[1].shape:
         raise InputError(
-            f"{name} must come in pairs of one shape; {sides[0].shape} and {sides[1].shape} came."
+            f"{name} must come in pairs of one shape; got {sides[0].shape} and {sides[1].shape}."
         )
     return sides[0], sides[1]
 
@@ -170,7 +171,7 @@ def _pair_of_rows(a: Any, b: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
 def _whole_steps(a: np.ndarray, b: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if sizes.shape != (a.shape[1],) or sizes.dtype.kind not in "iu" or (sizes < 1).any():
         raise InputError(
-            f"sizes must be {a.shape[1]} whole numbers, one a factor; {sizes.tolist()} came."
+            f"sizes must be {a.shape[1]} whole numbers, one a factor; got {sizes.tolist()}."
         )
     for side in (a, b):
         outside = (side != np.round(side)) | (side < 0) | (side >= sizes)
@@ -178,7 +179,7 @@ def _whole_steps(a: np.ndarray, b: np.ndarray, sizes: np.ndarray) -> tuple[np.nd
             row, j = np.argwhere(outside)[0]
             raise InputError(
                 f"With sizes, factor {j} must hold whole numbers from 0 to {sizes[j] - 1}; "
-                f"{side[row, j]} came."
+                f"got {side[row, j]}."
             )
     return np.abs(a.astype(np.int64) - b.astype(np.int64)), sizes
 
@@ -191,7 +192,7 @@ def _images(images: Any, name: str) -> np.ndarray:
     if array.ndim != 4 or not (array.dtype == np.uint8 or array.dtype.kind in "bf"):
         raise InputError(
             f"{name} must be uint8, or floats in [0, 1], of shape (n, h, w, c) or (n, h, w); "
-            f"dtype {array.dtype} and shape {array.shape} came."
+            f"got dtype {array.dtype} and shape {array.shape}."
         )
     return array
 
@@ -206,7 +207,7 @@ def _as_images(images: np.ndarray, as_bytes: bool) -> np.ndarray:
     low, high = (floats.min(), floats.max()) if floats.size else (0.0, 1.0)
     if not 0 <= low <= high <= 1:  # NaN fails too
         way = f": divide them by {high:g}" if low >= 0 and high > 1 else ""
-        raise InputError(f"Images of floats must be in [0, 1]; {low:g} to {high:g} came{way}.")
+        raise InputError(f"Images of floats must be in [0, 1]; got {low:g} to {high:g}{way}.")
     return floats
 
 
@@ -217,7 +218,7 @@ def _posterior(value: Any) -> tuple[np.ndarray, np.ndarray]:
     if array.shape[1] % 2:
         raise InputError(
             "A posterior needs means and log variances, an even number of columns; "
-            f"shape {array.shape} came."
+            f"got shape {array.shape}."
         )
     half = array.shape[1] // 2
     return array[:, :half], array[:, half:]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -11,10 +11,13 @@ from geodis.base.check import InputError, check_choice, check_int, check_random_
 from geodis.data.grids.grid import FactorGrid
 from geodis.distances.grid_distances import perceived_between
 from geodis.distances.grid_traversals import row_traversals
+from geodis.distances.image_losses import LossLike
 from geodis.distances.pairwise import ground_truth
 
-PAIRS_BY = ("random", "factor", "differing")
-TRIPLETS_BY = ("scaled", "distance", "differing", "category", "perceived")
+PairsBy = Literal["random", "factor", "differing"]
+TripletsBy = Literal["scaled", "distance", "differing", "category", "perceived"]
+PAIRS_BY: tuple[PairsBy, ...] = get_args(PairsBy)
+TRIPLETS_BY: tuple[TripletsBy, ...] = get_args(TripletsBy)
 
 # Draws are repeated for what was drawn in vain; after this many rounds there is too little to find.
 MAX_ROUNDS = 1000
@@ -23,7 +26,7 @@ MAX_ROUNDS = 1000
 def sample_pairs(
     grid: FactorGrid,
     n: int,
-    by: str = "random",
+    by: PairsBy = "random",
     *,
     factor: int | str | None = None,
     k: int | None = None,
@@ -64,7 +67,7 @@ def sample_pairs(
     check_choice(by, "by", PAIRS_BY)
     rng = check_random_state(random_state)
     if len(grid) < 2 and not self_pairs:
-        raise InputError(f"Pairs need at least 2 points; {len(grid)} came.")
+        raise InputError(f"Pairs need at least 2 points; got {len(grid)}.")
     if by == "random":
         return _any_two(len(grid), n, self_pairs, rng)
     if by == "factor":
@@ -78,10 +81,10 @@ def sample_pairs(
 def sample_triplets(
     grid: FactorGrid,
     n: int,
-    by: str = "scaled",
+    by: TripletsBy = "scaled",
     *,
     category: Any = None,
-    loss: Any = "mse",
+    loss: LossLike = "mse",
     among: Any = None,
     strict: bool = True,
     random_state: Any = None,
@@ -124,10 +127,10 @@ def sample_triplets(
     n = check_int(n, "n", low=1)
     check_choice(by, "by", TRIPLETS_BY)
     rng = check_random_state(random_state)
-    pool = None if among is None else np.unique(grid._check_index(among))
+    pool = None if among is None else np.unique(grid.check_index(among))
     size = len(grid) if pool is None else len(pool)
     if size < 3:
-        raise InputError(f"Triplets need at least 3 points; {size} came.")
+        raise InputError(f"Triplets need at least 3 points; got {size}.")
     distance = _distance_by(grid, by, category, loss)
 
     def draw(count: int) -> np.ndarray:
@@ -141,7 +144,7 @@ def sample_triplets(
 
 
 def _distance_by(
-    grid: FactorGrid, by: str, category: Any, loss: Any
+    grid: FactorGrid, by: TripletsBy, category: Any, loss: LossLike
 ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     """The distance s(a, b) of indices."""
     if by == "perceived":
@@ -149,7 +152,7 @@ def _distance_by(
     if by == "category":
         if category is None:
             raise InputError(
-                "by='category' needs category: a factor, or the class of every point; none came."
+                "by='category' needs category: a factor, or the class of every point; got none."
             )
         classes = _classes(grid, category)
         return lambda a, b: classes(a) != classes(b)
@@ -167,7 +170,7 @@ def _classes(grid: FactorGrid, category: Any) -> Callable[[np.ndarray], np.ndarr
     if labels.shape != (len(grid),):
         raise InputError(
             f"category must be a factor or one class a point, shape ({len(grid)},); "
-            f"shape {labels.shape} came."
+            f"got shape {labels.shape}."
         )
     return lambda index: labels[index]
 
@@ -196,11 +199,11 @@ def _factor_of_each(
     if factor is not None:
         j = grid.factor_number(factor)
         if grid.sizes[j] < 2:
-            raise InputError(f"Pairs along {grid.names[j]} need two values of it; 1 came.")
+            raise InputError(f"Pairs along {grid.names[j]} need two values of it; got 1.")
         return np.full(n, j)
     varied = np.flatnonzero(np.array(grid.sizes) > 1)
     if not len(varied):
-        raise InputError("Pairs along a factor need a factor with two values; none came.")
+        raise InputError("Pairs along a factor need a factor with two values; got none.")
     return rng.choice(varied, n)
 
 
@@ -226,24 +229,24 @@ def _along_rows(
     rows = grid.factors(np.arange(len(grid)))
     for j in np.unique(factor):
         own = np.flatnonzero(factor == j)
-        found = row_traversals(rows, j)
-        if not len(found):
+        traversals = row_traversals(rows, j)
+        if not len(traversals):
             raise InputError(
-                f"Pairs along {grid.names[j]} need rows that differ in it alone; none came."
+                f"Pairs along {grid.names[j]} need rows that differ in it alone; got none."
             )
-        place = rng.integers(len(found.index), size=len(own))
-        group = np.searchsorted(found.start, place, side="right") - 1
-        length = found.lengths[group]
+        place = rng.integers(len(traversals.index), size=len(own))
+        group = np.searchsorted(traversals.start, place, side="right") - 1
+        begin, length = traversals.start[group], traversals.lengths[group]
         step = rng.integers(0 if self_pairs else 1, length)
-        other = found.start[group] + (place - found.start[group] + step) % length
-        pairs[own] = np.stack([found.index[place], found.index[other]], axis=1)
+        other = begin + (place - begin + step) % length
+        pairs[own] = np.stack([traversals.index[place], traversals.index[other]], axis=1)
     return pairs
 
 
 def _differing(grid: FactorGrid, n: int, k: int | None, rng: np.random.Generator) -> np.ndarray:
     varied = np.flatnonzero(np.array(grid.sizes) > 1)
     if not len(varied):
-        raise InputError("Pairs that differ need a factor with two values; none came.")
+        raise InputError("Pairs that differ need a factor with two values; got none.")
     wanted = np.full(n, k) if k is not None else rng.integers(1, len(varied) + 1, size=n)
     if grid.complete:
         a = rng.integers(len(grid), size=n)
@@ -260,9 +263,9 @@ def _differing(grid: FactorGrid, n: int, k: int | None, rng: np.random.Generator
         own = np.flatnonzero(wanted == value)
 
         def draw(count: int, value: int = int(value)) -> np.ndarray:
-            found = _any_two(len(grid), count, False, rng)
-            a, b = grid.factors(found[:, 0]), grid.factors(found[:, 1])
-            return found[(a != b).sum(axis=1) == value]
+            drawn = _any_two(len(grid), count, False, rng)
+            a, b = grid.factors(drawn[:, 0]), grid.factors(drawn[:, 1])
+            return drawn[(a != b).sum(axis=1) == value]
 
         pairs[own] = _until(len(own), draw, f"pairs that differ in {value} factors")
     return pairs
@@ -270,13 +273,13 @@ def _differing(grid: FactorGrid, n: int, k: int | None, rng: np.random.Generator
 
 def _until(n: int, draw: Callable[[int], np.ndarray], what: str) -> np.ndarray:
     """Draw until there are n rows."""
-    found: list[np.ndarray] = []
+    rows: list[np.ndarray] = []
     missing = n
     for _ in range(MAX_ROUNDS):
-        found.append(draw(max(2 * missing, 64)))
-        missing = n - sum(map(len, found))
+        rows.append(draw(max(2 * missing, 64)))
+        missing = n - sum(map(len, rows))
         if missing <= 0:
-            return np.concatenate(found)[:n]
+            return np.concatenate(rows)[:n]
     raise InputError(
-        f"{n} {what} were asked for; {n - missing} were found in {MAX_ROUNDS} rounds of draws."
+        f"{n} {what} were asked for; got {n - missing} in {MAX_ROUNDS} rounds of draws."
     )

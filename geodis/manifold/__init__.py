@@ -1,13 +1,12 @@
-"""From points to the subspaces of their factors, one file per stage of GeoManCER.
+"""From points to the subspaces of their factors.
 
-The stages in order, each a function whose result can be looked at: `neighbor_graph` and
-`nearest_neighbors`, `intrinsic_dimension`, `tangent_frames`, `connection.connection` (the module
-has the name of its function), `ConnectionLaplacian` (or `explicit_laplacian`),
-`bottom_eigenfields`, `factor_axes` with `ffdiag`, `ambient_split`, `loop_holonomy`;
-`split_factors` composes them, as a `Task` with `Settings` tells it, and `axes_at` goes on to new
-points. What is flat goes on through `parallel_frame`,
-`unrolled_coordinates`, `find_periods` and `independent_rotation`; `split_flat_part` composes
-these, and `GeoManCER` is the estimator.
+`GeoManCER` is the estimator. Its `fit` calls `published_pipeline`, the eight steps of the paper in
+one function: neighbours and `tangent_frames` (in `local/`), the graph, `connection`,
+`ConnectionLaplacian`, `bottom_eigenfields`, and `factor_axes` with `ffdiag` (in `holonomy/`). Then
+`refine` splits each factor on its own in its `ambient_split`, `loop_holonomy` says what transport
+does, and what is flat goes on (in `flat/`) through `parallel_frame`, `unrolled_coordinates`,
+`find_periods` and `independent_rotation`, which `split_flat_part` composes. `axes_at` goes on to
+new points. Every stage is a function whose result can be looked at.
 """
 
 import lazy_loader

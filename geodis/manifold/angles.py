@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -19,6 +19,8 @@ from geodis.base.check import (
 )
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.neighbors import nearest_neighbors
+
+Matching = Literal["global", "local"]
 
 RIGHT_ANGLE = np.pi / 2
 
@@ -47,7 +49,7 @@ def principal_angles(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def subspace_angles(
-    estimated: Sequence[np.ndarray], true: Sequence[np.ndarray], *, matching: str = "global"
+    estimated: Sequence[np.ndarray], true: Sequence[np.ndarray], *, matching: Matching = "global"
 ) -> np.ndarray:
     """Mean over factors of the largest principal angle, at every point, in radians.
 
@@ -74,7 +76,7 @@ def subspace_angles(
     estimated, true = _check_sides(estimated, true)
     shapes = {(item.shape[0], item.shape[2]) for item in [*estimated, *true]}
     if len(shapes) > 1:
-        raise InputError(f"All subspaces must share n and d; {sorted(shapes)} came as (n, d).")
+        raise InputError(f"All subspaces must share n and d; got {sorted(shapes)} as (n, d).")
     return _match(estimated, true, principal_angles, matching, len(true[0]))
 
 
@@ -85,7 +87,7 @@ def unaligned_angles(
     true: Sequence[np.ndarray],
     *,
     n_neighbors: int | None = None,
-    matching: str = "global",
+    matching: Matching = "global",
 ) -> np.ndarray:
     """Angles between subspaces of two spaces that correspond only point by point.
 
@@ -116,8 +118,8 @@ def unaligned_angles(
     true_points = check_points(true_points, name="true_points")
     if len(points) != len(true_points):
         raise InputError(
-            f"points and true_points must correspond row by row; {len(points)} and "
-            f"{len(true_points)} rows came."
+            f"points and true_points must correspond row by row; got {len(points)} and "
+            f"{len(true_points)} rows."
         )
     check_choice(matching, "matching", ("global", "local"))
     estimated, true = _check_sides(estimated, true)
@@ -125,7 +127,7 @@ def unaligned_angles(
         if any((len(item), item.shape[2]) != of.shape for item in side):
             raise InputError(
                 "Subspaces must share n and d with their points; "
-                f"{[item.shape for item in side]} came with points of shape {of.shape}."
+                f"got {[item.shape for item in side]} with points of shape {of.shape}."
             )
     dims, true_dims = ([frame.shape[1] for frame in side] for side in (estimated, true))
     dim = max(sum(dims), sum(true_dims))
@@ -164,7 +166,7 @@ def _match(
     estimated: list[np.ndarray],
     true: list[np.ndarray],
     angle: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    matching: str,
+    matching: Matching,
     n: int,
 ) -> np.ndarray:
     """Mean angle under the best pairing of factors, once for all points or at each of them."""
@@ -192,12 +194,12 @@ def _check_sides(
     estimated: Sequence[Any], true: Sequence[Any]
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     if len(estimated) == 0 or len(true) == 0:
-        raise InputError("Angles need at least one subspace on each side; none came.")
+        raise InputError("Angles need at least one subspace on each side; got none.")
     return [_check_frames(frames) for frames in estimated], [_check_frames(f) for f in true]
 
 
 def _check_frames(frames: Any) -> np.ndarray:
     frames = check_finite(check_numeric(to_numpy(frames, "subspaces"), "subspaces"), "subspaces")
     if frames.ndim != 3:
-        raise InputError(f"A subspace must have shape (n, k_j, d); shape {frames.shape} came.")
+        raise InputError(f"A subspace must have shape (n, k_j, d); got shape {frames.shape}.")
     return frames

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -23,15 +23,19 @@ from geodis.base.jobs import check_jobs, one_blas_thread
 from geodis.base.progress import Stages
 from geodis.manifold.evidence import Evidence, collect_evidence
 from geodis.manifold.flat.flat_axes import coordinates_from, split_flat_axes
+from geodis.manifold.holonomy.eigenfields import FactorRule
 from geodis.manifold.holonomy.loops import Holonomy, loop_holonomy
-from geodis.manifold.local.dimension import intrinsic_dimension
+from geodis.manifold.local.dimension import DimensionEstimate, intrinsic_dimension
 from geodis.manifold.local.graph import default_degree, neighbor_graph
 from geodis.manifold.local.neighbors import distinct_rows, searcher
+from geodis.manifold.local.tangents import TangentMethod
 from geodis.manifold.new_points import axes_at
+from geodis.manifold.pipeline import published_pipeline
+from geodis.manifold.places import distinct_places, pieces_largest_first, task_inside
 from geodis.manifold.principal import varying_directions
-from geodis.manifold.split import split_pieces
-from geodis.manifold.steps import Settings, Task
-from geodis.manifold.summary import summarise
+from geodis.manifold.refine import refined, with_other_pieces
+from geodis.manifold.summary import describe_fit
+from geodis.manifold.task import FlatTreatment, Settings, Task
 
 
 class GeoManCER(BaseEstimator):
@@ -110,7 +114,7 @@ class GeoManCER(BaseEstimator):
     dimension_ : DimensionEstimate or None
         Both estimates, where the dimension was "auto".
     split_ : Split
-        Everything found, factor within factor.
+        The whole split, factor within factor.
     seconds_ : dict of str to float
         Wall-clock time of each stage.
     peak_memory_ : float
@@ -130,16 +134,16 @@ class GeoManCER(BaseEstimator):
 
     def __init__(
         self,
-        dim: int | str = "auto",
-        n_factors: int | str = "auto",
+        dim: int | Literal["auto"] = "auto",
+        n_factors: int | Literal["auto"] = "auto",
         n_neighbors: int | None = None,
-        tangents: str = "curved",
+        tangents: TangentMethod = "curved",
         refinements: int = 2,
         *,
-        rule: str = "parallel",
+        rule: FactorRule = "parallel",
         normalized: bool = True,
         tangent_neighbors: int | None = None,
-        flat: str = "split",
+        flat: FlatTreatment = "split",
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 1,
@@ -174,19 +178,14 @@ class GeoManCER(BaseEstimator):
         points = check_points(X, name="X")
         validate_data(self, X, skip_check_array=True)
         settings = self._settings()
-        how = check_choice(self.flat, "flat", ("split", "keep"))
+        treatment = check_choice(self.flat, "flat", ("split", "keep"))
         rng = check_random_state(self.random_state)
         with Stages("GeoManCER", self.verbose) as stages:
             # Directions without variance cost time and mean nothing: work in the others.
             with stages.stage("principal components"):
                 basis = varying_directions(points)
                 reduced = points @ basis.T
-            dimension, dim = None, self.dim
-            if dim == "auto":
-                with stages.stage("dimension"):
-                    dimension = intrinsic_dimension(reduced, random_state=0)
-                    dim = min(dimension.dim, reduced.shape[1])
-            dim, n_factors = self._check_dims(dim, points, reduced)
+            dimension, dim, n_factors = self._dimensions(points, reduced, stages)
             with stages.stage("graph"):
                 built = neighbor_graph(
                     reduced,
@@ -195,11 +194,17 @@ class GeoManCER(BaseEstimator):
                     n_jobs=settings.n_jobs,
                     random_state=rng,
                 )
-            given = built if graph is not None else None
-            task = Task(settings, stages, rng, given, n_factors)
+            task = Task(settings, stages, rng, built if graph is not None else None, n_factors)
             with one_blas_thread():
-                split = split_pieces(reduced, dim, task, built.piece)
-            flat = split_flat_axes(reduced, split, task, built, how)
+                # The largest piece of the graph, mostly all of it, says how many factors there are.
+                rows = pieces_largest_first(built.piece)[0]
+                inside = task_inside(task, rows, len(reduced))
+                places = distinct_places(reduced if built.n_pieces == 1 else reduced[rows], inside)
+                solution = published_pipeline(places.points, dim, inside)
+                split = places.spread(refined(places.points, solution, inside))
+                if built.n_pieces > 1:
+                    split = with_other_pieces(reduced, dim, task, built.piece, split)
+            flat = split_flat_axes(reduced, split, task, built, treatment)
         # Nothing is published before everything is done: an interrupt leaves the old state.
         self.dim_ = dim
         self.n_directions_ = len(basis)
@@ -258,13 +263,13 @@ class GeoManCER(BaseEstimator):
         if points.shape[1] != self._points.shape[1]:
             raise InputError(
                 f"points must have {self._points.shape[1]} columns as in the fit; "
-                f"{points.shape[1]} came."
+                f"got {points.shape[1]}."
             )
         usable = np.flatnonzero(np.isfinite(self.axes_).all(axis=(1, 2)))
         usable = usable[distinct_rows(self._points[usable])[1]]
         nearest, distances = searcher(self._points[usable])(points, 1)
         nearest, known = usable[nearest[:, 0]], distances[:, 0] == 0
-        found = self.axes_[nearest]
+        axes_at_points = self.axes_[nearest]
         jobs = self._settings().n_jobs
         largest = self.graph_.piece[self.split_.rows[0]]
         for piece in np.unique(self.graph_.piece[nearest[~known]]):
@@ -282,8 +287,8 @@ class GeoManCER(BaseEstimator):
                 n_jobs=jobs,
             )
             own = self.axes_[nearest[rows]] @ self._basis.T
-            found[rows] = self._flat.axes_at(axes, own) @ self._basis
-        return found
+            axes_at_points[rows] = self._flat.axes_at(axes, own) @ self._basis
+        return axes_at_points
 
     @available_if(lambda self: getattr(self, "flat_coordinates_", np.zeros((0, 0))).shape[1] > 0)
     def transform(self, X: Any) -> np.ndarray:
@@ -323,7 +328,7 @@ class GeoManCER(BaseEstimator):
     def summary(self) -> str:
         """A readable account of the fit."""
         self._check_fitted()
-        return summarise(self)
+        return describe_fit(self)
 
     def __str__(self) -> str:
         """The summary after a fit, the constructor call before."""
@@ -344,22 +349,28 @@ class GeoManCER(BaseEstimator):
             n_jobs=check_jobs(self.n_jobs, default=2),
         )
 
-    def _check_dims(
-        self, dim: Any, points: np.ndarray, reduced: np.ndarray
-    ) -> tuple[int, int | None]:
-        if isinstance(dim, str):
-            raise InputError(f"dim must be a positive integer or 'auto'; {dim!r} came.")
-        dim = check_int(dim, "dim", low=1)
+    def _dimensions(
+        self, points: np.ndarray, reduced: np.ndarray, stages: Stages
+    ) -> tuple[DimensionEstimate | None, int, int | None]:
+        """The estimate of the dimension, the dimension, and the number of factors, as asked for."""
         varying = reduced.shape[1]
+        estimate, dim = None, self.dim
+        if dim == "auto":
+            with stages.stage("dimension"):
+                estimate = intrinsic_dimension(reduced, random_state=0)
+            dim = min(estimate.dim, varying)
+        if isinstance(dim, str):
+            raise InputError(f"dim must be a positive integer or 'auto'; got {dim!r}.")
+        dim = check_int(dim, "dim", low=1)
         if dim > varying:
             raise InputError(
-                f"dim={dim} needs as many directions in which the points vary; {varying} came "
+                f"dim={dim} needs as many directions in which the points vary; got {varying} "
                 f"(of {points.shape[1]} columns)."
             )
         if isinstance(self.n_factors, str):
             check_choice(self.n_factors, "n_factors", ("auto",))
-            return dim, None
-        return dim, check_int(self.n_factors, "n_factors", low=1, high=dim)
+            return estimate, dim, None
+        return estimate, dim, check_int(self.n_factors, "n_factors", low=1, high=dim)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "split_"):

@@ -12,7 +12,7 @@ from geodis.manifold.holonomy.connection import transports_between
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.graph import default_degree
 from geodis.manifold.local.neighbors import Neighbors, searcher
-from geodis.manifold.local.tangents import tangent_frames
+from geodis.manifold.local.tangents import TangentMethod, tangent_frames
 from geodis.manifold.split import Split, join_axes, part_axes
 
 AVERAGED = 3
@@ -29,7 +29,7 @@ def axes_at(
     axes: np.ndarray,
     targets: np.ndarray,
     *,
-    method: str = "curved",
+    method: TangentMethod = "curved",
     n_jobs: int = 1,
 ) -> np.ndarray:
     """Axes at new points, in the same order of factors as at the fitted ones.
@@ -58,11 +58,11 @@ def axes_at(
     """
     if split.parts:
         own = part_axes(split.parts, split.bases, axes)
-        found = [
+        own_axes = [
             axes_at(part, points @ basis.T, inside, targets @ basis.T, method=method, n_jobs=n_jobs)
             for part, basis, inside in zip(split.parts, split.bases, own, strict=True)
         ]
-        return join_axes(split.parts, split.bases, found)
+        return join_axes(split.parts, split.bases, own_axes)
     p, k = len(targets), axes.shape[1]
     if points.shape[1] == k and len(split.dims) == 1:  # the whole space is tangent
         return np.broadcast_to(np.eye(k), (p, k, k)).copy()
@@ -93,7 +93,7 @@ def _averaged_axes(axes: np.ndarray, near: Neighbors, dims: tuple[int, ...]) -> 
     """Leading directions of the mean of the factors' projectors at the nearest points."""
     indices, distances = near.indices[:, :AVERAGED], near.distances[:, :AVERAGED]
     bounds = np.cumsum((0, *dims))
-    found = np.empty((len(indices), *axes.shape[1:]))
+    averaged = np.empty((len(indices), *axes.shape[1:]))
     for rows in blocks(len(indices), BLOCK):
         squared = distances[rows] ** 2
         weights = 1 / np.maximum(squared, 1e-12 * (1 + squared.max()))
@@ -102,8 +102,8 @@ def _averaged_axes(axes: np.ndarray, near: Neighbors, dims: tuple[int, ...]) -> 
             stacked = weights[..., None, None] * axes[indices[rows], start:stop]  # (b, c, k_j, d)
             stacked = stacked.reshape(len(stacked), -1, stacked.shape[-1])
             directions = np.linalg.svd(stacked, full_matrices=False)[2]
-            found[rows, start:stop] = directions[:, : stop - start]
-    return polar_rows(found)
+            averaged[rows, start:stop] = directions[:, : stop - start]
+    return polar_rows(averaged)
 
 
 def _carried_axes(
@@ -111,7 +111,7 @@ def _carried_axes(
 ) -> np.ndarray:
     """Axes within given tangent spaces: leading directions of the mean carried projectors."""
     bounds = np.cumsum((0, *dims))
-    found = np.empty_like(frames)
+    carried_axes = np.empty_like(frames)
     for rows in blocks(len(frames), BLOCK):
         b, count = indices[rows].shape
         indptr = np.arange(0, b * count + 1, count, dtype=np.int32)
@@ -123,5 +123,5 @@ def _carried_axes(
             mean = np.einsum("bcij,bckj->bik", carried, carried) / count
             leading = np.linalg.eigh(mean)[1][..., : start - stop - 1 : -1]
             inside[:, start:stop] = np.swapaxes(leading, 1, 2)
-        found[rows] = polar_rows(inside) @ frames[rows]
-    return found
+        carried_axes[rows] = polar_rows(inside) @ frames[rows]
+    return carried_axes

@@ -72,10 +72,10 @@ def principal_components(
 
     Examples
     --------
-    >>> found = principal_components([[3.0, 1.0], [0.0, 1.0], [-3.0, 1.0]])
-    >>> found.variances.round(12)
+    >>> components = principal_components([[3.0, 1.0], [0.0, 1.0], [-3.0, 1.0]])
+    >>> components.variances.round(12)
     array([6., 0.])
-    >>> found.axes[0]
+    >>> components.axes[0]
     array([1., 0.])
     """
     points = check_points(points, min_points=1, dtype=None)
@@ -120,7 +120,7 @@ def varying_directions(points: np.ndarray) -> np.ndarray:
     spectrum = principal_components(points, random_state=0)
     variances = spectrum.variances
     if variances[0] <= 0:
-        raise InputError(f"X must vary; {len(points)} identical rows came.")
+        raise InputError(f"X must vary; got {len(points)} identical rows.")
     kept = int((variances > NEGLIGIBLE_VARIANCE * variances[0]).sum())
     cliff = int(np.argmax(variances[: kept - 1] / variances[1:kept])) + 1 if kept > 1 else kept
     floor = variances[cliff:kept]

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from geodis.manifold.geomancer import GeoManCER
 
 
-def summarise(est: GeoManCER) -> str:
+def describe_fit(est: GeoManCER) -> str:
     """What was found, on what evidence, and at what cost."""
     n, k, d = est.axes_.shape
     left_out = f" ({est.n_directions_} of which vary)" if est.n_directions_ < d else ""

@@ -1,46 +1,37 @@
 """Public names, and where each lives: what runs and what type checkers read."""
 
-from . import autoencoders as autoencoders
-from . import networks as networks
-from . import objectives as objectives
-from . import priors as priors
-from . import saving as saving
-from . import use as use
-from .autoencoders import (
-    Autoencoder as Autoencoder,
+from . import networks as networks, objectives as objectives, priors as priors
+from .encoding import (
+    decode as decode,
+    encode as encode,
+    generate as generate,
+    reconstruct as reconstruct,
+    traverse as traverse,
+)
+from .families.autoencoder import Autoencoder as Autoencoder
+from .families.info_wgan import InfoWGANGP as InfoWGANGP
+from .families.metric_encoder import MetricEncoder as MetricEncoder
+from .families.pair_models import AdaGVAE as AdaGVAE, AdaMLVAE as AdaMLVAE
+from .families.subspace_models import ISATCVAE as ISATCVAE, ISAVAE as ISAVAE
+from .families.triplet_models import TAE as TAE, TVAE as TVAE, AdaTVAE as AdaTVAE
+from .families.unsupervised import (
+    AAE as AAE,
     AE as AE,
+    DIPVAE as DIPVAE,
     VAE as VAE,
-    BetaVAE as BetaVAE,
     AnnealedVAE as AnnealedVAE,
     BetaTCVAE as BetaTCVAE,
+    BetaVAE as BetaVAE,
     FactorVAE as FactorVAE,
-    AAE as AAE,
-    DIPVAE as DIPVAE,
     InfoVAE as InfoVAE,
-    AdaGVAE as AdaGVAE,
-    AdaMLVAE as AdaMLVAE,
-    TAE as TAE,
-    TVAE as TVAE,
-    AdaTVAE as AdaTVAE,
 )
-from .subspaces import ISAVAE as ISAVAE, ISATCVAE as ISATCVAE
-from .gan import InfoWGANGP as InfoWGANGP
-from .metric import MetricEncoder as MetricEncoder
+from .model_inputs import channel_moments as channel_moments
+from .likelihood import iwae_bound as iwae_bound
+from .lp_nested_prior import LpNested as LpNested
 from .model import Model as Model
-from .priors import (
-    LpNested as LpNested,
-    StandardNormal as StandardNormal,
-    UniformCodes as UniformCodes,
-)
+from .priors import StandardNormal as StandardNormal, UniformCodes as UniformCodes
+from .model_names import model_named as model_named
+from .saving import load_model as load_model, save_model as save_model
 from .training.loop import Training as Training, train as train
-from .use import (
-    encode as encode,
-    decode as decode,
-    reconstruct as reconstruct,
-    sample as sample,
-    traverse as traverse,
-    iwae_bound as iwae_bound,
-    channel_moments as channel_moments,
-)
-from .training.watching import score_during as score_during
-from .saving import save_model as save_model, load_model as load_model
+from .training.train_options import TrainOptions as TrainOptions
+from .training.score_during import score_during as score_during

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-import torch
 from torch import Tensor, nn
 
 from geodis.base.check import InputError, check_choice, check_real
+from geodis.models.model_inputs import input_shape
 from geodis.models.objectives import Batch, Objective
-from geodis.models.priors import torch_generator
 
 Weighted = tuple[tuple[Objective, float | str], ...]
 # Over the part of training that is done, 0 to 1: a line from start to end, or a function. None
@@ -89,7 +88,7 @@ class Model(nn.Module):
         if unknown:
             raise InputError(
                 f"{type(self).__name__} has the settings {', '.join(self.defaults) or 'none'}; "
-                f"{', '.join(unknown)} came."
+                f"got {', '.join(unknown)}."
             )
         for name, value in settings.items():
             if name in CHOICES:
@@ -124,11 +123,11 @@ class Model(nn.Module):
 
     def terms(self, batch: Batch) -> dict[str, Tensor]:
         """Every weighted objective by name; their sum is what training lowers."""
-        found = {}
+        terms = {}
         for objective, weight in self.weighted_objectives():
             value = getattr(self.settings, weight) if isinstance(weight, str) else weight
-            found[objective.__name__] = value * objective(batch)
-        return found
+            terms[objective.__name__] = value * objective(batch)
+        return terms
 
     def weighted_objectives(self) -> Weighted:
         """Objectives with their weights; here, those of the class."""
@@ -171,66 +170,3 @@ class Model(nn.Module):
             **config["settings"],
             **given,
         )
-
-
-class seeded:  # noqa: N801 - read as a verb: with seeded(0): ...
-    """Run a block under a seed of its own and leave torch's random numbers as they were."""
-
-    def __init__(self, random_state: Any) -> None:
-        self._seed = torch_generator(random_state).initial_seed()
-
-    def __enter__(self) -> None:
-        self._before = torch.random.get_rng_state()
-        torch.manual_seed(self._seed)
-
-    def __exit__(self, *exception: object) -> None:
-        torch.random.set_rng_state(self._before)
-
-
-def input_shape(shape: Any) -> tuple[int, ...]:
-    """(channels, height, width) or (columns,) from a shape or a grid.
-
-    Examples
-    --------
-    >>> input_shape([3, 64, 64])
-    (3, 64, 64)
-    """
-    if hasattr(shape, "image_shape"):
-        if shape.image_shape is None:
-            raise InputError("A model needs a grid that has images; this one has factors only.")
-        height, width, channels = shape.image_shape
-        return channels, height, width
-    try:
-        found = tuple(int(side) for side in shape)
-    except (TypeError, ValueError):
-        raise InputError(
-            "shape must be (channels, height, width), (columns,) or a grid of images; "
-            f"{shape!r} came."
-        ) from None
-    if len(found) not in (1, 3) or min(found) < 1:
-        raise InputError(
-            f"shape must be (channels, height, width) or (columns,), all positive; {found} came."
-        )
-    return found
-
-
-def check_moments(
-    moments: tuple[Sequence[float], Sequence[float]] | None, shape: tuple[int, ...]
-) -> tuple[Tensor, Tensor] | None:
-    """Mean and standard deviation of every channel or column, ready to broadcast over rows."""
-    if moments is None:
-        return None
-    try:
-        mean, deviation = (torch.as_tensor(part, dtype=torch.float32) for part in moments)
-    except (TypeError, ValueError):
-        raise InputError(
-            f"standardise must be (means, standard deviations); {moments!r} came."
-        ) from None
-    size = (shape[0],)
-    if mean.shape != size or deviation.shape != size or not (deviation > 0).all():
-        raise InputError(
-            f"standardise must be {shape[0]} means and as many positive standard deviations, one a "
-            f"channel or column; shapes {tuple(mean.shape)} and {tuple(deviation.shape)} came."
-        )
-    ones = (1,) * (len(shape) - 1)
-    return mean.reshape(-1, *ones), deviation.reshape(-1, *ones)

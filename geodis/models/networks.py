@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import Literal, get_args
 
 from torch import Tensor, nn
 
 from geodis.base.check import InputError, check_choice, check_int
 
-NETWORKS = ("conv", "mlp", "vector")
+NetworkName = Literal["conv", "mlp", "vector"]
+NetworkChoice = Literal["auto"] | NetworkName
 # Four convolutions of stride 2 halve an image four times.
 SHRINK = 16
 # Slope of leaky ReLU below zero (seed 002, A.4).
@@ -31,7 +33,7 @@ class Gaussian(nn.Module):
 
 
 def encoder_decoder(
-    network: str, shape: Sequence[int], latents: int
+    network: NetworkName, shape: Sequence[int], latents: int
 ) -> tuple[nn.Module, nn.Module, nn.Module]:
     """Build an encoder body, its Gaussian head and a decoder.
 
@@ -50,7 +52,7 @@ def encoder_decoder(
     body, head, decoder : nn.Module
         `head(body(x))` is (mean, log-variance); `decoder(z)` has the shape of x.
     """
-    check_choice(network, "network", NETWORKS)
+    check_choice(network, "network", get_args(NetworkName))
     check_int(latents, "latents", low=1)
     shape = tuple(shape)
     if network == "conv":
@@ -73,7 +75,7 @@ def check_image_shape(shape: Sequence[int], otherwise: str = "") -> None:
         raise InputError(
             "the convolutional network takes images (channels, height, width) whose sides are "
             f"multiples of {SHRINK}, from {2 * SHRINK} on, such as (3, 64, 64); "
-            f"{tuple(shape)} came{otherwise}."
+            f"got {tuple(shape)}{otherwise}."
         )
 
 
@@ -181,7 +183,7 @@ def metric_encoder(shape: Sequence[int], outputs: int) -> nn.Sequential:
     if len(shape) != 3 or min(shape[1:]) < 8:
         raise InputError(
             "the metric encoder takes images (channels, height, width) from 8 x 8 on, or vectors; "
-            f"{tuple(shape)} came."
+            f"got {tuple(shape)}."
         )
     channels = shape[0]
     sides = [-(-side // 8) for side in shape[1:]]  # three strides of 2, each rounded up

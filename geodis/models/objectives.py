@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -22,7 +22,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from geodis.models.priors import StandardNormal
 from geodis.models.terms.gaussians import aggregate_log_densities, gaussian_kl, gaussian_log_density
 from geodis.models.terms.sharing import latent_deltas
-from geodis.models.terms.triplets import adaptive_triplet_loss, triplet_loss
+from geodis.models.terms.triplet_losses import adaptive_triplet_loss, triplet_loss
 
 
 @dataclass
@@ -79,6 +79,9 @@ class Batch:
 
 
 Objective = Callable[[Batch], Tensor]
+ReconstructionName = Literal["mse", "bernoulli"]
+Reconstruction = ReconstructionName | Callable[[Tensor, Tensor], Tensor]
+Normalisation = Literal["sum", "mean"]
 
 
 # Reconstruction
@@ -94,7 +97,7 @@ def reconstruction(batch: Batch) -> Tensor:
     return reconstruction_rows(batch.x, batch.decoded, batch.settings.loss).mean() * batch.per_entry
 
 
-def reconstruction_rows(x: Tensor, decoded: Tensor, loss: Any) -> Tensor:
+def reconstruction_rows(x: Tensor, decoded: Tensor, loss: Reconstruction) -> Tensor:
     """Reconstruction loss of every row, summed over entries, shape (n,)."""
     if loss == "mse":
         return (x - decoded).square().flatten(1).sum(dim=1)

@@ -7,29 +7,50 @@ from .style import (
     new_axes as new_axes,
     save_figure as save_figure,
 )
-from .geometry import (
+from .figure.marks import (
+    Dots as Dots,
+    Bars as Bars,
+    Cells as Cells,
+    Segments as Segments,
+    Band as Band,
+    Axis as Axis,
+    Panel as Panel,
+    Figure as Figure,
+    Choices as Choices,
+    factor_color as factor_color,
+    one_panel as one_panel,
+)
+from .figure.static import draw_figure as draw_figure
+from .figure.interactive import to_chart as to_chart, Chart as Chart
+from .spectra import (
     plot_principal_spectrum as plot_principal_spectrum,
+    eigenvalue_spectrum_figure as eigenvalue_spectrum_figure,
     plot_eigenvalue_spectrum as plot_eigenvalue_spectrum,
     plot_field_separation as plot_field_separation,
+)
+from .directions import (
     plot_factor_directions as plot_factor_directions,
     plot_directions_by_factor as plot_directions_by_factor,
-    plot_holonomy as plot_holonomy,
-    plot_error_against_n as plot_error_against_n,
 )
+from .points import plot_points_by_factor as plot_points_by_factor
+from .cloud import point_cloud as point_cloud
+from .holonomy import plot_holonomy as plot_holonomy
+from .accuracy import plot_error_against_n as plot_error_against_n
 from .flat_coordinates import (
     plot_flat_coordinates as plot_flat_coordinates,
     plot_contrast_angles as plot_contrast_angles,
 )
 from .distances import (
+    traversal_matrices_figure as traversal_matrices_figure,
     plot_traversal_matrices as plot_traversal_matrices,
     plot_distance_distribution as plot_distance_distribution,
+)
+from .correlations import (
+    distance_correlations_figure as distance_correlations_figure,
     plot_distance_correlations as plot_distance_correlations,
     plot_correlation_by_spacing as plot_correlation_by_spacing,
-)
-from .overview import (
-    plot_points_by_factor as plot_points_by_factor,
+    distance_scatter_choices as distance_scatter_choices,
     plot_distance_scatter as plot_distance_scatter,
-    plot_scores_per_factor as plot_scores_per_factor,
 )
 from .kernels import (
     plot_kernels as plot_kernels,
@@ -39,6 +60,9 @@ from .kernels import (
 from .models import plot_traversals as plot_traversals, plot_training as plot_training
 from .scores import (
     plot_scores as plot_scores,
+    scores_per_factor_figure as scores_per_factor_figure,
+    plot_scores_per_factor as plot_scores_per_factor,
+    score_matrix_figure as score_matrix_figure,
     plot_score_matrix as plot_score_matrix,
     plot_agreement as plot_agreement,
 )

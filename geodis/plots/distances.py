@@ -1,4 +1,4 @@
-"""Figures of distances: averages along factors, their distribution, and how far kinds agree."""
+"""Figures of distances: averages along factors, and their distribution."""
 
 from __future__ import annotations
 
@@ -10,11 +10,60 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError
-from geodis.distances.agreement import RANDOM, DistanceCorrelations
+from geodis.distances.agreement_table import RANDOM
 from geodis.distances.along_factors import FactorImportance
-from geodis.plots.style import ACCENT, FACTOR_COLORS, FAINT, MARKERS, new_axes, new_axis, tidy
+from geodis.plots.correlations import RANDOM_PAIRS
+from geodis.plots.figure.marks import Axis, Cells, Figure, Panel
+from geodis.plots.figure.static import draw_figure
+from geodis.plots.style import FACTOR_COLORS, new_axis, tidy
 
 LEGEND_WIDTH = 20  # letters a line
+HIDDEN = Axis(ticks=False)
+
+
+def traversal_matrices_figure(
+    matrices: Mapping[str, Mapping[str, np.ndarray]], title: str = ""
+) -> Figure:
+    """Describe average distance matrices: a row for every kind of distance, a column for a factor.
+
+    Parameters are those of `plot_traversal_matrices`.
+
+    Examples
+    --------
+    >>> steps = np.abs(np.subtract.outer(range(4), range(4)))
+    >>> traversal_matrices_figure({"ground truth": {"x": steps}}).columns
+    ('x',)
+    """
+    names = tuple(dict.fromkeys(name for row in matrices.values() for name in row))
+    if not names:
+        raise InputError("A figure of distance matrices needs at least one matrix; got none.")
+    kinds = tuple(matrices)
+    panels = [
+        [_matrix_panel(row[name], kind, i) if name in row else None for name in names]
+        for i, (kind, row) in enumerate(matrices.items())
+    ]
+    return Figure(
+        "distance_matrices",
+        f"distance matrices of {', '.join(kinds)} distances",
+        panels,
+        rows=kinds,
+        columns=names,
+        title=title,
+        size=(1.5 * len(names) + 0.9, 1.75 * len(kinds)),
+        height=50 + 170 * len(kinds),
+        min_width=60 + 76 * len(names),
+    )
+
+
+def _matrix_panel(matrix: np.ndarray, kind: str, shade: int) -> Panel:
+    """Shades go from zero to the largest distance of the panel."""
+    matrix = np.asarray(matrix, float)
+    high = float(np.nanmax(matrix)) if np.isfinite(matrix).any() else 0.0
+    kind = kind.replace("{", "{{").replace("}", "}}")
+    told = f"{kind} distance of\nvalues {{x}} and {{y}}: {{z:.3g}}"
+    cells = Cells(matrix, 0.0, high, shade, hover=told)
+    note = f"up to {high:.3g}"
+    return Panel([cells], HIDDEN, HIDDEN, note=note, equal=True, frame="box")
 
 
 def plot_traversal_matrices(
@@ -42,30 +91,7 @@ def plot_traversal_matrices(
     >>> plot_traversal_matrices({"ground truth": {"x": steps}}).get_title()
     'x'
     """
-    columns = list(dict.fromkeys(name for row in matrices.values() for name in row))
-    if not columns:
-        raise InputError("A figure of distance matrices needs at least one matrix; none came.")
-    axes = new_axes(len(matrices), len(columns), 1.5 * len(columns) + 0.9, 1.75 * len(matrices))
-    maps = cycle(("Blues", "Purples", "Greens", "Oranges"))
-    for i, ((kind, row), colors) in enumerate(zip(matrices.items(), maps, strict=False)):
-        line = axes[i]
-        for axis, name in zip(line, columns, strict=True):
-            axis.set_xticks([])
-            axis.set_yticks([])
-            if name not in row:
-                axis.set_visible(False)
-                continue
-            matrix = np.asarray(row[name], float)
-            high = float(np.nanmax(matrix)) if np.isfinite(matrix).any() else 0.0
-            axis.patch.set(facecolor="#dddddd", hatch="///", edgecolor=FAINT)  # shows where NaN is
-            axis.imshow(matrix, cmap=colors, vmin=0, vmax=high or 1, interpolation="nearest")
-            axis.set_xlabel(f"up to {high:.3g}", fontsize=8, color=FAINT)
-            if i == 0:
-                axis.set_title(name, fontsize=9)
-        line[0].set_ylabel(kind, fontsize=9)
-    if title:
-        axes[0, 0].figure.suptitle(title, fontsize=10, x=0.01, ha="left")
-    return axes[0, 0]
+    return draw_figure(traversal_matrices_figure(matrices, title))
 
 
 def plot_distance_distribution(importance: FactorImportance, axis: Any = None) -> Any:
@@ -83,8 +109,8 @@ def plot_distance_distribution(importance: FactorImportance, axis: Any = None) -
     --------
     >>> from geodis.data.grids.squares import XYSquares
     >>> from geodis.distances import factor_importance
-    >>> found = factor_importance(XYSquares(4), n_pairs=100, random_state=0)
-    >>> plot_distance_distribution(found).get_xlabel()
+    >>> importance = factor_importance(XYSquares(4), n_pairs=100, random_state=0)
+    >>> plot_distance_distribution(importance).get_xlabel()
     'perceived distance (mse)'
     """
     axis = new_axis() if axis is None else axis
@@ -105,7 +131,7 @@ def plot_distance_distribution(importance: FactorImportance, axis: Any = None) -
         label = fill(", ".join(names), LEGEND_WIDTH)
         _steps(axis, curves[names[0]], right, color=color, lw=width, label=label)
     if RANDOM in curves:
-        _steps(axis, curves[RANDOM], right, color="black", lw=1.2, ls="--", label="any two")
+        _steps(axis, curves[RANDOM], right, color="black", lw=1.2, ls="--", label=RANDOM_PAIRS)
     axis.set(
         xlabel=f"perceived distance ({importance.loss})",
         ylabel="cumulative proportion of pairs",
@@ -114,108 +140,6 @@ def plot_distance_distribution(importance: FactorImportance, axis: Any = None) -
     axis.set_xlim(0, right)
     axis.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=9)
     return tidy(axis)
-
-
-def plot_distance_correlations(found: DistanceCorrelations, axis: Any = None) -> Any:
-    """Draw rank correlations (filled) and linear ones (hollow) for every factor.
-
-    Parameters
-    ----------
-    found : DistanceCorrelations
-
-    Examples
-    --------
-    >>> from geodis.data.grids.grid import FactorGrid
-    >>> from geodis.distances import distance_correlations
-    >>> grid = FactorGrid((4, 4))
-    >>> found = distance_correlations(grid, grid.factors(range(16)) ** 2, random_state=0)
-    >>> plot_distance_correlations(found).get_xlabel()
-    'correlation'
-    """
-    rows = {RANDOM: found.random, **found.factors}
-    names = ["any two" if name == RANDOM else name for name in rows]
-    axis = new_axis(6.4, 1.3 + 0.36 * len(names)) if axis is None else axis
-    pairs = list(found.random)
-    for k, (pair, color, marker) in enumerate(
-        zip(pairs, cycle(FACTOR_COLORS), cycle(MARKERS), strict=False)
-    ):
-        height = np.arange(len(names)) + (k - (len(pairs) - 1) / 2) * 0.22
-        items = [row[pair] for row in rows.values()]
-        rank, linear = ([getattr(i, kind) for i in items] for kind in ("spearman", "pearson"))
-        axis.plot(linear, height, marker, mfc="white", color=color, ms=6, clip_on=False, zorder=3)
-        axis.plot(
-            rank,
-            height,
-            marker,
-            color=color,
-            ms=6,
-            clip_on=False,
-            zorder=3,
-            label=f"{pair[0]} ~ {pair[1]}",
-        )
-        for y, item in zip(height, items, strict=True):
-            if item.spearman_interval is not None:
-                axis.plot(item.spearman_interval, [y, y], color=color, lw=1.2)
-    axis.axvline(0, color=FAINT, lw=0.8)
-    for stripe in range(0, len(names), 2):
-        axis.axhspan(stripe - 0.5, stripe + 0.5, color="#f3f3f3", linewidth=0, zorder=-1)
-    axis.set_yticks(range(len(names)), names)
-    axis.set_ylim(len(names) - 0.5, -0.5)
-    lowest = min(min(i.pearson, i.spearman) for row in rows.values() for i in row.values())
-    axis.set_xlim(min(0.0, lowest) - 0.02, 1.0)
-    axis.set_xlabel("correlation")
-    axis.set_title("rank correlation (hollow: linear)", loc="left", fontsize=10)
-    axis.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=9)
-    return tidy(axis)
-
-
-def plot_correlation_by_spacing(
-    lines: Mapping[str, Mapping[float, float]],
-    published: Mapping[str, Mapping[float, float]] | None = None,
-    axis: Any = None,
-    *,
-    twins: Mapping[str, str] | None = None,
-) -> Any:
-    """Draw correlations against the spacing of a grid, published values as crosses.
-
-    Parameters
-    ----------
-    lines : mapping of str to mapping of spacing to correlation
-    published : mapping of str to mapping of spacing to correlation, optional
-        Of the same names as some of the lines.
-    twins : mapping of str to str, optional
-        Lines that are dashed, in the color of another line.
-
-    Examples
-    --------
-    >>> plot_correlation_by_spacing({"mse": {1: 1.0, 8: 0.52}}).get_xlabel()
-    'spacing (pixels)'
-    """
-    axis = new_axis() if axis is None else axis
-    twins = twins or {}
-    alone = [name for name in lines if name not in twins]
-    color = dict(zip(alone, cycle(FACTOR_COLORS), strict=False))
-    marker = dict(zip(alone, cycle(MARKERS), strict=False))
-    for name, points in lines.items():
-        like = twins.get(name, name)
-        axis.plot(
-            list(points),
-            list(points.values()),
-            "--" if name in twins else "-",
-            ms=5,
-            marker=marker[like],
-            color=color[like],
-            label=name,
-            mfc="white" if name in twins else color[like],
-        )
-        shown = (published or {}).get(name)
-        if shown:
-            axis.plot(list(shown), list(shown.values()), "x", color=ACCENT, ms=8, mew=1.6, zorder=4)
-    if published:
-        axis.plot([], [], "x", color=ACCENT, ms=8, mew=1.6, label="published")
-    axis.set(xlabel="spacing (pixels)", ylabel="correlation with ground truth")
-    axis.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=9)
-    return tidy(axis, whole_x=True)
 
 
 def _proportions(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -41,7 +41,7 @@ def plot_flat_coordinates(coordinates: Any, factors: Any, names: Any = None) -> 
     factors = check_points(factors, name="factors")
     if len(factors) != len(coordinates):
         raise InputError(
-            f"factors must have a row for each of {len(coordinates)} points; {len(factors)} came."
+            f"factors must have a row for each of {len(coordinates)} points; got {len(factors)}."
         )
     count = factors.shape[1]
     names = [f"factor {j}" for j in range(count)] if names is None else list(names)
@@ -90,8 +90,8 @@ def plot_contrast_angles(evidence: Any, axis: Any = None) -> Any:
     Examples
     --------
     >>> from geodis.manifold import independent_rotation
-    >>> found = independent_rotation(np.random.default_rng(0).uniform(size=(500, 2)))
-    >>> plot_contrast_angles(found).get_xlabel()
+    >>> rotation = independent_rotation(np.random.default_rng(0).uniform(size=(500, 2)))
+    >>> plot_contrast_angles(rotation).get_xlabel()
     'turn between halves of the points (degrees)'
     """
     from geodis.manifold.flat.independence import MAX_INSTABILITY

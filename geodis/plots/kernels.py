@@ -36,7 +36,7 @@ def plot_kernels(kernels: Mapping[str, Any]) -> Any:
     ['box', 'edge\n-1 to 1']
     """
     if not kernels:
-        raise InputError("There must be at least one kernel to draw; none came.")
+        raise InputError("kernels must be at least one to draw; got none.")
     columns = min(COLUMNS, len(kernels))
     rows = -(-len(kernels) // columns)
     axes = new_axes(rows, columns, 2.6 * columns, 2.9 * rows)
@@ -113,11 +113,11 @@ def plot_learning(losses: Mapping[str, Any], axis: Any = None) -> Any:
     for i, (name, loss) in enumerate(losses.items()):
         history = loss.made.get("history")
         if not history:
-            raise InputError(f"{name} has no history: it was not learnt here.")
+            raise InputError(f"losses must have been learnt here; got {name} without a history.")
         color = FACTOR_COLORS[i % len(FACTOR_COLORS)]
-        steps, _, found = zip(*history, strict=True)
+        steps, _, correlation = zip(*history, strict=True)
         width = 1.0 + (len(losses) - 1 - i) / 2  # lines that coincide show below one another
-        axis.plot(steps, found, marker="o", markersize=3, color=color, label=name, linewidth=width)
+        axis.plot(steps, correlation, "o-", ms=3, color=color, label=name, lw=width)
     pixel = [loss.made["pixel_loss"] for loss in losses.values()]
     if all(value is not None and np.isfinite(value) for value in pixel):
         axis.axhline(float(np.mean(pixel)), color=FAINT, linestyle="--", label="pixel loss")

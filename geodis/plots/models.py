@@ -43,12 +43,12 @@ def plot_traversals(
     if images.ndim not in (3, 5):
         raise InputError(
             "traversals must have shape (z, steps, h, w, c) or (z, steps, columns); "
-            f"shape {images.shape} came."
+            f"got shape {images.shape}."
         )
     z, steps = images.shape[:2]
     names = [f"z {i}" for i in range(z)] if names is None else list(names)
     if len(names) != z:
-        raise InputError(f"names must be one a latent, {z} in all; {len(names)} came.")
+        raise InputError(f"names must be one a latent, {z} in all; got {len(names)}.")
     if images.ndim == 3:
         return _curves(images, axis, names)
     height, width, channels = images.shape[2:]
@@ -106,11 +106,11 @@ def plot_training(history: Any, axis: Any = None, *, term: str | None = None) ->
     entries: Sequence[Mapping[str, float]] = getattr(history, "history", history)
     names = list(dict.fromkeys(name for entry in entries for name in entry if name != "step"))
     if not names:
-        raise InputError("history must have at least one step with a term; none came.")
+        raise InputError("history must have at least one step with a term; got none.")
     if axis is not None:
         term = names[0] if term is None else term
         if term not in names:
-            raise InputError(f"term must be one of {', '.join(names)}; {term!r} came.")
+            raise InputError(f"term must be one of {', '.join(names)}; got {term!r}.")
         return _line(axis, entries, term)
     columns = min(PANELS, len(names))
     rows = -(-len(names) // columns)

@@ -1,18 +1,106 @@
-"""Figures of scores: values against chance, matrices of latents and factors, agreement."""
+"""Figures of scores: values against chance, parts by factor, matrices of latents and factors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from geodis.base.check import InputError
+from geodis.plots.figure.marks import (
+    Axis,
+    Bars,
+    Cells,
+    Figure,
+    Panel,
+    factor_color,
+    one_panel,
+)
+from geodis.plots.figure.static import draw_figure
 from geodis.plots.style import ACCENT, FAINT, INK, new_axis, tidy
 
-# Cells with more entries than this hold no number: it could not be read.
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from geodis.scores.across_models.score_agreement import Agreement
+    from geodis.scores.table.score_table import ScoreTable
+
+# Matrices with more rows or columns than this hold no numbers: they could not be read.
 MAX_LABELLED = 24
-TILTED: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+# Scores that are shown first, one of each kind.
+FIRST = ("mig", "sap_continuous", "modularity", "linearity_ratio", "distance_correlation")
+
+
+def score_matrix_figure(
+    score: Any,
+    *,
+    name: str = "matrix",
+    about: str = "latents and factors",
+    title: str | None = None,
+    factor_names: Sequence[str] = (),
+    latent_names: Sequence[str] = (),
+    unit: str = "",
+    entry: str = "",
+    limit: float | None = None,
+) -> Figure:
+    """Describe what a score was read from: latents down, factors across.
+
+    Parameters are those of `plot_score_matrix`, and `entry`: what the pointer calls an entry.
+
+    Examples
+    --------
+    >>> score_matrix_figure(np.eye(3), title="identity").panels[0][0].x.names
+    ('0', '1', '2')
+    """
+    matrix = _matrix_of(score)
+    z, f = matrix.shape
+    if title is None:
+        title = f"{score.name} {float(score):.3f}" if hasattr(score, "name") else ""
+    across = tuple(factor_names) or tuple(getattr(score, "factor_names", None) or ())
+    down = tuple(latent_names)
+    if z <= 2 * MAX_LABELLED:
+        down = down or tuple(map(str, range(z)))
+    panel = Panel(
+        [_matrix_cells(matrix, unit, entry, limit)],
+        Axis("factor", names=across or tuple(map(str, range(f))), tilted=True),
+        Axis("latent", names=down),
+        title=title,
+        frame="none",
+    )
+    return one_panel(
+        name,
+        about,
+        panel,
+        size=(2.0 + 0.5 * min(f, 20), 1.6 + 0.32 * min(z, 40)),
+        height=int(np.clip(110 + 26 * z, 220, 720)),
+        min_width=120 + 56 * f,
+    )
+
+
+def _matrix_of(score: Any) -> np.ndarray:
+    matrix = getattr(score, "matrix", score)
+    if matrix is None:
+        raise InputError(f"score must have a matrix of latents and factors; got {score.name}.")
+    matrix = np.asarray(matrix, dtype=float)
+    if matrix.ndim != 2:
+        raise InputError(f"matrix must have shape (z, f); got shape {matrix.shape}.")
+    return matrix
+
+
+def _matrix_cells(matrix: np.ndarray, unit: str, entry: str, limit: float | None) -> Cells:
+    finite = matrix[np.isfinite(matrix)]
+    high = float(finite.max(initial=0.0)) if limit is None else limit
+    told = (entry or unit or "value").replace("{", "{{").replace("}", "}}")
+    return Cells(
+        matrix,
+        min(0.0, float(finite.min(initial=0.0))),
+        high,
+        digits=2 if max(matrix.shape) <= MAX_LABELLED else None,
+        bar=True,
+        unit=unit,
+        hover=f"latent {{y}}, {{x}}\n{told}: {{z:.3f}}",
+    )
 
 
 def plot_score_matrix(
@@ -48,33 +136,18 @@ def plot_score_matrix(
     >>> plot_score_matrix(np.eye(3), title="identity").get_title(loc="left")
     'identity'
     """
-    names = list(factor_names) or list(getattr(score, "factor_names", ()))
-    matrix = getattr(score, "matrix", score)
-    if matrix is None:
-        raise InputError(f"{score.name} has no matrix of latents and factors.")
-    matrix = np.asarray(matrix, dtype=float)
-    if matrix.ndim != 2:
-        raise InputError(f"A matrix (z, f) is needed; shape {matrix.shape} came.")
-    z, f = matrix.shape
-    axis = new_axis(2.0 + 0.5 * min(f, 20), 1.6 + 0.32 * min(z, 40)) if axis is None else axis
-    if title is None:
-        title = f"{score.name} {float(score):.3f}" if hasattr(score, "name") else ""
-    finite = matrix[np.isfinite(matrix)]
-    low = min(0.0, finite.min(initial=0.0))
-    high = finite.max(initial=0.0) if limit is None else limit
-    shown = _cells(axis, matrix, low, high, "Blues")
-    bar = axis.figure.colorbar(shown, ax=axis, shrink=0.8)
-    bar.outline.set_visible(False)
-    bar.set_label(unit)
-    axis.set_xticks(range(f), names or [str(j) for j in range(f)], **TILTED)
-    if z <= 2 * MAX_LABELLED or latent_names:
-        axis.set_yticks(range(z), list(latent_names) or [str(i) for i in range(z)])
-    axis.set(xlabel="factor", ylabel="latent")
-    axis.set_title(title, loc="left", fontsize=10)
-    return axis
+    figure = score_matrix_figure(
+        score,
+        title=title,
+        factor_names=factor_names,
+        latent_names=latent_names,
+        unit=unit,
+        limit=limit,
+    )
+    return draw_figure(figure, axis)
 
 
-def plot_agreement(agreement: Any, axis: Any = None, *, order: bool = True) -> Any:
+def plot_agreement(agreement: Agreement, axis: Any = None, *, order: bool = True) -> Any:
     """Draw rank correlations of scores, as in figure 2 of Locatello et al. (2019).
 
     Parameters
@@ -87,17 +160,18 @@ def plot_agreement(agreement: Any, axis: Any = None, *, order: bool = True) -> A
     if order:
         frame = frame.iloc[(places := similar_order(agreement.matrix)), places]
     k = len(frame)
-    axis = new_axis(2.6 + 0.42 * k, 1.9 + 0.4 * k) if axis is None else axis
+    names = tuple(map(str, frame.columns))
     percent = 100 * frame.to_numpy()
-    _cells(axis, percent, -100, 100, "RdBu", digits=0)
-    axis.set_xticks(range(k), list(frame.columns), **TILTED)
-    axis.set_yticks(range(k), list(frame.index))
-    axis.set_title(
-        f"Rank correlation of scores across {len(agreement.values)} models (per cent)",
-        loc="left",
-        fontsize=10,
+    digits = 0 if k <= MAX_LABELLED else None
+    panel = Panel(
+        [Cells(percent, -100.0, 100.0, diverging=True, digits=digits)],
+        Axis(names=names, tilted=True),
+        Axis(names=names),
+        title=f"Rank correlation of scores across {len(agreement.values)} models (per cent)",
+        frame="none",
     )
-    return axis
+    size = (2.6 + 0.42 * k, 1.9 + 0.4 * k)
+    return draw_figure(one_panel("agreement", "", panel, size=size), axis)
 
 
 def similar_order(matrix: np.ndarray) -> np.ndarray:
@@ -119,37 +193,55 @@ def similar_order(matrix: np.ndarray) -> np.ndarray:
     return leaves_list(tree)
 
 
-def _cells(
-    axis: Any, matrix: np.ndarray, low: float, high: float, colors: str, digits: int = 2
+def scores_per_factor_figure(table: ScoreTable, scores: Sequence[str] | None = None) -> Figure:
+    """Describe bars of every factor, a colour for each score that has such parts.
+
+    Parameters
+    ----------
+    table : ScoreTable
+    scores : sequence of str, optional
+        Which are shown at first, and alone on paper; by default one of each kind, as far as the
+        table has them.
+    """
+    parts = table.per_factor
+    wanted = [name for name in (FIRST if scores is None else scores) if name in parts.index]
+    wanted = wanted or list(parts.index[:5])
+    if not wanted:
+        raise InputError("table must have a score with a part for every factor; got none.")
+    names = tuple(map(str, parts.columns))
+    order = [*wanted, *(name for name in parts.index if name not in wanted)]
+    bars = [
+        Bars(
+            parts.loc[name].to_numpy(float),
+            str(name),
+            factor_color(i),
+            name in wanted,
+            "{label}\n{factor}: {y:.3f}",
+            {"factor": names},
+        )
+        for i, name in enumerate(order)
+    ]
+    panel = Panel(bars, Axis(names=names), Axis("score of the factor", zero=True), legend="beside")
+    about = f"scores of {len(names)} factor{'s' * (len(names) != 1)}"
+    size = (2.4 + 1.3 * len(names), 3.6)
+    return one_panel("per_factor", about, panel, size=size, min_width=76 * len(names))
+
+
+def plot_scores_per_factor(
+    table: ScoreTable, scores: Sequence[str] | None = None, axis: Any = None
 ) -> Any:
-    """Coloured cells with their numbers, white on dark; NaN is grey."""
-    from matplotlib import colormaps
-    from matplotlib.colors import Normalize
+    """Draw bars of every factor, a colour for each score that has such parts.
 
-    palette = colormaps[colors].with_extremes(bad="#e8e8e8")
-    scale = Normalize(low, high if high > low else low + 1)
-    shown = axis.imshow(np.ma.masked_invalid(matrix), cmap=palette, norm=scale, aspect="auto")
-    rows, columns = matrix.shape
-    if rows <= MAX_LABELLED and columns <= MAX_LABELLED:
-        for (i, j), value in np.ndenumerate(matrix):
-            if np.isfinite(value):
-                red, green, blue, _ = palette(scale(value))
-                dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
-                axis.text(
-                    j,
-                    i,
-                    f"{value:.{digits}f}",
-                    ha="center",
-                    va="center",
-                    fontsize=7,
-                    color="white" if dark else "black",
-                )
-    axis.tick_params(length=0)
-    axis.spines[:].set_visible(False)
-    return shown
+    Parameters
+    ----------
+    table : ScoreTable
+    scores : sequence of str, optional
+        Which; by default one of each kind, as far as the table has them.
+    """
+    return draw_figure(scores_per_factor_figure(table, scores), axis)
 
 
-def plot_scores(table: Any, axis: Any = None) -> Any:
+def plot_scores(table: ScoreTable, axis: Any = None) -> Any:
     """Draw every score between 0 and 1 as a bar to its value, with its chance level and interval.
 
     Scores that have no chance level, because they use no factors, are left out: they have no
@@ -162,26 +254,14 @@ def plot_scores(table: Any, axis: Any = None) -> Any:
     frame = table.frame
     frame = frame[frame["chance"].notna() | frame["better"].eq("higher")]
     if frame.empty:
-        raise InputError("The table has no score of latents and factors.")
+        raise InputError("table must have a score of latents and factors; got none.")
     k = len(frame)
     axis = new_axis(6.4, 1.3 + 0.24 * k) if axis is None else axis
     place = np.arange(k)
     value = frame["value"].to_numpy(float)
     axis.barh(place, value, height=0.62, color=INK, alpha=0.85, label="value")
-    if frame["chance"].notna().any():
-        # Most chance levels are 0, on the edge.
-        marks: dict[str, Any] = {
-            "color": ACCENT,
-            "ms": 11,
-            "mew": 2.5,
-            "clip_on": False,
-            "zorder": 3,
-        }
-        axis.plot(frame["chance"], place, "|", label="chance", **marks)
-    if frame["low"].notna().any():
-        for y, low, high in zip(place, frame["low"], frame["high"], strict=True):
-            axis.plot([low, high], [y, y], color="black", lw=1)
-        axis.plot([], [], color="black", lw=1, label="95% interval")
+    _draw_chance(axis, frame)
+    _draw_intervals(axis, frame)
     for edge in np.flatnonzero(frame["family"].to_numpy()[1:] != frame["family"].to_numpy()[:-1]):
         axis.axhline(edge + 0.5, color=FAINT, lw=0.6, ls=":")
     axis.set_yticks(place, list(frame.index))
@@ -192,3 +272,23 @@ def plot_scores(table: Any, axis: Any = None) -> Any:
     axis.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     axis.tick_params(axis="y", length=0)
     return tidy(axis)
+
+
+def _draw_chance(axis: Any, frame: pd.DataFrame) -> None:
+    if frame["chance"].notna().any():
+        # Most chance levels are 0, on the edge.
+        marks: dict[str, Any] = {
+            "color": ACCENT,
+            "ms": 11,
+            "mew": 2.5,
+            "clip_on": False,
+            "zorder": 3,
+        }
+        axis.plot(frame["chance"], range(len(frame)), "|", label="chance", **marks)
+
+
+def _draw_intervals(axis: Any, frame: pd.DataFrame) -> None:
+    if frame["low"].notna().any():
+        for y, low, high in zip(range(len(frame)), frame["low"], frame["high"], strict=True):
+            axis.plot([low, high], [y, y], color="black", lw=1)
+        axis.plot([], [], color="black", lw=1, label="95% interval")

@@ -7,6 +7,7 @@ The room has the name of the function that people come for, so it can be called 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -30,12 +31,11 @@ class _Room(ModuleType):
 
         return report(*arguments, **options)
 
-    def __getattribute__(self, name: str) -> Any:
-        if name in ("__signature__", "__wrapped__"):  # what `help` and editors ask for
-            from geodis.report.build import report
+    @property
+    def __wrapped__(self) -> Callable[..., Report]:  # what `help` and editors ask for
+        from geodis.report.build import report
 
-            return report if name == "__wrapped__" else __import__("inspect").signature(report)
-        return super().__getattribute__(name)
+        return report
 
 
 sys.modules[__name__].__class__ = _Room

@@ -14,9 +14,9 @@ from geodis.base.check import (
     check_random_state,
     to_numpy,
 )
-from geodis.data.files.load import Factors
-from geodis.scores.inputs import code_factors
+from geodis.data.factors import Factors, as_factors
 from geodis.scores.binning import bin_factors
+from geodis.scores.inputs import code_factors
 
 MAX_POINTS = 10_000
 BINS = 10
@@ -32,11 +32,11 @@ class Material:
     ----------
     latents : ndarray of float64, shape (n, z)
     factors : Factors or None
-        Of the same rows, as they came.
+        Of the same rows.
     classes : Factors or None
         The same with continuous factors in bins.
     images : array-like of shape (n_given, h, w, c) or None
-        As they came, for they may lie in a file; `rows` says which are meant.
+        All that were given, for they may lie in a file; `rows` says which are meant.
     rows : ndarray of int64, shape (n,)
         Which of the rows that were given.
     n_given : int
@@ -67,7 +67,7 @@ class Material:
         kept = np.sort(rng.choice(len(self.rows), most, replace=False))
 
         def of(factors: Factors | None) -> Factors | None:
-            return None if factors is None else replace(factors, values=factors.values[kept])
+            return None if factors is None else factors.take(kept)
 
         return replace(
             self,
@@ -92,7 +92,7 @@ def gather_material(
     Parameters
     ----------
     latents : array-like of shape (n, z)
-    factors : array-like of shape (n, f), pandas frame, Factors or None
+    factors : Factors, or what `geodis.data.factors.as_factors` reads, or None
         Rows with a missing value are left out.
     images : array-like of shape (n, h, w, c) or (n, h, w), or None
         uint8, or floats in [0, 1].
@@ -113,92 +113,66 @@ def gather_material(
     points = check_numeric(to_numpy(latents, "latents"), "latents")
     if points.ndim != 2 or 0 in points.shape:
         raise InputError(
-            f"latents must have shape (n, z), one row a point; shape {points.shape} came."
+            f"latents must have shape (n, z), one row a point; got shape {points.shape}."
         )
-    n = len(points)
+    known = None if factors is None else as_factors(factors)
+    _check_lengths(len(points), known, images)
+    images = None if images is None else _check_images(images)
+    rows, notes = _usable_rows(points, known, max_points, random_state)
+    used, n = np.asarray(points[rows], dtype=float), len(points)
+    if known is None:
+        return Material(used, None, None, images, rows, n, bins, tuple(notes))
+    known = known.take(rows)
+    classes, binned = _classes(known, bins)
+    return Material(used, known, classes, images, rows, n, bins, (*notes, *binned))
+
+
+def _check_lengths(n: int, factors: Factors | None, images: Any) -> None:
     for name, given in (("factors", factors), ("images", images)):
-        if given is not None and _length(given) != n:
-            raise InputError(
-                f"latents and {name} must have as many rows: {n} and {_length(given)} came."
-            )
-    if images is not None:
-        images = _check_images(images)
+        if given is None:
+            continue
+        try:
+            count = len(given)
+        except TypeError as error:
+            raise InputError(f"{name} must be an array; got {given!r}.") from error
+        if count != n:
+            raise InputError(f"latents and {name} must have as many rows; got {n} and {count}.")
+
+
+def _usable_rows(
+    points: np.ndarray, factors: Factors | None, max_points: int, random_state: Any
+) -> tuple[np.ndarray, list[str]]:
+    """Rows without gaps, drawn at random where there are many, and what was left out."""
     notes = []
     whole = np.isfinite(points).all(axis=1)
     if factors is not None:
-        values, factors = _complete(factors)
-        whole &= values
-    rows = np.flatnonzero(whole)
+        whole &= factors.complete
+    rows, n = np.flatnonzero(whole), len(points)
     if lost := n - len(rows):
-        have = "has" if lost == 1 else "have"
-        was = "was" if lost == 1 else "were"
+        have, was = ("has", "was") if lost == 1 else ("have", "were")
         notes.append(
             f"{lost:,} of {n:,} rows {have} an entry that is not finite, and {was} left out."
         )
     if not len(rows):
-        raise InputError("latents and factors must have rows that are finite; none came.")
+        raise InputError("latents and factors must have rows that are finite; got none.")
     if len(rows) > max_points:
         rng = check_random_state(random_state)
         notes.append(f"{max_points:,} of {len(rows):,} rows were drawn at random.")
         rows = np.sort(rng.choice(rows, max_points, replace=False))
-    used = np.asarray(points[rows], dtype=float)
-    if factors is None:
-        return Material(used, None, None, images, rows, n, bins, tuple(notes))
-    factors = replace(factors, values=factors.values[rows])
+    return rows, notes
+
+
+def _classes(factors: Factors, bins: int) -> tuple[Factors, list[str]]:
+    """Factors with the continuous ones in bins, and which these are."""
     continuous = code_factors(factors).continuous
-    classes = factors
-    if continuous.any():
-        classes = bin_factors(factors, bins)
-        named = ", ".join(factors.names[j] for j in np.flatnonzero(continuous))
-        notes.append(
-            f"Continuous factors were cut into {bins} bins of equal width where classes are "
-            f"needed: {named}."
-        )
-    return Material(used, factors, classes, images, rows, n, bins, tuple(notes))
-
-
-def _length(given: Any) -> int:
-    try:
-        return len(given)
-    except TypeError as error:
-        raise InputError(f"factors and images must be arrays; {given!r} came.") from error
-
-
-def _complete(factors: Any) -> tuple[np.ndarray, Factors]:
-    """Which rows have a value of every factor, and the factors as numbers and codes."""
-    if isinstance(factors, Factors):
-        return np.isfinite(factors.values).all(axis=1), factors
-    if hasattr(factors, "isna"):  # pandas
-        table = factors.to_frame() if factors.ndim == 1 else factors
-        columns = {str(name): table.iloc[:, j] for j, name in enumerate(table.columns)}
-    else:
-        array = to_numpy(factors, "factors")
-        array = array[:, None] if array.ndim == 1 else array
-        if array.ndim != 2 or 0 in array.shape:
-            raise InputError(f"factors must have shape (n, f); shape {array.shape} came.")
-        columns = {f"factor {j}": column for j, column in enumerate(array.T)}
-    coded = {name: _numbers(column) for name, column in columns.items()}
-    values = np.column_stack([numbers for numbers, _ in coded.values()])
-    labels = {name: found for name, (_, found) in coded.items() if found}
-    return np.isfinite(values).all(axis=1), Factors(values, tuple(columns), labels)
-
-
-def _numbers(column: Any) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Numbers of one factor, NaN where there is none; and what they stand for, of labels."""
-    import pandas as pd
-
-    missing = np.asarray(pd.isna(column))
-    values = np.asarray(column)
-    if values.dtype.kind in "fiub":
-        return np.where(missing, np.nan, values.astype(float)), ()
-    try:  # numbers held as objects
-        return np.where(missing, np.nan, np.where(missing, 0, values).astype(float)), ()
-    except (TypeError, ValueError):
-        pass
-    labels, codes = np.unique(values[~missing].astype(str), return_inverse=True)
-    found = np.full(len(values), np.nan)
-    found[~missing] = codes.reshape(-1)
-    return found, tuple(map(str, labels))
+    if not continuous.any():
+        return factors, []
+    named = ", ".join(factors.names[j] for j in np.flatnonzero(continuous))
+    note = (
+        f"Continuous factors were cut into {bins} bins of equal width where classes are "
+        f"needed: {named}."
+    )
+    return bin_factors(factors, bins), [note]
 
 
 def _check_images(images: Any) -> Any:
@@ -207,12 +181,12 @@ def _check_images(images: Any) -> Any:
         images = to_numpy(images, "images")
     if len(images.shape) not in (3, 4):
         raise InputError(
-            f"images must have shape (n, h, w, c) or (n, h, w); shape {tuple(images.shape)} came."
+            f"images must have shape (n, h, w, c) or (n, h, w); got shape {tuple(images.shape)}."
         )
     kind = np.dtype(images.dtype).kind
     if images.dtype != np.uint8 and kind not in "bf":
         raise InputError(
-            f"images must be uint8, or floats in [0, 1]; an array of dtype {images.dtype} came."
+            f"images must be uint8, or floats in [0, 1]; got an array of dtype {images.dtype}."
         )
     if kind == "f":
         some = np.asarray(images[:: -(-len(images) // CHECKED_IMAGES)])
@@ -220,7 +194,7 @@ def _check_images(images: Any) -> Any:
         if not 0 <= low <= high <= 1:  # NaN fails too
             way = f": divide them by {high:g}" if low >= 0 else ""
             raise InputError(
-                f"images must be uint8, or floats in [0, 1]; floats from {low:g} to {high:g} "
-                f"came{way}."
+                f"images must be uint8, or floats in [0, 1]; got floats from {low:g} to "
+                f"{high:g}{way}."
             )
     return images

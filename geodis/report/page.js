@@ -25,7 +25,7 @@ function themed(value) {
   }
   if (Array.isArray(value)) return value.map(themed);
   if (value && typeof value === "object") {
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, themed(item)]));
+    return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, themed(part)]));
   }
   return value;
 }
@@ -56,8 +56,8 @@ function layoutOf(chart, more) {
 }
 
 function choice(chart, name) {
-  const found = document.querySelector("#" + chart.name + "-controls [name=" + name + "]");
-  return found ? found.value : null;
+  const list = document.querySelector("#" + chart.name + "-controls [name=" + name + "]");
+  return list ? list.value : null;
 }
 
 /* Points along two axes, coloured by a factor; lines along the directions of manifold factors. */
@@ -108,8 +108,8 @@ function scatter(chart) {
   const own = chart.data, x = choice(chart, "x"), y = choice(chart, "y");
   const only = choice(chart, "group");
   const traces = own.groups.filter((_, i) => only === "all" || +only === i).map(group => {
-    const found = group.correlation[x + "|" + y] ?? group.correlation[y + "|" + x];
-    const rank = found === undefined ? "" : " (rank correlation " + found.toFixed(2) + ")";
+    const agreement = group.correlation[x + "|" + y] ?? group.correlation[y + "|" + x];
+    const rank = agreement === undefined ? "" : " (rank correlation " + agreement.toFixed(2) + ")";
     return { type: "scatter", mode: "markers", name: group.name + rank, x: group.values[x],
       y: group.values[y], marker: { size: 5, opacity: 0.6, color: group.color },
       hovertemplate: x + " %{x:.3g}<br>" + y + " %{y:.3g}<extra></extra>" };

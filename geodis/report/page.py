@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import html
 import json
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from geodis import __version__
 from geodis.base.check import require
-from geodis.report.charts import COLORS, Chart
-from geodis.report.sections import Section, all_sections
+from geodis.plots.figure.interactive import Chart, to_chart
+from geodis.report.analysis import Analysis
+from geodis.report.markup import render_template, template_engine
+from geodis.report.registry import page_sections
+from geodis.report.section import Section
 
 if TYPE_CHECKING:
     from geodis.report.results import Report
@@ -20,33 +24,50 @@ POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'"
 )
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<header><h1>{title}</h1><button id="theme" type="button">light / dark</button></header>
-<p class="small">{origin}</p>
-<main>
-<div class="summary">{summary}</div>
-{warnings}
-<nav aria-label="Sections">{contents}</nav>
-<noscript><p class="failed">The figures need JavaScript; the tables and the text do not. The same
-figures are in the folder <code>figures</code> beside this page.</p></noscript>
-{sections}
-</main>
-<script type="application/json" id="charts">{charts}</script>
-<script>{plotly}</script>
-<script>{script}</script>
-</body>
-</html>
-"""
+
+
+class Choice(NamedTuple):
+    """A list to choose from, above a figure.
+
+    Attributes
+    ----------
+    options : sequence of (str, str)
+        Values, and the texts that stand for them.
+    chosen : int
+        Which at first.
+    """
+
+    name: str
+    title: str
+    options: Sequence[tuple[str, str]]
+    chosen: int = 0
+
+
+class ShownFigure(NamedTuple):
+    """A figure on the page, and what a reader can choose of it."""
+
+    chart: Chart
+    choices: Sequence[Choice]
+
+
+@dataclass(frozen=True)
+class SectionView:
+    """What the page shows of a section."""
+
+    name: str
+    title: str
+    about: str = ""
+    source: str = ""
+    code: str = ""
+    body: str = ""
+    figures: tuple[ShownFigure, ...] = ()
+    failure: str = ""
+
+
+def check_page_extras() -> None:
+    """Say in one sentence what is missing for a page."""
+    plotly_script()
+    template_engine()
 
 
 def plotly_script() -> str:
@@ -61,24 +82,52 @@ def render_page(report: Report) -> str:
     Every text that came from the user is escaped: in HTML, in the data of the figures, and in
     what plotly.js reads as markup.
     """
-    sections = all_sections(report)
-    charts = [chart for section in sections for chart in section.charts]
+    from markupsafe import Markup
+
+    views = section_views(report)
+    charts = [asdict(figure.chart) for view in views for figure in view.figures]
     own = files("geodis.report")
-    return PAGE.format(
-        policy=html.escape(POLICY),
-        title=html.escape(str(report.settings["title"])),
-        style=(own / "page.css").read_text(encoding="utf-8"),
-        origin=html.escape(_origin(report)),
-        summary="".join(f"<p>{html.escape(text)}</p>" for text in report.summary),
-        warnings=_warnings(report),
-        contents="".join(
-            f'<a href="#{section.name}">{html.escape(section.title)}</a>' for section in sections
-        ),
-        sections="\n".join(_section(section) for section in sections),
-        charts=script_json([_plain(chart) for chart in charts]),
-        plotly=plotly_script(),
-        script=(own / "page.js").read_text(encoding="utf-8"),
+    return render_template(
+        "page.html",
+        policy=POLICY,
+        title=report.settings.title,
+        style=Markup((own / "page.css").read_text(encoding="utf-8")),
+        origin=_origin(report),
+        summary=report.summary,
+        warnings=report.warnings,
+        sections=views,
+        charts=Markup(script_json(charts)),
+        plotly=Markup(plotly_script()),
+        script=Markup((own / "page.js").read_text(encoding="utf-8")),
     )
+
+
+def section_views(analysis: Analysis) -> list[SectionView]:
+    """The sections of the page, in order; one that cannot be made says so in its place."""
+    return [
+        _view(section, analysis)
+        for section in page_sections()
+        if not section.needs(analysis.material, analysis.settings)
+    ]
+
+
+def _view(section: Section, analysis: Analysis) -> SectionView:
+    try:
+        shown = [one for one in section.figures(analysis) if one.where != "paper"]
+        charts = [to_chart(one.describe()) for one in shown if one.describe is not None]
+        return SectionView(
+            section.name,
+            section.title,
+            section.about,
+            section.source,
+            section.code(analysis),
+            section.body(analysis),
+            tuple(ShownFigure(chart, list(_choices(chart))) for chart in charts),
+            section.failure(analysis),
+        )
+    except Exception as problem:  # a section must not take the page with it
+        failure = f"{type(problem).__name__}: {problem}"
+        return SectionView(section.name, section.title, failure=failure)
 
 
 def script_json(value: Any) -> str:
@@ -93,94 +142,37 @@ def script_json(value: Any) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def _plain(chart: Chart) -> dict[str, Any]:
-    content = asdict(chart)
-    if chart.kind == "cloud":
-        content["data"]["palette"] = list(COLORS)
-    return content
-
-
 def _origin(report: Report) -> str:
-    from geodis import __version__
-
     used, given = len(report.material.rows), report.material.n_given
     rows = f"{used:,} rows" if used == given else f"{used:,} of {given:,} rows"
-    named = ", ".join(report.settings["sources"].values())
+    named = ", ".join(report.settings.sources.values())
     file = f" of {named}" if named else ""
-    seed = report.settings["random_state"]
     columns = report.material.latents.shape[1]
+    seed = report.settings.random_state
     return f"{rows}, {columns} columns{file}. geodis {__version__}, seed {seed}."
 
 
-def _warnings(report: Report) -> str:
-    if not report.warnings:
-        return '<p class="small">Nothing was found that makes these numbers doubtful.</p>'
-    items = "".join(f"<li>{html.escape(text)}</li>" for text in report.warnings)
-    return (
-        '<section class="warnings" id="warnings"><strong>Before you trust these numbers</strong>'
-        f"<ul>{items}</ul></section>"
-    )
-
-
-def _section(section: Section) -> str:
-    pieces = [f'<section id="{section.name}"><h2>{html.escape(section.title)}</h2>']
-    if section.failure:
-        pieces.append(f'<p class="failed">Not done: {html.escape(section.failure)}</p>')
-    if section.about:
-        pieces.append(f'<p class="about">{html.escape(section.about)}</p>')
-    pieces.append(section.body)
-    for chart in section.charts:
-        pieces.append(_figure(chart))
-    if section.source:
-        pieces.append(f'<p class="source">Source: {html.escape(section.source)}</p>')
-    if section.code:
-        pieces.append(f"<pre><code>{html.escape(section.code)}</code></pre>")
-    return "".join([*pieces, "</section>"])
-
-
-def _figure(chart: Chart) -> str:
-    about = html.escape(chart.about)
-    return (
-        f'<figure>{_controls(chart)}<div class="wide"><div class="chart" id="{chart.name}" '
-        f'role="img" aria-label="{about}" style="min-height:{chart.height}px"></div></div>'
-        f"<figcaption>{about[:1].upper()}{about[1:]}.</figcaption></figure>"
-    )
-
-
-def _controls(chart: Chart) -> str:
+def _choices(chart: Chart) -> Iterator[Choice]:
+    """What a reader chooses; texts of charts are escaped already."""
     if chart.kind == "cloud":
-        axes = [axis["name"] for axis in chart.data["axes"]]
         views = chart.data["views"]
         # Factors are seen best along the directions of one of them.
         first = 1 if len(views) > 2 else 0
-        view = views[first]
-        found = [
-            _select("color", "coloured by", [color["name"] for color in chart.data["colors"]]),
-            _select("view", "view", [item["name"] for item in views], first),
-            _select("x", "across", axes, view["x"]),
-            _select("y", "up", axes, view["y"]),
-        ]
+        axes = _numbered(axis["name"] for axis in chart.data["axes"])
+        colors = _numbered(color["name"] for color in chart.data["colors"])
+        yield Choice("color", "coloured by", colors)
+        yield Choice("view", "view", _numbered(view["name"] for view in views), first)
+        yield Choice("x", "across", axes, views[first]["x"])
+        yield Choice("y", "up", axes, views[first]["y"])
     elif chart.kind == "scatter":
-        kinds = chart.data["kinds"]
-        names = [group["name"] for group in chart.data["groups"]]
-        pairs = ["all", *map(str, range(len(names)))]
-        found = [
-            _select("x", "across", kinds, 0, kinds),
-            _select("y", "up", kinds, len(kinds) - 1, kinds),
-            _select("group", "pairs", ["all", *names], 0, pairs),
-        ]
-    else:
-        return ""
-    return f'<div class="controls" id="{chart.name}-controls">{"".join(found)}</div>'
+        kinds = [(kind, kind) for kind in chart.data["kinds"]]
+        groups = _numbered(group["name"] for group in chart.data["groups"])
+        yield Choice("x", "across", kinds)
+        yield Choice("y", "up", kinds, len(kinds) - 1)
+        yield Choice("group", "pairs", [("all", "all"), *groups])
 
 
-def _select(
-    name: str, title: str, choices: list[str], chosen: int = 0, values: list[str] | None = None
-) -> str:
-    """A list to choose from; the texts of charts are escaped already."""
-    values = [str(i) for i in range(len(choices))] if values is None else values
-    items = "".join(
-        f'<option value="{html.escape(value)}"{" selected" * (i == chosen)}>{text}</option>'
-        for i, (value, text) in enumerate(zip(values, choices, strict=True))
-    )
-    return f'<label>{title} <select name="{name}">{items}</select></label>'
+def _numbered(texts: Iterator[str]) -> list[tuple[str, str]]:
+    from markupsafe import Markup
+
+    return [(str(i), Markup(text)) for i, text in enumerate(texts)]

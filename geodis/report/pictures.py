@@ -1,21 +1,23 @@
-"""The figures of a report as PNG and SVG, drawn by `geodis.plots` as papers need them."""
+"""The figures of a report as PNG and SVG, as papers need them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
-if TYPE_CHECKING:
-    from geodis.report.results import Report
+from geodis.base.check import InputError
+from geodis.plots.figure.marks import Figure
+from geodis.plots.figure.static import draw_figure
+from geodis.plots.style import save_figure
+from geodis.report.analysis import Analysis
+from geodis.report.registry import all_sections
+from geodis.report.section import SectionFigure
 
 SUFFIXES = (".png", ".svg")
 
 
-def draw_pictures(report: Report, folder: Path) -> tuple[dict[str, Path], list[str]]:
-    """Write every figure that the findings allow.
+def draw_pictures(analysis: Analysis, folder: Path) -> tuple[dict[str, Path], list[str]]:
+    """Write every figure that the parts allow.
 
     Returns
     -------
@@ -24,71 +26,45 @@ def draw_pictures(report: Report, folder: Path) -> tuple[dict[str, Path], list[s
     failures : list of str
         Figures that could not be drawn, and why: one must not take the others with it.
     """
-    from geodis.plots import save_figure
-
-    written, failures = {}, []
-    for name, draw in available_pictures(report).items():
+    written: dict[str, Path] = {}
+    figures, failures = _paper_figures(analysis)
+    for figure in figures:
         try:
-            axis = draw()
-            for suffix in SUFFIXES:
-                save_figure(axis, folder / f"{name}{suffix}")
+            _save(figure, folder)
         except Exception as problem:
-            failures.append(f"The figure {name} could not be drawn: {problem}")
-            continue
-        written[name] = folder / f"{name}.png"
+            failures.append(f"The figure {figure.name} could not be drawn: {problem}")
+        else:
+            written[figure.name] = folder / f"{figure.name}.png"
     return written, failures
 
 
-def available_pictures(report: Report) -> dict[str, Callable[[], Any]]:
-    """Name of a figure -> function that draws it, for those that there is something to draw of."""
-    from geodis import plots
+def _paper_figures(analysis: Analysis) -> tuple[list[SectionFigure], list[str]]:
+    """Figures of all sections that apply, and of sections that could not say which they have."""
+    figures: list[SectionFigure] = []
+    failures = []
+    for section in all_sections():
+        if section.needs(analysis.material, analysis.settings):
+            continue
+        try:
+            figures += [one for one in section.figures(analysis) if one.where != "page"]
+        except Exception as problem:
+            failures.append(f"The figures of {section.name} could not be drawn: {problem}")
+    return figures, failures
 
-    found: dict[str, Callable[[], Any]] = {}
-    seen, est, table = report.inspection, report.manifold, report.scores
-    if seen is not None:
-        found["principal_components"] = lambda: plots.plot_principal_spectrum(
-            seen.explained, seen.dimension.dim
+
+def _save(figure: SectionFigure, folder: Path) -> None:
+    axis = _drawn(figure)
+    for suffix in SUFFIXES:
+        save_figure(axis, folder / f"{figure.name}{suffix}")
+
+
+def _drawn(figure: SectionFigure) -> Any:
+    """The matplotlib axis of a figure."""
+    if figure.draw is not None:
+        return figure.draw()
+    described = None if figure.describe is None else figure.describe()
+    if not isinstance(described, Figure):
+        raise InputError(
+            f"figure {figure.name} must have a description with panels, or draw; got {described}."
         )
-    if est is not None and report.factorised is not None:
-        points = report.factorised.latents
-        found["spectrum"] = lambda: plots.plot_eigenvalue_spectrum(est)
-        found["separation"] = lambda: plots.plot_field_separation(est.evidence_)
-        found["directions"] = lambda: plots.plot_directions_by_factor(points, est)
-    factors = report.material.factors
-    if factors is not None:
-        latents = report.material.latents
-        found["points"] = lambda: plots.plot_points_by_factor(latents, factors)
-    if table is not None:
-        found["scores"] = lambda: plots.plot_scores(table)
-        if not table.per_factor.empty:
-            found["per_factor"] = lambda: plots.plot_scores_per_factor(table)
-        for key, name, title in (
-            ("mig", "information", "Mutual information"),
-            ("dci", "importances", "Importances (DCI)"),
-        ):
-            score = table.scores.get(key)
-            if score is not None and score.matrix is not None:
-                found[name] = _matrix(score, title)
-    distances = report.distances
-    if distances is not None:
-        if any(distances.matrices.values()):
-            found["distance_matrices"] = lambda: plots.plot_traversal_matrices(distances.matrices)
-        if distances.correlations is not None:
-            agreed = distances.correlations
-            found["distance_correlations"] = lambda: plots.plot_distance_correlations(agreed)
-        found["distance_scatter"] = lambda: plots.plot_distance_scatter(distances.pairs)
-        if distances.importance is not None:
-            weighed = distances.importance
-            found["perceived_distances"] = lambda: plots.plot_distance_distribution(weighed)
-    return found
-
-
-def _matrix(score: Any, title: str) -> Callable[[], Any]:
-    from geodis import plots
-
-    return lambda: plots.plot_score_matrix(
-        score,
-        title=title,
-        factor_names=[str(name) for name in score.factor_names or ()],
-        latent_names=[str(i) for i in range(len(np.asarray(score.matrix)))],
-    )
+    return draw_figure(described)

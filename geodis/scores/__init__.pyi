@@ -1,48 +1,44 @@
 """Public names, and where each lives: what runs and what type checkers read."""
 
-from .information import (
-    mutual_information as mutual_information,
-    mig as mig,
-    robust_mig as robust_mig,
-    mig_sup as mig_sup,
-    modularity as modularity,
-    completeness as completeness,
+from .information.mutual_information import mutual_information as mutual_information
+from .information.mig import mig as mig, robust_mig as robust_mig
+from .information.mig_sup import mig_sup as mig_sup
+from .information.modularity import modularity as modularity
+from .information.completeness import completeness as completeness
+from .prediction.sap import sap as sap
+from .prediction.dci import dci as dci
+from .prediction.explicitness import explicitness as explicitness
+from .prediction.informativeness import informativeness_r2 as informativeness_r2
+from .prediction.downstream import downstream as downstream
+from .intervention.beta_vae import beta_vae as beta_vae
+from .intervention.factor_vae import factor_vae as factor_vae
+from .intervention.irs import irs as irs
+from .traversal.linearity_ratio import linearity_ratio as linearity_ratio
+from .traversal.axis_ratio import axis_ratio as axis_ratio
+from .traversal.axis_orientation import axis_orientation as axis_orientation
+from .traversal.flatness import flatness as flatness
+from .traversal.distance_correlation import distance_correlation as distance_correlation
+from .unsupervised.gaussian_total_correlation import (
+    gaussian_total_correlation as gaussian_total_correlation,
 )
-from .predictive import (
-    sap as sap,
-    explicitness as explicitness,
-    informativeness_r2 as informativeness_r2,
+from .unsupervised.wasserstein_correlation import (
+    wasserstein_correlation as wasserstein_correlation,
 )
-from .model_importance import dci as dci
-from .sample_efficiency import downstream as downstream
-from .binning import bin_factors as bin_factors
-from .intervals import bootstrap_interval as bootstrap_interval
+from .unsupervised.mutual_info_score import mutual_info_score as mutual_info_score
+from .unsupervised.udr import udr as udr
+from .across_models.score_agreement import agreement as agreement, Agreement as Agreement
+from .across_models.variance_explained import variance_explained as variance_explained
 from .importance import (
+    MatrixScore as MatrixScore,
     disentanglement_of as disentanglement_of,
     completeness_of as completeness_of,
     modularity_of as modularity_of,
     compactness_of as compactness_of,
     gap_of as gap_of,
 )
-from .interventional import beta_vae as beta_vae, factor_vae as factor_vae
-from .robustness import irs as irs
-from .ratios import (
-    linearity_ratio as linearity_ratio,
-    axis_ratio as axis_ratio,
-    axis_orientation as axis_orientation,
-    flatness as flatness,
-    distance_correlation as distance_correlation,
-)
-from .unsupervised import (
-    gaussian_total_correlation as gaussian_total_correlation,
-    wasserstein_correlation as wasserstein_correlation,
-    mutual_info_score as mutual_info_score,
-    udr as udr,
-)
-from .across_models import (
-    agreement as agreement,
-    variance_explained as variance_explained,
-    Agreement as Agreement,
-)
-from .table import score_latents as score_latents
-from ._score_table import ScoreTable as ScoreTable
+from .binning import bin_factors as bin_factors
+from .intervals import bootstrap_interval as bootstrap_interval
+from .score import Score as Score
+from .registry import register_score as register_score, unregister_score as unregister_score
+from .table.score_latents import score_latents as score_latents
+from .table.score_table import ScoreTable as ScoreTable

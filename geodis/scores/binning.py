@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from geodis.base.check import check_choice, check_int
-from geodis.data.files.load import Factors
+from geodis.data.factors import Factors
 from geodis.scores.inputs import code_factors
 
 BINS = 20  # as in the published scores
-METHODS = ("equal_width", "quantile")
+BinsBy = Literal["equal_width", "quantile"]
 
 
-def bin_columns(values: np.ndarray, bins: int = BINS, method: str = "equal_width") -> np.ndarray:
+def bin_columns(values: np.ndarray, bins: int = BINS, method: BinsBy = "equal_width") -> np.ndarray:
     """Number the bin of every value, column by column.
 
     "equal_width" cuts the range of a column into `bins` intervals, each with its left edge and
@@ -41,8 +41,8 @@ def bin_columns(values: np.ndarray, bins: int = BINS, method: str = "equal_width
     ([0, 0, 0, 1], [0, 0, 1, 1])
     """
     bins = check_int(bins, "bins", low=2)
-    check_choice(method, "method", METHODS)
-    found = np.empty(values.shape, np.int32)
+    check_choice(method, "method", get_args(BinsBy))
+    numbers = np.empty(values.shape, np.int32)
     for j, column in enumerate(values.T):
         if method == "equal_width":
             low, high = column.min(), column.max()
@@ -50,16 +50,16 @@ def bin_columns(values: np.ndarray, bins: int = BINS, method: str = "equal_width
                 low, high = low - 0.5, high + 0.5
             # The very edges of the published scores: a value on an edge must fall as it does there.
             edges = np.linspace(low, high, bins + 1)[1:-1]
-            found[:, j] = np.searchsorted(edges, column, side="right")
+            numbers[:, j] = np.searchsorted(edges, column, side="right")
         else:
             order = np.argsort(column, kind="stable")
             ordered, below = column[order], np.arange(len(column))
             below[1:][ordered[1:] == ordered[:-1]] = 0  # rows with smaller values, at the first
-            found[order, j] = np.maximum.accumulate(below) * bins // len(column)
-    return found
+            numbers[order, j] = np.maximum.accumulate(below) * bins // len(column)
+    return numbers
 
 
-def bin_factors(factors: Any, bins: int = BINS, method: str = "equal_width") -> Any:
+def bin_factors(factors: Any, bins: int = BINS, method: BinsBy = "equal_width") -> Any:
     """Bin the continuous factors, so that scores of classes apply; leave the others as they are.
 
     Parameters
@@ -92,7 +92,9 @@ def bin_factors(factors: Any, bins: int = BINS, method: str = "equal_width") -> 
             for name, labels in factors.categories.items()
             if len(labels) == coded.sizes[factors.names.index(name)]
         }
-        return replace(factors, values=binned, categories=kept)
+        ordered = tuple(name for name in factors.ordered if name in kept)
+        # A period is in the units of the numbers, and bins and codes count in others.
+        return replace(factors, values=binned, categories=kept, ordered=ordered, periods={})
     if hasattr(factors, "columns") and hasattr(factors, "iloc"):
         return type(factors)(binned, columns=factors.columns, index=factors.index)
     return binned

@@ -191,7 +191,7 @@ def compactness_of(matrix: Any) -> MatrixScore:
 def _check_matrix(matrix: Any) -> np.ndarray:
     array = check_numeric(to_numpy(matrix, "matrix"), "matrix").astype(float)
     if array.ndim != 2 or not array.size:
-        raise InputError(f"matrix must have shape (z, f), neither zero; shape {array.shape} came.")
+        raise InputError(f"matrix must have shape (z, f), neither zero; got shape {array.shape}.")
     if (check_finite(array, "matrix") < 0).any():
-        raise InputError(f"matrix must not be negative; its smallest entry is {array.min():g}.")
+        raise InputError(f"matrix must have no negative entry; got {array.min():g}.")
     return array

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from geodis.base.check import InputError, check_finite, check_points
-from geodis.data._columns import called, factor_columns, refuse_missing
-from geodis.data.files.load import Factors
+from geodis.base.check import InputError, check_points
+from geodis.data.factors import FactorKind, Factors, as_factors, called
 
 # A numeric factor with more different values than this is not a class: it must be binned, or
 # scored by something that takes continuous factors.
@@ -29,11 +28,11 @@ class CodedFactors:
     sizes : ndarray of int64, shape (f,)
         Different values of every factor.
     names : tuple of str
-        Empty when the factors came without names.
+        Empty when the factors have no names.
     continuous : ndarray of bool, shape (f,)
         Numbers that are not all whole, or with too many values to be classes.
-    numeric : ndarray of bool, shape (f,)
-        Factors that came as numbers; labels have an order only by accident.
+    kinds : tuple of f str
+        "labels", "ordered", "numbers" or "cyclic", as of `Factors`.
     """
 
     codes: np.ndarray
@@ -41,7 +40,12 @@ class CodedFactors:
     sizes: np.ndarray
     names: tuple[str, ...]
     continuous: np.ndarray
-    numeric: np.ndarray
+    kinds: tuple[FactorKind, ...]
+
+    @property
+    def numeric(self) -> np.ndarray:
+        """Factors (f,) that are numbers; labels have codes and no distances."""
+        return np.array([kind in ("numbers", "cyclic") for kind in self.kinds])
 
     def called(self, j: int) -> str:
         """What to call a factor in a message."""
@@ -52,7 +56,7 @@ class CodedFactors:
         kept = np.flatnonzero(self.sizes > 1)
         if not len(kept):
             raise InputError(
-                f"A score needs a factor with at least two values; {len(self.sizes)} with one came."
+                f"A score needs a factor with at least two values; got {len(self.sizes)} with one."
             )
         alone = [self.called(j) for j in np.flatnonzero(self.sizes == 1)]
         return kept, f"left out, with one value: {', '.join(alone)}" if alone else ""
@@ -93,7 +97,7 @@ def check_scored(
     n = len(checked)
     if len(coded.codes) != n:
         raise InputError(
-            f"latents and factors must have as many rows: {n} and {len(coded.codes)} came."
+            f"latents and factors must have as many rows; got {n} and {len(coded.codes)}."
         )
     many = ~coded.numeric & (coded.sizes > MAX_CLASSES)
     if many.any():
@@ -121,47 +125,30 @@ def code_factors(factors: Any) -> CodedFactors:
     >>> coded.codes.T.tolist(), coded.sizes.tolist(), coded.continuous.tolist()
     ([[1, 0, 1, 0], [0, 0, 1, 1]], [2, 2], [False, False])
     """
-    columns, names = factor_columns(factors)
-    coded = [_code(column, called(names, j)) for j, column in enumerate(columns)]
-    codes = np.column_stack([item[0] for item in coded])
-    labels = factors.categories if isinstance(factors, Factors) else {}
-    numeric = np.array(
-        [
-            item[3] and name not in labels
-            for item, name in zip(coded, names or [""] * len(coded), strict=True)
-        ]
+    known = as_factors(factors).refuse_missing()
+    values = np.ascontiguousarray(known.values, dtype=float)
+    distinct, codes = zip(
+        *(np.unique(column, return_inverse=True) for column in values.T), strict=True
     )
+    named = isinstance(factors, Factors) or known.has_own_names
     return CodedFactors(
-        codes,
-        values=np.column_stack([item[1] for item in coded]),
-        sizes=codes.max(axis=0) + 1,
-        names=names,
-        continuous=np.array([item[2] for item in coded]) & numeric,
-        numeric=numeric,
+        np.column_stack([column.reshape(-1) for column in codes]).astype(np.int64),
+        values=values,
+        sizes=np.array([len(numbers) for numbers in distinct]),
+        names=known.names if named else (),
+        continuous=np.array(
+            [
+                name not in known.categories and _is_continuous(numbers, len(values))
+                for name, numbers in zip(known.names, distinct, strict=True)
+            ]
+        ),
+        kinds=known.kinds,
     )
 
 
-def _code(column: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray, bool, bool]:
-    """Codes, numbers, whether the factor is continuous, and whether it came as numbers."""
-    if column.dtype.kind == "O":
-        try:
-            numbers = column.astype(float)  # held as objects
-        except (TypeError, ValueError):
-            numbers = None
-        if numbers is None:
-            refuse_missing(column, name)
-        column = column.astype(str) if numbers is None else numbers
-    if column.dtype.kind == "c":
-        raise InputError(f"{name} must hold real numbers or labels; complex numbers came.")
-    number = column.dtype.kind in "fiub"
-    if number:
-        column = check_finite(column.astype(float), name)
-    values, codes = np.unique(column, return_inverse=True)
-    codes = codes.reshape(-1).astype(np.int64)
-    if not number:
-        return codes, codes.astype(float), False, False
-    whole = bool((values == np.round(values)).all())
+def _is_continuous(distinct: np.ndarray, n: int) -> bool:
+    """Whether n numbers, of which these are the different ones, are no classes."""
+    whole = bool((distinct == np.round(distinct)).all())
     # Few values that come back are levels of a grid, whole or not (0, 0.25, 0.5, ...).
-    few = len(values) <= MAX_CLASSES and 2 * len(values) <= len(column)
-    continuous = not few and (not whole or len(values) > MAX_CLASSES)
-    return codes, column, continuous, True
+    few = len(distinct) <= MAX_CLASSES and 2 * len(distinct) <= n
+    return not few and (not whole or len(distinct) > MAX_CLASSES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from geodis.base.progress import Stages
 from geodis.scores.inputs import check_latents, code_factors
 
 N_RESAMPLES = 200
+Resampling = Literal["bootstrap", "halves"]
 
 
 def bootstrap_interval(
@@ -21,7 +22,7 @@ def bootstrap_interval(
     *,
     n_resamples: int = N_RESAMPLES,
     level: float = 0.95,
-    rows: str = "bootstrap",
+    rows: Resampling = "bootstrap",
     random_state: Any = None,
     verbose: bool = True,
     **options: Any,
@@ -66,7 +67,7 @@ def bootstrap_interval(
     >>> low < 0.5 < high
     True
     """
-    check_choice(rows, "rows", ("bootstrap", "halves"))
+    check_choice(rows, "rows", get_args(Resampling))
     n_resamples = check_int(n_resamples, "n_resamples", low=2)
     level = check_real(level, "level", low=0.0, high=1.0)
     rng = check_random_state(random_state)
@@ -75,26 +76,36 @@ def bootstrap_interval(
     coded = code_factors(factors)
     known = np.where(coded.numeric, coded.values, coded.codes.astype(float))
     n = len(z)
-    found, problem = [], None
+    resampled, problem = [], None
     with Stages("interval", verbose) as stages, stages.stage("resampling"):
         for r in range(n_resamples):
-            if rows == "bootstrap":
-                chosen = rng.integers(n, size=n)
-            else:
-                chosen = rng.permutation(n)[: max(n // 2, 2)]
+            chosen = resampled_rows(n, rows, rng)
             try:
-                found.append(float(score(z[chosen], known[chosen], **options)))
+                resampled.append(float(score(z[chosen], known[chosen], **options)))
             except InputError as error:  # these few rows lack a class, say
                 problem = error
             stages.advance((r + 1) / n_resamples)
-    if len(found) < 2:
+    if len(resampled) < 2:
         raise InputError(
-            f"An interval needs resampled rows with a score at least twice; {len(found)} of "
-            f"{n_resamples} had one: {problem}"
+            "An interval needs resampled rows with a score at least twice; got one in "
+            f"{len(resampled)} of {n_resamples}: {problem}"
         )
-    if not np.isfinite([value, *found]).all():
+    if not np.isfinite([value, *resampled]).all():
         raise InputError("An interval needs finite scores; some of the rows have none.")
-    return around(value, np.array(found), level)
+    return around(value, np.array(resampled), level)
+
+
+def resampled_rows(n: int, rows: Resampling, rng: np.random.Generator) -> np.ndarray:
+    """Draw n rows with replacement, or half of them without.
+
+    Examples
+    --------
+    >>> np.sort(resampled_rows(4, "halves", np.random.default_rng(0))).tolist()
+    [0, 2]
+    """
+    if rows == "bootstrap":
+        return rng.integers(n, size=n)
+    return rng.permutation(n)[: max(n // 2, 2)]
 
 
 def around(value: float, resampled: np.ndarray, level: float) -> tuple[float, float]:
@@ -107,3 +118,23 @@ def around(value: float, resampled: np.ndarray, level: float) -> tuple[float, fl
     """
     low, high = np.quantile(resampled, [(1 - level) / 2, (1 + level) / 2]) - resampled.mean()
     return value + float(low), value + float(high)
+
+
+def intervals_of_rows(
+    values: dict[str, float], resampled: list[dict[str, float]], level: float
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Lay the spread of resampled values around the values, row by row of a table.
+
+    Rows that fewer than two resamplings have, or that were ever infinite, are left out.
+
+    Examples
+    --------
+    >>> intervals_of_rows({"mig": 0.5}, [{"mig": 0.7}, {"mig": 0.8}, {"mig": 0.9}], 0.5)
+    ({'mig': 0.45}, {'mig': 0.55})
+    """
+    low, high = {}, {}
+    for row, value in values.items():
+        spread = np.array([scores[row] for scores in resampled if row in scores])
+        if len(spread) > 1 and np.isfinite([value, *spread]).all():
+            low[row], high[row] = np.round(around(value, spread, level), 12).tolist()
+    return low, high

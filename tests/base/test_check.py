@@ -37,12 +37,12 @@ def test_floating_dtype_is_kept_on_request(dtype):
 @pytest.mark.parametrize(
     ("points", "message"),
     [
-        ([[1.0, np.nan], [np.inf, -np.inf]], "NaN in 1 and infinity in 2 entries came, in 2 of 2"),
+        ([[1.0, np.nan], [np.inf, -np.inf]], "got NaN in 1 and infinity in 2 entries, in 2 of 2"),
         ([[1.0, 2.0], [3.0]], "rectangular"),
         ([["a"], ["b"]], "must hold numbers"),
         (np.array([["a"], [None]], dtype=object), "must hold numbers only"),
         ([[1j]], "Complex data not supported"),
-        ([1.0, 2.0], r"shape \(n, d\), one row a point; shape \(2,\) came"),
+        ([1.0, 2.0], r"shape \(n, d\), one row a point; got shape \(2,\)"),
         (np.zeros((1, 3)), "1 sample.* minimum of 2 is required"),
         (np.zeros((3, 0)), "0 feature.* minimum of 1 is required"),
     ],
@@ -58,17 +58,17 @@ def test_large_finite_values_are_not_mistaken_for_infinity():
 
 
 def test_sparse_points_are_refused():
-    with pytest.raises(TypeError, match="dense array; a sparse matrix came"):
+    with pytest.raises(TypeError, match="dense array; got a sparse matrix"):
         check.check_points(sparse.eye(3))
 
 
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (0, "between 1 and 5; 0 came"),
-        (6, "between 1 and 5; 6 came"),
-        (True, "must be an integer; True came"),
-        (2.0, "must be an integer; 2.0 came"),
+        (0, "between 1 and 5; got 0"),
+        (6, "between 1 and 5; got 6"),
+        (True, "must be an integer; got True"),
+        (2.0, "must be an integer; got 2.0"),
     ],
 )
 def test_integers_are_checked(value, message):
@@ -81,9 +81,15 @@ def test_integers_are_checked(value, message):
 def test_reals_are_checked(value):
     with pytest.raises(InputError, match="must be a finite number"):
         check.check_real(value, "noise")
-    with pytest.raises(InputError, match="noise must be at most 1; 2 came"):
+    with pytest.raises(InputError, match="noise must be at most 1; got 2"):
         check.check_real(2, "noise", high=1)
     assert check.check_real(1, "noise") == 1.0
+
+
+def test_a_choice_is_one_of_them():
+    assert check.check_choice("l2", "kind", ("l1", "l2")) == "l2"
+    with pytest.raises(InputError, match="kind must be one of 'l1', 'l2'; got 'l3'"):
+        check.check_choice("l3", "kind", ("l1", "l2"))
 
 
 def test_random_states():
@@ -98,6 +104,6 @@ def test_random_states():
 
 
 def test_a_missing_extra_is_named():
-    with pytest.raises(MissingExtraError, match=r"pip install 'geodis\[files\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'geodis-learn\[files\]'"):
         check.require("no_such_package", extra="files", purpose="Reading HDF5")
     assert check.require("json", extra="files", purpose="Reading JSON").__name__ == "json"

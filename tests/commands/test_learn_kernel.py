@@ -47,7 +47,7 @@ def test_features_and_json(geodis, files, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--out", "kernel.npy"], "--out must end in .safetensors; kernel.npy came"),
+        (["--out", "kernel.npy"], "--out must end in .safetensors; got kernel.npy"),
         (["--out", "k.safetensors", "--radius", "16"], "radius 16 needs images of more than 16"),
         (["--out", "k.safetensors", "--features", "a,b"], "--features must be whole numbers"),
         (

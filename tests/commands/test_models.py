@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from geodis.base.check import InputError
-from geodis.commands._models import loss_named, settings_of
-from geodis.commands.train import TRAIN_FILES
+from geodis.commands.shared.runs import loss_named, settings_of
 from geodis.data.files.load import load_factors
 from geodis.kernels.losses.loss_kernel import LossKernel
 from geodis.kernels.losses.storage import save_kernel
@@ -69,7 +68,15 @@ def test_a_model_is_trained_encoded_and_drawn(geodis, images):
     )
     assert (code, err) == (0, "") and "AdaTVAE: 4 steps on cpu in float32" in out
     run = images / "run"
-    assert {path.name for path in run.iterdir()} == set(TRAIN_FILES)
+    written = {path.name for path in run.iterdir()}
+    assert written == {
+        "model.safetensors",
+        "config.json",
+        "checkpoint.safetensors",
+        "history.json",
+        "training.png",
+    }
+    assert all(str(run / name) in out for name in written)
     config = json.loads((run / "config.json").read_text())
     assert config["settings"]["beta"] == 0.01 and config["options"]["normalise"] == "mean"
     assert config["data"]["images"].endswith("x.npy") and config["training"]["steps"] == 4
@@ -78,18 +85,18 @@ def test_a_model_is_trained_encoded_and_drawn(geodis, images):
 
     code, out, _ = geodis("encode", run, "--out", images / "z.npz", "--quiet")
     assert code == 0 and "latents (20, 3)" in out
-    found = np.load(images / "z.npz")
+    arrays = np.load(images / "z.npz")
     np.testing.assert_array_equal(
-        found["latents"], encode(load_model(run), np.load(images / "x.npy"))
+        arrays["latents"], encode(load_model(run), np.load(images / "x.npy"))
     )
-    assert set(found) == {"latents", "index", "log_variances", "factors", "factor_names"}
+    assert set(arrays) == {"latents", "index", "log_variances", "factors", "factor_names"}
     names = tuple(pd.read_csv(images / "f.csv").columns)
     assert load_factors(f"{images / 'z.npz'}:factors").names == names
-    np.testing.assert_array_equal(found["factors"], np.array(pd.read_csv(images / "f.csv")))
+    np.testing.assert_array_equal(arrays["factors"], np.array(pd.read_csv(images / "f.csv")))
 
     geodis("encode", run, "--out", images / "few.npz", "--n", 5, "--quiet")
     few = np.load(images / "few.npz")
-    np.testing.assert_array_equal(few["latents"], found["latents"][few["index"]])
+    np.testing.assert_array_equal(few["latents"], arrays["latents"][few["index"]])
     assert len(few["index"]) == 5
 
     code, out, _ = geodis("traverse", run, "--steps", 3, "--index", 7, "--quiet")
@@ -132,23 +139,23 @@ def test_rows_without_factors_and_other_images(geodis, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("train", "--out", "run"), "named by --data or by --images; neither came"),
+        (("train", "--out", "run"), "named by --data or by --images; got neither"),
         (("train", "--out", "run", "--data", "mnist"), "--data must be one of xysquares"),
         (("train", "--out", "run", "--data", "sprites", "--model", "vat"), "The model must be one"),
         (("train", "--out", "run", "--data", "dsprites"), "needs --path"),
         (
             ("train", "--out", "run", "--data", "sprites", "--factors", "f.csv"),
-            "--factors go with --images; sprites has its own",
+            "--factors go with --images; got them with --data sprites",
         ),
         (("train", "--out", "run", "--data", "sprites", "--set", "beta"), "--set takes name=value"),
         (
             ("train", "--out", "run", "--data", "sprites", "--set", "gamma=1"),
-            "BetaVAE has the settings beta; gamma came",
+            "BetaVAE has the settings beta; got gamma",
         ),
         (("train", "--out", "run", "--data", "sprites", "--loss", "l1"), "--loss must be mse"),
         (
             ("train", "--out", "run", "--images", "x.npy", "--spacing", "3"),
-            "--spacing belongs to --data; it came with --images",
+            "--spacing belongs to --data; got it with --images",
         ),
         (
             (
@@ -162,7 +169,7 @@ def test_rows_without_factors_and_other_images(geodis, tmp_path):
                 "--loss",
                 "mse",
             ),
-            "--loss belongs to autoencoders; it came with MetricEncoder",
+            "--loss belongs to autoencoders; got it with MetricEncoder",
         ),
         (
             (
@@ -175,13 +182,13 @@ def test_rows_without_factors_and_other_images(geodis, tmp_path):
                 "info-wgan-gp",
                 "--standardise",
             ),
-            "--standardise belongs to autoencoders; it came with InfoWGANGP",
+            "--standardise belongs to autoencoders; got it with InfoWGANGP",
         ),
         (
             ("train", "--out", "run", "--data", "sprites", "--supervision", "perceived"),
-            "--supervision belongs to models of triplets; it came with BetaVAE",
+            "--supervision belongs to models of triplets; got it with BetaVAE",
         ),
-        (("encode", "run", "--out", "z.npy"), "--out must end in .npz; z.npy came"),
+        (("encode", "run", "--out", "z.npy"), "--out must end in .npz; got z.npy"),
         (("encode", "run", "--out", "z.npz"), "folder of a trained model; it has no config.json"),
         (("traverse", "run"), "folder of a trained model"),
     ],
@@ -206,8 +213,8 @@ def test_scores_to_watch_need_factors_and_images_a_shape(geodis, tmp_path):
     ("model", "message"),
     [
         ("tvae", "TVAE needs --factors beside --images, or --supervision perceived"),
-        ("ada-gvae", "AdaGVAE needs --factors beside --images."),
-        ("metric-encoder", "MetricEncoder needs --factors beside --images."),
+        ("ada-gvae", "AdaGVAE needs --factors beside --images; got none."),
+        ("metric-encoder", "MetricEncoder needs --factors beside --images; got none."),
     ],
 )
 def test_factors_are_asked_for_where_they_are_needed(model, message, geodis, images):
@@ -223,7 +230,7 @@ def test_a_run_that_was_stopped_says_how_it_goes_on(geodis, images, monkeypatch)
     start(geodis, images, "--model", "vae", "--steps", 2)
     for name in ("config.json", "model.safetensors"):
         (images / "run" / name).unlink()
-    monkeypatch.setattr("geodis.models.training.loop._step", stop)
+    monkeypatch.setattr("geodis.models.training.loop.take_step", stop)
     code, _, err = start(geodis, images, "--model", "vae", "--steps", 4)
     assert code == 130 and "keeps what is done; the same command goes on from it" in err
     code, _, err = geodis("encode", images / "run", "--out", images / "z.npz")
@@ -231,11 +238,11 @@ def test_a_run_that_was_stopped_says_how_it_goes_on(geodis, images, monkeypatch)
 
 
 def test_settings_are_read_as_what_they_are():
-    found = settings_of(["beta=4", "shared-weight=0.5", "hard=False", "deltas=absolute"])
-    assert found == {"beta": 4, "shared_weight": 0.5, "hard": False, "deltas": "absolute"}
+    settings = settings_of(["beta=4", "shared-weight=0.5", "hard=False", "deltas=absolute"])
+    assert settings == {"beta": 4, "shared_weight": 0.5, "hard": False, "deltas": "absolute"}
 
 
-def test_losses_are_found_by_name(tmp_path):
+def test_losses_have_names(tmp_path):
     assert loss_named("bernoulli") == "bernoulli"
     assert loss_named("box:3").radius == 3 and loss_named("gaussian:4").radius == 4
     save_kernel(LossKernel.box(2), tmp_path / "kernel.safetensors")

@@ -80,7 +80,7 @@ def test_a_mixing_of_ones_own(rng):
     np.testing.assert_allclose(entangle(points, "normal", mixing=turn), points @ turn.T)
     with pytest.raises(InputError, match="which is not orthogonal"):
         entangle(points, "normal", mixing=np.ones((3, 3)))
-    with pytest.raises(InputError, match=r"shape \(3, 3\); shape \(2, 2\) came"):
+    with pytest.raises(InputError, match=r"shape \(3, 3\); got shape \(2, 2\)"):
         entangle(points, "normal", mixing=np.eye(2))
 
 

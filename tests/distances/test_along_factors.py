@@ -6,7 +6,12 @@ import pytest
 from geodis.base.check import InputError
 from geodis.data.grids.grid import FactorGrid
 from geodis.data.grids.squares import XYObject, XYSquares
-from geodis.distances import factor_importance, perceived_between, traversal_matrix
+from geodis.distances import (
+    factor_importance,
+    perceived_between,
+    traversal_matrices,
+    traversal_matrix,
+)
 from geodis.distances.grid_traversals import (
     MIN_SAMPLED,
     grid_traversals,
@@ -32,12 +37,12 @@ def test_traversals_of_a_grid_or_of_rows_equal_loops(rng, j, n):
     rows = rng.permutation(24)[:n]
     factors = np.stack(np.unravel_index(rows, SIZES), axis=1)
     grid = FactorGrid.from_arrays(None, factors, sizes=SIZES)
-    found = grid_traversals(grid, j, None, np.random.default_rng(0))
+    traversals = grid_traversals(grid, j, None, np.random.default_rng(0))
     own = grid.factors(range(len(grid)))
     expected = [group for group in slow.traversals(own.tolist(), j) if len(group) > 1]
-    pieces = np.split(found.index, found.start[1:-1])
+    pieces = np.split(traversals.index, traversals.start[1:-1])
     assert sorted(map(tuple, pieces)) == sorted(map(tuple, expected))
-    assert len(found) == found.n_all
+    assert len(traversals) == traversals.n_all
 
 
 def test_rows_of_one_combination_stay_together_and_too_few_values_are_no_traversal():
@@ -50,12 +55,12 @@ def test_rows_of_one_combination_stay_together_and_too_few_values_are_no_travers
 
 def test_drawn_traversals_are_whole_different_and_counted():
     grid = FactorGrid((8,) * 4)
-    found = grid_traversals(grid, 2, 100, np.random.default_rng(0))
-    index = found.index.reshape(100, 8)
+    traversals = grid_traversals(grid, 2, 100, np.random.default_rng(0))
+    index = traversals.index.reshape(100, 8)
     rows = grid.factors(index.ravel()).reshape(100, 8, 4)
     assert (rows[:, :, 2] == np.arange(8)).all()
     assert (np.delete(rows, 2, axis=2) == np.delete(rows, 2, axis=2)[:, :1]).all()
-    assert len(np.unique(index[:, 0])) == 100 and found.n_all == 512
+    assert len(np.unique(index[:, 0])) == 100 and traversals.n_all == 512
 
 
 @pytest.mark.parametrize(
@@ -64,8 +69,8 @@ def test_drawn_traversals_are_whole_different_and_counted():
 def test_all_pairs_of_a_traversal(self_pairs, ordered, each):
     grid = FactorGrid((8, 3))
     rng = np.random.default_rng(0)
-    found = grid_traversals(grid, 0, None, rng)
-    pairs = traversal_pairs(found, None, rng, self_pairs=self_pairs, ordered=ordered)
+    traversals = grid_traversals(grid, 0, None, rng)
+    pairs = traversal_pairs(traversals, None, rng, self_pairs=self_pairs, ordered=ordered)
     assert len(pairs.a) == 3 * each and pairs.exact
     assert len(set(zip(pairs.a, pairs.b, strict=True))) == 3 * each
     a, b = grid.factors(pairs.a), grid.factors(pairs.b)
@@ -77,8 +82,8 @@ def test_all_pairs_of_a_traversal(self_pairs, ordered, each):
 def test_drawn_pairs_are_spread_evenly_over_traversals(self_pairs):
     grid = FactorGrid((30, 10))
     rng = np.random.default_rng(0)
-    found = grid_traversals(grid, 0, None, rng)
-    pairs = traversal_pairs(found, 1000, rng, self_pairs=self_pairs)
+    traversals = grid_traversals(grid, 0, None, rng)
+    pairs = traversal_pairs(traversals, 1000, rng, self_pairs=self_pairs)
     assert (np.bincount(pairs.group) == 100).all() and not pairs.exact
     assert (pairs.a == pairs.b).any() == self_pairs
     gaps = np.abs(grid.factors(pairs.a)[:, 0] - grid.factors(pairs.b)[:, 0])
@@ -96,8 +101,8 @@ def test_the_matrix_equals_loops_over_all_traversals(rng, j, dtype, loss):
     expected = slow.traversal_matrix(
         factors.tolist(), j, SIZES[j], lambda a, b: distance(images[a], images[b])
     )
-    found = traversal_matrix(grid, j, loss=loss, n_traversals=None)
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-8)
+    matrix = traversal_matrix(grid, j, loss=loss, n_traversals=None)
+    np.testing.assert_allclose(matrix, expected, rtol=1e-5, atol=1e-8)
 
 
 def test_matrices_of_latent_and_ground_truth_distances(rng):
@@ -106,12 +111,25 @@ def test_matrices_of_latent_and_ground_truth_distances(rng):
     expected = slow.traversal_matrix(
         factors.tolist(), 1, 4, lambda a, b: np.abs(code[a] - code[b]).sum()
     )
-    found = traversal_matrix(grid, "b", "latent", code=code, n_traversals=None)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    matrix = traversal_matrix(grid, "b", "latent", code=code, n_traversals=None)
+    np.testing.assert_allclose(matrix, expected, rtol=1e-12)
     truth = traversal_matrix(grid, "b", "ground truth")
     np.testing.assert_array_equal(truth, np.abs(np.subtract.outer(range(4), range(4))))
     scaled = traversal_matrix(grid, "b", "ground truth", scaled=True)
     np.testing.assert_allclose(scaled, truth / 3)
+
+
+def test_all_matrices_are_those_of_one_factor_and_source(rng):
+    grid, _, _ = small_grid(rng)
+    code = rng.standard_normal((24, 5))
+    options = {"code": code, "n_traversals": 2, "random_state": 3}
+    matrices = traversal_matrices(grid, max_values=3, **options)
+    assert [*matrices] == ["ground truth", "perceived", "latent"]
+    for source, by_factor in matrices.items():
+        few = [name for name, size in zip(grid.names, grid.sizes, strict=True) if size <= 3]
+        assert [*by_factor] == few and 0 < len(few) < len(grid.names)
+        for name, matrix in by_factor.items():
+            np.testing.assert_array_equal(matrix, traversal_matrix(grid, name, source, **options))
 
 
 def test_pairs_that_a_sample_never_has_are_unknown(rng):
@@ -132,7 +150,7 @@ def test_xysquares_distances_grow_linearly_at_spacing_1_and_not_at_all_at_8():
 
 def test_importance_equals_loops_over_all_pairs(rng):
     grid, images, factors = small_grid(rng)
-    found = factor_importance(grid, n_pairs=10**6, random_state=0)
+    importance = factor_importance(grid, n_pairs=10**6, random_state=0)
     for j, name in enumerate(grid.names):
         values = [
             slow.mse(images[a], images[b])
@@ -141,26 +159,26 @@ def test_importance_equals_loops_over_all_pairs(rng):
             for b in rows
             if a != b
         ]
-        assert found.exact[name]
-        assert found.mean[name] == pytest.approx(np.mean(values))
-        assert found.std[name] == pytest.approx(np.std(values), abs=1e-12)
-        assert len(found.distances[name]) == found.n_pairs[name] == len(values) / 2
+        assert importance.exact[name]
+        assert importance.mean[name] == pytest.approx(np.mean(values))
+        assert importance.std[name] == pytest.approx(np.std(values), abs=1e-12)
+        assert len(importance.distances[name]) == importance.n_pairs[name] == len(values) / 2
     everything = [slow.mse(images[a], images[b]) for a in range(24) for b in range(a)]
-    assert found.mean["random"] == pytest.approx(np.mean(everything))
-    means = [found.mean[name] for name in found.names]
+    assert importance.mean["random"] == pytest.approx(np.mean(everything))
+    means = [importance.mean[name] for name in importance.names]
     assert means == sorted(means, reverse=True)
-    assert "random" in str(found) and "(all)" in str(found)
-    assert found.to_dict()["factors"]["a"]["mean"] == found.mean["a"]
+    assert "random" in str(importance) and "(all)" in str(importance)
+    assert importance.to_dict()["factors"]["a"]["mean"] == importance.mean["a"]
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_xysquares_has_the_published_importance(seed):
-    found = factor_importance(XYSquares(8), n_pairs=20_000, random_state=seed)
+    importance = factor_importance(XYSquares(8), n_pairs=20_000, random_state=seed)
     for name in XYSquares(8).names:
-        assert found.mean[name] == pytest.approx(2 * 64 / (3 * 64**2))  # 0.0104
-        assert found.std[name] == pytest.approx(0, abs=1e-15)
-    assert found.mean["random"] == pytest.approx(0.0308, abs=2e-4)
-    assert found.std["random"] == pytest.approx(0.0022, abs=2e-4)
+        assert importance.mean[name] == pytest.approx(2 * 64 / (3 * 64**2))  # 0.0104
+        assert importance.std[name] == pytest.approx(0, abs=1e-15)
+    assert importance.mean["random"] == pytest.approx(0.0308, abs=2e-4)
+    assert importance.std["random"] == pytest.approx(0.0022, abs=2e-4)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -186,8 +204,8 @@ def test_batches_do_not_change_distances(rng, monkeypatch):
 def test_importance_leaves_out_a_factor_with_one_value(rng):
     images = rng.integers(0, 256, (3, 2, 2), dtype=np.uint8)
     grid = FactorGrid.from_arrays(images, [[0, 0], [0, 1], [0, 2]], names=["still", "moves"])
-    found = factor_importance(grid)
-    assert set(found.names) == {"random", "moves"} and "Left out: still" in found.note
+    importance = factor_importance(grid)
+    assert set(importance.names) == {"random", "moves"} and "Left out: still" in importance.note
 
 
 @pytest.mark.parametrize(

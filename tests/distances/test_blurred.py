@@ -98,8 +98,8 @@ def test_images_of_one_size_and_kernels_of_another(rng):
         (lambda: BlurredLoss([1, 1], 1.0), "odd number"),
         (lambda: BlurredLoss([1, -2, 1], 1.0), "must not sum to 0"),
         (lambda: box_blur(3, alpha=-1.0), "alpha must be at least 0"),
-        (lambda: resolve_loss("box:x"), "'box:x' came"),
-        (lambda: resolve_loss("median:3"), "'median:3' came"),
+        (lambda: resolve_loss("box:x"), "got 'box:x'"),
+        (lambda: resolve_loss("median:3"), "got 'median:3'"),
     ],
 )
 def test_bad_input_is_told_in_one_sentence(call, message):

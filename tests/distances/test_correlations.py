@@ -18,15 +18,15 @@ lists = st.lists(st.tuples(st.integers(0, 6), st.integers(-3, 3)), min_size=3, m
 @given(lists)
 def test_correlations_equal_scipy_and_the_literal_twin(pairs):
     a, b = (np.array(side, float) for side in zip(*pairs, strict=True))
-    found = correlation(a, b)
+    measured = correlation(a, b)
     if len(set(a)) == 1 or len(set(b)) == 1:
-        assert (found.pearson, found.spearman) == (0, 0) and "no order" in found.note
+        assert (measured.pearson, measured.spearman) == (0, 0) and "no order" in measured.note
         return
-    assert found.pearson == pytest.approx(slow.pearson(a.tolist(), b.tolist()), abs=1e-12)
+    assert measured.pearson == pytest.approx(slow.pearson(a.tolist(), b.tolist()), abs=1e-12)
     ranks = slow.mean_ranks(a.tolist()), slow.mean_ranks(b.tolist())
-    assert found.spearman == pytest.approx(slow.pearson(*ranks), abs=1e-12)
-    assert found.spearman == pytest.approx(scipy.stats.spearmanr(a, b).statistic, abs=1e-12)
-    assert found.n == len(a) and not found.note
+    assert measured.spearman == pytest.approx(slow.pearson(*ranks), abs=1e-12)
+    assert measured.spearman == pytest.approx(scipy.stats.spearmanr(a, b).statistic, abs=1e-12)
+    assert measured.n == len(a) and not measured.note
 
 
 @pytest.mark.parametrize(("dtype", "noise"), [(np.float64, 1e-15), (np.float32, 2e-7)])
@@ -49,27 +49,27 @@ def test_intervals_of_normal_data_agree_with_fisher(seed):
     rng = np.random.default_rng(seed)
     a, noise = rng.standard_normal((2, 800))
     b = 0.6 * a + 0.8 * noise
-    found = correlation(a, b, confidence=0.95, random_state=seed)
-    assert found.pearson_interval and found.spearman_interval
-    z, half = np.arctanh(found.pearson), 1.96 / np.sqrt(800 - 3)
+    measured = correlation(a, b, confidence=0.95, random_state=seed)
+    assert measured.pearson_interval and measured.spearman_interval
+    z, half = np.arctanh(measured.pearson), 1.96 / np.sqrt(800 - 3)
     np.testing.assert_allclose(
-        np.array([*found.pearson_interval]), np.tanh([z - half, z + half]), atol=0.02
+        np.array([*measured.pearson_interval]), np.tanh([z - half, z + half]), atol=0.02
     )
-    low, high = found.spearman_interval
-    assert low < found.spearman < high and high - low < 0.12
-    assert found == correlation(a, b, confidence=0.95, random_state=seed)
+    low, high = measured.spearman_interval
+    assert low < measured.spearman < high and high - low < 0.12
+    assert measured == correlation(a, b, confidence=0.95, random_state=seed)
 
 
 def test_the_bootstrap_of_ranks_equals_ranking_every_resample(rng):
     a, b = rng.integers(6, size=(2, 40)).astype(float)
-    found = correlation(a, b, confidence=0.9, n_resamples=60, random_state=3)
+    measured = correlation(a, b, confidence=0.9, n_resamples=60, random_state=3)
     draws = np.random.default_rng(3)
     expected = []
     for _ in range(60):
         rows = draws.integers(40, size=40)
         expected.append(scipy.stats.spearmanr(a[rows], b[rows]).statistic)
-    assert found.spearman_interval
-    np.testing.assert_allclose(found.spearman_interval, np.percentile(expected, [5, 95]))
+    assert measured.spearman_interval
+    np.testing.assert_allclose(measured.spearman_interval, np.percentile(expected, [5, 95]))
 
 
 def test_pairs_that_share_points_widen_the_interval(rng):
@@ -118,7 +118,7 @@ def replay(data, positions, triplets, step):
 
 
 def scores_of(parts):
-    found = {}
+    by_name = {}
     for source, other, name in (
         ("ground", "data", "ground_data"),
         ("ground", "l1", "ground_latent.l1"),
@@ -129,9 +129,9 @@ def scores_of(parts):
         a, b = parts[source], parts[other]
         both = correlation(np.concatenate(a), np.concatenate(b))
         near_far = [np.concatenate(side[k::2]) for side in (a, b) for k in (0, 1)]
-        found[f"rcorr_{name}"], found[f"lcorr_{name}"] = both.spearman, both.pearson
-        found[f"rsame_{name}"] = triplet_agreement(*near_far)
-    return found
+        by_name[f"rcorr_{name}"], by_name[f"lcorr_{name}"] = both.spearman, both.pearson
+        by_name[f"rsame_{name}"] = triplet_agreement(*near_far)
+    return by_name
 
 
 def test_correlations_along_factors_equal_the_reference(recorded):
@@ -142,7 +142,7 @@ def test_correlations_along_factors_equal_the_reference(recorded):
     ]
     for name in each[0]:
         peer = float(recorded[f"score/distances.{name}.factor"])
-        values = [found[name] for found in each]
+        values = [by_name[name] for by_name in each]
         if np.isnan(peer):  # its root of a negative product; here 0 by rule
             assert min(values) < 0 and geometric_mean(values) == 0
         else:
@@ -150,10 +150,10 @@ def test_correlations_along_factors_equal_the_reference(recorded):
 
 
 def test_global_correlations_equal_the_reference(recorded):
-    found = scores_of(
+    by_name = scores_of(
         replay(recorded, recorded["global_factors"], recorded["global_triplets"], False)
     )
-    for name, value in found.items():
+    for name, value in by_name.items():
         peer = float(recorded[f"score/distances.{name}.global"])
         assert value == pytest.approx(peer, abs=2e-6)
 
@@ -161,14 +161,14 @@ def test_global_correlations_equal_the_reference(recorded):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: correlation([1, 2], [1, 2, 3]), "2 and 3 came"),
+        (lambda: correlation([1, 2], [1, 2, 3]), "got 2 and 3"),
         (lambda: correlation([1], [1]), "at least 2 distances"),
-        (lambda: correlation([[1, 2]], [[1, 2]]), r"shape \(1, 2\) came"),
+        (lambda: correlation([[1, 2]], [[1, 2]]), r"got shape \(1, 2\)"),
         (lambda: correlation([1, np.nan], [1, 2]), "finite"),
         (lambda: correlation([1, 2], [1, 2], confidence=2), "between 0 and 1"),
         (lambda: correlation([1, 2], [1, 2], confidence=0.9, groups=[1]), "one number a pair"),
-        (lambda: correlation([1, 2], [1, 2], confidence=0.9, groups=[1, 1]), "2 groups; 1 came"),
-        (lambda: triplet_agreement([1], [2, 3], [1], [2]), "a triplet; 1 and 2 came"),
+        (lambda: correlation([1, 2], [1, 2], confidence=0.9, groups=[1, 1]), "2 groups; got 1"),
+        (lambda: triplet_agreement([1], [2, 3], [1], [2]), "a triplet; got 1 and 2"),
         (lambda: triplet_agreement([1], [2], [1, 1], [2, 2]), "as many triplets"),
     ],
 )

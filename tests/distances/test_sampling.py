@@ -152,16 +152,19 @@ def test_scaled_triplets_of_xysquares_never_confuse_equal_distances():
         (lambda: sample_pairs(GRID, 5, by="nearby"), "by must be one of"),
         (lambda: sample_pairs(GRID, 0), "n must be at least 1"),
         (lambda: sample_pairs(GRID, 5, by="factor", factor="b"), "two values"),
-        (lambda: sample_pairs(GRID, 5, by="factor", factor="x"), "'x' came"),
+        (lambda: sample_pairs(GRID, 5, by="factor", factor="x"), "'x'"),
         (lambda: sample_pairs(GRID, 5, by="differing", k=4), "between 1 and 3"),
         (lambda: sample_pairs(FactorGrid((1,)), 5), "at least 2 points"),
         (lambda: sample_pairs(FactorGrid((1, 1)), 5, by="factor", self_pairs=True), "two values"),
         (lambda: sample_triplets(FactorGrid((2,)), 5), "at least 3 points"),
-        (lambda: sample_triplets(GRID, 5, by="category"), "none came"),
+        (lambda: sample_triplets(GRID, 5, by="category"), "got none"),
         (lambda: sample_triplets(GRID, 5, by="category", category=[1, 2]), "one class a point"),
-        (lambda: sample_triplets(GRID, 5, by="perceived"), "without"),
-        (lambda: sample_triplets(GRID, 5, among=[1, 1, 2]), "at least 3 points; 2 came"),
-        (lambda: sample_triplets(FactorGrid((9, 1)), 5, by="differing"), "were found in"),
+        (lambda: sample_triplets(GRID, 5, by="perceived"), "got a grid of factors alone"),
+        (lambda: sample_triplets(GRID, 5, among=[1, 1, 2]), "at least 3 points; got 2"),
+        (
+            lambda: sample_triplets(FactorGrid((9, 1)), 5, by="differing"),
+            "got .* in 1000 rounds of draws",
+        ),
         (
             lambda: sample_pairs(
                 FactorGrid.from_arrays(None, [[0, 0], [1, 1]]), 5, by="factor", factor=0

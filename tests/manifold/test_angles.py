@@ -154,14 +154,14 @@ def test_lists_and_float32_are_understood(rng):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"estimated": []}, "at least one subspace on each side; none came"),
-        ({"true": []}, "at least one subspace on each side; none came"),
-        ({"true": [np.ones((3, 1, 5))]}, r"must share n and d; \[\(3, 4\), \(3, 5\)\] came"),
-        ({"true": [np.ones((2, 1, 4))]}, r"must share n and d; \[\(2, 4\), \(3, 4\)\] came"),
-        ({"true": [np.ones((3, 4))]}, r"must have shape \(n, k_j, d\); shape \(3, 4\) came"),
+        ({"estimated": []}, "at least one subspace on each side; got none"),
+        ({"true": []}, "at least one subspace on each side; got none"),
+        ({"true": [np.ones((3, 1, 5))]}, r"must share n and d; got \[\(3, 4\), \(3, 5\)\]"),
+        ({"true": [np.ones((2, 1, 4))]}, r"must share n and d; got \[\(2, 4\), \(3, 4\)\]"),
+        ({"true": [np.ones((3, 4))]}, r"must have shape \(n, k_j, d\); got shape \(3, 4\)"),
         ({"true": [np.full((3, 1, 4), np.nan)]}, "subspaces must be finite"),
         ({"true": [[["a"]]]}, "subspaces must hold numbers"),
-        ({"matching": "best"}, "matching must be one of 'global', 'local'; 'best' came"),
+        ({"matching": "best"}, "matching must be one of 'global', 'local'; got 'best'"),
     ],
 )
 def test_subspaces_that_cannot_be_compared_are_refused(arguments, message):
@@ -237,15 +237,15 @@ def test_wrong_subspaces_are_far_from_the_truth(sample, rng):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"points": np.zeros((4, 2))}, "must correspond row by row; 4 and 30 rows came"),
+        ({"points": np.zeros((4, 2))}, "must correspond row by row; got 4 and 30 rows"),
         ({"true_points": np.zeros(30)}, r"true_points must have shape \(n, d\)"),
         ({"points": np.full((30, 3), np.inf)}, "points must be finite"),
-        ({"matching": "best"}, "matching must be one of 'global', 'local'; 'best' came"),
-        ({"n_neighbors": 1}, "n_neighbors must be at least 2; 1 came"),
-        ({"n_neighbors": 30}, "n_neighbors=30 needs at least 31 distinct points; 30 came"),
-        ({"estimated": [np.ones((30, 3))]}, r"must have shape \(n, k_j, d\); shape \(30, 3\) came"),
-        ({"estimated": []}, "at least one subspace on each side; none came"),
-        ({"true": []}, "at least one subspace on each side; none came"),
+        ({"matching": "best"}, "matching must be one of 'global', 'local'; got 'best'"),
+        ({"n_neighbors": 1}, "n_neighbors must be at least 2; got 1"),
+        ({"n_neighbors": 30}, "n_neighbors=30 needs at least 31 distinct points; got 30"),
+        ({"estimated": [np.ones((30, 3))]}, r"must have shape \(n, k_j, d\); got shape \(30, 3\)"),
+        ({"estimated": []}, "at least one subspace on each side; got none"),
+        ({"true": []}, "at least one subspace on each side; got none"),
         ({"estimated": [np.ones((1, 2, 3))]}, r"must share n and d with their points"),
         ({"estimated": [np.ones((30, 2, 4))]}, r"must share n and d with their points"),
         ({"true": [np.ones((29, 2, 3))]}, r"must share n and d with their points"),

@@ -9,14 +9,15 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import geodis as gd
 from geodis.base.check import InputError
-from geodis.manifold import split, steps
+from geodis.manifold import pipeline, refine
 from tests.conftest import bump_times_sphere, roll_times_sphere, warped
 
 SEEDS = (1, 2, 3)
 
 
 def fit(points, **options):
-    return gd.GeoManCER(**{"verbose": 0, **options}).fit(points)
+    # One thread: the tests run in a process a core, and the result does not depend on it.
+    return gd.GeoManCER(**{"verbose": 0, "n_jobs": 1, **options}).fit(points)
 
 
 def error(est, sample):
@@ -28,21 +29,21 @@ def error(est, sample):
 # Everything automatic. The bounds are the measured errors with room for other seeds.
 ACCURACY = [
     ("S^2 x S^2", 2_000, {}, 0.001),
-    ("S^2 x S^2", 20_000, {}, 0.0001),
-    ("SO(3) x S^2", 10_000, {}, 0.001),
-    ("S^2 x S^3", 10_000, {}, 0.0005),
-    ("S^2 x S^2 x S^2", 5_000, {}, 0.002),
+    ("S^2 x S^2", 12_000, {}, 0.0001),
+    ("SO(3) x S^2", 6_000, {}, 0.001),
+    ("S^2 x S^3", 5_000, {}, 0.0005),
+    ("S^2 x S^2 x S^2", 3_000, {}, 0.002),
     ("S^2 x S^4 x SO(3)", 20_000, {}, 0.002),
-    ("ellipsoid(1,1.5,2) x ellipsoid(1,0.7,1.3)", 8_000, {}, 0.006),
-    ("torus(2,0.7) x S^2", 8_000, {}, 0.003),
+    ("ellipsoid(1,1.5,2) x ellipsoid(1,0.7,1.3)", 5_000, {}, 0.006),
+    ("torus(2,0.7) x S^2", 5_000, {}, 0.003),
     ("ellipsoid(1,1,3) x S^2", 8_000, {}, 0.003),
-    ("S^2 x S^2(3)", 8_000, {}, 0.001),
-    ("S^2 x S^2", 5_000, {"noise": 0.03}, 0.045),
-    ("S^2 x S^2", 20_000, {"density": 2.0}, 0.0005),
+    ("S^2 x S^2(3)", 5_000, {}, 0.001),
+    ("S^2 x S^2", 2_500, {"noise": 0.03}, 0.045),
+    ("S^2 x S^2", 8_000, {"density": 2.0}, 0.0005),
     ("S^2 x S^2", 2_000, {"rotate": True, "pad": 44}, 0.001),
     ("S^2 x S^2", 300, {}, 0.015),
     ("S^1 x S^2", 3_000, {}, 0.001),
-    ("S^2 x S^4 x SO(3)", 5_000, {}, 0.01),
+    ("S^2 x S^4 x SO(3)", 4_000, {}, 0.01),
 ]
 
 
@@ -68,16 +69,16 @@ def test_giving_the_dimension_changes_nothing_when_it_was_found():
 @pytest.mark.parametrize(
     ("spec", "n", "dims", "flat"),
     [
-        ("S^2", 3000, [2], [False]),
-        ("S^3", 4000, [3], [False]),
-        ("S^4", 4000, [4], [False]),
-        ("ellipsoid(1,1.5,2)", 5000, [2], [False]),
-        ("SO(4)", 5000, [3, 3], [False, False]),  # locally S^3 x S^3
-        ("SO(3) x SO(3)", 5000, [3, 3], [False, False]),
-        ("S^1 x S^1 x S^2", 4000, [2, 2], None),  # two circles are one flat factor
-        ("R^2 x S^2", 5000, [2, 2], None),
-        ("S^1 x S^1", 2000, [2], [True]),
-        ("T^3", 3000, [3], [True]),
+        ("S^2", 1500, [2], [False]),
+        ("S^3", 2000, [3], [False]),
+        ("S^4", 2000, [4], [False]),
+        ("ellipsoid(1,1.5,2)", 2500, [2], [False]),
+        ("SO(4)", 2500, [3, 3], [False, False]),  # locally S^3 x S^3
+        ("SO(3) x SO(3)", 2500, [3, 3], [False, False]),
+        ("S^1 x S^1 x S^2", 2000, [2, 2], None),  # two circles are one flat factor
+        ("R^2 x S^2", 2500, [2, 2], None),
+        ("S^1 x S^1", 1000, [2], [True]),
+        ("T^3", 1500, [3], [True]),
     ],
 )
 def test_number_of_factors_and_flat_parts(spec, n, dims, flat, seed):
@@ -194,7 +195,7 @@ def test_axes_are_orthonormal_and_subspaces_are_their_rows():
 
 
 def test_the_result_does_not_depend_on_the_number_of_threads():
-    points = gd.product_manifold("S^2 x S^2", 6000, random_state=0).points
+    points = gd.product_manifold("S^2 x S^2", 4500, random_state=0).points  # more than a block
     one, two, three = (fit(points, random_state=4, n_jobs=jobs).axes_ for jobs in (1, 2, 3))
     np.testing.assert_array_equal(one, two)
     np.testing.assert_array_equal(one, three)
@@ -322,7 +323,7 @@ def test_an_interrupt_leaves_no_half_state(monkeypatch, stage):
     points = gd.product_manifold("S^2 x S^2", 1000, random_state=0).points
     est = fit(points[:500], dim=4)
     before = est.axes_
-    monkeypatch.setattr(split if stage == "ambient_split" else steps, stage, interrupt)
+    monkeypatch.setattr(refine if stage == "ambient_split" else pipeline, stage, interrupt)
     with pytest.raises(KeyboardInterrupt):
         est.fit(points)
     assert est.axes_ is before and est.graph_.n_points == 500
@@ -343,16 +344,16 @@ def test_one_dimension_is_one_factor():
     ("points", "options", "message"),
     [
         (np.full((50, 3), np.nan), {}, "NaN in 150"),
-        (np.zeros((50, 3)), {}, "X must vary; 50 identical rows came"),
-        (circle(50), {"dim": 3}, "dim=3 needs as many directions .*; 2 came"),
-        (circle(50), {"dim": 0}, "dim must be at least 1; 0 came"),
-        (circle(50), {"dim": "many"}, "dim must be a positive integer or 'auto'; 'many' came"),
-        (circle(50), {"n_factors": 2}, "n_factors must be between 1 and 1; 2 came"),
-        (circle(50), {"n_factors": "two"}, "n_factors must be one of 'auto'; 'two' came"),
+        (np.zeros((50, 3)), {}, "X must vary; got 50 identical rows"),
+        (circle(50), {"dim": 3}, "dim=3 needs as many directions .*; got 2"),
+        (circle(50), {"dim": 0}, "dim must be at least 1; got 0"),
+        (circle(50), {"dim": "many"}, "dim must be a positive integer or 'auto'; got 'many'"),
+        (circle(50), {"n_factors": 2}, "n_factors must be between 1 and 1; got 2"),
+        (circle(50), {"n_factors": "two"}, "n_factors must be one of 'auto'; got 'two'"),
         (circle(50), {"tangents": "cubic"}, "tangents must be one of 'curved', 'pca'"),
         (circle(50), {"rule": "elbow"}, "rule must be one of 'parallel', 'gap'"),
         (circle(50), {"refinements": -1}, "refinements must be at least 0"),
-        (np.eye(12)[:, :6], {"dim": 4}, "dimension 4 need at least 31 distinct points; 7 came"),
+        (np.eye(12)[:, :6], {"dim": 4}, "dimension 4 need at least 31 distinct points; got 7"),
         (circle(50), {"n_neighbors": 0}, "n_neighbors must be at least 1"),
     ],
 )
@@ -363,7 +364,7 @@ def test_bad_input_is_told_in_one_sentence(points, options, message):
 
 def test_pca_tangents_take_fewer_points_when_asked_for():
     points = gd.product_manifold("S^2 x S^2", 30, random_state=0).points
-    with pytest.raises(InputError, match="need at least 31 distinct points; 30 came"):
+    with pytest.raises(InputError, match="need at least 31 distinct points; got 30"):
         fit(points, dim=4)
     assert fit(points, dim=4, tangents="pca").axes_.shape == (30, 4, 6)
 
@@ -390,8 +391,8 @@ def test_scikit_learn_accepts_the_estimator():
 
 
 def test_many_points_are_split_on_a_sample(monkeypatch):
-    monkeypatch.setattr(split, "MOST_FIELD_POINTS", 2000)
-    monkeypatch.setattr(split, "FIELD_POINTS", {})
+    monkeypatch.setattr(pipeline, "MOST_FIELD_POINTS", 2000)
+    monkeypatch.setattr(pipeline, "FIELD_POINTS", {})
     sample = gd.product_manifold("S^2 x S^2", 9000, random_state=0)
     est = fit(sample.points)
     assert est.history_[0]["n_points"] == 2000

@@ -42,5 +42,5 @@ def test_constant_points_have_no_variance():
 
 
 def test_too_many_components_are_refused():
-    with pytest.raises(InputError, match="n_components must be between 1 and 3; 4 came"):
+    with pytest.raises(InputError, match="n_components must be between 1 and 3; got 4"):
         principal_components(np.eye(5)[:, :3], 4)

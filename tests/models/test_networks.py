@@ -51,9 +51,9 @@ def test_the_perceptrons_are_those_of_the_appendix():
 
 
 def test_the_discriminator_has_six_hidden_layers_of_a_thousand():
-    found = networks.discriminator(10)
-    assert layer_counts(found) == [10 * 1000 + 1000, *[1000 * 1000 + 1000] * 5, 1000 * 2 + 2]
-    slopes = {layer.negative_slope for layer in found if isinstance(layer, nn.LeakyReLU)}
+    network = networks.discriminator(10)
+    assert layer_counts(network) == [10 * 1000 + 1000, *[1000 * 1000 + 1000] * 5, 1000 * 2 + 2]
+    slopes = {layer.negative_slope for layer in network if isinstance(layer, nn.LeakyReLU)}
     assert slopes == {0.2}
 
 
@@ -104,8 +104,8 @@ def test_the_metric_encoder_takes_images_of_any_size_and_vectors(shape):
 
 
 def test_the_metric_encoder_has_the_layers_that_were_measured():
-    found = networks.metric_encoder((1, 32, 32), 12)
-    assert layer_counts(found) == [
+    network = networks.metric_encoder((1, 32, 32), 12)
+    assert layer_counts(network) == [
         32 * 25,
         32 * 64 * 9,
         64 * 128 * 9,
@@ -133,5 +133,5 @@ def test_an_unknown_network_is_refused():
 
 def test_a_generator_has_no_other_network_to_offer():
     for build in (lambda: networks.Critic((1, 28, 28)), lambda: networks.generator((1, 28, 28), 9)):
-        with pytest.raises(InputError, match=r"multiples of 16.*\(1, 28, 28\) came\.$"):
+        with pytest.raises(InputError, match=r"multiples of 16.*got \(1, 28, 28\)\.$"):
             build()

@@ -25,9 +25,9 @@ def batch_of(n=6, d=3, *, prior=None, seed=0, **settings):
     return Batch(x, mean, log_variance, z, decoded, prior, chosen, dataset_size=50)
 
 
-def close(found, expected):
-    found = found.detach() if isinstance(found, torch.Tensor) else found
-    assert float(found) == pytest.approx(float(expected), rel=1e-5)
+def close(value, expected):
+    value = value.detach() if isinstance(value, torch.Tensor) else value
+    assert float(value) == pytest.approx(float(expected), rel=1e-5)
 
 
 # Reconstruction
@@ -68,8 +68,8 @@ def test_the_divergence_is_that_of_the_formula_and_of_torch():
     close(terms.kl(batch), expected / 6)
     own = torch.distributions.Normal(batch.mean, (0.5 * batch.log_variance).exp())
     standard = torch.distributions.Normal(0.0, 1.0)
-    found = gaussian_kl(batch.mean, batch.log_variance)
-    torch.testing.assert_close(found, torch.distributions.kl_divergence(own, standard))
+    divergence = gaussian_kl(batch.mean, batch.log_variance)
+    torch.testing.assert_close(divergence, torch.distributions.kl_divergence(own, standard))
     batch.settings.normalise = "mean"
     close(terms.kl(batch), expected / 18)
 
@@ -106,8 +106,8 @@ def test_minibatch_densities_are_those_of_the_loop():
     batch = batch_of(n=5)
     arrays = (item.double().numpy() for item in (batch.z, batch.mean, batch.log_variance))
     expected = twin.minibatch_log_densities(*arrays, 50)
-    found = aggregate_log_densities(batch.z, batch.mean, batch.log_variance, 50)
-    for one, other in zip(found, expected, strict=True):
+    densities = aggregate_log_densities(batch.z, batch.mean, batch.log_variance, 50)
+    for one, other in zip(densities, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5)
 
 
@@ -175,15 +175,15 @@ def test_a_trained_discriminator_comes_near_it(generator):
     z = torch.randn(20_000, 2) @ lower.T
     batch = Batch(z, z, z, z, z, None, SimpleNamespace(normalise="sum"), discriminator=tell)
     with torch.no_grad():
-        found = float(terms.density_ratio_correlation(batch))
-    assert found == pytest.approx(-0.5 * math.log(1 - 0.64), abs=0.12)
+        ratio = float(terms.density_ratio_correlation(batch))
+    assert ratio == pytest.approx(-0.5 * math.log(1 - 0.64), abs=0.12)
 
 
 def test_permuting_keeps_columns_and_loses_what_joins_them(generator):
     z = torch.randn(2000, 1).expand(2000, 3)
-    found = permuted_latents(z)
-    torch.testing.assert_close(found.sort(dim=0).values, z.sort(dim=0).values)
-    assert np.abs(np.corrcoef(found.T) - np.eye(3)).max() < 0.1
+    shuffled = permuted_latents(z)
+    torch.testing.assert_close(shuffled.sort(dim=0).values, z.sort(dim=0).values)
+    assert np.abs(np.corrcoef(shuffled.T) - np.eye(3)).max() < 0.1
 
 
 def test_a_discriminator_that_cannot_tell_loses_log_two():
@@ -210,8 +210,8 @@ def test_the_gradient_penalty_of_a_linear_critic():
 def test_the_gradient_penalty_is_taken_between_real_and_fake():
     real, fake = torch.full((2, 1), 4.0), torch.zeros(2, 1)
     part = torch.tensor([0.25, 1.0])
-    found = gradient_penalty(lambda x: 0.5 * x.square().sum(dim=1), real, fake, part)
-    close(found, ((1 - 1) ** 2 + (4 - 1) ** 2) / 2)  # the slope of x^2 / 2 is x
+    penalty = gradient_penalty(lambda x: 0.5 * x.square().sum(dim=1), real, fake, part)
+    close(penalty, ((1 - 1) ** 2 + (4 - 1) ** 2) / 2)  # the slope of x^2 / 2 is x
 
 
 # Moments

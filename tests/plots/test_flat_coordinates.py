@@ -31,13 +31,13 @@ def test_many_points_are_thinned():
 
 
 def test_contrasts_say_their_groups_and_which_is_believed(tmp_path):
-    found = independent_rotation(np.random.default_rng(0).uniform(size=(600, 2)))
-    axis = plots.plot_contrast_angles(found)
+    rotation = independent_rotation(np.random.default_rng(0).uniform(size=(600, 2)))
+    axis = plots.plot_contrast_angles(rotation)
     assert [label.get_text() for label in axis.get_yticklabels()] == [
-        result.name for result in found.contrasts
+        result.name for result in rotation.contrasts
     ]
     colors = [patch.get_facecolor() for patch in axis.patches]
-    chosen = [result.name for result in found.contrasts].index(found.contrast)
+    chosen = [result.name for result in rotation.contrasts].index(rotation.contrast)
     assert colors.count(colors[chosen]) == 1
     plots.save_figure(axis, tmp_path / "contrasts.png")
     alone = independent_rotation(np.arange(10.0)[:, None])
@@ -45,5 +45,5 @@ def test_contrasts_say_their_groups_and_which_is_believed(tmp_path):
 
 
 def test_messages():
-    with pytest.raises(InputError, match="a row for each of 5 points; 4 came"):
+    with pytest.raises(InputError, match="a row for each of 5 points; got 4"):
         plots.plot_flat_coordinates(np.zeros((5, 2)), np.zeros((4, 1)))

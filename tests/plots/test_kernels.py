@@ -17,7 +17,7 @@ def test_kernels_are_drawn_as_they_are(tmp_path):
     assert plot_kernels({"peak": peak}).ravel()[0].images[0].get_clim() == (0.0, 1.0)
     save_figure(first, tmp_path / "kernels.png")
     assert (tmp_path / "kernels.png").stat().st_size > 1000
-    with pytest.raises(InputError, match="at least one kernel"):
+    with pytest.raises(InputError, match="at least one to draw; got none"):
         plot_kernels({})
 
 
@@ -43,5 +43,5 @@ def test_learning_is_drawn_by_step():
     assert -1 < low < 0.2 and 0.6 < high < 1
     heights = axis.transData.transform([(0, 0.9), (0, 0.99), (0, 0.999)])[:, 1]
     assert heights[1] - heights[0] == pytest.approx(heights[2] - heights[1])  # opens towards 1
-    with pytest.raises(InputError, match="box has no history"):
+    with pytest.raises(InputError, match="got box without a history"):
         plot_learning({"box": LossKernel.box(1)})

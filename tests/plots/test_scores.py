@@ -8,6 +8,7 @@ import geodis as gd
 from geodis import plots, scores
 from geodis.base.check import InputError
 from geodis.plots.scores import similar_order
+from geodis.scores.score import Score
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +33,9 @@ def test_a_matrix_may_be_large_constant_or_have_holes():
     assert not plots.plot_score_matrix(np.ones((100, 40))).texts
     axis = plots.plot_score_matrix(np.array([[0.0, np.nan], [0.0, 0.0]]))
     assert len(axis.texts) == 3
-    with pytest.raises(InputError, match="irs has no matrix"):
-        plots.plot_score_matrix(scores._result.Score("irs", 0.5))
-    with pytest.raises(InputError, match=r"matrix \(z, f\) is needed; shape \(3,\)"):
+    with pytest.raises(InputError, match="a matrix of latents and factors; got irs"):
+        plots.plot_score_matrix(Score("irs", 0.5))
+    with pytest.raises(InputError, match=r"matrix must have shape \(z, f\); got shape \(3,\)"):
         plots.plot_score_matrix(np.ones(3))
 
 
@@ -47,7 +48,7 @@ def test_bars_end_at_the_values_and_unsupervised_scores_are_left_out(table):
     chance = next(line for line in axis.lines if line.get_label() == "chance")
     np.testing.assert_allclose(chance.get_xdata(), table.frame.loc[names, "chance"])
     alone = gd.score_latents(np.eye(9), np.arange(9), ["mutual_info_score"], verbose=False)
-    with pytest.raises(InputError, match="no score of latents and factors"):
+    with pytest.raises(InputError, match="a score of latents and factors; got none"):
         plots.plot_scores(alone)
 
 
@@ -62,14 +63,14 @@ def test_agreement_puts_scores_that_agree_side_by_side(tmp_path):
             "b2": 2 * second,
         }
     )
-    found = scores.agreement(frame)
-    axis = plots.plot_agreement(found)
+    agreed = scores.agreement(frame)
+    axis = plots.plot_agreement(agreed)
     names = [label.get_text() for label in axis.get_xticklabels()]
     assert [name[0] for name in names] in (list("aabb"), list("bbaa"))
-    ordered = 100 * found.frame.loc[names, names].to_numpy().ravel()
+    ordered = 100 * agreed.frame.loc[names, names].to_numpy().ravel()
     np.testing.assert_allclose([float(text.get_text()) for text in axis.texts], ordered, atol=0.51)
     plots.save_figure(axis, tmp_path / "agreement.png")
-    plain = plots.plot_agreement(found, order=False)
+    plain = plots.plot_agreement(agreed, order=False)
     assert [label.get_text() for label in plain.get_xticklabels()] == list(frame.columns)
     assert similar_order(np.eye(2)).tolist() == [0, 1]
 
@@ -84,3 +85,29 @@ def test_every_mark_is_inside_and_shares_have_one_scale():
     assert left <= -0.1 and right >= 1.2
     axis = plots.plot_score_matrix(np.full((2, 2), 0.05), limit=1.0)
     assert axis.images[0].norm.vmax == 1.0
+
+
+def test_bars_are_the_parts_of_the_scores():
+    rng = np.random.default_rng(0)
+    factors = rng.integers(3, size=(200, 2))
+    table = gd.score_latents(factors + 0.0, factors, ["mig", "modularity"], verbose=0)
+    axis = plots.plot_scores_per_factor(table, ["mig"])
+    heights = [bar.get_height() for bar in axis.patches]
+    np.testing.assert_allclose(heights, np.array(table.scores["mig"].per_factor))
+
+
+def test_bars_that_were_not_asked_for_wait_in_the_legend_of_a_page(table):
+    drawn = plots.to_chart(plots.scores_per_factor_figure(table, ["sap"]))
+    assert {bar["name"]: bar["visible"] for bar in drawn.data} == {"sap": True, "mig": "legendonly"}
+    with pytest.raises(InputError, match="a part for every factor; got none"):
+        plots.plot_scores_per_factor(
+            gd.score_latents(np.eye(9), np.arange(9), ["mutual_info_score"], verbose=0)
+        )
+
+
+def test_a_page_has_the_cells_of_the_matrix_and_the_names(table):
+    figure = plots.score_matrix_figure(table.scores["mig"], name="held", entry="information")
+    (cells,) = plots.to_chart(figure).data
+    np.testing.assert_allclose(np.array(cells["z"]), table.scores["mig"].matrix, rtol=1e-3)
+    assert cells["x"] == ["a", "b", "c"] and cells["y"] == ["0", "1", "2", "3"]
+    assert cells["hovertemplate"].startswith("latent %{y}, %{x}<br>information: %{z:.3f}")

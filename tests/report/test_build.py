@@ -8,16 +8,22 @@ import pytest
 
 import geodis as gd
 from geodis.base.check import InputError, MissingExtraError
+from geodis.manifold.local.dimension import points_needed
 from geodis.report import build
-from geodis.report.parts import rows_for
+from geodis.report.sections.distances import DistancesSection
+from geodis.report.sections.inspection import InspectionSection
+from geodis.report.sections.manifold import ManifoldSection, rows_for
+from geodis.report.sections.scores import ScoresSection
 from tests.report.example import HOSTILE, example_arrays, example_report
+
+COMPUTING = (InspectionSection, ManifoldSection, ScoresSection, DistancesSection)
 
 
 @pytest.fixture
 def quick(monkeypatch):
     """Every part in no time, for what happens around them."""
-    for name in ("inspect_part", "factorise_part", "score_part", "distance_part"):
-        monkeypatch.setattr(build, name, lambda *_: None)
+    for section in COMPUTING:
+        monkeypatch.setattr(section, "compute", lambda *_: None)
     return monkeypatch
 
 
@@ -35,19 +41,19 @@ def test_the_room_is_called_as_its_function():
 
 
 def test_every_part_is_there_and_equals_its_own_call():
-    found = example_report()
+    report = example_report()
     latents, factors, images = example_arrays()
-    assert not any(part.failure for part in found.parts.values())
+    assert not any(part.failure for part in report.parts.values())
     table = gd.score_latents(latents, factors, ["mig"], verbose=0)
-    assert found.scores["mig"] == table["mig"]
+    assert report.scores["mig"] == table["mig"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of pieces and dimensions: the report keeps them as notes
         est = gd.GeoManCER(verbose=0).fit(latents)
-    np.testing.assert_array_equal(found.manifold.factor_dims_, est.factor_dims_)
+    np.testing.assert_array_equal(report.manifold.factor_dims_, est.factor_dims_)
     grid = gd.FactorGrid.from_arrays(images, factors)
     matrix = gd.distances.traversal_matrix(grid, "hue", "ground truth", random_state=0)
-    np.testing.assert_array_equal(found.distances.matrices["ground truth"]["hue"], matrix)
-    assert set(found.distances.pairs["random"]) == {"ground truth", "perceived", "latent"}
+    np.testing.assert_array_equal(report.distances.matrices["ground truth"]["hue"], matrix)
+    assert set(report.distances.pairs["random"]) == {"ground truth", "perceived", "latent"}
 
 
 def test_intervals_surround_the_values_of_cheap_scores():
@@ -59,16 +65,16 @@ def test_intervals_surround_the_values_of_cheap_scores():
 
 
 def test_results_hold_every_number_and_how_it_was_made():
-    found = example_report()
-    content = json.loads((found.path.parent / "results.json").read_text())
+    report = example_report()
+    content = json.loads((report.path.parent / "results.json").read_text())
     assert content["scores"]["rows"][0]["score"] == "mig"
-    assert content["manifold"]["factor_dims"] == found.manifold.factor_dims_.tolist()
+    assert content["manifold"]["factor_dims"] == report.manifold.factor_dims_.tolist()
     assert HOSTILE in content["distances"]["correlations"]["factors"]
     assert content["settings"]["random_state"] == 0
     assert content["settings"]["sources"]["factors"] == "f.csv"
     assert {"geodis", "numpy", "python"} <= set(content["versions"])
-    assert content["summary"] == list(found.summary) and len(content["summary"]) == 3
-    assert set(content["seconds"]) == set(found.parts)
+    assert content["summary"] == list(report.summary) and len(content["summary"]) == 3
+    assert set(content["seconds"]) == set(report.parts)
 
 
 def test_a_notebook_shows_the_summary_the_scores_and_the_figures():
@@ -79,43 +85,43 @@ def test_a_notebook_shows_the_summary_the_scores_and_the_figures():
 
 def test_without_factors_the_geometry_stands_alone():
     sphere = gd.product_manifold("S^2", 300, random_state=0).points
-    found = gd.report(sphere, out=None, verbose=0)
-    assert found.manifold.dim_ == 2
-    assert found.scores is None and found.distances is None
-    assert found.summary[0] == (
+    report = gd.report(sphere, out=None, verbose=0)
+    assert report.manifold.dim_ == 2
+    assert report.scores is None and report.distances is None
+    assert report.summary[0] == (
         "The points lie on a 2-dimensional manifold that does not split into factors."
     )
-    assert "No factors of variation were given" in found.summary[1]
-    assert not any("not done" in text for text in found.warnings)
+    assert "No factors of variation were given" in report.summary[1]
+    assert not any("not done" in text for text in report.warnings)
 
 
 def test_images_without_factors_give_perceived_distances(quick):
     quick.undo()
-    for name in ("inspect_part", "factorise_part"):
-        quick.setattr(build, name, lambda *_: None)
+    for section in (InspectionSection, ManifoldSection):
+        quick.setattr(section, "compute", lambda *_: None)
     values = np.linspace(0, 1, 60)
     images = np.broadcast_to(values[:, None, None], (60, 3, 3))
-    found = gd.report(values[:, None], images=images, out=None, verbose=0)
-    assert found.distances.plain.spearman == pytest.approx(1)
-    assert "rank correlation 1.00" in found.summary[2]
+    report = gd.report(values[:, None], images=images, out=None, verbose=0)
+    assert report.distances.perceived_and_latent.spearman == pytest.approx(1)
+    assert "rank correlation 1.00" in report.summary[2]
 
 
 def test_continuous_factors_are_binned_and_it_is_said():
     rng = np.random.default_rng(0)
     factors = rng.uniform(size=(300, 2))
-    found = gd.report(factors + 0.01, factors, bins=4, intervals=0, out=None, verbose=0)
-    assert found.scores["mig"] > 0.5
-    assert found.distances.correlations is not None
-    assert any("4 bins" in text for text in found.warnings)
+    report = gd.report(factors + 0.01, factors, bins=4, intervals=0, out=None, verbose=0)
+    assert report.scores["mig"] > 0.5
+    assert report.distances.correlations is not None
+    assert any("4 bins" in text for text in report.warnings)
 
 
-@pytest.mark.parametrize("name", ["inspect", "factorise", "score", "distance"])
-def test_a_part_that_fails_says_so_and_the_others_go_on(quick, name, tmp_path):
-    quick.setattr(build, f"{name}_part", fail(ZeroDivisionError("of <all> things")))
-    found = gd.report(np.eye(20), np.arange(20) % 2, out=tmp_path, verbose=0)
-    failed = [part for part in found.parts.values() if part.failure]
+@pytest.mark.parametrize("section", COMPUTING)
+def test_a_part_that_fails_says_so_and_the_others_go_on(quick, section, tmp_path):
+    quick.setattr(section, "compute", fail(ZeroDivisionError("of <all> things")))
+    report = gd.report(np.eye(20), np.arange(20) % 2, out=tmp_path, verbose=0)
+    failed = [part for part in report.parts.values() if part.failure]
     assert [part.failure for part in failed] == ["ZeroDivisionError: of <all> things"]
-    assert any("ZeroDivisionError: of <all> things" in text for text in found.warnings)
+    assert any("ZeroDivisionError: of <all> things" in text for text in report.warnings)
     page = (tmp_path / "index.html").read_text()
     assert "of &lt;all&gt; things" in page and "of <all>" not in page
     content = json.loads((tmp_path / "results.json").read_text())
@@ -123,8 +129,8 @@ def test_a_part_that_fails_says_so_and_the_others_go_on(quick, name, tmp_path):
 
 
 def test_an_interrupt_leaves_the_parts_that_are_done(quick, tmp_path):
-    quick.setattr(build, "inspect_part", lambda *_: gd.inspect_points(np.eye(20)))
-    quick.setattr(build, "score_part", fail(KeyboardInterrupt()))
+    quick.setattr(InspectionSection, "compute", lambda *_: gd.inspect_points(np.eye(20)))
+    quick.setattr(ScoresSection, "compute", fail(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
         gd.report(np.eye(20), np.arange(20) % 2, out=tmp_path, verbose=0)
     content = json.loads((tmp_path / "results.json").read_text())
@@ -138,38 +144,38 @@ def test_warnings_of_a_part_are_kept(quick):
         warnings.warn("mind the gap", stacklevel=2)
         np.square(np.array([1e200]))
 
-    quick.setattr(build, "distance_part", part)
-    found = gd.report(np.eye(20), np.arange(20) % 2, out=None, verbose=0)
-    assert found.parts["distances"].notes == [
+    quick.setattr(DistancesSection, "compute", part)
+    report = gd.report(np.eye(20), np.arange(20) % 2, out=None, verbose=0)
+    assert report.parts["distances"].notes == [
         "mind the gap",
         "Numerical warning (distances): overflow encountered in square.",
     ]
-    assert "mind the gap" in found.warnings
+    assert "mind the gap" in report.warnings
 
 
 def test_a_figure_that_fails_is_told_and_leaves_the_rest(quick, tmp_path, monkeypatch):
-    quick.setattr(build, "inspect_part", lambda *_: gd.inspect_points(np.eye(20)))
-    monkeypatch.setattr("geodis.plots.geometry.tidy", fail(ValueError("no ink")))
-    found = gd.report(np.eye(20), np.arange(20) % 2, out=tmp_path, verbose=0)
-    assert any("principal_components could not be drawn: no ink" in w for w in found.warnings)
-    assert list(found.figures) == ["points"] and found.figures["points"].exists()
+    quick.setattr(InspectionSection, "compute", lambda *_: gd.inspect_points(np.eye(20)))
+    monkeypatch.setattr("geodis.plots.spectra.tidy", fail(ValueError("no ink")))
+    report = gd.report(np.eye(20), np.arange(20) % 2, out=tmp_path, verbose=0)
+    assert any("principal_components could not be drawn: no ink" in w for w in report.warnings)
+    assert list(report.figures) == ["points"] and report.figures["points"].exists()
 
 
 def test_high_dimensions_are_left_out_with_the_way_to_ask_for_them():
     latents = np.random.default_rng(0).standard_normal((400, 40))
-    found = gd.report(latents, out=None, verbose=0)
-    assert "dim (--dim)" in found.parts["manifold"].failure
-    assert "were not split into factors" in found.summary[0]
+    report = gd.report(latents, out=None, verbose=0)
+    assert "dim (--dim)" in report.parts["manifold"].failure
+    assert "were not split into factors" in report.summary[0]
 
 
 def test_points_that_are_evenly_spaced_have_no_dimension_to_speak_of():
-    found = gd.report(np.eye(20), out=None, verbose=0)
-    assert "evenly spaced" in found.parts["manifold"].failure
-    assert found.summary[0].startswith("The dimension of the points could not be estimated")
+    report = gd.report(np.eye(20), out=None, verbose=0)
+    assert "evenly spaced" in report.parts["manifold"].failure
+    assert report.summary[0].startswith("The dimension of the points could not be estimated")
 
 
 def test_large_dimensions_take_fewer_rows_but_enough():
-    assert rows_for(2) > 10_000 > rows_for(8) >= gd.manifold.dimension.points_needed(8)[1]
+    assert rows_for(2) > 10_000 > rows_for(8) >= points_needed(8)[1]
 
 
 @pytest.mark.parametrize(
@@ -186,15 +192,17 @@ def test_bad_settings_are_said_before_the_work(options, message):
 
 
 def test_a_folder_that_cannot_be_is_said_before_the_work(quick, tmp_path):
-    quick.setattr(build, "run_parts", fail(AssertionError("it began")))
+    quick.setattr(build, "run_sections", fail(AssertionError("it began")))
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"out must be a folder .*file/x came \(Not a directory"):
+    with pytest.raises(
+        InputError, match=r"out must be a folder .*; got .*file/x \(Not a directory"
+    ):
         gd.report(np.eye(5), out=tmp_path / "file" / "x", verbose=0)
 
 
 def test_a_missing_extra_is_said_before_the_work(monkeypatch, tmp_path):
     monkeypatch.setitem(__import__("sys").modules, "plotly", None)
-    with pytest.raises(MissingExtraError, match=r"geodis\[report\]"):
+    with pytest.raises(MissingExtraError, match=r"geodis-learn\[report\]"):
         gd.report(np.eye(5), out=tmp_path, verbose=0)
 
 

@@ -4,10 +4,13 @@ import warnings
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import geodis as gd
-from geodis.report import charts, cloud, page, sections
+from geodis.plots.figure.labels import label
+from geodis.report import page
+from geodis.report.markup import definitions, render_template
 from tests.report.example import HOSTILE, example_report
 
 
@@ -44,9 +47,9 @@ def read(text):
 
 
 def drawn(text):
-    found = re.search(r'<script type="application/json" id="charts">(.*?)</script>', text, re.S)
-    assert found is not None
-    return {chart["name"]: chart for chart in json.loads(found.group(1))}
+    data = re.search(r'<script type="application/json" id="charts">(.*?)</script>', text, re.S)
+    assert data is not None
+    return {chart["name"]: chart for chart in json.loads(data.group(1))}
 
 
 def test_the_page_is_one_file_of_at_most_6_mb(text, read):
@@ -72,7 +75,7 @@ def test_plotly_gets_no_markup_of_the_user(text):
     for sign in ("<script", "<b>dot", "${x}", "%{x}'"):
         assert sign not in body.replace("%{x}:", "").replace("%{x} ", "")
     names = [color["name"] for color in drawn(text)["cloud"]["data"]["colors"][:3]]
-    assert names == [charts.label(name) for name in (HOSTILE, "size & ${x}", "hue")]
+    assert names == [label(name) for name in (HOSTILE, "size & ${x}", "hue")]
 
 
 def test_all_that_was_promised_is_there(text, read):
@@ -80,9 +83,9 @@ def test_all_that_was_promised_is_there(text, read):
         "per_factor",
         "spectrum",
         "cloud",
-        "matrices",
-        "scatter",
-        "correlations",
+        "distance_matrices",
+        "distance_scatter",
+        "distance_correlations",
         "information",
         "importances",
     }
@@ -94,7 +97,7 @@ def test_all_that_was_promised_is_there(text, read):
 
 
 def test_every_section_says_how_to_read_it_its_source_and_its_python():
-    for section in sections.all_sections(example_report()):
+    for section in page.section_views(example_report()):
         assert section.about and section.code
         assert section.source or section.name == "made"
         assert not section.failure
@@ -112,80 +115,68 @@ def test_the_lines_of_python_give_the_numbers_of_the_page(tmp_path, capsys, whol
     np.savetxt(tmp_path / "f.csv", factors, "%d", ",", header="a,b,c", comments="")
     sources = {"latents": f"{tmp_path}/z.npy", "factors": f"{tmp_path}/f.csv"}
     options: dict = {"intervals": 0, "out": None, "verbose": 0}
-    found = gd.report(latents, gd.load_factors(sources["factors"]), sources=sources, **options)
-    lines = {section.name: section.code for section in sections.all_sections(found)}
+    report = gd.report(latents, gd.load_factors(sources["factors"]), sources=sources, **options)
+    lines = {section.name: section.code for section in page.section_views(report)}
     names: dict = {}
-    assert "found = gd.report(latents, factors, intervals=0)" in lines["made"]
-    exec(lines["made"].split("found =")[0], names)
+    assert "report = gd.report(latents, factors, intervals=0)" in lines["made"]
+    exec(lines["made"].split("report =")[0], names)
     warnings.simplefilter("ignore", UserWarning)  # of pieces; pytest puts the filters back
     for name in ("scores", "manifold", "points", "distances", "held"):
         exec(lines[name], names)
-    assert names["table"]["mig"] == found.scores["mig"]
-    assert names["est"].n_factors_ == found.manifold.n_factors_
-    assert str(found.distances.correlations) in capsys.readouterr().out
+    assert names["table"]["mig"] == report.scores["mig"]
+    assert names["est"].n_factors_ == report.manifold.n_factors_
+    assert str(report.distances.correlations) in capsys.readouterr().out
     assert names["grid"].complete is whole
 
 
 def test_rows_that_were_drawn_are_those_of_the_python_lines():
     latents = np.random.default_rng(0).standard_normal((300, 2))
-    found = gd.report(latents, max_points=100, out=None, verbose=0)
-    code = sections.all_sections(found)[-1].code
-    assert "found.material.latents" in code and "max_points=100" in code
+    report = gd.report(latents, max_points=100, out=None, verbose=0)
+    code = page.section_views(report)[-1].code
+    assert "report.material.latents" in code and "max_points=100" in code
 
 
 def test_a_section_that_fails_says_so_in_its_place(monkeypatch):
     def fail(*_):
         raise KeyError("<b>")
 
-    monkeypatch.setattr(sections, "cloud_chart", fail)
+    monkeypatch.setattr("geodis.report.sections.points.point_cloud", fail)
     html = page.render_page(example_report())
-    assert "Not done: KeyError: &#x27;&lt;b&gt;&#x27;" in html
+    assert "Not done: KeyError: &#39;&lt;b&gt;&#39;" in html
     assert 'id="score-table"' in html and "cloud" not in drawn(html)
 
 
 def test_without_factors_the_page_says_what_they_would_add():
-    found = gd.report(np.random.default_rng(0).normal(size=(100, 2)), out=None, verbose=0)
-    names = [section.name for section in sections.all_sections(found)]
+    report = gd.report(np.random.default_rng(0).normal(size=(100, 2)), out=None, verbose=0)
+    names = [section.name for section in page.section_views(report)]
     assert names == ["manifold", "points", "more", "made"]
-    assert "every disentanglement score" in sections.all_sections(found)[2].body
+    assert "every disentanglement score" in page.section_views(report)[2].body
 
 
-def test_numbers_are_short_and_holes_are_null():
-    assert charts.short(np.array([np.nan, 1 / 3, np.inf, 2.0])) == [None, 0.3333, None, 2]
-
-
-@pytest.mark.parametrize("text", ["<a href='x'>", "&lt;", "%{y}", "$x$", "a\nb", "x" * 100])
-def test_labels_hold_no_markup_and_are_short(text):
-    import html
-
-    found = charts.label(text)
-    assert not set("<>{$\n") & set(found)
-    assert len(html.unescape(found)) <= charts.LONGEST_LABEL
-
-
-def test_directions_of_a_factor_vanish_in_the_view_of_another():
-    sample = gd.product_manifold("S^2 x S^2", 800, random_state=0)
-    found = gd.report(sample.points, out=None, verbose=0)
-    data = cloud.cloud_chart(found).data
-    view = next(view for view in data["views"] if view["name"] == "directions of factor 0")
-    own, other = (np.array(line["ends"], float)[[view["x"], view["y"]]] for line in data["lines"])
-    assert np.abs(other).max() < 0.1 < np.abs(own).max()
-    assert len(data["points"]) == len(data["axes"]) == len(own) or len(own) == 2
-
-
-def test_many_labels_are_named_beside_the_scale():
-    words = np.array([f"kind <{i}>" for i in range(12)])
-    factors = gd.Factors(np.arange(120.0)[:, None] % 12, ("kind",), {"kind": tuple(words)})
-    found = gd.report(
-        np.random.default_rng(0).normal(size=(120, 2)), factors, out=None, intervals=0, verbose=0
+def test_hostile_names_titles_and_files_are_text(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({HOSTILE: rng.integers(3, size=90), "@ink": rng.integers(2, size=90)})
+    report = gd.report(
+        rng.normal(size=(90, 2)),
+        frame,
+        dim=1,
+        n_factors=1,
+        intervals=0,
+        out=tmp_path / "<b>out",
+        title=HOSTILE,
+        sources={"latents": HOSTILE, "factors": "{{ 7 * 7 }}"},
+        verbose=0,
     )
-    (color,) = (c for c in cloud.cloud_chart(found).data["colors"] if c["name"] == "kind")
-    assert color["names"] == [charts.label(word) for word in words] and "labels" not in color
+    page_text, shown = report.path.read_text(), report._repr_html_()
+    for text in (page_text, shown):
+        assert HOSTILE not in text
+    assert "{{ 7 * 7 }}" in page_text and "&lt;b&gt;out" in shown and "<b>out" not in shown
+    assert '"@ink"' not in json.dumps(drawn(page_text))  # the page would read a colour
 
 
-def test_the_cloud_shows_the_points_where_they_are():
-    found = example_report()
-    data = cloud.cloud_chart(found).data
-    latent = [axis["name"] for axis in data["axes"]].index("latent 1")
-    values = found.factorised.latents[:, 1]
-    np.testing.assert_allclose(data["points"][latent], values - values.mean(), atol=1e-3)
+def test_a_template_that_lacks_a_value_says_so():
+    from jinja2 import UndefinedError
+
+    with pytest.raises(UndefinedError, match="rows"):
+        render_template("definitions.html")
+    assert definitions({"<a>": "&"}) == "<dl><dt>&lt;a&gt;</dt><dd>&amp;</dd></dl>"

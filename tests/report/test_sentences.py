@@ -5,9 +5,10 @@ import pytest
 
 import geodis as gd
 from geodis.manifold.local.dimension import DimensionEstimate
-from geodis.report.build import run_parts
+from geodis.report.analysis import ReportSettings
 from geodis.report.material import gather_material
 from geodis.report.page import render_page
+from geodis.report.run import run_sections
 from tests.report.example import HOSTILE, example_report
 
 
@@ -38,8 +39,8 @@ def test_the_geometry_in_a_sentence(spec, n, text):
 def test_pieces_and_constant_columns_are_warned_of():
     rng = np.random.default_rng(0)
     far = np.concatenate([rng.normal(size=(60, 4)), 50 + rng.normal(size=(60, 4))])
-    found = gd.report(np.column_stack([far, np.zeros(120)]), out=None, verbose=0)
-    text = " ".join(found.warnings)
+    report = gd.report(np.column_stack([far, np.zeros(120)]), out=None, verbose=0)
+    text = " ".join(report.warnings)
     assert "in 2 pieces (the largest of 60 points)" in text
     assert "Columns without variation: 4." in text
     assert text.count("pieces (") == 1  # not again by GeoManCER
@@ -47,17 +48,17 @@ def test_pieces_and_constant_columns_are_warned_of():
 
 def test_too_few_points_are_warned_of():
     sphere = np.random.default_rng(0).normal(size=(25, 3))
-    found = gd.report(sphere, out=None, verbose=0)
-    assert any("25 points are few for dimension" in text for text in found.warnings)
+    report = gd.report(sphere, out=None, verbose=0)
+    assert any("25 points are few for dimension" in text for text in report.warnings)
 
 
 def test_scores_at_chance_are_named():
     rng = np.random.default_rng(0)
     factors, noise = rng.integers(4, size=(300, 2)), rng.normal(size=(300, 2))
-    found = gd.report(noise, factors, intervals=0, out=None, verbose=0)
-    (line,) = [text for text in found.warnings if text.startswith("Not above chance")]
+    report = gd.report(noise, factors, intervals=0, out=None, verbose=0)
+    (line,) = [text for text in report.warnings if text.startswith("Not above chance")]
     assert "mig" in line and "efficiency" not in line
-    page = render_page(found)  # which greys the same
+    page = render_page(report)  # which greys the same
     grey = re.findall(r'<tr class="nothing"><td>(\w+)', page)
     assert set(grey) == set(line.split(": ")[1].rstrip(".").split(", "))
 
@@ -75,12 +76,12 @@ def test_scores_that_one_factor_makes_perfect_do_not_lead_the_summary():
     rng = np.random.default_rng(0)
     factors = rng.integers(4, size=(300, 1))
     latents = np.column_stack([factors[:, 0] + 0.3 * rng.normal(size=300), rng.normal(size=300)])
-    found = gd.report(latents, factors, intervals=0, out=None, verbose=0)
+    report = gd.report(latents, factors, intervals=0, out=None, verbose=0)
     assert (
-        found.scores["dci_disentanglement"]
-        == found.scores.frame.at["dci_disentanglement", "chance"]
+        report.scores["dci_disentanglement"]
+        == report.scores.frame.at["dci_disentanglement", "chance"]
     )
-    assert found.summary[1].startswith("MIG is ")
+    assert report.summary[1].startswith("MIG is ")
 
 
 def test_labels_have_no_order_and_it_is_said():
@@ -90,8 +91,7 @@ def test_labels_have_no_order_and_it_is_said():
     )
 
 
-def test_run_parts_needs_no_page():
+def test_sections_run_without_a_page():
     material = gather_material(np.eye(6))
-    settings = {"random_state": 0, "dim": None, "n_factors": None, "intervals": 0}
-    found, interrupted = run_parts(material, settings, verbose=0)
-    assert not interrupted and "none were given" in found.parts["scores"].failure
+    report, interrupted = run_sections(material, ReportSettings(intervals=0), verbose=0)
+    assert not interrupted and "none were given" in report.parts["scores"].failure

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geodis.base.check import InputError
-from geodis.data.files.load import Factors
+from geodis.data.factors import Factors
 from geodis.scores import bin_factors
 from geodis.scores.binning import bin_columns
 from tests import reference_scores as slow
@@ -17,8 +17,8 @@ from tests.scores._golden import NAMES, load
 @pytest.mark.parametrize("name", NAMES)
 def test_equal_width_equals_the_reference(name):
     data = load(name)
-    found = bin_columns(data["latents"].astype(float))
-    np.testing.assert_array_equal(found + 1, data["discretized_latents"])
+    binned = bin_columns(data["latents"].astype(float))
+    np.testing.assert_array_equal(binned + 1, data["discretized_latents"])
 
 
 @settings(deadline=None, max_examples=50)
@@ -26,16 +26,16 @@ def test_equal_width_equals_the_reference(name):
 def test_equal_their_literal_twins(values, count):
     column = np.array(values, float)
     for method, twin in (("equal_width", slow.bins), ("quantile", slow.quantile_bins)):
-        found = bin_columns(column[:, None], count, method)[:, 0]
-        np.testing.assert_array_equal(found, twin(values, count))
+        binned = bin_columns(column[:, None], count, method)[:, 0]
+        np.testing.assert_array_equal(binned, twin(values, count))
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_quantile_bins_see_order_alone_and_are_even(seed):
     column = np.random.default_rng(seed).standard_normal((1000, 1))
-    found = bin_columns(column, 20, "quantile")
-    np.testing.assert_array_equal(found, bin_columns(np.exp(3 * column), 20, "quantile"))
-    assert set(np.bincount(found[:, 0])) == {50}
+    binned = bin_columns(column, 20, "quantile")
+    np.testing.assert_array_equal(binned, bin_columns(np.exp(3 * column), 20, "quantile"))
+    assert set(np.bincount(binned[:, 0])) == {50}
 
 
 def test_only_continuous_factors_are_binned_and_names_stay():
@@ -52,7 +52,7 @@ def test_only_continuous_factors_are_binned_and_names_stay():
 
 
 def test_bad_bins_are_refused():
-    with pytest.raises(InputError, match="bins must be at least 2; 1 came"):
+    with pytest.raises(InputError, match="bins must be at least 2; got 1"):
         bin_factors(np.linspace(0, 1, 9), bins=1)
     with pytest.raises(InputError, match="method must be one of 'equal_width', 'quantile'"):
         bin_columns(np.zeros((3, 1)), 5, "equal")

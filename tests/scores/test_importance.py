@@ -35,14 +35,14 @@ def test_equal_the_reference(function, key, parts):
     data = load("matrices_s")
     compared = 0
     for i in range(int(data["n_imp"])):
-        found, expected = function(data[f"imp{i:02d}_matrix"]), data[f"imp{i:02d}_{key}"]
+        scored, expected = function(data[f"imp{i:02d}_matrix"]), data[f"imp{i:02d}_{key}"]
         if np.isnan(expected):  # the peer's scores of a single factor: tested below
             assert data[f"imp{i:02d}_matrix"].shape[1] == 1
             continue
         compared += 1
-        assert found.value == pytest.approx(float(expected), abs=1e-9)
+        assert scored.value == pytest.approx(float(expected), abs=1e-9)
         if parts is not None:
-            np.testing.assert_allclose(found.parts, data[f"imp{i:02d}_{parts}"], atol=1e-9)
+            np.testing.assert_allclose(scored.parts, data[f"imp{i:02d}_{parts}"], atol=1e-9)
     assert compared >= 36
 
 
@@ -70,9 +70,9 @@ def test_one_latent_is_defined():
 @given(MATRICES)
 def test_scores_lie_between_zero_and_one(matrix):
     for function in SCORES:
-        found = function(matrix / max(matrix.max(), 1))
-        assert 0 <= found.value <= 1 + 1e-12
-        assert ((found.parts >= 0) & (found.parts <= 1 + 1e-12)).all()
+        scored = function(matrix / max(matrix.max(), 1))
+        assert 0 <= scored.value <= 1 + 1e-12
+        assert ((scored.parts >= 0) & (scored.parts <= 1 + 1e-12)).all()
 
 
 @settings(deadline=None, max_examples=50)
@@ -116,7 +116,7 @@ def test_equal_their_literal_twins(matrix):
 
 
 def test_bad_matrices_are_refused():
-    with pytest.raises(InputError, match="must not be negative; its smallest entry is -1"):
+    with pytest.raises(InputError, match="must have no negative entry; got -1"):
         disentanglement_of([[1, -1]])
-    with pytest.raises(InputError, match=r"shape \(z, f\), neither zero; shape \(3,\) came"):
+    with pytest.raises(InputError, match=r"shape \(z, f\), neither zero; got shape \(3,\)"):
         gap_of([1, 2, 3])

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from geodis.base.check import InputError
-from geodis.data.files.load import Factors
+from geodis.data.factors import Factors
 from geodis.scores.inputs import MAX_CLASSES, check_scored, code_factors
 
 
@@ -73,15 +73,15 @@ def test_continuous_factors_are_refused_by_name():
 @pytest.mark.parametrize(
     ("latents", "factors", "message"),
     [
-        (np.zeros((3, 2)), np.zeros((4, 1)), "as many rows: 3 and 4 came"),
+        (np.zeros((3, 2)), np.zeros((4, 1)), "as many rows; got 3 and 4"),
         (np.zeros(3), np.zeros(3), r"latents must have shape \(n, d\)"),
         (np.zeros((3, 2)), np.zeros((1, 3, 1)), r"factors must have shape \(n, f\)"),
         (np.zeros((3, 2)), np.zeros((3, 0)), "at least one row and one factor"),
         (np.full((3, 2), np.nan), np.zeros(3), "NaN in 6"),
-        (np.zeros((3, 2)), [0, np.nan, 1], "factor 0 must be finite: NaN in 1"),
-        (np.zeros((3, 2)), np.array(["a", None, "b"], object), "in every row: 1 missing"),
+        (np.zeros((3, 2)), [0, np.nan, 1], "factor 0 must be finite; got NaN in 1"),
+        (np.zeros((3, 2)), np.array(["a", None, "b"], object), "in every row; got 1 missing"),
         (np.zeros((3, 2)), pd.Series(["a", pd.NA, "b"], name="s"), "factor 's' must .* 1 missing"),
-        (np.zeros((3, 2)), np.array([1j, 2, 3]), "complex numbers came"),
+        (np.zeros((3, 2)), np.array([1j, 2, 3]), "got complex numbers"),
         (np.array([["a"], ["b"]]), [0, 1], "latents must hold numbers"),
     ],
 )
@@ -93,7 +93,7 @@ def test_bad_input_gets_one_sentence(latents, factors, message):
 def test_factors_with_one_value_are_named():
     kept, note = code_factors(pd.DataFrame({"a": [0, 1], "b": [2, 2]})).varying()
     assert kept.tolist() == [0] and note == "left out, with one value: factor 'b'"
-    with pytest.raises(InputError, match="at least two values; 1 with one came"):
+    with pytest.raises(InputError, match="at least two values; got 1 with one"):
         code_factors([3, 3]).varying()
 
 

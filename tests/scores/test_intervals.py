@@ -6,6 +6,7 @@ import pytest
 
 from geodis import scores
 from geodis.base.check import InputError
+from geodis.scores.intervals import intervals_of_rows
 from tests.scores._golden import grid, sample
 
 
@@ -45,10 +46,10 @@ def test_the_interval_of_a_perfect_code_is_narrow():
 def test_options_reach_the_score_and_labels_are_taken():
     latents, factors = sample(0, n=100)
     options = {"n_resamples": 10, "random_state": 0, "verbose": False}
-    found = scores.bootstrap_interval(scores.mig, latents, factors, bins=4, **options)
-    assert found != scores.bootstrap_interval(scores.mig, latents, factors, **options)
+    bounds = scores.bootstrap_interval(scores.mig, latents, factors, bins=4, **options)
+    assert bounds != scores.bootstrap_interval(scores.mig, latents, factors, **options)
     labels = pd.DataFrame({j: [f"v{v}" for v in factors[:, j]] for j in range(3)})
-    assert found == scores.bootstrap_interval(scores.mig, latents, labels, bins=4, **options)
+    assert bounds == scores.bootstrap_interval(scores.mig, latents, labels, bins=4, **options)
 
 
 def test_scores_that_hold_rows_out_take_halves():
@@ -91,7 +92,15 @@ def test_resampled_rows_without_a_score_are_passed_over():
             return 1.0
         raise InputError("no class.")
 
-    with pytest.raises(InputError, match="0 of 4 had one: no class"):
+    with pytest.raises(InputError, match="got one in 0 of 4: no class"):
         scores.bootstrap_interval(once, latents, factors, **options)
     with pytest.raises(InputError, match="needs finite scores"):
         scores.bootstrap_interval(lambda z, v: np.inf, latents, factors, **options)
+
+
+def test_an_interval_is_the_spread_around_the_value():
+    low, high = intervals_of_rows(
+        {"a": 1.0, "b": 2.0}, [{"a": 3.0}, {"a": 5.0}, {"c": 1.0}], 0.999999
+    )
+    assert low == {"a": pytest.approx(0, abs=1e-5)}
+    assert high == {"a": pytest.approx(2, abs=1e-5)}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError, require
-from geodis.data.files.arrays import _npy_header, read_npz
+from geodis.data.files.arrays import npy_header, read_npz
 from geodis.data.files.contents import check_room, map_array
 
 BLOCK_BYTES = 2**25  # read at once: 32 MiB
@@ -47,7 +47,7 @@ class NpzArray:
             file.seek(info.header_offset)
             name_length, extra_length = struct.unpack("<26xHH", file.read(30))
             file.seek(name_length + extra_length, os.SEEK_CUR)
-            shape, fortran_order, dtype = _npy_header(file)
+            shape, fortran_order, dtype = npy_header(file)
             offset = file.tell()
         check_room(self.path.stat().st_size - offset, shape, dtype)
         return map_array(
@@ -57,7 +57,7 @@ class NpzArray:
     def blocks(self) -> Iterator[np.ndarray]:
         """Yield the rows in order, some at a time."""
         with zipfile.ZipFile(self.path) as archive, archive.open(self.member) as file:
-            shape, fortran_order, dtype = _npy_header(file)
+            shape, fortran_order, dtype = npy_header(file)
             if fortran_order:  # rows are not in one piece
                 yield np.asarray(self.read())
             else:

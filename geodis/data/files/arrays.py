@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 import zipfile
 from functools import partial
@@ -12,7 +11,9 @@ from typing import IO, Any
 import numpy as np
 
 from geodis.base.check import InputError, require
+from geodis.base.tensors import TensorPlace, read_header
 from geodis.data.files.contents import Contents, Stored, check_room, map_array
+from geodis.data.files.formats import register_reader
 
 # bfloat16 has no numpy dtype: its two bytes are the upper half of a float32.
 SAFETENSORS_DTYPES = {
@@ -32,10 +33,11 @@ SAFETENSORS_DTYPES = {
 }
 
 
+@register_reader(".npy")
 def read_npy(path: Path, mmap: bool) -> Contents:
     """One array after a header; numpy's own loader is not needed, so neither is its unpickling."""
     with path.open("rb") as file:
-        shape, fortran_order, dtype = _npy_header(file)
+        shape, fortran_order, dtype = npy_header(file)
         _refuse_objects(path, dtype)
         offset = file.tell()
     check_room(path.stat().st_size - offset, shape, dtype)
@@ -45,6 +47,7 @@ def read_npy(path: Path, mmap: bool) -> Contents:
     return Contents(path, {"": Stored(shape, str(dtype), read)})
 
 
+@register_reader(".npz")
 def read_npz(path: Path, mmap: bool) -> Contents:
     """Arrays in a zip archive; they are read into memory, for most are compressed."""
     arrays = {}
@@ -52,7 +55,7 @@ def read_npz(path: Path, mmap: bool) -> Contents:
         for member in archive.infolist():
             if member.filename.endswith(".npy"):
                 with archive.open(member) as file:
-                    shape, _, dtype = _npy_header(file)
+                    shape, _, dtype = npy_header(file)
                 read = partial(_read_npz_member, path, member.filename)
                 arrays[member.filename.removesuffix(".npy")] = Stored(shape, str(dtype), read)
     return Contents(path, arrays)
@@ -60,21 +63,21 @@ def read_npz(path: Path, mmap: bool) -> Contents:
 
 def _read_npz_member(path: Path, member: str) -> np.ndarray:
     with zipfile.ZipFile(path) as archive, archive.open(member) as file:
-        shape, _, dtype = _npy_header(file)
+        shape, _, dtype = npy_header(file)
         _refuse_objects(path, dtype)
         check_room(archive.getinfo(member).file_size - file.tell(), shape, dtype)
         file.seek(0)
         return np.lib.format.read_array(file, allow_pickle=False)
 
 
-def _npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
+def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
     """Read shape, Fortran order and dtype; the file then stands at the first byte of data."""
     version = np.lib.format.read_magic(file)
     if version == (1, 0):
         return np.lib.format.read_array_header_1_0(file)
     if version == (2, 0):
         return np.lib.format.read_array_header_2_0(file)
-    raise ValueError(f"plain arrays have the npy versions 1.0 and 2.0, {version} came")
+    raise ValueError(f"plain arrays have the npy versions 1.0 and 2.0; got {version}")
 
 
 def _refuse_objects(path: Path, dtype: np.dtype) -> None:
@@ -85,48 +88,23 @@ def _refuse_objects(path: Path, dtype: np.dtype) -> None:
         )
 
 
+@register_reader(".safetensors")
 def read_safetensors(path: Path, mmap: bool) -> Contents:
     """Tensors as raw bytes after a JSON header that says where each of them lies."""
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        prefix = file.read(8)
-        length = int.from_bytes(prefix, "little")
-        if len(prefix) < 8 or length > size - 8:
-            raise ValueError(f"a header of {length} bytes was announced in a file of {size} bytes")
-        header = json.loads(file.read(length))
-    if not isinstance(header, dict):
-        raise ValueError("the header must be a JSON object")
-    header.pop("__metadata__", None)  # free text of whoever wrote the file
+    places = read_header(path).places
     return Contents(
-        path,
-        {
-            name: _safetensor(path, name, entry, start=8 + length, size=size, mmap=mmap)
-            for name, entry in header.items()
-        },
+        path, {name: _safetensor(path, name, place, mmap) for name, place in places.items()}
     )
 
 
-def _safetensor(path: Path, name: str, entry: Any, *, start: int, size: int, mmap: bool) -> Stored:
-    """Check one header entry against the file, so that reading it cannot leave the file."""
-    dtype_name = entry["dtype"]
-    shape, offsets = tuple(entry["shape"]), entry["data_offsets"]
-    begin, end = offsets
-    # type, not isinstance: JSON's true would pass for the integer 1.
-    if any(type(number) is not int or number < 0 for number in (*shape, *offsets)):
-        raise ValueError(f"shape {shape} and offsets {offsets} of {name!r} must be counts")
-    if start + end > size:
-        raise ValueError(f"{name!r} ends at byte {start + end} of a file of {size} bytes")
-    if dtype_name not in SAFETENSORS_DTYPES:
-        return Stored(shape, dtype_name, partial(_refuse_dtype, name, dtype_name))
-    dtype = np.dtype(SAFETENSORS_DTYPES[dtype_name])
-    if int(np.prod(shape, dtype=object)) * dtype.itemsize != end - begin:
-        raise ValueError(
-            f"{name!r} of shape {shape} and dtype {dtype_name} does not fill {end - begin} bytes"
-        )
-    read = partial(map_array, path, dtype, shape, offset=start + begin, mmap=mmap)
-    if dtype_name == "BF16":
-        return Stored(shape, "bfloat16", lambda: _widen_bfloat16(read()))
-    return Stored(shape, str(dtype), read)
+def _safetensor(path: Path, name: str, place: TensorPlace, mmap: bool) -> Stored:
+    if place.dtype not in SAFETENSORS_DTYPES:
+        return Stored(place.shape, place.dtype, partial(_refuse_dtype, name, place.dtype))
+    dtype = np.dtype(SAFETENSORS_DTYPES[place.dtype])
+    read = partial(map_array, path, dtype, place.shape, offset=place.begin, mmap=mmap)
+    if place.dtype == "BF16":
+        return Stored(place.shape, "bfloat16", lambda: _widen_bfloat16(read()))
+    return Stored(place.shape, str(dtype), read)
 
 
 def _refuse_dtype(name: str, dtype_name: str) -> np.ndarray:
@@ -138,6 +116,7 @@ def _widen_bfloat16(halves: np.ndarray) -> np.ndarray:
     return (halves.astype(np.uint32) << 16).view(np.float32)
 
 
+@register_reader(".pt", ".pth")
 def read_torch(path: Path, mmap: bool) -> Contents:
     """One tensor, or a dict of tensors, through torch's loader of weights only."""
     torch = require("torch", extra="torch", purpose=f"Reading {path.suffix} files")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError, MissingExtraError
+from geodis.data.read_column import Column
 
 # A message stays readable; a model checkpoint can hold thousands of arrays.
 MOST_LISTED = 12
@@ -33,31 +34,12 @@ SIGNATURES = {
 
 
 @dataclass(frozen=True)
-class Labels:
-    """A column of labels: codes (n,), -1 where the label is missing, and what each code means."""
-
-    codes: np.ndarray
-    categories: tuple[str, ...]
-
-    @classmethod
-    def of(cls, values: Any) -> Labels:
-        """Encode strings, or take over a pandas categorical with its order of categories."""
-        import pandas as pd
-
-        categorical = pd.Categorical(values)
-        return cls(
-            np.asarray(categorical.codes, dtype=np.int64),
-            tuple(str(label) for label in categorical.categories),
-        )
-
-
-@dataclass(frozen=True)
 class Stored:
     """An array in a file: what can be said without reading it, and how to read it."""
 
     shape: tuple[int, ...]
     dtype: str
-    read: Callable[[], np.ndarray | Labels]
+    read: Callable[[], Column]
 
 
 @dataclass(frozen=True)
@@ -95,7 +77,7 @@ class Contents:
         example = f", as {self.path.name}:{next(iter(self.arrays))}" if self.arrays else ""
         raise InputError(f"{self.path} needs the key of one array{example}; {self.listing()}.")
 
-    def read(self, key: str) -> np.ndarray | Labels:
+    def read(self, key: str) -> Column:
         """Read one array; whatever its bytes do to the reader ends as an InputError."""
         with reading(self.path):
             return self.arrays[key].read()
@@ -107,9 +89,6 @@ class Contents:
         lines = [f"{key} {stored.shape} {stored.dtype}" for key, stored in self.arrays.items()]
         more = f", and {len(lines) - MOST_LISTED} more" if len(lines) > MOST_LISTED else ""
         return "it holds " + ", ".join(lines[:MOST_LISTED]) + more
-
-
-Reader = Callable[[Path, bool], Contents]
 
 
 @contextmanager

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError, require
-from geodis.data.files.contents import Contents, Labels, Stored, map_array
+from geodis.data.files.contents import Contents, Stored, map_array
+from geodis.data.files.formats import register_reader
+from geodis.data.read_column import Column, Labels, read_column
 
 # A sparse matrix with more entries would take gigabytes once dense (2 GiB in float64).
 MOST_DENSE_ENTRIES = 2**28
@@ -20,6 +22,7 @@ SPARSE = ("csr_matrix", "csc_matrix")  # in the order of the axis that they comp
 MASKED = ("nullable-integer", "nullable-boolean", "nullable-string-array")
 
 
+@register_reader(".h5", ".hdf5")
 def read_hdf5(path: Path, mmap: bool) -> Contents:
     """Every dataset by its path, and the groups that AnnData stores one array in."""
     h5py = require("h5py", extra="files", purpose=f"Reading {path.suffix} files")
@@ -50,6 +53,7 @@ def read_hdf5(path: Path, mmap: bool) -> Contents:
     return Contents(path, arrays)
 
 
+@register_reader(".h5ad")
 def read_anndata(path: Path, mmap: bool) -> Contents:
     """Treat X as the points and the columns of obs as the factors of an AnnData file."""
     h5py = require("h5py", extra="files", purpose="Reading .h5ad files")
@@ -61,7 +65,7 @@ def read_anndata(path: Path, mmap: bool) -> Contents:
     return replace(contents, default="X", columns={name: f"obs/{name}" for name in names})
 
 
-def _read(path: Path, key: str, mmap: bool) -> np.ndarray | Labels:
+def _read(path: Path, key: str, mmap: bool) -> Column:
     import h5py
 
     with h5py.File(path, "r") as file:
@@ -72,15 +76,17 @@ def _read(path: Path, key: str, mmap: bool) -> np.ndarray | Labels:
         if encoding in SPARSE:
             return _read_sparse(path, key, node, encoding)
         if encoding == "categorical":
-            return _labels(node["codes"][()], node["categories"])
+            ordered = bool(node.attrs.get("ordered", False))
+            return _labels(node["codes"][()], node["categories"], ordered)
         return _read_masked(node)
 
 
-def _read_dataset(path: Path, file: Any, dataset: Any, mmap: bool) -> np.ndarray | Labels:
+def _read_dataset(path: Path, file: Any, dataset: Any, mmap: bool) -> Column:
     import h5py
 
     if "categories" in dataset.attrs:  # how AnnData before 0.8 stored a categorical
-        return _labels(dataset[()], file[dataset.attrs["categories"]])
+        categories = file[dataset.attrs["categories"]]
+        return _labels(dataset[()], categories, bool(categories.attrs.get("ordered", False)))
     if h5py.check_string_dtype(dataset.dtype):
         return np.asarray(dataset.asstr()[()], dtype=str)
     offset = dataset.id.get_offset()  # None unless the bytes lie in one piece in this file
@@ -115,19 +121,19 @@ def _read_sparse(path: Path, key: str, group: Any, encoding: str) -> np.ndarray:
     return sparse.coo_matrix((data, coordinates), shape=shape).toarray()
 
 
-def _labels(codes: np.ndarray, categories: Any) -> Labels:
+def _labels(codes: np.ndarray, categories: Any, ordered: bool) -> Labels:
     import h5py
 
     is_text = h5py.check_string_dtype(categories.dtype)
     names = tuple(str(name) for name in (categories.asstr() if is_text else categories)[()])
     if codes.size and not -1 <= codes.min() <= codes.max() < len(names):
         raise ValueError(
-            f"codes from {codes.min()} to {codes.max()} came for {len(names)} categories"
+            f"got codes from {codes.min()} to {codes.max()} for {len(names)} categories"
         )
-    return Labels(codes.astype(np.int64), names)
+    return Labels(codes.astype(np.int64), names, ordered)
 
 
-def _read_masked(group: Any) -> np.ndarray | Labels:
+def _read_masked(group: Any) -> Column:
     """Values with a mask that is true where one is missing."""
     import h5py
 
@@ -137,4 +143,6 @@ def _read_masked(group: Any) -> np.ndarray | Labels:
         text[missing] = None
         return Labels.of(text)
     values = group["values"][()]
-    return np.where(missing, np.nan, values) if missing.any() else values
+    if not missing.any():
+        return values
+    return read_column(np.ma.array(values, mask=missing), group.name)

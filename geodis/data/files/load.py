@@ -3,97 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 
 from geodis.base.check import InputError
-from geodis.data.files.arrays import read_npy, read_npz, read_safetensors, read_torch
-from geodis.data.files.contents import Contents, Labels, Reader, reading
-from geodis.data.files.hdf5 import read_anndata, read_hdf5
-from geodis.data.files.tables import read_parquet, read_text_table
+from geodis.data.factors import Factors, from_columns
+from geodis.data.files import arrays, hdf5, tables  # noqa: F401, their readers register themselves
+from geodis.data.files.contents import Contents, reading
+from geodis.data.files.formats import reader_of
+from geodis.data.files.formats import register_reader as register_reader  # after the readers above
+from geodis.data.read_column import Column, read_column
 
-READERS: dict[str, Reader] = {
-    ".npy": read_npy,
-    ".npz": read_npz,
-    ".csv": read_text_table,
-    ".tsv": read_text_table,
-    ".parquet": read_parquet,
-    ".safetensors": read_safetensors,
-    ".pt": read_torch,
-    ".pth": read_torch,
-    ".h5": read_hdf5,
-    ".hdf5": read_hdf5,
-    ".h5ad": read_anndata,
-}
-
-MOST_LABELS_SHOWN = 4
 # The array that names the columns of factors in the same file.
 FACTOR_NAMES = "factor_names"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Factors:
-    """Factors of variation of n points, with their names.
-
-    Functions that take an array take this as it is; `len` counts the points.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n, f)
-        Numbers, and integer codes for labels; NaN where a number or a label is missing.
-    names : tuple of f str
-    categories : mapping of str to tuple of str
-        For each factor made of labels, by name: the label of every code.
-
-    Examples
-    --------
-    >>> Factors(np.array([[0.5, 0], [1.5, 1], [2.5, 0]]), ("x", "shape"), {"shape": ("box", "dot")})
-    3 points, 2 factors
-    name   distinct  range
-    x             3  0.5 to 2.5
-    shape         2  box, dot
-    """
-
-    values: np.ndarray
-    names: tuple[str, ...]
-    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.values.ndim != 2 or self.values.shape[1] != len(self.names):
-            raise InputError(
-                f"Factors must have values of shape (n, f) and f names; shape {self.values.shape} "
-                f"and {len(self.names)} names came."
-            )
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self.values, dtype=dtype, copy=copy)
-
-    def __repr__(self) -> str:
-        rows = [("name", "distinct", "range")]
-        for name, column in zip(self.names, self.values.T, strict=True):
-            present = np.unique(column[~np.isnan(column)])
-            rows.append((name, str(len(present)), self._range(name, present)))
-        width = max(len(name) for name, _, _ in rows)
-        counted = f"{len(self)} points, {len(self.names)} factor{'s'[: len(self.names) != 1]}"
-        table = [f"{name:<{width}}  {count:>8}  {span}" for name, count, span in rows]
-        return "\n".join([counted, *table])
-
-    def _range(self, name: str, present: np.ndarray) -> str:
-        """Describe the distinct values of one factor, which are sorted."""
-        if not len(present):
-            return "all missing"
-        if name not in self.categories:
-            return f"{present[0]:g} to {present[-1]:g}"
-        labels = [self.categories[name][int(code)] for code in present]
-        shown = ", ".join(labels[:MOST_LABELS_SHOWN])
-        return shown + (", ..." if len(labels) > MOST_LABELS_SHOWN else "")
 
 
 def load_array(path: str | os.PathLike[str], *, mmap: bool = True) -> np.ndarray:
@@ -147,7 +71,7 @@ def load_array(path: str | os.PathLike[str], *, mmap: bool = True) -> np.ndarray
     if _is_real(array):
         return array
     raise InputError(
-        f"{path} must hold real numbers; an array of {contents.arrays[chosen].dtype} came."
+        f"{path} must hold real numbers; got an array of {contents.arrays[chosen].dtype}."
     )
 
 
@@ -198,28 +122,19 @@ def load_factors(path: str | os.PathLike[str]) -> Factors:
         for label, chosen in keys.items()
         for name, column in _named_columns(path, label, contents.read(chosen), beside).items()
     }
-    lengths = {len(_codes(column)) for column in columns.values()}
+    lengths = {_length(column) for column in columns.values()}
     if len(lengths) != 1 or 0 in lengths:
         raise InputError(
             f"{path} must hold at least one factor, and as many values of each; "
             f"{contents.listing()}."
         )
-    return Factors(
-        np.column_stack([_codes(column) for column in columns.values()]),
-        tuple(columns),
-        {name: column.categories for name, column in columns.items() if isinstance(column, Labels)},
-    )
+    return from_columns(columns)
 
 
 def _open(path: str | os.PathLike[str], *, mmap: bool) -> tuple[Contents, str | None]:
     """Look into a file, and return the key that the caller gave beside what is there."""
     file, key = _split_key(path)
-    reader = READERS.get(file.suffix.lower())
-    if reader is None:
-        raise InputError(
-            f"{file} must have one of the suffixes {', '.join(READERS)}; "
-            f"{file.suffix or 'no suffix'} came."
-        )
+    reader = reader_of(file)
     with reading(file):
         if file.stat().st_size == 0:
             raise InputError(f"{file} is empty.")
@@ -229,14 +144,14 @@ def _open(path: str | os.PathLike[str], *, mmap: bool) -> tuple[Contents, str | 
 def _split_key(path: str | os.PathLike[str]) -> tuple[Path, str | None]:
     """Split "file:key" after the longest part that is a file, for names may have colons too."""
     if not isinstance(path, str | os.PathLike):
-        raise InputError(f"path must be a string or a path; {type(path).__name__} came.")
+        raise InputError(f"path must be a string or a path; got {type(path).__name__}.")
     parts = os.fspath(path).split(":")
     for cut in range(len(parts), 0, -1):
         file = Path(":".join(parts[:cut]))
         if _exists(file) and not file.is_dir():
             return file, ":".join(parts[cut:]) or None
-    found = "a folder came" if _exists(Path(path)) else "there is none of this name"
-    raise InputError(f"{os.fspath(path)} must be a file; {found}.")
+    there = "got a folder" if _exists(Path(path)) else "there is none of this name"
+    raise InputError(f"{os.fspath(path)} must be a file; {there}.")
 
 
 def _exists(path: Path) -> bool:
@@ -246,7 +161,7 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def _is_real(array: np.ndarray | Labels) -> TypeGuard[np.ndarray]:
+def _is_real(array: Column) -> TypeGuard[np.ndarray]:
     return isinstance(array, np.ndarray) and array.dtype.kind in "biuf"
 
 
@@ -256,8 +171,8 @@ def _stack_columns(contents: Contents) -> np.ndarray:
     others = [name for name, column in columns.items() if not _is_real(column)]
     if others:
         raise InputError(
-            f"{contents.path} must hold numbers in every column; other values came in "
-            f"{', '.join(others)}. load_factors turns labels into codes."
+            f"{contents.path} must hold numbers in every column; got other values in "
+            f"{', '.join(others)}: load_factors turns labels into codes."
         )
     return np.column_stack([np.asarray(column) for column in columns.values()])
 
@@ -286,34 +201,26 @@ def _names_beside(contents: Contents) -> list[str]:
 
 
 def _named_columns(
-    path: str | os.PathLike[str], name: str, array: np.ndarray | Labels, names: list[str]
-) -> dict[str, np.ndarray | Labels]:
-    """Split an array into its factors: numbers as they are, text as labels."""
-    if isinstance(array, Labels):
-        return {name or "factor 0": array}
-    if array.ndim not in (1, 2) or not (_is_real(array) or array.dtype.kind in "SU"):
+    path: str | os.PathLike[str], name: str, column: Column, names: list[str]
+) -> dict[str, Column]:
+    """Split an array into its factors, each by its name."""
+    if not isinstance(column, np.ndarray):
+        return {name or "factor 0": column}
+    if column.ndim not in (1, 2) or column.dtype.kind not in "biufSUmM":
         raise InputError(
-            f"{path} must hold factors as real numbers or text in the shape (n,) or (n, f); "
-            f"an array of shape {array.shape} and dtype {array.dtype} came."
+            f"{path} must hold factors as real numbers, dates or text in the shape (n,) or (n, f); "
+            f"got an array of shape {column.shape} and dtype {column.dtype}."
         )
-    if array.dtype.kind == "S":
-        array = np.char.decode(array, "utf-8", "replace")
-    if array.dtype.kind == "b":
-        array = array.astype(np.uint8)  # numpy does not subtract booleans
-    columns = [array] if array.ndim == 1 else list(array.T)
-    if name and array.ndim == 1:
+    columns = [column] if column.ndim == 1 else list(column.T)
+    if name and column.ndim == 1:
         names = [name]
     elif len(names) != len(columns):
         names = [f"factor {index}" for index in range(len(columns))]
     return {
-        called: Labels.of(column) if column.dtype.kind == "U" else column
-        for called, column in zip(names, columns, strict=True)
+        called: read_column(values, f"{called} in {path}")
+        for called, values in zip(names, columns, strict=True)
     }
 
 
-def _codes(column: np.ndarray | Labels) -> np.ndarray:
-    """Return the numbers of a factor, NaN where its label is missing."""
-    if isinstance(column, np.ndarray):
-        return column
-    missing = column.codes < 0
-    return np.where(missing, np.nan, column.codes) if missing.any() else column.codes
+def _length(column: Column) -> int:
+    return len(column if isinstance(column, np.ndarray) else column.codes)

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from geodis.base.check import InputError, require
-from geodis.data.files.contents import TEXT, Contents, Labels, Stored, begins_like
+from geodis.data.files.contents import TEXT, Contents, Stored, begins_like
+from geodis.data.files.formats import register_reader
+from geodis.data.read_column import Column, Labels, read_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,6 +22,7 @@ SEPARATORS = {".csv": ",", ".tsv": "\t"}
 MISSING = {"", "na", "n/a", "nan", "null", "none"}
 
 
+@register_reader(".csv", ".tsv")
 def read_text_table(path: Path, mmap: bool) -> Contents:
     """Columns of separated text, with or without a header row."""
     import pandas as pd
@@ -47,6 +50,7 @@ def read_text_table(path: Path, mmap: bool) -> Contents:
     return _contents(path, frame)
 
 
+@register_reader(".parquet")
 def read_parquet(path: Path, mmap: bool) -> Contents:
     """Columns of a Parquet file; a pandas index stored with them is left out."""
     parquet = require("pyarrow.parquet", extra="files", purpose="Reading .parquet files")
@@ -136,10 +140,12 @@ def _has_labels(series: pd.Series) -> bool:
     )
 
 
-def _from_series(series: pd.Series) -> np.ndarray | Labels:
+def _from_series(series: pd.Series) -> Column:
     if _has_labels(series):
         return Labels.of(series)
     if series.isna().any():
+        if series.dtype.kind in "iu":  # which may be beyond what floats can tell apart
+            return read_column(series, str(series.name))
         # Integers and booleans with gaps: NaN is the only gap that an array of numbers has.
         return series.to_numpy(dtype=float, na_value=np.nan)
     # pandas before 2.2 would turn its own Int64 into an array of objects.

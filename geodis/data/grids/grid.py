@@ -1,29 +1,26 @@
-"""Images with known factors: index <-> factors, images by index, traversals; and codes of them."""
+"""Images with known factors: index <-> factors, images by index, traversals."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from geodis.base.check import (
     InputError,
     check_choice,
-    check_finite,
     check_int,
     check_numeric,
     to_numpy,
 )
+from geodis.data.factors import FactorKind
 
 if TYPE_CHECKING:
     from geodis.data.grids.observed import ObservedGrid
 
-DTYPES = ("uint8", "float32")
-
-# Images that go through a code at once: a few megabytes at 64 x 64 x 3.
-CODE_BATCH = 256
+PixelDtype: TypeAlias = Literal["uint8", "float32"]
 
 
 class FactorGrid:
@@ -46,10 +43,13 @@ class FactorGrid:
         "factor 0", "factor 1", ... unless given.
     image_shape : (h, w, c), optional
         None for factors without images.
+    kinds : sequence of f str, optional
+        "labels" where the order of the values means nothing, "ordered" for labels that have one,
+        "cyclic" where the first value follows the last, "numbers" otherwise and by default.
 
     Attributes
     ----------
-    sizes, names, image_shape : tuples as above
+    sizes, names, image_shape, kinds : tuples as above
     complete : bool
         Whether every combination is there once, so that index and factors determine each other.
 
@@ -74,19 +74,21 @@ class FactorGrid:
         sizes: Sequence[int],
         names: Sequence[str] | None = None,
         image_shape: tuple[int, int, int] | None = None,
+        kinds: Sequence[FactorKind] | None = None,
     ) -> None:
         self.sizes = tuple(check_int(size, "A size", low=1) for size in sizes)
         if not self.sizes:
-            raise InputError("sizes must have one number a factor; none came.")
+            raise InputError("sizes must have one number a factor; got none.")
         if math.prod(self.sizes) > np.iinfo(np.int64).max:
             raise InputError(f"sizes {self.sizes} give more combinations than an index can count.")
         default = (f"factor {j}" for j in range(len(self.sizes)))
         self.names = tuple(default if names is None else map(str, names))
         if len(self.names) != len(self.sizes) or len(set(self.names)) != len(self.names):
             raise InputError(
-                f"names must be {len(self.sizes)} different names, one a factor; {self.names} came."
+                f"names must be {len(self.sizes)} different names, one a factor; got {self.names}."
             )
         self.image_shape = image_shape
+        self.kinds: tuple[FactorKind, ...] = _check_kinds(kinds, len(self.sizes))
         self.complete = True
 
     @staticmethod
@@ -106,8 +108,9 @@ class FactorGrid:
             callable gets rows (int64 array) of `factors` and returns their images. None where
             only the factors matter.
         factors : array-like of shape (n, f)
-            Row i has the factors of image i, as numbers or labels: an array, a pandas frame, or
-            what `load_factors` returns. Distinct values, sorted, become 0, 1, 2, ...
+            Row i has the factors of image i: numbers or labels of any kind that `as_factors`
+            reads. Distinct values, sorted, become 0, 1, 2, ...; labels have the order of their
+            categories.
         names : sequence of f str, optional
             Taken from a frame, or else "factor 0", ...
         sizes : sequence of f ints, optional
@@ -118,7 +121,7 @@ class FactorGrid:
         -------
         ObservedGrid
             With every combination once, a complete grid in row-major order, whatever the order
-            of the rows. Otherwise a sample of one: its indices are the rows as they came,
+            of the rows. Otherwise a sample of one: its indices are the rows as they were given,
             ``complete`` is False and ``note`` says what is missing. ``values[j][k]`` is what
             value k of factor j was called.
 
@@ -153,13 +156,23 @@ class FactorGrid:
 
     def factors(self, index: Any) -> np.ndarray:
         """Return the factors (n, f) of n indices, int64."""
-        return self._factors(self._check_index(index))
+        return self._factors(self.check_index(index))
 
     def index(self, factors: Any) -> np.ndarray:
         """Return the indices (n,) of factors (n, f): ``index(factors(i)) == i``."""
         return self._index(self._check_factors(factors))
 
-    def images(self, index: Any, dtype: str = "uint8") -> np.ndarray:
+    def check_index(self, index: Any) -> np.ndarray:
+        """Return one index or n of them as an int64 array (n,), if all are in the grid."""
+        array = _whole_numbers(index, "index")
+        if array.ndim > 1:
+            raise InputError(f"index must be one number or of shape (n,); got shape {array.shape}.")
+        if array.size and not 0 <= array.min() <= array.max() < len(self):
+            wrong = array.min() if array.min() < 0 else array.max()
+            raise InputError(f"index must be between 0 and {len(self) - 1}; got {wrong}.")
+        return array.reshape(-1)
+
+    def images(self, index: Any, dtype: PixelDtype | Literal["auto"] = "uint8") -> np.ndarray:
         """Return the images (n, h, w, c) of n indices.
 
         Parameters
@@ -169,10 +182,10 @@ class FactorGrid:
             As float32, black is 0 and white is 1. "auto" is uint8 where the data is, and float32
             where it is floats, which uint8 would round.
         """
-        check_choice(dtype, "dtype", (*DTYPES, "auto"))
-        index = self._check_index(index)
+        check_choice(dtype, "dtype", (*get_args(PixelDtype), "auto"))
+        index = self.check_index(index)
         if self.image_shape is None:
-            raise InputError("These factors came without images, and images are needed here.")
+            raise InputError("Images are needed here; got factors without images.")
         return _as_dtype(self._draw(index), dtype)
 
     def traversal(self, factor: int | str, at: Any) -> np.ndarray:
@@ -193,14 +206,14 @@ class FactorGrid:
         j = self.factor_number(factor)
         rows = np.repeat(self.factors(at)[:, None], self.sizes[j], axis=1)  # (m, size, f)
         rows[:, :, j] = np.arange(self.sizes[j])
-        found = self._index(rows.reshape(-1, len(self.sizes))).reshape(len(rows), -1)
-        return found[0] if np.ndim(at) == 0 else found
+        index = self._index(rows.reshape(-1, len(self.sizes))).reshape(len(rows), -1)
+        return index[0] if np.ndim(at) == 0 else index
 
     def factor_number(self, factor: int | str) -> int:
         """Return the number of a factor that is given by number or by name."""
         if isinstance(factor, str):
             if factor not in self.names:
-                raise InputError(f"factor must be one of {', '.join(self.names)}; {factor!r} came.")
+                raise InputError(f"factor must be one of {', '.join(self.names)}; got {factor!r}.")
             return self.names.index(factor)
         return check_int(factor, "factor", low=0, high=len(self.sizes) - 1)
 
@@ -243,87 +256,31 @@ class FactorGrid:
     def _index(self, factors: np.ndarray) -> np.ndarray:
         return np.asarray(np.ravel_multi_index(tuple(factors.T), self.sizes), dtype=np.int64)
 
-    def _check_index(self, index: Any) -> np.ndarray:
-        array = _whole_numbers(index, "index")
-        if array.ndim > 1:
-            raise InputError(
-                f"index must be one number or of shape (n,); shape {array.shape} came."
-            )
-        if array.size and not 0 <= array.min() <= array.max() < len(self):
-            wrong = array.min() if array.min() < 0 else array.max()
-            raise InputError(f"index must be between 0 and {len(self) - 1}; {wrong} came.")
-        return array.reshape(-1)
-
     def _check_factors(self, factors: Any) -> np.ndarray:
         array = np.atleast_2d(_whole_numbers(factors, "factors"))
         if array.ndim != 2 or array.shape[1] != len(self.sizes):
             raise InputError(
                 f"factors must have {len(self.sizes)} columns ({', '.join(self.names)}); "
-                f"shape {array.shape} came."
+                f"got shape {array.shape}."
             )
         outside = (array < 0) | (array >= self.sizes)
         if outside.any():
             row, j = np.argwhere(outside)[0]
             raise InputError(
-                f"{self.names[j]} must be between 0 and {self.sizes[j] - 1}; {array[row, j]} came."
+                f"{self.names[j]} must be between 0 and {self.sizes[j] - 1}; got {array[row, j]}."
             )
         return array
 
 
-def latents_of(
-    grid: FactorGrid, code: Any, batch_size: int = CODE_BATCH
-) -> Callable[[Any], np.ndarray]:
-    """Return a function that gives the latents of any indices of a grid.
-
-    Parameters
-    ----------
-    grid : FactorGrid
-    code : array-like of shape (len(grid), z), or callable
-        Latents whose row is the index, or an encoder: it gets float32 images (n, h, w, c) in
-        [0, 1] and returns (n, z), as numpy array or tensor.
-    batch_size : int
-        Most images that are held, and given to an encoder, at once.
-
-    Returns
-    -------
-    callable
-        From an index or an array (n,) of them to float64 latents (n, z).
-
-    Examples
-    --------
-    >>> grid = FactorGrid((2, 3))
-    >>> latents = latents_of(grid, grid.factors(range(6)) * 0.5)
-    >>> latents([0, 5]).tolist()
-    [[0.0, 0.0], [0.5, 1.0]]
-    """
-    batch_size = check_int(batch_size, "batch_size", low=1)
-    if callable(code):
-        return lambda index: _encode(grid, code, grid._check_index(index), batch_size)
-    table = check_numeric(to_numpy(code, "code"), "code")
-    if table.ndim != 2 or len(table) != len(grid) or not table.shape[1]:
+def _check_kinds(kinds: Sequence[FactorKind] | None, count: int) -> tuple[FactorKind, ...]:
+    numbers: FactorKind = "numbers"
+    known = (numbers,) * count if kinds is None else tuple(kinds)
+    if len(known) != count or not {*known} <= {*get_args(FactorKind)}:
         raise InputError(
-            f"code must be a callable, or have shape ({len(grid)}, z), one row for each index of "
-            f"the grid; shape {table.shape} came."
+            f"kinds must be {count} of {', '.join(get_args(FactorKind))}, one a factor; "
+            f"got {known}."
         )
-    check_finite(table, "code")
-    return lambda index: table[grid._check_index(index)].astype(np.float64)
-
-
-def _encode(
-    grid: FactorGrid, code: Callable[[np.ndarray], Any], index: np.ndarray, batch_size: int
-) -> np.ndarray:
-    latents = []
-    # An empty index makes one empty batch, so that the width of the latents is known.
-    for start in range(0, max(len(index), 1), batch_size):
-        batch = index[start : start + batch_size]
-        found = check_numeric(to_numpy(code(grid.images(batch, "float32")), "latents"), "latents")
-        if found.ndim != 2 or len(found) != len(batch) or not found.shape[1]:
-            raise InputError(
-                f"code must return latents of shape ({len(batch)}, z) for {len(batch)} images; "
-                f"shape {found.shape} came."
-            )
-        latents.append(check_finite(found, "latents").astype(np.float64))
-    return np.concatenate(latents)
+    return known
 
 
 def _whole_numbers(values: Any, name: str) -> np.ndarray:
@@ -334,7 +291,7 @@ def _whole_numbers(values: Any, name: str) -> np.ndarray:
     if array.dtype.kind not in "iu":
         numbers = check_numeric(array, name) if array.dtype.kind in "fO" else None
         if numbers is None or not (numbers == np.round(numbers)).all():
-            raise InputError(f"{name} must hold whole numbers; dtype {array.dtype} came.")
+            raise InputError(f"{name} must hold whole numbers; got dtype {array.dtype}.")
         array = numbers
     return array.astype(np.int64, copy=False)
 
@@ -345,7 +302,7 @@ def _as_dtype(images: np.ndarray, dtype: str) -> np.ndarray:
         return images / np.float32(255) if dtype == "float32" else images
     low, high = (images.min(), images.max()) if images.size else (0.0, 1.0)
     if not 0 <= low <= high <= 1:  # NaN fails too
-        raise InputError(f"Images of floats must be in [0, 1]; {low:g} to {high:g} came.")
+        raise InputError(f"Images of floats must be in [0, 1]; got {low:g} to {high:g}.")
     if dtype == "uint8":
         return np.round(images * 255).astype(np.uint8)
     return images.astype(np.float32, copy=False)

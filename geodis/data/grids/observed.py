@@ -8,18 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from geodis.base.check import InputError, check_finite, to_numpy
-from geodis.data._columns import called, factor_columns, refuse_missing
+from geodis.base.check import InputError, to_numpy
+from geodis.data.factors import FactorKind, Factors, as_factors
 from geodis.data.grids.grid import FactorGrid
 
 
 class ObservedGrid(FactorGrid):
     """What `FactorGrid.from_arrays` makes; the parameters are described there.
 
+    Where `kinds` are not given, they are those of the factors.
+
     Attributes
     ----------
     values : tuple of f ndarrays
         ``values[j][k]`` is what value k of factor j was called.
+    row_order : ndarray of int64, shape (n,)
+        Rows of the arrays in row-major order of their factors: in a complete grid index i is row
+        ``row_order[i]``.
     """
 
     def __init__(
@@ -28,31 +33,39 @@ class ObservedGrid(FactorGrid):
         factors: Any,
         names: Sequence[str] | None = None,
         sizes: Sequence[int] | None = None,
+        kinds: Sequence[FactorKind] | None = None,
     ) -> None:
-        columns, own_names = factor_columns(factors)
-        columns = [_check_column(column, called(own_names, j)) for j, column in enumerate(columns)]
-        names = own_names or None if names is None else names
+        known = as_factors(factors).refuse_missing()
+        names = known.names if names is None else names
         if sizes is None:
-            coded = [np.unique(column, return_inverse=True) for column in columns]
-            self.values = tuple(values for values, _ in coded)
+            coded = [np.unique(column, return_inverse=True) for column in known.values.T]
+            self.values = tuple(
+                _values(distinct, known.categories.get(name))
+                for name, (distinct, _) in zip(known.names, coded, strict=True)
+            )
             rows = np.stack([codes.reshape(-1) for _, codes in coded], axis=1).astype(np.int64)
             counts = [len(values) for values in self.values]
             if math.prod(counts) > np.iinfo(np.int64).max:
                 raise InputError(
-                    f"factors must have fewer combinations than an index can count; {counts} "
-                    "different values came: bin continuous factors first."
+                    "factors must have fewer combinations than an index can count; got "
+                    f"{counts} different values: bin continuous factors first."
                 )
-            super().__init__(counts, names)
+            super().__init__(counts, names, kinds=kinds or known.kinds)
         else:
-            super().__init__(sizes, names)
-            rows = self._check_factors(np.stack(columns, axis=1))
+            if known.categories and not isinstance(factors, Factors):
+                raise InputError(
+                    "factors must hold whole numbers where sizes are given; got labels in "
+                    f"{', '.join(known.categories)}."
+                )
+            super().__init__(sizes, names, kinds=kinds or known.kinds)
+            rows = self._check_factors(known.values)
             self.values = tuple(np.arange(size) for size in self.sizes)
         self._rows = rows
         self._images, self.image_shape = _check_images(images, rows)
 
         place = super()._index(rows)  # of each row, in row-major order
-        self._order = np.argsort(place, kind="stable")
-        self._places = place[self._order]
+        self.row_order = np.argsort(place, kind="stable")
+        self._places = place[self.row_order]
         n_present = len(np.unique(self._places))
         self._n_doubles = len(rows) - n_present
         self._n_missing = math.prod(self.sizes) - n_present
@@ -79,8 +92,8 @@ class ObservedGrid(FactorGrid):
         if self.complete:
             return places
         # The first row with these factors, where there are several: the sort was stable.
-        found = np.minimum(np.searchsorted(self._places, places), len(self._places) - 1)
-        absent = self._places[found] != places
+        sorted_row = np.minimum(np.searchsorted(self._places, places), len(self._places) - 1)
+        absent = self._places[sorted_row] != places
         if absent.any():
             row = factors[np.flatnonzero(absent)[0]]
             named = ", ".join(f"{name}={k}" for name, k in zip(self.names, row, strict=True))
@@ -88,16 +101,16 @@ class ObservedGrid(FactorGrid):
                 f"{int(absent.sum())} of {len(places)} combinations were not observed, such as "
                 f"{named}: {self.note}"
             )
-        return self._order[found]
+        return self.row_order[sorted_row]
 
     def _draw(self, index: np.ndarray) -> np.ndarray:
-        rows = self._order[index] if self.complete else index
+        rows = self.row_order[index] if self.complete else index
         if callable(self._images):
             drawn = to_numpy(self._images(self._rows[rows]), "images")
             if len(drawn) != len(rows):
                 raise InputError(
                     f"The callable must return one image for each of {len(rows)} rows of factors; "
-                    f"shape {drawn.shape} came."
+                    f"got shape {drawn.shape}."
                 )
         elif isinstance(self._images, np.ndarray):
             drawn = np.asarray(self._images[rows])
@@ -108,15 +121,9 @@ class ObservedGrid(FactorGrid):
         return drawn * np.uint8(255) if drawn.dtype == bool else drawn
 
 
-def _check_column(column: np.ndarray, name: str) -> np.ndarray:
-    if column.dtype.kind == "O":
-        refuse_missing(column, name)
-        column = np.array(column.tolist())  # numbers, or text where anything is text
-    if column.dtype.kind == "f":
-        check_finite(column, name)
-    if column.dtype.kind not in "biufSU":
-        raise InputError(f"{name} must hold numbers or labels; dtype {column.dtype} came.")
-    return column
+def _values(distinct: np.ndarray, labels: tuple[str, ...] | None) -> np.ndarray:
+    """What the values of a factor are called: numbers, or the labels of its codes."""
+    return distinct if labels is None else np.array(labels)[distinct.astype(np.int64)]
 
 
 def _check_images(images: Any, rows: np.ndarray) -> tuple[Any, tuple[int, int, int] | None]:
@@ -136,15 +143,15 @@ def _image_shape(images: Any, n: int) -> tuple[int, int, int]:
     if len(shape) not in (3, 4) or shape[0] != n or 0 in shape:
         raise InputError(
             f"images must have shape (n, h, w, c) or (n, h, w), with n = {n} as many as the rows "
-            f"of factors; shape {shape} came."
+            f"of factors; got shape {shape}."
         )
     if len(shape) == 4 and shape[3] > 4 and shape[1] in (1, 3, 4):
         raise InputError(
-            f"images must have their channels last; shape {shape} came, which is channels first: "
+            f"images must have their channels last; got shape {shape}, which is channels first: "
             "use images.transpose(0, 2, 3, 1)."
         )
     if dtype != np.uint8 and dtype.kind not in "bf":
         raise InputError(
-            f"images must be uint8, or floats in [0, 1]; an array of dtype {dtype} came."
+            f"images must be uint8, or floats in [0, 1]; got an array of dtype {dtype}."
         )
     return int(shape[1]), int(shape[2]), int(shape[3]) if len(shape) == 4 else 1

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,30 +11,16 @@ import numpy as np
 from geodis.base.check import InputError, check_choice, check_int
 from geodis.base.progress import Stages
 from geodis.base.write import whole_file
-from geodis.data.files.archives import BinaryImages, BinaryMatrix, Hdf5Images, NpzArray, read_mat
+from geodis.data.files.archives import BinaryImages
 from geodis.data.files.contents import reading
-from geodis.data.grids.grid import FactorGrid
+from geodis.data.grids.by_name import PUBLISHED, PublishedName
 from geodis.data.grids.observed import ObservedGrid
+from geodis.data.grids.published_sources import OPENERS, PublishedSource, guarded
 from geodis.data.grids.resize import resize
-
-NORB_SPLITS = ("training", "testing")
-
-
-@dataclass(frozen=True)
-class _Source:
-    """What a data set's files hold; images are read later."""
-
-    shape: tuple[int, int, int, int]  # (n, h, w, c)
-    factors: np.ndarray  # (n, f), in the order of the images
-    sizes: tuple[int, ...]
-    names: tuple[str, ...]
-    blocks: Callable[[], Iterator[np.ndarray]]  # uint8 (b, h, w, c), in the same order
-    direct: Callable[[], Any] = lambda: None  # images that can stay where they are, or None
-    binary: bool = False
 
 
 def published_grid(
-    name: str,
+    name: PublishedName,
     path: str | os.PathLike[str],
     *,
     image_size: int | None = None,
@@ -101,36 +84,37 @@ def published_grid(
     Traceback (most recent call last):
     geodis.base.check.InputError: none.npz must be a file; there is none of this name.
     """
-    check_choice(name, "name", NAMES)
+    check_choice(name, "name", PUBLISHED)
     if image_size is not None:
         image_size = check_int(image_size, "image_size", low=1)
     file, option = _locate(name, path)
     with reading(file):
-        source = _OPEN[name](file, option)
+        source = OPENERS[name](file, option)
     n, h, w, c = source.shape
     shape = (n, h, w, c) if image_size is None else (n, image_size, image_size, c)
     with Stages(name, verbose) as stages:
         images = _images(file, source, shape, None if cache is None else Path(cache), stages)
-    grid = FactorGrid.from_arrays(images, source.factors, source.names)
+    kinds = [source.kinds.get(factor, "numbers") for factor in source.names]
+    grid = ObservedGrid(images, source.factors, source.names, kinds=kinds)
     if not grid.complete or grid.sizes != source.sizes:
         sizes = " x ".join(map(str, source.sizes))
-        found = " x ".join(map(str, grid.sizes))
+        seen = " x ".join(map(str, grid.sizes))
         raise InputError(
             f"{file} must hold every combination of {', '.join(source.names)} ({sizes}) once; "
-            f"sizes {found} came. {grid.note}".rstrip()
+            f"got sizes {seen}. {grid.note}".rstrip()
         )
     return grid
 
 
-def _locate(name: str, path: str | os.PathLike[str]) -> tuple[Path, str]:
-    """Return the file or folder, and what came after a colon for SmallNORB."""
+def _locate(name: PublishedName, path: str | os.PathLike[str]) -> tuple[Path, str]:
+    """Return the file or folder, and what stands after a colon for SmallNORB."""
     text, option = os.fspath(path), ""
     if name == "smallnorb" and not Path(text).exists() and ":" in text:
         text, _, option = text.rpartition(":")
     wanted = "folder" if name in ("cars3d", "smallnorb") else "file"
     file = Path(text)
     if not (file.is_dir() if wanted == "folder" else file.is_file()):
-        there = f"a {'file' if wanted == 'folder' else 'folder'} came"
+        there = f"got a {'file' if wanted == 'folder' else 'folder'}"
         raise InputError(
             f"{file} must be a {wanted}; "
             f"{there if file.exists() else 'there is none of this name'}."
@@ -140,7 +124,7 @@ def _locate(name: str, path: str | os.PathLike[str]) -> tuple[Path, str]:
 
 def _images(
     file: Path,
-    source: _Source,
+    source: PublishedSource,
     shape: tuple[int, int, int, int],
     cache: Path | None,
     stages: Stages,
@@ -156,7 +140,7 @@ def _images(
         _fill(held, file, source, shape[1:3], stages)
         return held
     if cache.suffix != ".npy":
-        raise InputError(f"cache must be the path of an npy file; {cache} came.")
+        raise InputError(f"cache must be the path of an npy file; got {cache}.")
     if not cache.exists():
         with whole_file(cache) as temporary:
             mapped = np.lib.format.open_memmap(temporary, "w+", dtype=np.uint8, shape=shape)
@@ -165,186 +149,19 @@ def _images(
     images = np.load(cache, mmap_mode="r", allow_pickle=False)
     if images.shape != shape or images.dtype != np.uint8:
         raise InputError(
-            f"{cache} must hold uint8 images of shape {shape} to serve as a cache; {images.dtype} "
-            f"of shape {images.shape} came: delete it or name another."
+            f"{cache} must hold uint8 images of shape {shape} to serve as a cache; got "
+            f"{images.dtype} of shape {images.shape}: delete it or name another."
         )
     return images
 
 
-def _fill(held: Any, file: Path, source: _Source, size: tuple[int, ...], stages: Stages) -> None:
+def _fill(
+    held: Any, file: Path, source: PublishedSource, size: tuple[int, ...], stages: Stages
+) -> None:
     start, n = 0, source.shape[0]
     with stages.stage("images"):
-        for block in _guarded(file, source.blocks()):
+        for block in guarded(file, source.blocks()):
             fits = block.shape[1:3] == size
             held[start : start + len(block)] = block if fits else resize(block, size[0])
             start += len(block)
             stages.advance(start / n, f"{start} of {n}")
-
-
-def _guarded(file: Path, blocks: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
-    """Yield blocks; what reading them raises becomes one sentence about the file."""
-    with reading(file):
-        yield from blocks
-
-
-# One function a data set: file, option -> source.
-
-
-def _open_dsprites(file: Path, option: str) -> _Source:
-    sizes = (3, 6, 40, 32, 32)
-    images, classes = NpzArray(file, "imgs"), NpzArray(file, "latents_classes")
-    shape = _check_shape(file, "imgs", images, math.prod(sizes), channels=1)
-    if classes.shape != (shape[0], 6):
-        raise InputError(
-            f"latents_classes in {file} must have shape ({shape[0]}, 6); {classes.shape} came."
-        )
-
-    def blocks() -> Iterator[np.ndarray]:
-        for block in images.blocks():
-            if block.max() > 1:
-                raise InputError(f"imgs in {file} must hold 0 and 1; {block.max()} came.")
-            yield block[..., None] * np.uint8(255)
-
-    names = ("shape", "scale", "orientation", "x", "y")
-    # The first column is the colour, which is always white.
-    factors = np.asarray(classes.read())[:, 1:]
-    return _Source(shape, factors, sizes, names, blocks, binary=True)
-
-
-def _open_shapes3d(file: Path, option: str) -> _Source:
-    sizes = (10, 10, 10, 8, 4, 15)
-    images, labels = Hdf5Images(file, "images"), Hdf5Images(file, "labels")
-    shape = _check_shape(file, "images", images, math.prod(sizes), channels=3)
-    if labels.shape != (shape[0], 6):
-        raise InputError(f"labels in {file} must have shape ({shape[0]}, 6); {labels.shape} came.")
-    names = ("floor_hue", "wall_hue", "object_hue", "scale", "shape", "orientation")
-    return _Source(shape, labels[:], sizes, names, images.blocks, direct=lambda: images)
-
-
-def _open_cars3d(file: Path, option: str) -> _Source:
-    sizes = (4, 24, 183)
-    listing = file / "list.txt"
-    if listing.is_file():
-        paths = [file / f"{line.strip()}.mat" for line in listing.read_text().splitlines() if line]
-    else:
-        paths = sorted(file.glob("*.mat"))
-    if len(paths) != sizes[2]:
-        raise InputError(f"{file} must hold the mat files of 183 cars; {len(paths)} came.")
-
-    def car(path: Path) -> np.ndarray:
-        """Images (96, h, w, 3) of one car, the azimuth changing slowest."""
-        with reading(path):
-            views = read_mat(path, "im")
-        if views.ndim != 5 or views.shape[2:] != (3, 24, 4) or views.dtype != np.uint8:
-            raise InputError(
-                f"im in {path} must be uint8 of shape (h, w, 3, 24, 4); {views.dtype} of shape "
-                f"{views.shape} came."
-            )
-        return views.transpose(3, 4, 0, 1, 2).reshape(-1, *views.shape[:3])
-
-    _, h, w, c = car(paths[0]).shape
-    # Row-major over (car, azimuth, elevation), the order of the blocks.
-    kind, azimuth, elevation = np.unravel_index(np.arange(math.prod(sizes)), sizes[::-1])
-    return _Source(
-        (math.prod(sizes), h, w, c),
-        np.column_stack([elevation, azimuth, kind]),
-        sizes,
-        ("elevation", "azimuth", "object_type"),
-        lambda: map(car, paths),
-    )
-
-
-def _open_smallnorb(file: Path, option: str) -> _Source:
-    check_choice(option, "The half after the colon", ("", *NORB_SPLITS, "both"))
-    halves = NORB_SPLITS if option == "both" else (option or NORB_SPLITS[0],)
-    images, factors = [], []
-    for half in halves:
-        dat, cat, info = (_norb_matrix(file, half, part) for part in ("dat", "cat", "info"))
-        n = dat.shape[0]
-        if len(dat.shape) != 4 or dat.shape[1] != 2 or n != 24_300 or dat.dtype != np.uint8:
-            raise InputError(
-                f"{dat.path} must hold uint8 of shape (24300, 2, h, w), pairs of images; "
-                f"{dat.dtype} of shape {dat.shape} came."
-            )
-        if cat.shape != (n,) or info.shape != (n, 4):
-            raise InputError(
-                f"{cat.path} and {info.path} must have shapes ({n},) and ({n}, 4); "
-                f"{cat.shape} and {info.shape} came."
-            )
-        images.append(dat)
-        with reading(info.path):
-            factors.append(np.column_stack([cat.read(), info.read()]))
-
-    def blocks() -> Iterator[np.ndarray]:
-        for dat in images:
-            for block in _guarded(dat.path, dat.blocks()):
-                yield block[:, 0, :, :, None]
-
-    def first_camera() -> np.ndarray | None:
-        with reading(images[0].path):
-            mapped = images[0].mapped() if len(images) == 1 else None
-        return None if mapped is None else mapped[:, 0, :, :, None]
-
-    h, w = images[0].shape[2:]
-    return _Source(
-        (24_300 * len(halves), h, w, 1),
-        np.concatenate(factors),
-        (5, 5 * len(halves), 9, 18, 6),
-        ("category", "instance", "elevation", "rotation", "lighting"),
-        blocks,
-        direct=first_camera,
-    )
-
-
-def _norb_matrix(folder: Path, half: str, part: str) -> BinaryMatrix:
-    ending = f"{half}-{part}.mat"
-    found = sorted([*folder.glob(f"*{ending}"), *folder.glob(f"*{ending}.gz")])
-    if not found:
-        raise InputError(f"{folder} must hold a file *{ending} or *{ending}.gz; there is none.")
-    with reading(found[0]):
-        return BinaryMatrix(found[0])
-
-
-def _open_mpi3d(file: Path, option: str) -> _Source:
-    images = NpzArray(file, "images")
-    rest = (2, 3, 3, 40, 40)
-    layouts = {math.prod(rest) * many**2: (many, many, *rest) for many in (6, 4)}
-    n = images.shape[0] if images.shape else 0
-    shape = _check_shape(file, "images", images, n if n in layouts else tuple(layouts), channels=3)
-    sizes = layouts[n]
-    names = ("object_color", "object_shape", "object_size", "camera_height", "background_color")
-    return _Source(
-        shape,
-        np.stack(np.unravel_index(np.arange(n), sizes), axis=1),
-        sizes,
-        (*names, "horizontal_axis", "vertical_axis"),
-        images.blocks,
-        direct=images.mapped,
-    )
-
-
-_OPEN: dict[str, Callable[[Path, str], _Source]] = {
-    "dsprites": _open_dsprites,
-    "shapes3d": _open_shapes3d,
-    "cars3d": _open_cars3d,
-    "smallnorb": _open_smallnorb,
-    "mpi3d": _open_mpi3d,
-}
-NAMES = tuple(_OPEN)
-
-
-def _check_shape(
-    file: Path, key: str, images: Any, n: int | tuple[int, ...], channels: int
-) -> tuple[int, int, int, int]:
-    """Require n uint8 images of these channels, and return (n, h, w, c)."""
-    shape = tuple(images.shape)
-    last = (channels,) if channels > 1 else ()
-    fits = len(shape) == 3 + len(last) and shape[3:] == last and images.dtype == np.uint8
-    if not fits or shape[0] != n:
-        counts = " or ".join(map(str, n if isinstance(n, tuple) else (n,)))
-        axes = ", ".join(["h", "w", *map(str, last)])
-        raise InputError(
-            f"{key} in {file} must be uint8 of shape ({counts}, {axes}); {images.dtype} of shape "
-            f"{shape} came."
-        )
-    return shape[0], shape[1], shape[2], channels

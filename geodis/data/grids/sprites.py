@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from geodis.base.check import InputError, check_choice, check_int, check_random_state, check_real
+from geodis.data.factors import FactorKind
 from geodis.data.grids.grid import FactorGrid
 from geodis.data.grids.sprite_outlines import OUTLINES
 
 SIZES = {"shape": 3, "scale": 6, "orientation": 40, "x": 32, "y": 32}
+KINDS: tuple[FactorKind, ...] = ("labels", "numbers", "cyclic", "numbers", "numbers")
 SCALES = (0.5, 1.0)
 # As shares of the image: the longest radius of every shape at scale 1, and where its centre may
 # be. The first is below the second, so that no shape is ever cut off.
 RADIUS = 13 / 64
 FIRST_CENTRE = 13.5 / 64
+
+NoisePlace: TypeAlias = Literal["background", "foreground"]
 
 BLOCK = 64  # images that `NoiseMasked` composes at once
 
@@ -59,7 +63,7 @@ class Sprites(FactorGrid):
 
     def __init__(self, image_size: int = 64, *, binary: bool = False) -> None:
         size = check_int(image_size, "image_size", low=8)
-        super().__init__(tuple(SIZES.values()), tuple(SIZES), (size, size, 1))
+        super().__init__(tuple(SIZES.values()), tuple(SIZES), (size, size, 1), KINDS)
         self.binary = bool(check_choice(binary, "binary", (False, True)))
         outlines = [outline() for outline in OUTLINES.values()]
         self._corners = np.concatenate(outlines)
@@ -77,7 +81,7 @@ class Sprites(FactorGrid):
 
     def outline(self, i: int) -> np.ndarray:
         """Return the corners (p, 2) of the shape in image i, x then y, in pixels."""
-        shape, turn, centre = self._places(self._factors(self._check_index(i)))
+        shape, turn, centre = self._places(self._factors(self.check_index(i)))
         corners = self._corners[self._starts[shape[0]] : self._starts[shape[0] + 1]]
         (cos, sin), (x, y) = turn[0], corners.T
         return centre[0] + np.stack([cos * x - sin * y, sin * x + cos * y], axis=1)
@@ -138,22 +142,22 @@ class NoiseMasked(FactorGrid):
         self,
         grid: FactorGrid,
         visibility: float = 100.0,
-        where: str = "background",
+        where: NoisePlace = "background",
         random_state: Any = None,
     ) -> None:
         if not isinstance(grid, FactorGrid):
-            raise InputError(f"grid must be a FactorGrid; {type(grid).__name__} came.")
+            raise InputError(f"grid must be a FactorGrid; got {type(grid).__name__}.")
         if grid.image_shape is None or grid.image_shape[2] not in (1, 3):
             raise InputError(
-                "grid must have images with one channel or three; "
-                f"{grid.image_shape} came as (h, w, c)."
+                "grid must have images with one channel or three; got "
+                f"{grid.image_shape} as (h, w, c)."
             )
         height, width, _ = grid.image_shape
-        super().__init__(grid.sizes, grid.names, (height, width, 3))
+        super().__init__(grid.sizes, grid.names, (height, width, 3), grid.kinds)
         self.complete = grid.complete
         self.grid = grid
         self.visibility = check_real(visibility, "visibility", low=0, high=100)
-        self.where = check_choice(where, "where", ("background", "foreground"))
+        self.where = check_choice(where, "where", get_args(NoisePlace))
         self._seed = int(check_random_state(random_state).integers(2**63))
 
     @property
@@ -176,7 +180,7 @@ class NoiseMasked(FactorGrid):
 
         assert self.image_shape is not None
         height, width, _ = self.image_shape
-        return textures(self._check_index(index), height, width, self._seed)
+        return textures(self.check_index(index), height, width, self._seed)
 
     def _draw(self, index: np.ndarray) -> np.ndarray:
         assert self.image_shape is not None

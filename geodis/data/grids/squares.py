@@ -6,17 +6,21 @@ asked for.
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from geodis.base.check import InputError, check_choice, check_int
+from geodis.data.factors import FactorKind
 from geodis.data.grids.grid import FactorGrid
 
 WHITE = 255
 
 RED, YELLOW, GREEN = (255, 0, 0), (255, 255, 0), (0, 255, 0)
 CYAN, BLUE, MAGENTA = (0, 255, 255), (0, 0, 255), (255, 0, 255)
-PALETTES = {
+Palette: TypeAlias = Literal["rainbow", "colors", "rgb", "greys"]
+PALETTES: dict[Palette, tuple[tuple[int, int, int], ...]] = {
     # Neighbours share a channel, so that hue is a circle.
     "rainbow": (RED, YELLOW, GREEN, CYAN, BLUE, MAGENTA),
     # Hues in no circular order.
@@ -149,7 +153,7 @@ class XYObject(FactorGrid):
         min_size: int = 7,
         max_size: int = 15,
         size_step: int = 2,
-        palette: str = "rainbow",
+        palette: Palette = "rainbow",
         levels: int = 4,
         rgb: bool = True,
         image_size: int = 64,
@@ -158,22 +162,23 @@ class XYObject(FactorGrid):
         self.palette = check_choice(palette, "palette", tuple(PALETTES))
         self.levels = check_int(levels, "levels", low=1, high=WHITE)
         if not rgb and palette != "greys":
-            raise InputError(f"Images of one channel need palette='greys'; {palette!r} came.")
+            raise InputError(f"Images of one channel need palette='greys'; got {palette!r}.")
         low = check_int(min_size, "min_size", low=1)
         self._box = check_int(max_size, "max_size", low=low)
         width = check_int(image_size, "image_size", low=1)
         places = _grid_size(None, self.spacing, self._box, width)
         self._scales = np.arange(low, self._box + 1, check_int(size_step, "size_step", low=1))
         self._hues = np.array(PALETTES[palette])[:, : 3 if rgb else 1]  # (hues, c)
-        sizes, names = self._color_factors()
+        sizes, names, kinds = self._color_factors()
         super().__init__(
             (places, places, len(self._scales), *sizes),
             ("x", "y", "scale", *names),
             image_shape=(width, width, self._hues.shape[1]),
+            kinds=("numbers", "numbers", "numbers", *kinds),
         )
 
-    def _color_factors(self) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        return (len(self._hues) * self.levels,), ("color",)
+    def _color_factors(self) -> tuple[tuple[int, ...], tuple[str, ...], tuple[FactorKind, ...]]:
+        return (len(self._hues) * self.levels,), ("color",), ("labels",)
 
     def _colors(self, factors: np.ndarray) -> np.ndarray:
         """Return the channel values (n, c) for the colour columns of the factors."""
@@ -211,8 +216,9 @@ class XYObjectShades(XYObject):
     True
     """
 
-    def _color_factors(self) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        return (self.levels, len(self._hues)), ("intensity", "color")
+    def _color_factors(self) -> tuple[tuple[int, ...], tuple[str, ...], tuple[FactorKind, ...]]:
+        hue: FactorKind = "cyclic" if self.palette == "rainbow" else "labels"
+        return (self.levels, len(self._hues)), ("intensity", "color"), ("numbers", hue)
 
     def _colors(self, factors: np.ndarray) -> np.ndarray:
         return self._hues[factors[:, 1]] * (factors[:, :1] + 1) // self.levels
@@ -228,7 +234,7 @@ def _grid_size(wanted: int | None, spacing: int, square: int, image_size: int) -
         needed = spacing * (wanted - 1) + square
         raise InputError(
             f"{wanted} positions of a square of {square} pixels, {spacing} apart, need "
-            f"image_size {needed}; {image_size} came."
+            f"image_size {needed}; got {image_size}."
         )
     return wanted
 

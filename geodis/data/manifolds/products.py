@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import inf, isfinite
 from typing import Any
 
 import numpy as np
 
 from geodis.base.check import InputError, check_int, check_random_state, check_real
+from geodis.data.manifolds import matrix_spaces  # noqa: F401, its spaces register themselves
 from geodis.data.manifolds.draws import random_rotations
-from geodis.data.manifolds.spaces import (
-    Cube,
-    Ellipsoid,
-    FlatTorus,
-    Grassmann,
-    Hyperbolic,
-    Space,
-    SpecialOrthogonal,
-    Sphere,
-    Stiefel,
-    TorusOfRevolution,
-)
+from geodis.data.manifolds.spaces import Sphere
+from geodis.data.manifolds.spec import Space, read_spec
+from geodis.data.manifolds.spec import register_space as register_space  # after the spaces above
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -163,7 +152,7 @@ def product_manifold(
     >>> product_manifold(["S^1"] * 3, n=5, pad=4, rotate=True, random_state=0)
     ManifoldSample('S^1 x S^1 x S^1', n=5, d=10, dim=3)
     """
-    spaces = _parse(spec)
+    spaces = read_spec(spec)
     n = check_int(n, "n", low=1)
     noise = check_real(noise, "noise", low=0)
     pad = check_int(pad, "pad", low=0)
@@ -205,125 +194,5 @@ def _concentrate(spaces: list[Space], kappa: float) -> list[Space]:
     """Give every sphere a von Mises-Fisher density."""
     if not any(isinstance(space, Sphere) for space in spaces):
         names = " x ".join(space.name for space in spaces)
-        raise InputError(f"density needs a sphere S^k among the factors; {names} came.")
+        raise InputError(f"density needs a sphere S^k among the factors; got {names}.")
     return [replace(s, kappa=kappa) if isinstance(s, Sphere) else s for s in spaces]
-
-
-Number = int | float
-
-
-@dataclass(frozen=True)
-class _Rule:
-    """How a space is written, which numbers it takes, and what makes it of them."""
-
-    form: str
-    needs: str
-    valid: Callable[..., bool]
-    make: Callable[..., Space]
-    counts: tuple[float, float] = (1, 1)  # fewest and most numbers
-    power: bool = False  # whether the first number is a power, as in S^2
-
-    def read(self, text: str) -> Space | None:
-        """Return the space that the text after the name describes, or None."""
-        match = re.fullmatch(r"(?:(\^?)\s*(\d+))?\s*(?:\(([^()]*)\))?", text)
-        if match is None:
-            return None
-        caret, power, arguments = match.groups()
-        if self.power and power is None:
-            return None
-        # SO3 can only be SO(3), while St32 might be two things, and SO^3 a product.
-        if not self.power and power is not None and (caret or self.counts != (1, 1)):
-            return None
-        texts = [] if power is None else [power]
-        texts += [] if arguments is None else arguments.split(",")
-        try:
-            numbers = [_number(number) for number in texts]
-        except (ValueError, OverflowError):
-            return None
-        fewest, most = self.counts
-        if not (fewest <= len(numbers) <= most and self.valid(*numbers)):
-            return None
-        return self.make(*numbers)
-
-
-def _number(text: str) -> Number:
-    text = text.strip()
-    number = int(text) if text.isdecimal() else float(text)
-    if not isfinite(number):
-        raise ValueError(f"{text} is not finite")
-    return number
-
-
-def _is_whole(value: Number, low: int) -> bool:
-    return isinstance(value, int) and value >= low
-
-
-def _is_plane(m: Number, p: Number) -> bool:
-    return _is_whole(m, 2) and _is_whole(p, 1) and p < m
-
-
-_RULES = {
-    "s": _Rule(
-        "S^k or S^k(r)",
-        "an integer k >= 1 and a radius r > 0",
-        lambda k, r=1: _is_whole(k, 1) and r > 0,
-        Sphere,
-        counts=(1, 2),
-        power=True,
-    ),
-    "so": _Rule("SO(k)", "an integer k >= 2", lambda k: _is_whole(k, 2), SpecialOrthogonal),
-    "t": _Rule("T^k", "an integer k >= 1", lambda k: _is_whole(k, 1), FlatTorus, power=True),
-    "r": _Rule("R^k", "an integer k >= 1", lambda k: _is_whole(k, 1), Cube, power=True),
-    "h": _Rule("H^k", "an integer k >= 2", lambda k: _is_whole(k, 2), Hyperbolic, power=True),
-    "ellipsoid": _Rule(
-        "ellipsoid(a, b, ...)",
-        "two semi-axes or more, all > 0",
-        lambda *axes: min(axes) > 0,
-        lambda *axes: Ellipsoid(axes),
-        counts=(2, inf),
-    ),
-    "torus": _Rule(
-        "torus(R, r)", "R > r > 0", lambda R, r: R > r > 0, TorusOfRevolution, counts=(2, 2)
-    ),
-    # St(m, m) is O(m), in two pieces, and Gr(m, m) is a point.
-    "st": _Rule("St(m, p)", "integers m > p >= 1", _is_plane, Stiefel, counts=(2, 2)),
-    "gr": _Rule("Gr(m, p)", "integers m > p >= 1", _is_plane, Grassmann, counts=(2, 2)),
-}
-
-
-def _parse(spec: str | Sequence[str]) -> list[Space]:
-    """Read a spec into its spaces.
-
-    Examples
-    --------
-    >>> [space.name for space in _parse(["S2×so3", "ellipsoid(1,2, 0.50)"])]
-    ['S^2', 'SO(3)', 'ellipsoid(1, 2, 0.5)']
-    """
-    texts = [spec] if isinstance(spec, str) else spec
-    if not (isinstance(texts, Sequence) and all(isinstance(text, str) for text in texts)):
-        raise InputError(
-            f"spec must be a text such as 'S^2 x SO(3)' or a list of such; {spec!r} came."
-        )
-    # No space has an x in its name, so that the letter always separates.
-    factors = [factor.strip() for text in texts for factor in re.split("[xX×*]", text)]
-    if not factors or "" in factors:
-        raise InputError(
-            f"spec needs a space on either side of every separator, such as 'S^2 x SO(3)'; "
-            f"{spec!r} came."
-        )
-    return [_parse_factor(factor) for factor in factors]
-
-
-def _parse_factor(factor: str) -> Space:
-    # NFKC writes superscripts and double-struck capitals as plain characters.
-    text = unicodedata.normalize("NFKC", factor)
-    letters = re.match("[A-Za-z]*", text)
-    name = letters.group() if letters else ""
-    rule = _RULES.get(name.lower())
-    if rule is None:
-        known = ", ".join(rule.form for rule in _RULES.values())
-        raise InputError(f"spec must be made of the spaces {known}; {factor!r} came.")
-    space = rule.read(text[len(name) :].strip())
-    if space is None:
-        raise InputError(f"{rule.form} needs {rule.needs}; {factor!r} came.")
-    return space

@@ -1,55 +1,33 @@
-"""Single manifolds in Euclidean space: points drawn on them, with the tangent frame at each.
+"""Curved and flat spaces: spheres, tori, cubes, hyperbolic pieces, ellipsoids.
 
-Every space is a small dataclass with a ``dim``, an ``ambient_dim`` and
-``sample(n, rng) -> points (n, ambient_dim), frames (n, dim, ambient_dim)``. The rows of a frame
-are orthonormal and span the tangent space at their point. The metric is the one that the
-embedding induces, and the points are uniform with respect to its volume. The numbers in a space
-are taken to be valid: `products` checks them where it reads the text of a spec.
+The metric is the one that the embedding induces, and the points are uniform with respect to its
+volume. The numbers in a space are taken to be valid: `spec` checks them where it reads the text.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 from scipy.stats import vonmises_fisher
 
 from geodis.data.manifolds.draws import (
-    SQRT_HALF,
     accept,
     circle_points,
     normalised,
     orthogonal_complement,
-    random_rotations,
-    skew_frames,
     unit_vectors,
 )
+from geodis.data.manifolds.spec import Space, is_whole, register_space
 
 
-class Space(ABC):
-    """One manifold in Euclidean space."""
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """The text that `product_manifold` reads as this space."""
-
-    @property
-    @abstractmethod
-    def dim(self) -> int:
-        """Intrinsic dimension."""
-
-    @property
-    @abstractmethod
-    def ambient_dim(self) -> int:
-        """Dimension of the Euclidean space around it."""
-
-    @abstractmethod
-    def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Draw n points (n, ambient_dim) and their frames (n, dim, ambient_dim)."""
-
-
+@register_space(
+    "S^k or S^k(r)",
+    needs="an integer k >= 1 and a radius r > 0",
+    valid=lambda k, r=1: is_whole(k, 1) and r > 0,
+    counts=(1, 2),
+)
 @dataclass(frozen=True)
 class Sphere(Space):
     """The sphere |x| = radius in R^(k+1), von Mises-Fisher about e_0 where kappa > 0."""
@@ -60,7 +38,7 @@ class Sphere(Space):
 
     @property
     def name(self) -> str:
-        return f"S^{self.k}" if self.radius == 1 else f"S^{self.k}({number_text(self.radius)})"
+        return f"S^{self.k}" if self.radius == 1 else f"S^{self.k}({spec_number(self.radius)})"
 
     @property
     def dim(self) -> int:
@@ -79,32 +57,7 @@ class Sphere(Space):
         return self.radius * normals, orthogonal_complement(normals)
 
 
-@dataclass(frozen=True)
-class SpecialOrthogonal(Space):
-    """Rotations Q of R^k as k x k matrices, row by row; the metric is tr(A^T B).
-
-    The tangent space at Q is {Q A : A + A^T = 0}.
-    """
-
-    k: int
-
-    @property
-    def name(self) -> str:
-        return f"SO({self.k})"
-
-    @property
-    def dim(self) -> int:
-        return self.k * (self.k - 1) // 2
-
-    @property
-    def ambient_dim(self) -> int:
-        return self.k**2
-
-    def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        q = random_rotations(n, self.k, rng)
-        return q.reshape(n, -1), skew_frames(q).reshape(n, self.dim, -1)
-
-
+@register_space("T^k", needs="an integer k >= 1", valid=lambda k: is_whole(k, 1))
 @dataclass(frozen=True)
 class FlatTorus(Space):
     """The product of k unit circles, as one factor: (cos t_1, sin t_1, ..., cos t_k, sin t_k)."""
@@ -131,6 +84,7 @@ class FlatTorus(Space):
         return circles.reshape(n, -1), frames.reshape(n, self.k, -1)
 
 
+@register_space("R^k", needs="an integer k >= 1", valid=lambda k: is_whole(k, 1))
 @dataclass(frozen=True)
 class Cube(Space):
     """The cube [-1, 1]^k, a piece of Euclidean space."""
@@ -154,72 +108,7 @@ class Cube(Space):
         return rng.uniform(-1, 1, (n, self.k)), frames
 
 
-@dataclass(frozen=True)
-class Ellipsoid(Space):
-    """The points x = A u with |u| = 1 and A = diag(axes); the normal at x is along A^-1 u."""
-
-    axes: tuple[float, ...]
-
-    @property
-    def name(self) -> str:
-        return f"ellipsoid({', '.join(map(number_text, self.axes))})"
-
-    @property
-    def dim(self) -> int:
-        return len(self.axes) - 1
-
-    @property
-    def ambient_dim(self) -> int:
-        return len(self.axes)
-
-    def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        axes = np.array(self.axes, dtype=float)
-        # u -> A u stretches area at u by det(A) |A^-1 u|, which is largest, det(A) / min(axes),
-        # at the end of the shortest axis. So |squeeze u| is the stretch in units of its largest
-        # value; its mean is at least E|u_0| > 0.79 / sqrt(d): few candidates are rejected.
-        squeeze = axes.min() / axes
-        u = accept(
-            n,
-            rng,
-            propose=lambda size: unit_vectors(size, self.ambient_dim, rng),
-            probability=lambda u: np.linalg.norm(squeeze * u, axis=1),
-        )
-        return axes * u, orthogonal_complement(normalised(squeeze * u))
-
-
-@dataclass(frozen=True)
-class TorusOfRevolution(Space):
-    """((R + r cos b) cos a, (R + r cos b) sin a, r sin b): a circle turned about the third axis."""
-
-    R: float
-    r: float
-
-    @property
-    def name(self) -> str:
-        return f"torus({number_text(self.R)}, {number_text(self.r)})"
-
-    @property
-    def dim(self) -> int:
-        return 2
-
-    @property
-    def ambient_dim(self) -> int:
-        return 3
-
-    def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        def relative_area(b: np.ndarray) -> np.ndarray:
-            return (self.R + self.r * np.cos(b)) / (self.R + self.r)
-
-        a = rng.uniform(0, 2 * np.pi, n)
-        b = accept(n, rng, lambda size: rng.uniform(0, 2 * np.pi, size), relative_area)
-        (cos_a, sin_a), (cos_b, sin_b), zero = (np.cos(a), np.sin(a)), (np.cos(b), np.sin(b)), 0 * a
-        distance = self.R + self.r * cos_b  # from the axis
-        points = np.stack([distance * cos_a, distance * sin_a, self.r * sin_b], axis=1)
-        around = np.stack([-sin_a, cos_a, zero], axis=1)
-        across = np.stack([-sin_b * cos_a, -sin_b * sin_a, cos_b], axis=1)
-        return points, np.stack([around, across], axis=1)
-
-
+@register_space("H^k", needs="an integer k >= 2", valid=lambda k: is_whole(k, 2))
 @dataclass(frozen=True)
 class Hyperbolic(Space):
     """A piece of curvature -1, wound round k - 1 circles (for k = 2 the pseudosphere).
@@ -277,73 +166,83 @@ class Hyperbolic(Space):
 
 
 @dataclass(frozen=True)
-class Stiefel(Space):
-    """Matrices U (m, p) with orthonormal columns, row by row; the Euclidean metric tr(A^T B).
+class Ellipsoid(Space):
+    """The points x = A u with |u| = 1 and A = diag(axes); the normal at x is along A^-1 u."""
 
-    With W (m, m - p) completing U to a rotation, the tangent space at U is
-    {U A + W B : A + A^T = 0}. The canonical metric differs: there A counts half.
-    """
-
-    m: int
-    p: int
+    axes: tuple[float, ...]
 
     @property
     def name(self) -> str:
-        return f"St({self.m}, {self.p})"
+        return f"ellipsoid({', '.join(map(spec_number, self.axes))})"
 
     @property
     def dim(self) -> int:
-        return self.p * (self.p - 1) // 2 + self.p * (self.m - self.p)
+        return len(self.axes) - 1
 
     @property
     def ambient_dim(self) -> int:
-        return self.m * self.p
+        return len(self.axes)
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        q = random_rotations(n, self.m, rng)
-        u, w = q[:, :, : self.p], q[:, :, self.p :]
-        n_skew = self.p * (self.p - 1) // 2
-        frames = np.zeros((n, self.dim, self.m, self.p))
-        frames[:, :n_skew] = skew_frames(u)
-        lifts = frames[:, n_skew:].reshape(n, self.m - self.p, self.p, self.m, self.p)  # a view
-        column = np.arange(self.p)
-        lifts[:, :, column, :, column] = w.swapaxes(1, 2)  # w_a in each column in turn
-        return u.reshape(n, -1), frames.reshape(n, self.dim, -1)
+        axes = np.array(self.axes, dtype=float)
+        # u -> A u stretches area at u by det(A) |A^-1 u|, which is largest, det(A) / min(axes),
+        # at the end of the shortest axis. So |squeeze u| is the stretch in units of its largest
+        # value; its mean is at least E|u_0| > 0.79 / sqrt(d): few candidates are rejected.
+        squeeze = axes.min() / axes
+        u = accept(
+            n,
+            rng,
+            propose=lambda size: unit_vectors(size, self.ambient_dim, rng),
+            probability=lambda u: np.linalg.norm(squeeze * u, axis=1),
+        )
+        return axes * u, orthogonal_complement(normalised(squeeze * u))
 
 
+@register_space(
+    "ellipsoid(a, b, ...)",
+    needs="two semi-axes or more, all > 0",
+    valid=lambda *axes: min(axes) > 0,
+    counts=(2, inf),
+)
+def ellipsoid(*axes: float) -> Ellipsoid:
+    """The ellipsoid with these semi-axes."""
+    return Ellipsoid(axes)
+
+
+@register_space("torus(R, r)", needs="R > r > 0", valid=lambda R, r: R > r > 0, counts=(2, 2))
 @dataclass(frozen=True)
-class Grassmann(Space):
-    """Planes of dimension p in R^m as projectors P = U U^T (m x m), row by row; metric tr(A^T B).
+class TorusOfRevolution(Space):
+    """((R + r cos b) cos a, (R + r cos b) sin a, r sin b): a circle turned about the third axis."""
 
-    With W completing U to a rotation, the tangent space at P is
-    {U B W^T + W B^T U^T : B of shape (p, m - p)}. The geodesic distance is sqrt(2) times the norm
-    of the principal angles, which is the distance of geomstats' ``GrassmannianCanonicalMetric``.
-    """
-
-    m: int
-    p: int
+    R: float
+    r: float
 
     @property
     def name(self) -> str:
-        return f"Gr({self.m}, {self.p})"
+        return f"torus({spec_number(self.R)}, {spec_number(self.r)})"
 
     @property
     def dim(self) -> int:
-        return self.p * (self.m - self.p)
+        return 2
 
     @property
     def ambient_dim(self) -> int:
-        return self.m**2
+        return 3
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        q = random_rotations(n, self.m, rng)
-        u, w = q[:, :, : self.p], q[:, :, self.p :]
-        outer = np.einsum("nxi,nya->niaxy", u, w)  # u_i w_a^T
-        frames = SQRT_HALF * (outer + outer.swapaxes(-1, -2))
-        projectors = u @ u.swapaxes(1, 2)
-        return projectors.reshape(n, -1), frames.reshape(n, self.dim, -1)
+        def relative_area(b: np.ndarray) -> np.ndarray:
+            return (self.R + self.r * np.cos(b)) / (self.R + self.r)
+
+        a = rng.uniform(0, 2 * np.pi, n)
+        b = accept(n, rng, lambda size: rng.uniform(0, 2 * np.pi, size), relative_area)
+        (cos_a, sin_a), (cos_b, sin_b), zero = (np.cos(a), np.sin(a)), (np.cos(b), np.sin(b)), 0 * a
+        distance = self.R + self.r * cos_b  # from the axis
+        points = np.stack([distance * cos_a, distance * sin_a, self.r * sin_b], axis=1)
+        around = np.stack([-sin_a, cos_a, zero], axis=1)
+        across = np.stack([-sin_b * cos_a, -sin_b * sin_a, cos_b], axis=1)
+        return points, np.stack([around, across], axis=1)
 
 
-def number_text(value: float) -> str:
+def spec_number(value: float) -> str:
     """Write a number as a spec would: 2 rather than 2.0."""
     return repr(float(value)).removesuffix(".0")

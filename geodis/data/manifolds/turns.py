@@ -24,8 +24,8 @@ def quaternions(rotations: Any) -> np.ndarray:
     """
     from scipy.spatial.transform import Rotation
 
-    found = Rotation.from_matrix(check_rotations(rotations)).as_quat(canonical=True)
-    return np.roll(found, 1, axis=1)  # scipy has the real part last
+    real_last = Rotation.from_matrix(check_rotations(rotations)).as_quat(canonical=True)
+    return np.roll(real_last, 1, axis=1)
 
 
 def check_rotations(rotations: Any) -> np.ndarray:
@@ -40,8 +40,8 @@ def check_rotations(rotations: Any) -> np.ndarray:
         return Rotation.from_quat(np.roll(array, -1, axis=1)).as_matrix().reshape(-1, 3, 3)
     if array.shape[1:] not in ((3, 3), (9,)):
         raise InputError(
-            "rotations must be matrices (n, 3, 3) or (n, 9), or quaternions (n, 4); shape "
-            f"{array.shape} came."
+            "rotations must be matrices (n, 3, 3) or (n, 9), or quaternions (n, 4); got shape "
+            f"{array.shape}."
         )
     array = array.reshape(-1, 3, 3)
     off = np.abs(array @ array.swapaxes(1, 2) - np.eye(3)).max(axis=(1, 2), initial=0.0)
@@ -58,7 +58,7 @@ def check_directions(directions: Any) -> np.ndarray:
     """Return unit vectors (n, 3) along directions (n, 3)."""
     array = check_finite(check_numeric(to_numpy(directions, "lights"), "lights"), "lights")
     if array.ndim != 2 or array.shape[1] != 3:
-        raise InputError(f"lights must have shape (n, 3); shape {array.shape} came.")
+        raise InputError(f"lights must have shape (n, 3); got shape {array.shape}.")
     length = np.linalg.norm(array.astype(float, copy=False), axis=1, keepdims=True)
     if not length.all():
         raise InputError("A light must have a direction; one is zero.")

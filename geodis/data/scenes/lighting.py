@@ -7,6 +7,7 @@ light's direction, moves it by random steps, and knows the tangent frames of (ro
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -139,7 +140,8 @@ class LatitudeLight(CircleLight):
         return [_orthonormal(rows)]
 
 
-LIGHTINGS: dict[str, type[Lighting]] = {
+LightName: TypeAlias = Literal["free", "attached", "circle", "latitude"]
+LIGHTINGS: dict[LightName, type[Lighting]] = {
     "free": FreeLight,
     "attached": AttachedLight,
     "circle": CircleLight,

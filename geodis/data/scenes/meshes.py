@@ -74,25 +74,25 @@ class Mesh:
         faces = check_numeric(to_numpy(faces, "faces"), "faces")
         if vertices.shape[1] != 3 or faces.ndim != 2 or faces.shape[1] != 3:
             raise InputError(
-                f"A mesh needs vertices (v, 3) and faces (t, 3); shapes {vertices.shape} and "
-                f"{faces.shape} came."
+                f"A mesh needs vertices (v, 3) and faces (t, 3); got shapes {vertices.shape} and "
+                f"{faces.shape}."
             )
         if faces.dtype.kind not in "iu" or not 0 <= faces.min() <= faces.max() < len(vertices):
             raise InputError(
-                f"faces must be numbers of vertices, 0 to {len(vertices) - 1}; {faces.dtype} "
-                f"from {faces.min()} to {faces.max()} came."
+                f"faces must be numbers of vertices, 0 to {len(vertices) - 1}; got {faces.dtype} "
+                f"from {faces.min()} to {faces.max()}."
             )
         faces = faces.astype(np.int64)
         vertices = vertices / max(1.0, np.linalg.norm(vertices, axis=1).max())
         paint = np.ones_like(vertices) if paint is None else check_points(paint, name="paint")
         if paint.shape != vertices.shape or not 0 <= paint.min() <= paint.max() <= 1:
             raise InputError(
-                f"paint must be in [0, 1] and of shape {vertices.shape}; shape {paint.shape} "
-                f"from {paint.min():g} to {paint.max():g} came."
+                f"paint must be in [0, 1] and of shape {vertices.shape}; got shape {paint.shape} "
+                f"from {paint.min():g} to {paint.max():g}."
             )
         across = _across(vertices[faces])  # twice the area long
         if not np.linalg.norm(across, axis=1).all():
-            raise InputError("A triangle without area came: it has no normal.")
+            raise InputError("Every triangle must have an area and so a normal; got one without.")
         normals = np.repeat(across[:, None], 3, axis=1)
         if smooth:  # at a vertex, the mean over its triangles, weighted by area
             at_vertex = np.zeros_like(vertices)

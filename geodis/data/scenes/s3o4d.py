@@ -6,13 +6,14 @@ import io
 import os
 import re
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from geodis.base.check import InputError, check_choice, check_int, require
+from geodis.base.jobs import blocks, in_threads
 from geodis.base.progress import Stages
 from geodis.data.files.archives import NpzArray
 from geodis.data.files.contents import reading
@@ -22,7 +23,7 @@ from geodis.data.manifolds.products import ManifoldSample
 
 # Images of both splits are numbered through: the first of the test split is number 80,000.
 TRAIN_IMAGES = 80_000
-SPLITS = ("train", "test")
+PublishedSplit: TypeAlias = Literal["train", "test"]
 
 BLOCK = 256  # images decoded at once
 
@@ -54,7 +55,7 @@ class RenderedSample(ManifoldSample):
 
 def load_s3o4d(
     path: str | os.PathLike[str],
-    split: str = "train",
+    split: PublishedSplit = "train",
     *,
     n: int | None = None,
     image_size: int | None = 64,
@@ -98,7 +99,7 @@ def load_s3o4d(
     geodis.base.check.InputError: bunny must be a folder with train_images.zip and \
 train_latents.npz; train_images.zip is not there.
     """
-    check_choice(split, "split", SPLITS)
+    check_choice(split, "split", get_args(PublishedSplit))
     if n is not None:
         n = check_int(n, "n", low=1)
     if image_size is not None:
@@ -128,7 +129,7 @@ def _read_latents(path: Path) -> tuple[np.ndarray, np.ndarray]:
     if lights.shape != (n, 3) or rotations.shape != (n, 3, 3):
         raise InputError(
             f"{path} must hold pose_mat of shape (n, 3, 3) and illumination of shape (n, 3); "
-            f"{rotations.shape} and {lights.shape} came."
+            f"got {rotations.shape} and {lights.shape}."
         )
     matrices, directions = (np.asarray(array.read(), float) for array in (rotations, lights))
     away = np.abs(matrices @ matrices.transpose(0, 2, 1) - np.eye(3)).max(initial=0.0)
@@ -145,18 +146,18 @@ def _read_latents(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 def _members(archive: Path, held: zipfile.ZipFile, n: int, first: int) -> dict[int, str]:
     """Return the name of each image, by the row of its latents."""
-    found = {}
+    numbered = {}
     for name in held.namelist():
         number = re.search(r"(\d+)\.\w+$", name)
         if number is not None:
-            found[int(number.group(1)) - first] = name
-    if not found or min(found) < 0 or max(found) >= n:
-        span = f"{min(found) + first} to {max(found) + first}" if found else "none"
+            numbered[int(number.group(1)) - first] = name
+    if not numbered or min(numbered) < 0 or max(numbered) >= n:
+        span = f"{min(numbered) + first} to {max(numbered) + first}" if numbered else "none"
         raise InputError(
             f"{archive} must hold images numbered {first} to {first + n - 1}, one a row of the "
-            f"latents; {span} came."
+            f"latents; got {span}."
         )
-    return found
+    return numbered
 
 
 def _decode(
@@ -169,14 +170,13 @@ def _decode(
         return np.asarray(decoded).reshape(decoded.height, decoded.width, -1)
 
     images = np.empty(0, dtype=np.uint8)
-    with ThreadPoolExecutor() as pool:
-        for start in range(0, len(names), BLOCK):
-            block = np.stack([*pool.map(one, names[start : start + BLOCK])])
-            block = block if image_size is None else resize(block, image_size)
-            if start == 0:
-                images = np.empty((len(names), *block.shape[1:]), dtype=np.uint8)
-            images[start : start + len(block)] = block
-            stages.advance((start + len(block)) / len(names), f"{start + len(block)}")
+    for rows in blocks(len(names), BLOCK):
+        block = np.stack(in_threads(one, names[rows], n_jobs=-1))
+        block = block if image_size is None else resize(block, image_size)
+        if rows.start == 0:
+            images = np.empty((len(names), *block.shape[1:]), dtype=np.uint8)
+        images[rows] = block
+        stages.advance(rows.stop / len(names), f"{rows.stop}")
     return images
 
 

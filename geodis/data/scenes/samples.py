@@ -12,7 +12,7 @@ from geodis.data.manifolds.products import ManifoldSample
 from geodis.data.manifolds.turns import quaternions
 
 if TYPE_CHECKING:
-    from geodis.data.scenes.scenes import Scenes
+    from geodis.data.scenes.lit_object import Scenes
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,25 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from geodis.base.check import check_int, check_random_state, check_real
-from geodis.data.grids.grid import FactorGrid
+from geodis.base.check import InputError
+from geodis.kernels.learning.drawing import as_grid, pairs_among_few, target_distances
 from geodis.kernels.learning.learn_kernel import AUGMENTED_SHARE
-from geodis.kernels.learning.rounds import State, learn, seed_of
-from geodis.kernels.learning.targets import (
-    Strategy,
-    Target,
-    as_grid,
-    check_weight,
-    factor_columns,
-    pairs_among_few,
-    require_differences,
-    strategy_name,
-    target_distances,
-)
+from geodis.kernels.learning.learning_task import LearningTask
+from geodis.kernels.learning.loss_options import FeatureOptions
+from geodis.kernels.learning.rounds import State, learn
+from geodis.kernels.learning.targets import Phase, Target, require_differences
 from geodis.kernels.losses.feature_loss import FeatureLoss, check_widths
 from geodis.kernels.torch_extra import torch
-
-ROUND_STEPS = 50
+from geodis.kernels.torch_state import load_optimiser, load_state, optimiser_tensors
 
 
 def learn_features(
@@ -38,18 +29,10 @@ def learn_features(
     widths: Sequence[int] = (16, 32, 32),
     *,
     factors: Any = None,
-    only: int | str | Sequence[int | str] | None = None,
     steps: int = 1000,
-    images: int = 128,
     pairs: int = 4096,
     held_out: int = 4096,
-    by: Strategy = "random",
-    self_pairs: bool = False,
-    alpha: float = 1.0,
-    learning_rate: float = 2e-3,
-    adversarial: bool = False,
-    patience: int = 5,
-    tolerance: float = 1e-4,
+    options: FeatureOptions | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     random_state: Any = None,
     verbose: bool | int = True,
@@ -58,19 +41,16 @@ def learn_features(
 
     Parameters
     ----------
-    grid, factors, only, by, self_pairs, alpha, adversarial, checkpoint, random_state, verbose
+    grid, factors, checkpoint, random_state, verbose
         As for `learn_kernel`.
     widths : sequence of int
         Maps after each layer, see `FeatureLoss`.
     steps : int
         Most steps of Adam; learning ends earlier when held-out pairs gain nothing.
-    images, pairs : int
-        Images drawn for each step, and most pairs among them.
-    held_out : int
-        Pairs to measure on, among four times as many images.
-    learning_rate : float
-    patience, tolerance : int, float
-        Learning ends after so many rounds of 50 steps that gained less than this.
+    pairs, held_out : int
+        Most pairs among the images of a step, and pairs to measure on.
+    options : FeatureOptions, optional
+        All other choices: which factors and pairs count, images of a step, when to stop.
 
     Returns
     -------
@@ -81,73 +61,58 @@ def learn_features(
     --------
     >>> from geodis.data.grids.squares import XYSquares
     >>> grid = XYSquares(spacing=4, square_size=4, image_size=16, grid_size=4, n_squares=2)
-    >>> loss = learn_features(grid, (4, 4), steps=2, images=16, held_out=50, random_state=0)
+    >>> few = FeatureOptions(images=16)
+    >>> loss = learn_features(grid, (4, 4), steps=2, held_out=50, options=few, random_state=0)
     >>> loss.made["steps"]
     2
     """
-    grid = as_grid(grid, factors)
-    columns = factor_columns(grid, only)
-    seed = int(check_random_state(random_state).integers(2**31))
-    settings = {
-        "data": repr(grid),
-        "only": [grid.names[j] for j in columns],
-        "widths": list(check_widths(widths)),
-        "images": check_int(images, "images", low=2),
-        "pairs": check_int(pairs, "pairs", low=2),
-        "held_out": check_int(held_out, "held_out", low=2),
-        "by": strategy_name(by),
-        "self_pairs": self_pairs,
-        "alpha": check_weight(alpha),
-        "learning_rate": check_real(learning_rate, "learning_rate", low=0),
-        "adversarial": adversarial,
-        "seed": seed_of(random_state, seed, checkpoint),
-    }
+    options = FeatureOptions() if options is None else options
+    if not isinstance(options, FeatureOptions):
+        raise InputError(f"options must be FeatureOptions; got {type(options).__name__}.")
+    task = LearningTask.of(
+        as_grid(grid, factors),
+        options,
+        pairs=pairs,
+        held_out=held_out,
+        random_state=random_state,
+        checkpoint=checkpoint,
+    )
+    widths = check_widths(widths)
     learner, made = learn(
-        lambda: _FeatureLearner(grid, columns, by, settings),
-        settings,
+        lambda: _FeatureLearner(task, widths),
+        {**task.to_note(), "widths": list(widths)},
+        options,
         title="learn features",
         steps=steps,
-        round_steps=ROUND_STEPS,
-        patience=patience,
-        tolerance=tolerance,
         checkpoint=checkpoint,
         verbose=verbose,
     )
-    learner.model.scale = learner.pixels_over_learnt()
-    learner.model.made = {**made, "pixel_loss": learner.test_target.exact(learner.pixel_test())}
-    return learner.model.requires_grad_(False).eval()
+    return learner.to_loss(made)
 
 
 class _FeatureLearner:
     """A FeatureLoss under Adam, and the pairs it is measured on."""
 
-    phases: Sequence[str] = ("spearman",)
+    phases: Sequence[Phase] = ("spearman",)
 
-    def __init__(
-        self, grid: FactorGrid, columns: list[int], by: Strategy, settings: dict[str, Any]
-    ) -> None:
-        assert grid.image_shape is not None
-        self._grid, self._columns, self._by, self._settings = grid, columns, by, settings
-        rng = np.random.default_rng(settings["seed"])
+    def __init__(self, task: LearningTask[FeatureOptions], widths: Sequence[int]) -> None:
+        self._task, self._options = task, task.options
+        rng = np.random.default_rng(task.seed)
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(settings["seed"])
-            self.model = FeatureLoss(
-                grid.image_shape[2], settings["widths"], alpha=settings["alpha"]
-            )
-        self._optimiser = torch.optim.Adam(self.model.parameters(), lr=settings["learning_rate"])
-        self._test = self._draw(4 * settings["images"], settings["held_out"], rng)
+            torch.manual_seed(task.seed)
+            self.model = FeatureLoss(task.image_shape[2], widths, alpha=self._options.alpha)
+        self._optimiser = torch.optim.Adam(self.model.parameters(), lr=self._options.learning_rate)
+        self._test = self._draw(4 * self._options.images, task.held_out, rng)
         self.test_target = self._test[2]
         require_differences(self.pixel_test())
         self._start_large()
 
-    def run_round(self, phase: str, number: int, steps: int) -> None:
+    def run_round(self, phase: Phase, number: int, steps: int) -> None:
         """Take steps of Adam, on images that depend on the seed and the round alone."""
-        rng = np.random.default_rng([self._settings["seed"], number])
-        sign = 1.0 if self._settings["adversarial"] else -1.0
+        rng = np.random.default_rng([self._task.seed, number])
+        sign = 1.0 if self._options.adversarial else -1.0
         for _ in range(steps):
-            images, place, target = self._draw(
-                self._settings["images"], self._settings["pairs"], rng
-            )
+            images, place, target = self._draw(self._options.images, self._task.pairs, rng)
             loss = sign * target.correlation(self._distances(images, place), phase)
             self._optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
@@ -170,42 +135,44 @@ class _FeatureLearner:
         with torch.no_grad():
             return float(self.pixel_test().mean() / self._distances(images, place).mean())
 
+    def to_loss(self, made: dict[str, Any]) -> FeatureLoss:
+        """The loss learnt, as large as the pixel loss on average, and how it was made."""
+        self.model.scale = self.pixels_over_learnt()
+        self.model.made = {**made, "pixel_loss": self.test_target.exact(self.pixel_test())}
+        return self.model.requires_grad_(False).eval()
+
     def state(self) -> State:
         """Parameters, and the moments of Adam."""
         state = {f"model.{name}": value.clone() for name, value in self.model.state_dict().items()}
-        for i, moments in self._optimiser.state_dict()["state"].items():
-            state |= {f"adam.{i}.{name}": value.clone() for name, value in moments.items()}
-        return state
+        moments = optimiser_tensors(self._optimiser)
+        return state | {f"adam.{name.replace('/', '.')}": value for name, value in moments.items()}
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: State, source: str | os.PathLike[str]) -> None:
         """Go back to a state."""
-        model: State = {}
-        moments: dict[int, State] = {}
+        parts: dict[str, State] = {"model": {}, "adam": {}}
         for name, value in state.items():
             kind, _, rest = name.partition(".")
-            if kind == "model":
-                model[rest] = value.clone()
-            else:
-                number, _, which = rest.partition(".")
-                moments.setdefault(int(number), {})[which] = value.clone()
-        self.model.load_state_dict(model)
-        whole = self._optimiser.state_dict()
-        self._optimiser.load_state_dict({**whole, "state": moments})
+            if kind not in parts:
+                raise InputError(f"{source} must hold a model and the state of Adam; got {name}.")
+            parts[kind][rest] = value.clone()
+        load_state(self.model, parts["model"], source)
+        moments = {name.replace(".", "/", 1): value for name, value in parts["adam"].items()}
+        load_optimiser(self._optimiser, moments, source)
 
     def _draw(
         self, images: int, pairs: int, rng: np.random.Generator
     ) -> tuple[torch.Tensor, np.ndarray, Target]:
         """Images (m, c, h, w), pairs as places among them (n, 2), and their target."""
-        settings = self._settings
-        drawn = pairs_among_few(self._grid, pairs, images, self._by, settings["self_pairs"], rng)
+        grid, options = self._task.grid, self._options
+        drawn = pairs_among_few(grid, pairs, images, options.by, options.self_pairs, rng)
         index, place = np.unique(drawn, return_inverse=True)
-        shown = self._grid.images(index, "float32").transpose(0, 3, 1, 2)
-        target = Target(target_distances(self._grid, drawn, self._columns))
+        shown = grid.images(index, "float32").transpose(0, 3, 1, 2)
+        target = Target(target_distances(grid, drawn, self._task.columns))
         return torch.from_numpy(np.ascontiguousarray(shown)), place.reshape(drawn.shape), target
 
     def _distances(self, images: torch.Tensor, place: np.ndarray) -> torch.Tensor:
         maps = self.model.augment(images)
-        return _between(images, place) + self._settings["alpha"] * _between(maps, place)
+        return _between(images, place) + self._options.alpha * _between(maps, place)
 
     def _start_large(self) -> None:
         """Scale the last layer so that features, and not pixels, are what is learnt."""

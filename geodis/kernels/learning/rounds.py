@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -13,20 +13,26 @@ from typing import Any, Protocol, TypeVar
 import torch
 
 from geodis import __version__
-from geodis.base.check import InputError, check_int, check_real
+from geodis.base.check import InputError, check_int
+from geodis.base.notes import note_entry
 from geodis.base.progress import Stages
+from geodis.base.tensors import read_tensors, write_tensors
 from geodis.base.write import to_jsonable
-from geodis.kernels.losses.storage import read_tensors, write_tensors
+from geodis.kernels.learning.loss_options import LossOptions
+from geodis.kernels.learning.targets import Phase
 
 State = dict[str, torch.Tensor]
+Checkpoint = str | os.PathLike[str]
+
+ROUND_STEPS = 50
 
 
 class Learner(Protocol):
     """What is learnt: some steps at a time, with its whole state in tensors."""
 
-    phases: Sequence[str]
+    phases: Sequence[Phase]
 
-    def run_round(self, phase: str, number: int, steps: int) -> None:
+    def run_round(self, phase: Phase, number: int, steps: int) -> None:
         """Improve by some steps; `number` of the round is all that chance may depend on."""
 
     def correlation(self) -> float:
@@ -35,8 +41,8 @@ class Learner(Protocol):
     def state(self) -> State:
         """Tensors that `restore` takes."""
 
-    def restore(self, state: State) -> None:
-        """Go back to a state."""
+    def restore(self, state: State, source: str | os.PathLike[str]) -> None:
+        """Go back to a state, or say that the source of it holds another one."""
 
 
 SomeLearner = TypeVar("SomeLearner", bound=Learner)
@@ -50,6 +56,10 @@ class Rounds:
     ----------
     best : float
         Best correlation on held-out pairs: the highest, or the lowest if adversarial.
+    phase : int
+        Number of the phase under way.
+    stalled : int
+        Rounds in a row that gained too little.
     history : list of (steps so far, phase, correlation), from before the first step
     """
 
@@ -61,17 +71,32 @@ class Rounds:
     seconds: float = 0.0
     history: list[tuple[int, str, float]] = field(default_factory=list)
 
+    @classmethod
+    def from_note(cls, note: Any, source: Checkpoint) -> Rounds:
+        """Read what `vars` gave, checked, for files can be altered."""
+        counts = {
+            name: note_entry(note, name, int, source, low=0)
+            for name in ("steps", "number", "phase", "stalled")
+        }
+        history = note_entry(note, "history", list, source)
+        if not all(isinstance(row, list) and len(row) == 3 for row in history):
+            raise InputError(f"{source} must say rows of three as 'history'; got {history!r}.")
+        return cls(
+            note_entry(note, "best", float, source),
+            seconds=note_entry(note, "seconds", float, source),
+            history=[(row[0], row[1], row[2]) for row in history],
+            **counts,
+        )
+
 
 def learn(
     make: Callable[[], SomeLearner],
     settings: dict[str, Any],
+    options: LossOptions,
     *,
     title: str,
     steps: int,
-    round_steps: int,
-    patience: int,
-    tolerance: float,
-    checkpoint: str | os.PathLike[str] | None,
+    checkpoint: Checkpoint | None,
     verbose: bool | int,
 ) -> tuple[SomeLearner, dict[str, Any]]:
     """Make a learner, which draws its pairs, and run its rounds, with progress.
@@ -84,23 +109,11 @@ def learn(
         The settings, the correlation on held-out pairs, the history and seconds.
     """
     check_int(steps, "steps", low=1)
-    check_int(patience, "patience", low=1)
-    check_real(tolerance, "tolerance")
     with Stages(title, verbose) as stages:
         with stages.stage("pairs"):
             learner = make()
         with stages.stage("learning"):
-            rounds = run_rounds(
-                learner,
-                steps=steps,
-                round_steps=round_steps,
-                patience=patience,
-                tolerance=tolerance,
-                adversarial=settings["adversarial"],
-                settings=settings,
-                checkpoint=checkpoint,
-                stages=stages,
-            )
+            rounds = run_rounds(learner, settings, options, steps, checkpoint, stages)
     return learner, {
         "geodis": __version__,
         **settings,
@@ -113,14 +126,10 @@ def learn(
 
 def run_rounds(
     learner: Learner,
-    *,
-    steps: int,
-    round_steps: int,
-    patience: int,
-    tolerance: float,
-    adversarial: bool,
     settings: dict[str, Any],
-    checkpoint: str | os.PathLike[str] | None,
+    options: LossOptions,
+    steps: int,
+    checkpoint: Checkpoint | None,
     stages: Stages,
 ) -> Rounds:
     """Run rounds until the steps are used up or no phase gains more; leave the best state.
@@ -128,74 +137,71 @@ def run_rounds(
     A phase ends when `patience` rounds in a row gained less than `tolerance`; the next one starts
     from the best state so far.
     """
-    sign = -1.0 if adversarial else 1.0
-    found = Rounds(best=learner.correlation())
-    best = learner.state()
-    if checkpoint is not None and Path(checkpoint).exists():
-        found, best = _resume(learner, checkpoint, settings)
-    else:
-        found.history.append((0, learner.phases[0], found.best))
-    while found.steps < steps and found.phase < len(learner.phases):
+    sign = -1.0 if options.adversarial else 1.0
+    rounds, best = _begin(learner, settings, checkpoint)
+    while rounds.steps < steps and rounds.phase < len(learner.phases):
         start = time.perf_counter()
-        phase, count = learner.phases[found.phase], min(round_steps, steps - found.steps)
-        learner.run_round(phase, found.number, count)
-        found.steps, found.number = found.steps + count, found.number + 1
+        phase, count = learner.phases[rounds.phase], min(ROUND_STEPS, steps - rounds.steps)
+        learner.run_round(phase, rounds.number, count)
+        rounds.steps, rounds.number = rounds.steps + count, rounds.number + 1
         correlation = learner.correlation()
-        gain = sign * (correlation - found.best) if math.isfinite(correlation) else -math.inf
+        gain = sign * (correlation - rounds.best) if math.isfinite(correlation) else -math.inf
         if gain > 0:
-            found.best, best = correlation, learner.state()
-        found.stalled = 0 if gain > tolerance else found.stalled + 1
-        found.history.append((found.steps, phase, correlation))
-        if found.stalled >= patience or gain == -math.inf:
-            found.phase, found.stalled = found.phase + 1, 0
-            learner.restore(best)
-        found.seconds += time.perf_counter() - start
-        stages.advance(found.steps / steps, f"held-out correlation {found.best:.4f}")
+            rounds.best, best = correlation, learner.state()
+        rounds.stalled = 0 if gain > options.tolerance else rounds.stalled + 1
+        rounds.history.append((rounds.steps, phase, correlation))
+        if rounds.stalled >= options.patience or gain == -math.inf:
+            rounds.phase, rounds.stalled = rounds.phase + 1, 0
+            learner.restore(best, "The best state")
+        rounds.seconds += time.perf_counter() - start
+        stages.advance(rounds.steps / steps, f"held-out correlation {rounds.best:.4f}")
         if checkpoint is not None:
-            _write(checkpoint, found, learner.state(), best, settings)
-    learner.restore(best)
-    return found
+            _save(checkpoint, rounds, learner.state(), best, settings)
+    learner.restore(best, "The best state")
+    return rounds
 
 
-def _write(
-    path: str | os.PathLike[str], found: Rounds, now: State, best: State, settings: dict[str, Any]
+def _begin(
+    learner: Learner, settings: dict[str, Any], checkpoint: Checkpoint | None
+) -> tuple[Rounds, State]:
+    """Rounds so far and the best state of them: those of the checkpoint if there is one."""
+    if checkpoint is not None and Path(checkpoint).exists():
+        return _resume(learner, checkpoint, settings)
+    rounds = Rounds(best=learner.correlation())
+    rounds.history.append((0, learner.phases[0], rounds.best))
+    return rounds, learner.state()
+
+
+def _save(
+    path: Checkpoint, rounds: Rounds, now: State, best: State, settings: dict[str, Any]
 ) -> None:
     tensors = {f"now.{name}": tensor for name, tensor in now.items()}
     tensors |= {f"best.{name}": tensor for name, tensor in best.items()}
-    write_tensors(path, tensors, {"rounds": vars(found), "settings": settings})
+    write_tensors(path, tensors, {"rounds": vars(rounds), "settings": settings})
 
 
-def _resume(
-    learner: Learner, path: str | os.PathLike[str], settings: dict[str, Any]
-) -> tuple[Rounds, State]:
-    tensors, content = read_tensors(path)
-    check_settings(path, content, settings)
+def _resume(learner: Learner, path: Checkpoint, settings: dict[str, Any]) -> tuple[Rounds, State]:
+    tensors, note = read_tensors(path)
+    _check_settings(path, note, settings)
+    rounds = Rounds.from_note(note["rounds"], path)
     states: dict[str, State] = {"now": {}, "best": {}}
     for name, tensor in tensors.items():
         which, _, rest = name.partition(".")
+        if which not in states:
+            raise InputError(f"{path} must hold the states now and best; got {name}.")
         states[which][rest] = tensor
-    learner.restore(states["now"])
-    rounds = dict(content["rounds"])
-    rounds["history"] = [tuple(item) for item in rounds["history"]]
-    return Rounds(**rounds), states["best"]
+    learner.restore(states["best"], path)  # both are tried before either is used
+    learner.restore(states["now"], path)
+    return rounds, states["best"]
 
 
-def check_settings(
-    path: str | os.PathLike[str], content: dict[str, Any], settings: dict[str, Any]
-) -> None:
+def _check_settings(path: Checkpoint, note: Mapping[str, Any], settings: dict[str, Any]) -> None:
     """Refuse to go on from a checkpoint that other settings wrote."""
-    if "rounds" not in content:
+    if not isinstance(note.get("rounds"), dict) or not isinstance(note.get("settings"), dict):
         raise InputError(f"{path} is not a checkpoint of geodis; give another name.")
     for name, value in to_jsonable(settings).items():
-        before = content["settings"].get(name)
+        before = note["settings"].get(name)
         if before != value:
             raise InputError(
-                f"The checkpoint {path} was made with {name}={before!r}; {name}={value!r} came."
+                f"The checkpoint {path} was made with {name}={before!r}; got {name}={value!r}."
             )
-
-
-def seed_of(random_state: Any, rng_seed: int, checkpoint: str | os.PathLike[str] | None) -> int:
-    """The seed of everything: that of the checkpoint where none was asked for."""
-    if random_state is None and checkpoint is not None and Path(checkpoint).exists():
-        return int(read_tensors(checkpoint)[1].get("settings", {}).get("seed", rng_seed))
-    return rng_seed

@@ -5,8 +5,8 @@ L(x, y) = scale (L_rec(x, y) + alpha L_rec(h(x), h(y)))                         
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from geodis.base.check import InputError, check_choice, check_real, to_numpy
 from geodis.kernels.torch_extra import torch
 
 PixelLoss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+PixelLossName = Literal["mse", "mae", "bce"]
+Reduction = Literal["none", "mean", "sum"]
 
 PIXEL_LOSSES: dict[str, PixelLoss] = {
     "mse": lambda x, y: (x - y) ** 2,
@@ -24,10 +26,11 @@ PIXEL_LOSSES: dict[str, PixelLoss] = {
         y.clamp(0, 1), x.clamp(0, 1), reduction="none"
     ),
 }
-REDUCTIONS = ("none", "mean", "sum")
 
 # Pairs of arrays that are augmented at once: tens of megabytes at 64 x 64 x 3 and radius 63.
 ARRAY_BATCH = 128
+
+Loss = TypeVar("Loss", bound="AugmentedLoss")
 
 
 class AugmentedLoss(torch.nn.Module):
@@ -51,14 +54,14 @@ class AugmentedLoss(torch.nn.Module):
     """
 
     def __init__(
-        self, alpha: float = 1.0, loss: str | PixelLoss = "mse", scale: float = 1.0
+        self, alpha: float = 1.0, loss: PixelLossName | PixelLoss = "mse", scale: float = 1.0
     ) -> None:
         super().__init__()
         self.alpha = check_real(alpha, "alpha", low=0)
         self.scale = check_real(scale, "scale", low=0)
         if not callable(loss):
             check_choice(loss, "loss", tuple(PIXEL_LOSSES))
-        self.loss = loss
+        self.loss: PixelLossName | PixelLoss = loss
         self.made: dict[str, Any] = {}
 
     @property
@@ -70,7 +73,38 @@ class AugmentedLoss(torch.nn.Module):
         """h: images (n, c, h, w) -> maps (n, c', h', w')."""
         raise NotImplementedError
 
-    def forward(self, x: Any, y: Any, reduction: str = "none") -> Any:
+    def own_options(self) -> dict[str, Any]:
+        """Options of the constructor that a subclass adds, as plain values."""
+        return {}
+
+    def to_config(self) -> dict[str, Any]:
+        """All but the tensors, as plain values: kind, options, and how the loss was made."""
+        if callable(self.loss):
+            raise InputError(
+                f"A {type(self).__name__} can be written with a pixel loss that has a name; got a "
+                "function as its pixel loss."
+            )
+        options = {"alpha": self.alpha, "loss": self.loss, "scale": self.scale}
+        return {
+            "kind": type(self).__name__,
+            "options": {**options, **self.own_options()},
+            "made": self.made,
+        }
+
+    @classmethod
+    def from_config(
+        cls: type[Loss],
+        config: Mapping[str, Any],
+        tensors: Mapping[str, torch.Tensor] | None = None,
+    ) -> Loss:
+        """Build a loss again from what `to_config` gave.
+
+        Its tensors have the right shapes, and `load_state_dict` fills them; a constructor that
+        takes tensors finds them in `tensors` where they are known.
+        """
+        return cls(**config["options"])
+
+    def forward(self, x: Any, y: Any, reduction: Reduction = "none") -> Any:
         """Loss of every pair, or over the batch.
 
         Parameters
@@ -83,13 +117,13 @@ class AugmentedLoss(torch.nn.Module):
         -------
         tensor, or array of float32, of shape (n,); a number unless reduction is "none"
         """
-        check_choice(reduction, "reduction", REDUCTIONS)
+        check_choice(reduction, "reduction", get_args(Reduction))
         if not isinstance(x, torch.Tensor):
             return _reduced(self._on_arrays(x, y), reduction)
         if x.ndim != 4 or x.shape != y.shape:
             raise InputError(
                 "A loss needs two tensors of one shape (n, c, h, w); "
-                f"{tuple(x.shape)} and {tuple(y.shape)} came."
+                f"got {tuple(x.shape)} and {tuple(y.shape)}."
             )
         x, y = (_as_float(images) for images in (x, y))
         return _reduced(self.scale * self._pairs(x, y), reduction)
@@ -101,28 +135,28 @@ class AugmentedLoss(torch.nn.Module):
 
     def _pixel_loss(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         function = self.loss if callable(self.loss) else PIXEL_LOSSES[self.loss]
-        found = function(x, y)
-        if found.ndim == 0 or len(found) != len(x):
+        losses = function(x, y)
+        if losses.ndim == 0 or len(losses) != len(x):
             raise InputError(
                 f"A pixel loss must return the shape of the images or ({len(x)},), one number a "
-                f"pair; shape {tuple(found.shape)} came."
+                f"pair; got shape {tuple(losses.shape)}."
             )
-        return found.flatten(1).mean(1) if found.ndim > 1 else found
+        return losses.flatten(1).mean(1) if losses.ndim > 1 else losses
 
     def _on_arrays(self, x: Any, y: Any) -> np.ndarray:
         x, y = (_checked_images(images) for images in (x, y))
         if x.ndim != 4 or x.shape != y.shape:
             raise InputError(
                 "A loss needs two arrays of images of one shape (n, h, w, c); "
-                f"{x.shape} and {y.shape} came."
+                f"got {x.shape} and {y.shape}."
             )
-        found = [np.zeros(0, np.float32)]
+        losses = [np.zeros(0, np.float32)]
         with torch.no_grad():
             for start in range(0, len(x), ARRAY_BATCH):
                 rows = slice(start, start + ARRAY_BATCH)
                 pair = (self._tensor(images[rows]) for images in (x, y))
-                found.append((self.scale * self._pairs(*pair)).cpu().numpy())
-        return np.concatenate(found)
+                losses.append((self.scale * self._pairs(*pair)).cpu().numpy())
+        return np.concatenate(losses)
 
     def _tensor(self, images: np.ndarray) -> torch.Tensor:
         """Arrays (n, h, w, c), bytes or floats -> tensor (n, c, h, w), where the parameters are."""
@@ -169,7 +203,7 @@ def _checked_images(images: Any) -> np.ndarray:
     if array.dtype.kind == "f" and array.size:
         low, high = array.min(), array.max()
         if not 0 <= low <= high <= 1:  # NaN fails too
-            raise InputError(f"Images of floats must be in [0, 1]; {low:g} to {high:g} came.")
+            raise InputError(f"Images of floats must be in [0, 1]; got {low:g} to {high:g}.")
     return array
 
 
@@ -177,7 +211,7 @@ def _as_float(images: torch.Tensor) -> torch.Tensor:
     if images.is_floating_point():
         return images
     if images.dtype not in (torch.uint8, torch.bool):
-        raise InputError(f"Images must be bytes, or floats in [0, 1]; {images.dtype} came.")
+        raise InputError(f"Images must be bytes, or floats in [0, 1]; got {images.dtype}.")
     return images.float() / (255 if images.dtype == torch.uint8 else 1)
 
 

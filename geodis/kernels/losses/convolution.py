@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 from scipy.fft import next_fast_len
 
 from geodis.base.check import InputError, check_choice
 from geodis.kernels.torch_extra import torch
 
-METHODS = ("auto", "fft", "direct")
-SUPPORTS = ("same", "full")
+Support = Literal["same", "full"]
+Method = Literal["auto", "fft", "direct"]
 
 # Direct convolution does s^2 products a pixel, where the transforms do some tens whatever s.
 DIRECT_MAX_SIZE = 7
@@ -17,8 +19,8 @@ DIRECT_MAX_SIZE = 7
 def convolve(
     images: torch.Tensor,
     kernels: torch.Tensor,
-    support: str = "same",
-    method: str = "auto",
+    support: Support = "same",
+    method: Method = "auto",
 ) -> torch.Tensor:
     """Convolve the last two axes, with zeros beyond the edges.
 
@@ -44,8 +46,8 @@ def convolve(
     >>> convolve(step, torch.tensor([[1.0, 2.0, 3.0]]))
     tensor([[0., 1., 2., 3., 0.]])
     """
-    check_choice(support, "support", SUPPORTS)
-    check_choice(method, "method", METHODS)
+    check_choice(support, "support", get_args(Support))
+    check_choice(method, "method", get_args(Method))
     for tensor, name in ((images, "images"), (kernels, "kernels")):
         if (
             not isinstance(tensor, torch.Tensor)
@@ -55,7 +57,7 @@ def convolve(
             raise InputError(f"{name} must be a tensor of floats (..., height, width).")
     s, t = kernels.shape[-2:]
     if s % 2 == 0 or t % 2 == 0:
-        raise InputError(f"Kernels must have an odd size, with a middle; {s} x {t} came.")
+        raise InputError(f"Kernels must have an odd size, with a middle; got {s} x {t}.")
     direct = method == "direct" or (method == "auto" and max(s, t) <= DIRECT_MAX_SIZE)
     return (_direct if direct else _fft)(images, kernels, (s // 2, t // 2), support == "full")
 
@@ -88,10 +90,10 @@ def _direct(
     if kernels.shape[:-2].numel() == 1:  # one kernel for all: planes are the batch
         flipped = kernels.reshape(1, 1, *kernels.shape[-2:]).flip(-1, -2)
         planes = images.reshape(-1, 1, *images.shape[-2:])
-        found = torch.nn.functional.conv2d(planes, flipped, padding=pad)
+        maps = torch.nn.functional.conv2d(planes, flipped, padding=pad)
     else:  # a kernel for each plane: planes are channels of one image, each a group of its own
         flipped = kernels.expand(*lead, *kernels.shape[-2:]).flip(-1, -2)
         flipped = flipped.reshape(-1, 1, *kernels.shape[-2:])
         planes = images.reshape(1, -1, *images.shape[-2:])
-        found = torch.nn.functional.conv2d(planes, flipped, padding=pad, groups=len(flipped))
-    return found.reshape(*lead, *found.shape[-2:])
+        maps = torch.nn.functional.conv2d(planes, flipped, padding=pad, groups=len(flipped))
+    return maps.reshape(*lead, *maps.shape[-2:])

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from geodis.base.check import InputError, check_int
-from geodis.kernels.losses.augmented import AugmentedLoss, PixelLoss
+from geodis.kernels.losses.augmented import AugmentedLoss, PixelLoss, PixelLossName
 from geodis.kernels.torch_extra import torch
 
 KERNEL_SIZE = 5
@@ -18,11 +18,11 @@ KERNEL_SIZE = 5
 def check_widths(widths: Any) -> tuple[int, ...]:
     """Return the number of maps after each layer, at least one layer."""
     if isinstance(widths, str) or not isinstance(widths, Iterable):
-        raise InputError(f"widths must be whole numbers such as (16, 32, 32); {widths!r} came.")
-    found = tuple(check_int(width, "A width", low=1) for width in widths)
-    if not found:
-        raise InputError("widths must have one number a layer; none came.")
-    return found
+        raise InputError(f"widths must be whole numbers such as (16, 32, 32); got {widths!r}.")
+    checked = tuple(check_int(width, "A width", low=1) for width in widths)
+    if not checked:
+        raise InputError("widths must have one number a layer; got none.")
+    return checked
 
 
 class FeatureLoss(AugmentedLoss):
@@ -58,7 +58,7 @@ class FeatureLoss(AugmentedLoss):
         widths: Sequence[int] = (16, 32, 32),
         *,
         alpha: float = 1.0,
-        loss: str | PixelLoss = "mse",
+        loss: PixelLossName | PixelLoss = "mse",
         scale: float = 1.0,
     ) -> None:
         super().__init__(alpha, loss, scale)
@@ -74,6 +74,10 @@ class FeatureLoss(AugmentedLoss):
             ]
         self.layers = torch.nn.Sequential(*steps[:-1])  # the last maps are compared as they are
 
+    def own_options(self) -> dict[str, Any]:
+        """Channels and widths."""
+        return {"channels": self.channels, "widths": list(self.widths)}
+
     @property
     def name(self) -> str:
         """What to call the loss in a table."""
@@ -83,6 +87,6 @@ class FeatureLoss(AugmentedLoss):
         """h: images (n, c, h, w) -> maps (n, last width, about h / 2^layers, w / 2^layers)."""
         if images.shape[1] != self.channels:
             raise InputError(
-                f"The features are of {self.channels} channels; images with {images.shape[1]} came."
+                f"The features are of images with {self.channels} channels; got {images.shape[1]}."
             )
         return self.layers(images.to(next(self.parameters()).dtype))

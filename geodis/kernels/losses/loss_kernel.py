@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -15,11 +16,11 @@ from geodis.base.check import (
     check_real,
     to_numpy,
 )
-from geodis.kernels.losses.augmented import AugmentedLoss, PixelLoss
-from geodis.kernels.losses.convolution import METHODS, SUPPORTS, convolve, transform_size
+from geodis.kernels.losses.augmented import AugmentedLoss, PixelLoss, PixelLossName
+from geodis.kernels.losses.convolution import Method, Support, convolve, transform_size
 from geodis.kernels.torch_extra import torch
 
-NORMALISE = ("none", "sum")
+KernelNormalisation = Literal["none", "sum"]
 
 
 class LossKernel(AugmentedLoss):
@@ -69,15 +70,15 @@ class LossKernel(AugmentedLoss):
         weights: Any,
         *,
         alpha: float = 1.0,
-        loss: str | PixelLoss = "mse",
+        loss: PixelLossName | PixelLoss = "mse",
         scale: float = 1.0,
-        support: str = "same",
-        normalise: str = "none",
-        method: str = "auto",
+        support: Support = "same",
+        normalise: KernelNormalisation = "none",
+        method: Method = "auto",
     ) -> None:
         super().__init__(alpha, loss, scale)
-        self.support = check_choice(support, "support", SUPPORTS)
-        self.method = check_choice(method, "method", METHODS)
+        self.support: Support = check_choice(support, "support", get_args(Support))
+        self.method: Method = check_choice(method, "method", get_args(Method))
         self.register_buffer("weights", _checked_weights(weights, normalise))
         if loss == "bce" and not (
             bool((self.weights >= 0).all()) and float(self.weights.sum((-1, -2)).max()) <= 1 + 1e-5
@@ -113,9 +114,25 @@ class LossKernel(AugmentedLoss):
         size = 2 * check_int(radius, "radius", low=1) + 1
         sigma = radius / 4 if sigma is None else check_real(sigma, "sigma")
         if sigma <= 0:
-            raise InputError(f"sigma must be positive; {sigma} came.")
+            raise InputError(f"sigma must be positive; got {sigma}.")
         row = np.exp(-0.5 * (np.arange(-radius, radius + 1) / sigma) ** 2)
         return cls(np.outer(row, row), **_by_hand(size, alpha), **options)
+
+    def own_options(self) -> dict[str, Any]:
+        """How to convolve."""
+        return {"support": self.support, "method": self.method}
+
+    def to_config(self) -> dict[str, Any]:
+        """As that of any learnt loss, with the shape of the weights."""
+        return {**super().to_config(), "shape": list(self.weights.shape)}
+
+    @classmethod
+    def from_config(
+        cls, config: Mapping[str, Any], tensors: Mapping[str, torch.Tensor] | None = None
+    ) -> LossKernel:
+        """Build a kernel again, of its weights, which are checked, or of zeros in their shape."""
+        weights = torch.zeros(config["shape"]) if tensors is None else tensors["weights"]
+        return cls(weights, **config["options"])
 
     @property
     def radius(self) -> int:
@@ -175,7 +192,7 @@ class LossKernel(AugmentedLoss):
         channels, radius = self.weights.shape[1], self.radius
         if channels not in (1, images.shape[1]):
             raise InputError(
-                f"The kernels are for {channels} channels; images with {images.shape[1]} came."
+                f"The kernels are for images with {channels} channels; got {images.shape[1]}."
             )
         check_radius(radius, tuple(images.shape[-2:]))
 
@@ -184,8 +201,8 @@ def check_radius(radius: int, image: tuple[int, ...]) -> None:
     """Require that a kernel reaches no further than from one edge of the image to the other."""
     if radius >= max(image):
         raise InputError(
-            f"A kernel of radius {radius} needs images of more than {radius} pixels; images of "
-            f"{' x '.join(map(str, image))} came."
+            f"A kernel of radius {radius} needs images of more than {radius} pixels; got images of "
+            f"{' x '.join(map(str, image))}."
         )
 
 
@@ -198,16 +215,16 @@ def _by_hand(size: int, alpha: float | None) -> dict[str, Any]:
     return {"alpha": float(size**2) if alpha is None else alpha, "normalise": "sum"}
 
 
-def _checked_weights(weights: Any, normalise: str) -> torch.Tensor:
+def _checked_weights(weights: Any, normalise: KernelNormalisation) -> torch.Tensor:
     """Weights (k, c or 1, s, s) as float32."""
-    check_choice(normalise, "normalise", NORMALISE)
+    check_choice(normalise, "normalise", get_args(KernelNormalisation))
     array = check_numeric(to_numpy(weights, "weights"), "weights")
     if array.ndim not in (2, 3, 4) or array.shape[-1] != array.shape[-2] or 0 in array.shape:
         raise InputError(
-            f"weights must have shape (s, s), (c, s, s) or (k, c, s, s); shape {array.shape} came."
+            f"weights must have shape (s, s), (c, s, s) or (k, c, s, s); got shape {array.shape}."
         )
     if array.shape[-1] % 2 == 0:
-        raise InputError(f"weights must have an odd size, with a middle; {array.shape[-1]} came.")
+        raise InputError(f"weights must have an odd size, with a middle; got {array.shape[-1]}.")
     check_finite(array, "weights")
     array = array.astype(float).reshape((1,) * (4 - array.ndim) + array.shape)
     if normalise == "sum":

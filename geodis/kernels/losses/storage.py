@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from geodis.base.check import InputError, require
-from geodis.base.write import to_jsonable, whole_file, write_json
+from geodis.base.check import InputError
+from geodis.base.notes import named, note_entry, rebuilding
+from geodis.base.subclasses import all_subclasses
+from geodis.base.tensors import read_tensors, write_tensors
+from geodis.base.write import write_json
 from geodis.kernels.losses.augmented import AugmentedLoss
 from geodis.kernels.losses.feature_loss import FeatureLoss
 from geodis.kernels.losses.loss_kernel import LossKernel
 from geodis.kernels.torch_extra import torch
+from geodis.kernels.torch_state import AllocationLimit, load_state
 
-KEY = "geodis"  # the entry of the header that holds the JSON
-KINDS = {"LossKernel": LossKernel, "FeatureLoss": FeatureLoss}
+
+def loss_kinds() -> dict[str, type[AugmentedLoss]]:
+    """Learnt losses by the names of their classes; one of the user's own once it is defined."""
+    return {
+        kind.__name__: kind for kind in (LossKernel, FeatureLoss, *all_subclasses(AugmentedLoss))
+    }
 
 
 def save_kernel(kernel: AugmentedLoss, path: str | os.PathLike[str]) -> Path:
@@ -33,19 +41,12 @@ def save_kernel(kernel: AugmentedLoss, path: str | os.PathLike[str]) -> Path:
     """
     path = Path(path)
     if path.suffix != ".safetensors":
-        raise InputError(f"A kernel is written to a file that ends in .safetensors; {path} came.")
-    if type(kernel).__name__ not in KINDS:
-        raise InputError(f"A LossKernel or FeatureLoss is wanted; {type(kernel).__name__} came.")
-    if callable(kernel.loss):
-        raise InputError("A kernel with a function as its pixel loss cannot be written.")
-    options: dict[str, Any] = {"alpha": kernel.alpha, "loss": kernel.loss, "scale": kernel.scale}
-    if isinstance(kernel, LossKernel):
-        options |= {"support": kernel.support, "method": kernel.method}
-    elif isinstance(kernel, FeatureLoss):
-        options |= {"channels": kernel.channels, "widths": kernel.widths}
-    content = {"kind": type(kernel).__name__, "options": options, "made": kernel.made}
-    write_tensors(path, dict(kernel.state_dict()), content)
-    write_json(path.with_suffix(".json"), content)
+        raise InputError(f"A kernel is written to a file that ends in .safetensors; got {path}.")
+    if not isinstance(kernel, AugmentedLoss):
+        raise InputError(f"A LossKernel or FeatureLoss is needed; got {type(kernel).__name__}.")
+    config = kernel.to_config()
+    write_tensors(path, kernel.state_dict(), config)
+    write_json(path.with_suffix(".json"), config)
     return path
 
 
@@ -57,44 +58,34 @@ def load_kernel(path: str | os.PathLike[str]) -> AugmentedLoss:
     AugmentedLoss
         ``made`` says how it was learnt.
     """
-    tensors, content = read_tensors(path)
-    kind = content.get("kind")
-    if kind not in KINDS:
-        raise InputError(f"{path} holds no kernel of geodis, but {kind or 'something else'}.")
-    options = dict(content["options"])
-    kernel: AugmentedLoss
-    if kind == "LossKernel":
-        kernel = LossKernel(tensors["weights"], **options)
-    else:
-        kernel = FeatureLoss(options.pop("channels"), options.pop("widths"), **options)
-        kernel.load_state_dict(tensors)
-    kernel.made = content["made"]
-    return kernel.requires_grad_(False).eval()
+    tensors, config = read_tensors(path)
+    held = sum(tensor.numel() for tensor in tensors.values())
+    with AllocationLimit(held, path):
+        return loss_from_config(config, tensors, path).eval()
 
 
-def write_tensors(
-    path: str | os.PathLike[str], tensors: dict[str, torch.Tensor], content: dict[str, Any]
-) -> None:
-    """Write tensors with a JSON text in the header, whole or not at all."""
-    safetensors = require("safetensors.torch", extra="torch", purpose="Writing kernels")
-    text = json.dumps(to_jsonable(content), allow_nan=False)
-    with whole_file(path) as temporary:
-        packed = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-        temporary.write_bytes(safetensors.save(packed, metadata={KEY: text}))
+def loss_from_config(
+    config: Any,
+    tensors: Mapping[str, torch.Tensor] | None = None,
+    source: str | os.PathLike[str] = "A learnt loss",
+) -> AugmentedLoss:
+    """Build a learnt loss again from what its `to_config` gave, frozen.
 
-
-def read_tensors(
-    path: str | os.PathLike[str],
-) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-    """Read tensors and the JSON of the header."""
-    safetensors = require("safetensors", extra="torch", purpose="Reading kernels")
-    if not Path(path).is_file():
-        what = "is a folder, not a file" if Path(path).is_dir() else "is not there"
-        raise InputError(f"{path} {what}; learnt losses and checkpoints are .safetensors files.")
-    try:
-        with safetensors.safe_open(path, framework="pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            content = json.loads((file.metadata() or {}).get(KEY, "{}"))
-    except (safetensors.SafetensorError, OSError, json.JSONDecodeError) as error:
-        raise InputError(f"{path} is not a safetensors file that can be read: {error}.") from error
-    return tensors, content
+    Parameters
+    ----------
+    config : dict
+        Checked, for files can be altered.
+    tensors : mapping of str to Tensor, optional
+        Its state; without it the tensors have the right shapes alone.
+    source : path
+        What to call the configuration in a message.
+    """
+    kind = named(loss_kinds(), note_entry(config, "kind", str, source), source)
+    note_entry(config, "options", dict, source)
+    made = note_entry(config, "made", dict, source)
+    with rebuilding(source):
+        loss = kind.from_config(config, tensors)
+    if tensors is not None:
+        load_state(loss, tensors, source)
+    loss.made = made
+    return loss.requires_grad_(False)

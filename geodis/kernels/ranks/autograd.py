@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
-from geodis.kernels.ranks.soft_ranks import soft_rank_vjp
+from geodis.kernels.ranks.soft_ranks import Regularization, soft_rank_vjp
 from geodis.kernels.torch_extra import torch
 
 
@@ -27,7 +27,7 @@ class _ArrayOperation(torch.autograd.Function):
 
 
 def apply_to_tensor(
-    operation: Callable, values: torch.Tensor, strength: float, regularization: str
+    operation: Callable, values: torch.Tensor, strength: float, regularization: Regularization
 ) -> torch.Tensor:
     """Apply `soft_rank_vjp` or `soft_sort_vjp` to a tensor, with its gradient.
 

@@ -14,7 +14,7 @@ themselves, centred and scaled.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -27,12 +27,12 @@ from geodis.base.check import (
     to_numpy,
 )
 
-REGULARIZATIONS = ("l2", "kl")
+Regularization = Literal["l2", "kl"]
 
 Vjp = Callable[[np.ndarray], np.ndarray]
 
 
-def soft_rank(values: Any, strength: float = 1.0, regularization: str = "l2") -> Any:
+def soft_rank(values: Any, strength: float = 1.0, regularization: Regularization = "l2") -> Any:
     """Ranks 1..n of values, smallest first, that change smoothly with the values.
 
     Parameters
@@ -47,7 +47,7 @@ def soft_rank(values: Any, strength: float = 1.0, regularization: str = "l2") ->
 
     Returns
     -------
-    ndarray of float64, or tensor of the dtype of floats that came, shape (..., n)
+    ndarray of float64, or tensor of the dtype of floats given, shape (..., n)
         A tensor carries its gradient; a CUDA tensor goes through torchsort where that is
         installed (l2 alone: the gradient of its kl turns NaN at small strengths).
 
@@ -65,7 +65,7 @@ def soft_rank(values: Any, strength: float = 1.0, regularization: str = "l2") ->
     return _on_arrays_or_tensors(soft_rank_vjp, values, strength, regularization)
 
 
-def soft_sort(values: Any, strength: float = 1.0, regularization: str = "l2") -> Any:
+def soft_sort(values: Any, strength: float = 1.0, regularization: Regularization = "l2") -> Any:
     """Values in ascending order, blended where that order nearly changes.
 
     As the strength falls to 0 this is the sorted row; l2 results differ from it where neighbours
@@ -79,7 +79,7 @@ def soft_sort(values: Any, strength: float = 1.0, regularization: str = "l2") ->
 
     Returns
     -------
-    ndarray of float64, or tensor of the dtype that came, shape (..., n)
+    ndarray of float64, or tensor of the dtype given, shape (..., n)
 
     Examples
     --------
@@ -90,7 +90,7 @@ def soft_sort(values: Any, strength: float = 1.0, regularization: str = "l2") ->
 
 
 def soft_rank_vjp(
-    values: Any, strength: float = 1.0, regularization: str = "l2"
+    values: Any, strength: float = 1.0, regularization: Regularization = "l2"
 ) -> tuple[np.ndarray, Vjp]:
     """Soft ranks r of an array, and the function g -> (dr/dx)^T g.
 
@@ -133,7 +133,7 @@ def soft_rank_vjp(
 
 
 def soft_sort_vjp(
-    values: Any, strength: float = 1.0, regularization: str = "l2"
+    values: Any, strength: float = 1.0, regularization: Regularization = "l2"
 ) -> tuple[np.ndarray, Vjp]:
     """Soft sort s of an array, and the function g -> (ds/dx)^T g.
 
@@ -166,28 +166,30 @@ def soft_sort_vjp(
     return result.reshape(shape), vjp
 
 
-def _on_arrays_or_tensors(operation: Callable, values: Any, strength: float, kind: str) -> Any:
+def _on_arrays_or_tensors(
+    operation: Callable, values: Any, strength: float, regularization: Regularization
+) -> Any:
     if hasattr(values, "detach"):
         from geodis.kernels.ranks.autograd import apply_to_tensor
 
-        _check_options(strength, kind)
-        return apply_to_tensor(operation, values, strength, kind)
-    return operation(values, strength, kind)[0]
+        _check_options(strength, regularization)
+        return apply_to_tensor(operation, values, strength, regularization)
+    return operation(values, strength, regularization)[0]
 
 
-def _check_options(strength: float, regularization: str) -> None:
-    check_choice(regularization, "regularization", REGULARIZATIONS)
+def _check_options(strength: float, regularization: Regularization) -> None:
+    check_choice(regularization, "regularization", get_args(Regularization))
     if check_real(strength, "strength") <= 0:
-        raise InputError(f"strength must be positive; {strength} came.")
+        raise InputError(f"strength must be positive; got {strength}.")
 
 
 def _checked_rows(
-    values: Any, strength: float, regularization: str
+    values: Any, strength: float, regularization: Regularization
 ) -> tuple[np.ndarray, tuple[int, ...]]:
-    """The values as contiguous float64 rows (rows, n), and the shape they came in."""
+    """The values as contiguous float64 rows (rows, n), and the shape they have."""
     _check_options(strength, regularization)
     array = check_numeric(to_numpy(values, "values"), "values")
     if array.ndim == 0 or array.size == 0:
-        raise InputError(f"values must have shape (..., n) with n >= 1; shape {array.shape} came.")
+        raise InputError(f"values must have shape (..., n) with n >= 1; got shape {array.shape}.")
     rows = np.ascontiguousarray(array, float).reshape(-1, array.shape[-1])
     return check_finite(rows, "values"), array.shape

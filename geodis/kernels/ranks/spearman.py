@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError, check_finite, check_numeric, check_real, to_numpy
-from geodis.kernels.ranks.soft_ranks import soft_rank
+from geodis.kernels.ranks.soft_ranks import Regularization, soft_rank
 
 
-def soft_spearman(a: Any, b: Any, strength: float | None = 1.0, regularization: str = "l2") -> Any:
+def soft_spearman(
+    a: Any, b: Any, strength: float | None = 1.0, regularization: Regularization = "l2"
+) -> Any:
     """Spearman's rank correlation of a and b, smooth in both.
 
     With r the soft ranks, centred, along the last axis,
@@ -93,7 +95,7 @@ def relative_strength(values: Any, softness: float = 1.0) -> float:
     """
     softness = check_real(softness, "softness")
     if softness <= 0:
-        raise InputError(f"softness must be positive; {softness} came.")
+        raise InputError(f"softness must be positive; got {softness}.")
     array = check_finite(check_numeric(to_numpy(values, "values"), "values"), "values")
     spread = float(array.astype(float).std(axis=-1).max(initial=0.0))
     if spread == 0:
@@ -110,7 +112,7 @@ def _cosine(a: Any, b: Any) -> Any:
 
 
 def _checked_pair(a: Any, b: Any) -> tuple[Any, Any]:
-    """Both as float64 arrays, or both as they came if tensors; each row varies."""
+    """Both as float64 arrays, or both as they are if tensors; each row varies."""
     tensors = [hasattr(x, "detach") for x in (a, b)]
     if not all(tensors):
         if any(tensors) and any(x.requires_grad for x in (a, b) if hasattr(x, "detach")):
@@ -122,12 +124,12 @@ def _checked_pair(a: Any, b: Any) -> tuple[Any, Any]:
     if a.shape != b.shape or len(a.shape) == 0 or a.shape[-1] < 2:
         raise InputError(
             "A correlation needs a and b of one shape (..., n) with n >= 2; "
-            f"{tuple(a.shape)} and {tuple(b.shape)} came."
+            f"got {tuple(a.shape)} and {tuple(b.shape)}."
         )
     for x, name in ((a, "a"), (b, "b")):
         spread = to_numpy(x.max(-1)[0] - x.min(-1)[0] if all(tensors) else np.ptp(x, axis=-1))
         if not np.isfinite(spread).all():
-            raise InputError(f"{name} must be finite; NaN or infinity came.")
+            raise InputError(f"{name} must be finite; got NaN or infinity.")
         if not (spread > 0).all():
             raise InputError(
                 f"A correlation needs values that differ; all {x.shape[-1]} of {name} are equal."

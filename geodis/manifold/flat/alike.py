@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from geodis.manifold.flat.contrasts import CONTRASTS, Contrast, mutual_information, over_angles
+from geodis.manifold.flat.contrasts import CONTRASTS, Contrast, over_angles, rank_information
 
 NULL_POINTS = 2000
 # When two directions stay together.
@@ -23,7 +23,7 @@ def why_together(
     rng: np.random.Generator,
 ) -> str:
     """Why two directions cannot be told apart; empty where they can."""
-    information, _, coverage = mutual_information(first, second)
+    information, _, coverage = rank_information(first, second)
     if information > DEPENDENT and coverage < FILLED:
         return (
             f"their support is not a product (mutual information {information:.2f} nat, "

@@ -98,7 +98,7 @@ def over_angles(
     return turned + contrast(cos * second - sin * first, floor)
 
 
-def mutual_information(first: np.ndarray, second: np.ndarray) -> tuple[float, float, float]:
+def rank_information(first: np.ndarray, second: np.ndarray) -> tuple[float, float, float]:
     """Mutual information of two variables in nats, its error, and how much of a grid is filled.
 
     Ranks are counted in a square grid of cells with at least ten points each on average, and
@@ -113,7 +113,7 @@ def mutual_information(first: np.ndarray, second: np.ndarray) -> tuple[float, fl
     Examples
     --------
     >>> x = np.random.default_rng(0).uniform(size=(2, 5000))
-    >>> information, error, coverage = mutual_information(x[0], x[1])
+    >>> information, error, coverage = rank_information(x[0], x[1])
     >>> bool(abs(information) < 5 * error and coverage > 0.98)
     True
     """

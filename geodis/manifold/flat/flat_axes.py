@@ -12,7 +12,7 @@ from geodis.manifold.flat.unroll import steps_along
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.graph import NeighborGraph, neighbor_graph
 from geodis.manifold.split import Split
-from geodis.manifold.steps import Task
+from geodis.manifold.task import Task
 
 # Fields of constant norm that were not counted as parallel: the unrolling decides.
 CONSTANT_NORM = 0.05
@@ -137,11 +137,11 @@ def split_flat_axes(
     Examples
     --------
     >>> from geodis import neighbor_graph, product_manifold
-    >>> from geodis.manifold.split import split_factors
-    >>> from geodis.manifold.steps import Task
+    >>> from geodis.manifold.refine import split_factors
+    >>> from geodis.manifold.task import Task
     >>> points = product_manifold("S^2 x S^1(2)", 800, random_state=0).points
-    >>> found = split_factors(points, 3)
-    >>> both = split_flat_axes(points, found, Task(), neighbor_graph(points, 8), "split")
+    >>> split = split_factors(points, 3)
+    >>> both = split_flat_axes(points, split, Task(), neighbor_graph(points, 8), "split")
     >>> both.flat, np.abs(both.periods[0]).round(1).tolist()
     ((False, True), [[12.6]])
     """
@@ -226,9 +226,9 @@ def _without_coordinates(part: FlatPart, reason: str) -> FlatPart:
 def _field_ratio(split: Split) -> float:
     """Next eigenvalue over the last of the parallel fields, where the flat part was told."""
     ratios = [np.inf]
-    for found in (split, *split.parts):
-        if found.fields is not None and any(found.flat):
-            count, values = found.fields.n_parallel, found.fields.values
+    for part in (split, *split.parts):
+        if part.fields is not None and any(part.flat):
+            count, values = part.fields.n_parallel, part.fields.values
             if 0 < count < len(values):
                 ratios.append(float(values[count] / values[count - 1]))
     return min(ratios)
@@ -240,9 +240,9 @@ def _to_be_tested(split: Split) -> list[bool]:
     With as many parallel fields as were computed, there is no bulk to tell them from.
     """
     if split.parts:
-        found = [test for part in split.parts for test in _to_be_tested(part)]
+        tested = [test for part in split.parts for test in _to_be_tested(part)]
         dims = [dim for part in split.parts for dim in part.dims]
-        return [found[j] for j in np.argsort([-dim for dim in dims], kind="stable")]
+        return [tested[j] for j in np.argsort([-dim for dim in dims], kind="stable")]
     fields = split.fields
     constant = fields is not None and fields.n_parallel == 0 and fields.variation[0] < CONSTANT_NORM
     return [constant and dim > 1 for dim in split.dims]

@@ -57,7 +57,7 @@ class FlatEvidence:
     contrast : str
         The contrast that told them apart.
     contrasts : tuple of ContrastResult
-        What every contrast found.
+        The result of every contrast.
     information : ndarray of shape (m, m)
         Largest mutual information between directions of two factors, in nats.
     reasons : tuple of str
@@ -161,8 +161,8 @@ def split_flat_part(
     >>> from geodis.manifold import tangent_frames
     >>> sample = flat_sample("rectangle", 1000, random_state=0)  # 1 x 3, bent
     >>> near = nearest_neighbors(sample.points, 18)
-    >>> found = split_flat_part(sample.points, tangent_frames(sample.points, near, 2).frames)
-    >>> found.dims, np.ptp(found.coordinates, axis=0).round(1).tolist()
+    >>> flat = split_flat_part(sample.points, tangent_frames(sample.points, near, 2).frames)
+    >>> flat.dims, np.ptp(flat.coordinates, axis=0).round(1).tolist()
     ((1, 1), [3.0, 1.0])
     """
     points = check_points(points)
@@ -210,10 +210,10 @@ def _check_subspaces(subspaces: Any, points: np.ndarray) -> np.ndarray:
     if subspaces.ndim != 3 or (len(subspaces), subspaces.shape[2]) != points.shape:
         raise InputError(
             f"subspaces must have shape (n, f, d) for points of shape {points.shape}; "
-            f"shape {subspaces.shape} came."
+            f"got shape {subspaces.shape}."
         )
     if not subspaces.shape[1]:
-        raise InputError("subspaces must have a direction; shape (n, 0, d) came.")
+        raise InputError("subspaces must have a direction; got shape (n, 0, d).")
     off = np.abs(subspaces @ np.swapaxes(subspaces, 1, 2) - np.eye(subspaces.shape[1]))
     off = off.max(axis=(1, 2))
     if not (off < NEARLY_ORTHONORMAL).all():  # NaN too
@@ -258,12 +258,12 @@ def _split(periods: Periods, rng: np.random.Generator, note: str) -> FlatPart:
         dims.append(len(outside))
         reasons = (f"{n} points are too few to judge {len(outside)} directions",)
     elif len(outside):
-        found = independent_rotation(unrolled.coordinates @ outside.T, random_state=rng)
-        rows += np.split(found.rotation @ outside, np.cumsum(found.dims)[:-1])
-        dims += found.dims
-        instability, contrast, contrasts = found.instability, found.contrast, found.contrasts
-        reasons = found.reasons
-        doubts += [d for d in found.doubts if "share" not in d]  # said below for all factors
+        told = independent_rotation(unrolled.coordinates @ outside.T, random_state=rng)
+        rows += np.split(told.rotation @ outside, np.cumsum(told.dims)[:-1])
+        dims += told.dims
+        instability, contrast, contrasts = told.instability, told.contrast, told.contrasts
+        reasons = told.reasons
+        doubts += [d for d in told.doubts if "share" not in d]  # said below for all factors
     order = np.argsort([-dim for dim in dims], kind="stable")
     dims, rows = [dims[j] for j in order], [rows[j] for j in order]
     rotation = polar_rows(np.concatenate(rows))  # closed directions are only nearly orthogonal

@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 
 from geodis.base.check import check_points, check_random_state
 from geodis.manifold.flat.alike import told_by_spread_alone, why_together
-from geodis.manifold.flat.contrasts import CONTRASTS, Contrast, mutual_information
+from geodis.manifold.flat.contrasts import CONTRASTS, Contrast, rank_information
 from geodis.manifold.flat.lp_nested import lp_nested_rotation
 from geodis.manifold.flat.rotations import (
     COARSE_POINTS,
@@ -38,7 +38,7 @@ SPREAD_ALONE = (
 
 @dataclass(frozen=True)
 class ContrastResult:
-    """What one contrast found.
+    """The result of one contrast.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Independence:
     information : ndarray of shape (m, m)
         Largest mutual information between directions of two factors, in nats, less its bias.
     contrasts : tuple of ContrastResult
-        What every contrast found.
+        The result of every contrast.
     reasons : tuple of str
         Why directions stayed together.
     doubts : tuple of str
@@ -136,8 +136,8 @@ def independent_rotation(coordinates: Any, *, random_state: Any = 0) -> Independ
     --------
     >>> rng = np.random.default_rng(0)
     >>> turn = np.array([[0.8, 0.6], [-0.6, 0.8]])
-    >>> found = independent_rotation(rng.uniform(size=(2000, 2)) @ turn)
-    >>> found.dims, bool(np.abs(found.rotation @ turn.T).max(axis=1).min() > 0.99)
+    >>> told = independent_rotation(rng.uniform(size=(2000, 2)) @ turn)
+    >>> told.dims, bool(np.abs(told.rotation @ turn.T).max(axis=1).min() > 0.99)
     ((1, 1), True)
     """
     points = check_points(coordinates, name="coordinates")
@@ -222,19 +222,19 @@ def _most_groups(result: ContrastResult) -> tuple[int, float]:
     return -len(result.dims), result.instability
 
 
-def _by_likelihood(points: np.ndarray, found: ContrastResult) -> ContrastResult:
+def _by_likelihood(points: np.ndarray, result: ContrastResult) -> ContrastResult:
     """The same groups, turned to the greatest likelihood under an Lp-nested prior.
 
     Where directions stay together, as in a disc, all of them tell the group from the others, and
     pairs do not: the error is up to halved.
     """
-    rotation = lp_nested_rotation(points, found.rotation, found.dims)
+    rotation = lp_nested_rotation(points, result.rotation, result.dims)
     turns = [
-        group_angles(lp_nested_rotation(part, rotation, found.dims), rotation, found.dims)
+        group_angles(lp_nested_rotation(part, rotation, result.dims), rotation, result.dims)
         for part in islice(halves(points), 2)  # a fit here costs more than a search over pairs
     ]
     unstable = float(np.sqrt((np.array(turns) ** 2).mean(axis=0)).max())
-    return ContrastResult("Lp-nested likelihood", rotation, found.dims, unstable, found.reasons)
+    return ContrastResult("Lp-nested likelihood", rotation, result.dims, unstable, result.reasons)
 
 
 def _one_of_a_kind(reasons: list[str]) -> tuple[str, ...]:
@@ -254,8 +254,8 @@ def _instability(
         return 0.0
     turns = []
     for part in halves(points):
-        found, _ = minimise_contrast(part - part.mean(axis=0), contrast, rotation, floor)
-        turns.append(group_angles(found, rotation, dims))
+        turned, _ = minimise_contrast(part - part.mean(axis=0), contrast, rotation, floor)
+        turns.append(group_angles(turned, rotation, dims))
     return float(np.sqrt((np.array(turns) ** 2).mean(axis=0)).max())
 
 
@@ -295,18 +295,18 @@ def information_between(values: np.ndarray, dims: tuple[int, ...]) -> tuple[np.n
     """
     m = len(dims)
     group = np.repeat(np.arange(m), dims)
-    found = np.zeros((m, m))
+    shared = np.zeros((m, m))
     doubts = []
     for a, b in combinations(range(values.shape[1]), 2):
         g, h = group[a], group[b]
         if g == h:
             continue
-        information, error, _ = mutual_information(values[:, a], values[:, b])
-        if information > FLAGGED_INFORMATION + 2 * error and information > found[g, h]:
+        information, error, _ = rank_information(values[:, a], values[:, b])
+        if information > FLAGGED_INFORMATION + 2 * error and information > shared[g, h]:
             doubts.append((g, h))
-        found[g, h] = found[h, g] = max(found[g, h], information)
+        shared[g, h] = shared[h, g] = max(shared[g, h], information)
     said = [
-        f"factors {g} and {h} share {found[g, h]:.3f} nat of information"
+        f"factors {g} and {h} share {shared[g, h]:.3f} nat of information"
         for g, h in dict.fromkeys(doubts)
     ]
-    return found, said
+    return shared, said

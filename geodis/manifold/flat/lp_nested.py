@@ -86,8 +86,8 @@ def lp_nested_rotation(
     >>> rng = np.random.default_rng(0)
     >>> box = rng.uniform(-1, 1, (2000, 2))
     >>> tilted = np.array([[0.995, 0.0998], [-0.0998, 0.995]])
-    >>> found = lp_nested_rotation(box, tilted, (1, 1))
-    >>> bool(np.abs(np.diag(found)).min() > 0.9999)
+    >>> rotation = lp_nested_rotation(box, tilted, (1, 1))
+    >>> bool(np.abs(np.diag(rotation)).min() > 0.9999)
     True
     """
     few = points[:MAX_POINTS] - points[:MAX_POINTS].mean(axis=0)
@@ -110,7 +110,7 @@ def lp_nested_rotation(
     start[count:] = np.log([START_OUTER] + [START_INNER] * len(dims))
     limits = [(-np.pi, np.pi)] * count + [tuple(np.log(OUTER_LIMITS))]
     limits += [tuple(np.log(INNER_LIMITS))] * len(dims)
-    found = minimize(
+    best = minimize(
         objective, start, method="L-BFGS-B", bounds=limits, options={"maxiter": MAX_STEPS}
     )
-    return turned(found.x)
+    return turned(best.x)

@@ -71,8 +71,8 @@ def find_periods(unrolled: Unrolling) -> Periods:
     >>> tangent = np.column_stack([-circle[:, 1], circle[:, 0]])[:, None]
     >>> graph = neighbor_graph(circle, 2)
     >>> frame = parallel_frame(tangent, graph)
-    >>> found = find_periods(unrolled_coordinates(circle, frame, graph))
-    >>> bool(abs(abs(found.vectors[0, 0]) - 2 * np.pi) < 1e-3)
+    >>> periods = find_periods(unrolled_coordinates(circle, frame, graph))
+    >>> bool(abs(abs(periods.vectors[0, 0]) - 2 * np.pi) < 1e-3)
     True
     """
     edges, steps = unrolled.edges, unrolled.steps
@@ -87,9 +87,9 @@ def find_periods(unrolled: Unrolling) -> Periods:
         jumps = loops > tau
         if jumps.sum() < needed:
             break  # longer thresholds have fewer still
-        found = _periods_at(unrolled, tree, jumps, tau)
-        if found is not None:
-            return found
+        periods = _periods_at(unrolled, tree, jumps, tau)
+        if periods is not None:
+            return periods
     return Periods(np.zeros((0, f)), (), unrolled, 0)
 
 

@@ -73,16 +73,16 @@ def halves(points: np.ndarray) -> Iterator[np.ndarray]:
         yield rolled[half:]
 
 
-def group_angles(found: np.ndarray, rotation: np.ndarray, dims: tuple[int, ...]) -> np.ndarray:
+def group_angles(turned: np.ndarray, rotation: np.ndarray, dims: tuple[int, ...]) -> np.ndarray:
     """Largest principal angle in degrees between groups of rows and their best match in another."""
     group = np.repeat(np.arange(len(dims)), dims)
-    overlap = (found @ rotation.T) ** 2
+    overlap = (turned @ rotation.T) ** 2
     share = np.stack([overlap[:, group == g].sum(axis=1) for g in range(len(dims))], axis=1)
     row, place = linear_sum_assignment(-np.repeat(share, dims, axis=1))
-    owner = np.empty(len(found), int)
+    owner = np.empty(len(turned), int)
     owner[row] = group[place]
     angles = []
     for g in range(len(dims)):
-        cosines = np.linalg.svd(found[owner == g] @ rotation[group == g].T, compute_uv=False)
+        cosines = np.linalg.svd(turned[owner == g] @ rotation[group == g].T, compute_uv=False)
         angles.append(np.degrees(np.arccos(np.clip(cosines.min(), 0.0, 1.0))))
     return np.array(angles)

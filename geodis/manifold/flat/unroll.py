@@ -97,7 +97,7 @@ def parallel_frame(subspaces: Any, graph: NeighborGraph) -> ParallelFrame:
     A frame is carried from the root along a tree of shortest paths, where an edge costs
     ``(q_ij + max(q_i, q_j) / 2)^2`` with ``q_ij = f - |U_i U_j^T|^2 + .02`` and q_i its mean at
     point i: bad tangents lie at the leaves. Then, a few times, with G = E_j E_i^T on every edge,
-    skew matrices A are found at the points that minimise::
+    skew matrices A at the points minimise::
 
         sum_ij w_ij |A_j - A_i + (G - G^T) / 2|^2,      w_ij = median(q) / q_ij, Cauchy
 
@@ -186,7 +186,7 @@ def unrolled_coordinates(points: Any, frame: ParallelFrame, graph: NeighborGraph
     edges = edges_of(graph)
     frames = frame.frames
     if len(points) != len(frames):
-        raise InputError(f"points must have a row for each of {len(frames)}; {len(points)} came.")
+        raise InputError(f"points must have a row for each of {len(frames)}; got {len(points)}.")
     steps = steps_along(points, frames, edges)
     q = frame.misfit + MISFIT_FLOOR
     length = np.sqrt(((points[edges.j] - points[edges.i]) ** 2).sum(axis=1))
@@ -253,11 +253,11 @@ def _check(subspaces: Any, graph: NeighborGraph) -> tuple[np.ndarray, Edges]:
     if subspaces.ndim != 3 or len(subspaces) != graph.n_points:
         raise InputError(
             f"subspaces must have shape (n, f, d), a row for each of the {graph.n_points} points "
-            f"of the graph; shape {subspaces.shape} came."
+            f"of the graph; got shape {subspaces.shape}."
         )
     if graph.n_pieces > 1:
         raise InputError(
-            f"A parallel frame needs a connected graph; one in {graph.n_pieces} pieces came: "
+            f"A parallel frame needs a connected graph; got one in {graph.n_pieces} pieces: "
             "unroll each piece on its own."
         )
     return subspaces, edges_of(graph)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class Diagonalisation:
 def ffdiag(
     matrices: Any,
     *,
-    start: str | np.ndarray = "combination",
+    start: Literal["combination", "identity"] | np.ndarray = "combination",
     tolerance: float = 1e-8,
     max_rounds: int = 50,
     random_state: Any = 0,
@@ -78,8 +78,8 @@ def ffdiag(
     Examples
     --------
     >>> C = np.array([[[0.0, 1.0], [1.0, 0.0]], [[3.0, 1.0], [1.0, 3.0]]])
-    >>> found = ffdiag(C)
-    >>> np.abs(found.diagonals).round(6)
+    >>> joint = ffdiag(C)
+    >>> np.abs(joint.diagonals).round(6)
     array([[1., 1.],
            [4., 2.]])
     """
@@ -123,10 +123,10 @@ def _check_sets(matrices: Any) -> tuple[np.ndarray, bool]:
     if sets.ndim != 4 or sets.shape[2] != sets.shape[3] or sets.shape[1] == 0:
         raise InputError(
             "matrices must have shape (n, r, k, k) or (r, k, k) with r at least 1; "
-            f"shape {np.shape(matrices)} came."
+            f"got shape {np.shape(matrices)}."
         )
     if not np.isfinite(sets).all():
-        raise InputError("matrices must be finite; NaN or infinity came.")
+        raise InputError("matrices must be finite; got NaN or infinity.")
     if not np.allclose(sets, np.swapaxes(sets, 2, 3), atol=1e-6 * np.abs(sets).max(initial=0.0)):
         raise InputError("matrices must be symmetric.")
     return sets, single
@@ -138,7 +138,7 @@ def _start(sets: np.ndarray, start: Any, rng: np.random.Generator) -> np.ndarray
         V = np.array(start[None] if start.ndim == 2 else start, dtype=float)
         if V.shape != (n, k, k) or not np.allclose(V @ np.swapaxes(V, 1, 2), np.eye(k), atol=1e-6):
             raise InputError(
-                f"start must hold {n} orthogonal {k} x {k} matrices; shape {start.shape} came."
+                f"start must hold {n} orthogonal {k} x {k} matrices; got shape {start.shape}."
             )
         return V
     if check_choice(start, "start", ("combination", "identity")) == "identity":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.linalg
@@ -31,6 +31,9 @@ BULK_PART = 0.5  # of the largest eigenvalue computed: parallel ones lie below
 UNCERTAIN_VARIATION = (0.03, 0.15)
 # A lowest field that varies by more than this need not settle further to be rejected.
 CLEAR_VARIATION = 0.1
+
+
+FactorRule = Literal["parallel", "gap"]
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ def bottom_eigenfields(
     start: np.ndarray | None = None,
     top: float | None = None,
     weights: np.ndarray | None = None,
-    rule: str = "parallel",
+    rule: FactorRule = "parallel",
     degree: int = 12,
     tolerance: float = 0.02,
     max_rounds: int = 60,

@@ -33,8 +33,8 @@ BLOCK_POINTS = 4096
 
 
 @dataclass(frozen=True)
-class Factors:
-    """Factors of the tangent spaces, in the same order at every point.
+class FactorAxes:
+    """FactorAxes of the tangent spaces, in the same order at every point.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ def factor_axes(
     *,
     n_jobs: int = 1,
     random_state: Any = None,
-) -> Factors:
+) -> FactorAxes:
     """Label the tangent axes by factor from the parallel fields.
 
     Parameters
@@ -82,17 +82,17 @@ def factor_axes(
 
     Returns
     -------
-    Factors
+    FactorAxes
     """
     n, width = len(fields.fields), fields.n_parallel
     k = fields.matrices(1, rows=slice(0, 1)).shape[-1]
     if width == 0:
         axes = np.broadcast_to(np.eye(k), (n, k, k)).copy()
-        return Factors(axes, (k,), None, np.zeros(0), 0.0, 0.0)
+        return FactorAxes(axes, (k,), None, np.zeros(0), 0.0, 0.0)
     if n_factors is not None and not 1 <= n_factors <= min(width + 1, k):
         raise InputError(
             f"{width} fields in dimension {k} can tell at most {min(width + 1, k)} factors apart; "
-            f"n_factors={n_factors} came."
+            f"got n_factors={n_factors}."
         )
     rng = check_random_state(random_state)
     sample = np.sort(rng.choice(n, min(n, LABEL_POINTS), replace=False))
@@ -104,7 +104,7 @@ def factor_axes(
     has_flat = bool((commutators[n_central:] > COMMUTES).any())
     if n_central == 0:
         axes = np.broadcast_to(np.eye(k), (n, k, k)).copy()
-        return Factors(axes, (k,), 0 if has_flat else None, commutators, 0.0, 0.0)
+        return FactorAxes(axes, (k,), 0 if has_flat else None, commutators, 0.0, 0.0)
     central = np.einsum("sw,pwab->psab", combinations[:n_central], matrices)
     joint = ffdiag(central, random_state=rng)
     points = np.swapaxes(joint.diagonals, 1, 2).reshape(-1, n_central)  # one row an axis
@@ -112,10 +112,10 @@ def factor_axes(
     # Pi_f = sum_r G_fr Omega_r + G_f0 I, with the values c_rf of field r on factor f.
     to_projectors = np.linalg.pinv(np.vstack([centres.T, np.ones(len(centres))])).astype(float)
     traces = to_projectors[:, -1] * k  # the fields are traceless
-    found = _whole_dims(traces, k)
+    dims_of = _whole_dims(traces, k)
     flat = _flat_factor(to_projectors, combinations, matrices, n_central) if has_flat else None
-    order = np.argsort([-dim for dim in found], kind="stable")  # largest first
-    to_projectors, dims = to_projectors[order], tuple(found[j] for j in order)
+    order = np.argsort([-dim for dim in dims_of], kind="stable")  # largest first
+    to_projectors, dims = to_projectors[order], tuple(dims_of[j] for j in order)
     if flat is not None:
         flat = int(np.flatnonzero(order == flat)[0])
     axes = np.empty((n, k, k))
@@ -131,7 +131,7 @@ def factor_axes(
         axes[rows] = polar_rows(np.concatenate(leading, axis=1))
 
     over_blocks(label, n, BLOCK_POINTS, n_jobs)
-    return Factors(axes, dims, flat, commutators, float(joint.off_diagonal.mean()), spread)
+    return FactorAxes(axes, dims, flat, commutators, float(joint.off_diagonal.mean()), spread)
 
 
 def commuting_combinations(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -190,11 +190,11 @@ def _cluster(points: np.ndarray, count: int, rng: np.random.Generator) -> tuple[
 
     seed = int(rng.integers(2**31 - 1))
     with one_thread_each():
-        found = KMeans(count, n_init=10, random_state=seed).fit(points)
-    centres = found.cluster_centers_
+        clusters = KMeans(count, n_init=10, random_state=seed).fit(points)
+    centres = clusters.cluster_centers_
     distances = np.linalg.norm(centres[:, None] - centres[None], axis=2)
     nearest = distances[np.triu_indices(count, 1)].min()
-    return centres, float(np.sqrt(found.inertia_ / len(points)) / nearest)
+    return centres, float(np.sqrt(clusters.inertia_ / len(points)) / nearest)
 
 
 def _whole_dims(traces: np.ndarray, k: int) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy import sparse
@@ -100,7 +101,7 @@ def explicit_laplacian(
     graph: NeighborGraph,
     transports: np.ndarray,
     *,
-    coordinates: str = "traceless",
+    coordinates: Literal["traceless", "symmetric", "full"] = "traceless",
     normalized: bool = True,
 ) -> sparse.bsr_array:
     """Build the same Laplacian as a sparse matrix of blocks: for small problems, and to look at.

@@ -87,7 +87,7 @@ def intrinsic_dimension(
         points at most) where the estimate falls so fast with their number that noise is the
         likely reason. Fewer when there are fewer points.
     neighbors : Neighbors, optional
-        Fifty neighbours of the points, found before, to save the search.
+        Fifty neighbours of the points, where they are known, to save the search.
     n_jobs : int
         Threads; -1 for all.
     random_state : int, Generator or None
@@ -107,9 +107,9 @@ def intrinsic_dimension(
     wanted = MANY if n_neighbors is None else check_int(n_neighbors, "n_neighbors", low=3)
     if neighbors is None:
         points = check_points(points)
-        places = distinct_rows(points)[0]  # a place counts once, however often it came
+        places = distinct_rows(points)[0]  # a place counts once, however often it is there
         if len(places) < 4:
-            raise InputError(f"The dimension needs at least 4 distinct points; {len(places)} came.")
+            raise InputError(f"The dimension needs at least 4 distinct points; got {len(places)}.")
         count = min(wanted, len(places) - 1)
         rows = np.arange(len(places))
         if len(places) > SAMPLED:  # neighbours among all points, at some of them
@@ -150,7 +150,7 @@ def mle_dimension(distances: np.ndarray) -> float:
     """
     count = _sorted_distances(distances).shape[1]
     if count < 3:
-        raise InputError(f"The estimate needs at least 3 neighbours a point; {count} came.")
+        raise InputError(f"The estimate needs at least 3 neighbours a point; got {count}.")
     log_ratios = np.log(distances[:, -1:] / distances[:, :-1])
     mean = float(log_ratios.sum() / (len(distances) * (count - 1)))
     return 1 / mean if mean > 0 else np.inf

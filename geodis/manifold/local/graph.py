@@ -10,7 +10,12 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from geodis.base.check import InputError, check_finite, check_numeric, to_numpy
-from geodis.manifold.local.neighbors import Neighbors, nearest_neighbors, neighbors_from_distances
+from geodis.manifold.local.neighbors import (
+    Neighbors,
+    SearchMethod,
+    nearest_neighbors,
+    neighbors_from_distances,
+)
 
 MAX_GRAPH_STEPS = 3
 MIN_DEGREE = 8
@@ -29,7 +34,7 @@ class NeighborGraph:
     piece : ndarray of int32, shape (n,)
         The piece that each point belongs to, numbered from 0.
     method : str
-        Where the edges came from: a search method, "precomputed" or "given".
+        Where the edges are from: a search method, "precomputed" or "given".
     """
 
     adjacency: sparse.csr_array
@@ -73,7 +78,7 @@ def neighbor_graph(
     *,
     graph: Any = None,
     distances: Any = None,
-    method: str = "auto",
+    method: SearchMethod = "auto",
     n_jobs: int = -1,
     random_state: Any = None,
 ) -> NeighborGraph:
@@ -109,14 +114,14 @@ def neighbor_graph(
     if graph is not None:
         return _finish(_given_adjacency(graph, n), "given")
     if distances is not None:
-        found = neighbors_from_distances(distances, n_neighbors, n_points=n)
+        near = neighbors_from_distances(distances, n_neighbors, n_points=n)
     elif points is not None:
-        found = nearest_neighbors(
+        near = nearest_neighbors(
             points, n_neighbors, method=method, n_jobs=n_jobs, random_state=random_state
         )
     else:
-        raise InputError("A neighbour graph needs points, a graph or distances; none came.")
-    return graph_of_neighbors(found, n_neighbors)
+        raise InputError("A neighbour graph needs points, a graph or distances; got none.")
+    return graph_of_neighbors(near, n_neighbors)
 
 
 def graph_of_neighbors(neighbors: Neighbors, n_neighbors: int) -> NeighborGraph:
@@ -159,7 +164,7 @@ def neighbors_in_graph(points: np.ndarray, graph: NeighborGraph, n_neighbors: in
     else:
         raise InputError(
             f"Tangents need {n_neighbors} neighbours a point within {MAX_GRAPH_STEPS} steps of "
-            f"the given graph; a point with {least} came. Give a denser graph."
+            f"the given graph; got a point with {least}. Give a denser graph."
         )
     row = np.repeat(np.arange(reached.shape[0]), np.diff(reached.indptr))
     distances = np.sqrt(((points[reached.indices] - points[row]) ** 2).sum(axis=1))
@@ -184,11 +189,9 @@ def _given_adjacency(graph: Any, n: int | None) -> sparse.csr_array:
     if not sparse.issparse(graph):
         graph = check_numeric(to_numpy(graph, "graph"), "graph")
     if graph.ndim != 2 or graph.shape[0] != graph.shape[1]:
-        raise InputError(f"graph must have shape (n, n); shape {graph.shape} came.")
+        raise InputError(f"graph must have shape (n, n); got shape {graph.shape}.")
     if n is not None and graph.shape[0] != n:
-        raise InputError(
-            f"graph must have a row for each of the {n} points; {graph.shape[0]} came."
-        )
+        raise InputError(f"graph must have a row for each of the {n} points; got {graph.shape[0]}.")
     weighted = sparse.csr_array(graph)
     check_finite(weighted.data, "graph")
     adjacency = _symmetric(sparse.csr_array(weighted != 0, dtype=np.float32))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from geodis.base.check import (
 )
 from geodis.base.jobs import blocks
 
+SearchMethod = Literal["auto", "kdtree", "brute", "pynndescent"]
 METHODS = ("kdtree", "brute", "pynndescent")
 
 # A k-d tree visits most of its leaves once there are about ten dimensions. Beyond, blocked
@@ -33,8 +34,8 @@ BLOCK_ROWS = 2**16
 LEAF_POINTS = 24
 
 # Indices of the nearest targets and distances to them, (q, count) each, nearest first.
-Found = tuple[np.ndarray, np.ndarray]
-Search = Callable[[np.ndarray, int], Found]
+Nearest = tuple[np.ndarray, np.ndarray]
+Search = Callable[[np.ndarray, int], Nearest]
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def nearest_neighbors(
     points: Any,
     n_neighbors: int,
     *,
-    method: str = "auto",
+    method: SearchMethod = "auto",
     n_jobs: int = -1,
     random_state: Any = None,
 ) -> Neighbors:
@@ -92,13 +93,13 @@ def nearest_neighbors(
 
     Examples
     --------
-    >>> found = nearest_neighbors([[0.0], [1.0], [3.0], [3.0]], n_neighbors=2)
-    >>> found.indices
+    >>> near = nearest_neighbors([[0.0], [1.0], [3.0], [3.0]], n_neighbors=2)
+    >>> near.indices
     array([[1, 2],
            [0, 2],
            [1, 0],
            [1, 0]], dtype=int32)
-    >>> found.method, found.n_duplicates
+    >>> near.method, near.n_duplicates
     ('kdtree', 1)
     """
     points = check_points(points)
@@ -107,14 +108,14 @@ def nearest_neighbors(
     if len(places) <= n_neighbors:
         raise InputError(
             f"n_neighbors={n_neighbors} needs at least {n_neighbors + 1} distinct points; "
-            f"{len(places)} came (n={len(points)})."
+            f"got {len(places)} (n={len(points)})."
         )
     if method == "auto":
         method = _choose_method(*places.shape)
     rows = np.arange(len(places))
     if check_choice(method, "method", ("auto", *METHODS)) == "pynndescent":
-        found = _search_pynndescent(places, n_neighbors + 1, n_jobs, random_state)
-        indices, distances = _without_self(*found, rows)
+        nearest = _search_pynndescent(places, n_neighbors + 1, n_jobs, random_state)
+        indices, distances = _without_self(*nearest, rows)
     else:
         search = _EXACT[method](places, n_jobs)
         indices, distances = _others(search, places, rows, n_neighbors)
@@ -174,19 +175,19 @@ def neighbors_from_distances(
     """
     matrix = check_numeric(to_numpy(distances, "distances"), "distances")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise InputError(f"distances must have shape (n, n); shape {matrix.shape} came.")
+        raise InputError(f"distances must have shape (n, n); got shape {matrix.shape}.")
     if n_points is not None and len(matrix) != n_points:
         raise InputError(
-            f"distances must have a row for each of the {n_points} points; {len(matrix)} came."
+            f"distances must have a row for each of the {n_points} points; got {len(matrix)}."
         )
     check_finite(matrix, "distances")
     if (matrix < 0).any() or (matrix.diagonal() != 0).any() or not np.allclose(matrix, matrix.T):
         raise InputError("distances must be symmetric, non-negative and zero on the diagonal.")
     n = len(matrix)
     if check_int(n_neighbors, "n_neighbors", low=1) >= n:
-        raise InputError(f"n_neighbors={n_neighbors} needs more than that many points; {n} came.")
+        raise InputError(f"n_neighbors={n_neighbors} needs more than that many points; got {n}.")
     indices = np.empty((n, n_neighbors), np.int32)
-    found = np.empty((n, n_neighbors))
+    lengths = np.empty((n, n_neighbors))
     block = max(1, 2**22 // n)  # rows at a time: a working copy of 32 MB
     for start in range(0, n, block):
         rows = matrix[start : start + block].astype(float)
@@ -196,8 +197,8 @@ def neighbors_from_distances(
         near = np.take_along_axis(rows, nearest, axis=1)
         order = np.lexsort((nearest, near), axis=1)
         indices[start : start + block] = np.take_along_axis(nearest, order, axis=1)
-        found[start : start + block] = np.take_along_axis(near, order, axis=1)
-    return Neighbors(indices, found, "precomputed")
+        lengths[start : start + block] = np.take_along_axis(near, order, axis=1)
+    return Neighbors(indices, lengths, "precomputed")
 
 
 def distinct_rows(
@@ -228,7 +229,7 @@ def distinct_rows(
     return points[first], first, rank[place.ravel()]
 
 
-def _choose_method(n: int, d: int) -> str:
+def _choose_method(n: int, d: int) -> SearchMethod:
     if d <= KDTREE_MAX_DIMS:
         return "kdtree"
     return "brute" if n <= BRUTE_MAX_POINTS else "pynndescent"
@@ -239,7 +240,7 @@ def _kdtree_searcher(targets: np.ndarray, n_jobs: int) -> Search:
 
     tree = KDTree(targets, leafsize=LEAF_POINTS)
 
-    def search(queries: np.ndarray, count: int) -> Found:
+    def search(queries: np.ndarray, count: int) -> Nearest:
         distances, indices = tree.query(queries, count, workers=n_jobs)
         shape = (len(queries), count)
         return indices.reshape(shape), distances.reshape(shape)
@@ -254,14 +255,14 @@ def _brute_searcher(targets: np.ndarray, n_jobs: int) -> Search:
     centre = targets.mean(axis=0)
     brute = NearestNeighbors(algorithm="brute", n_jobs=n_jobs).fit(targets - centre)
 
-    def search(queries: np.ndarray, count: int) -> Found:
+    def search(queries: np.ndarray, count: int) -> Nearest:
         indices = brute.kneighbors(queries - centre, count, return_distance=False)
         return indices, _exact_distances(targets, indices, queries)
 
     return search
 
 
-def _search_pynndescent(points: np.ndarray, count: int, n_jobs: int, random_state: Any) -> Found:
+def _search_pynndescent(points: np.ndarray, count: int, n_jobs: int, random_state: Any) -> Nearest:
     from pynndescent import NNDescent
 
     seed = int(check_random_state(random_state).integers(2**31 - 1))
@@ -282,17 +283,17 @@ def _search_pynndescent(points: np.ndarray, count: int, n_jobs: int, random_stat
 _EXACT = {"kdtree": _kdtree_searcher, "brute": _brute_searcher}
 
 
-def _others(search: Search, points: np.ndarray, rows: np.ndarray, count: int) -> Found:
+def _others(search: Search, points: np.ndarray, rows: np.ndarray, count: int) -> Nearest:
     """The nearest other points of some rows; searched in blocks, because indices come large."""
     indices = np.empty((len(rows), count), np.int32)
     distances = np.empty((len(rows), count))
     for some in blocks(len(rows), BLOCK_ROWS):
-        found = search(points[rows[some]], count + 1)
-        indices[some], distances[some] = _without_self(*found, rows[some])
+        nearest = search(points[rows[some]], count + 1)
+        indices[some], distances[some] = _without_self(*nearest, rows[some])
     return indices, distances
 
 
-def _without_self(indices: np.ndarray, distances: np.ndarray, own: np.ndarray) -> Found:
+def _without_self(indices: np.ndarray, distances: np.ndarray, own: np.ndarray) -> Nearest:
     """Drop each row's own index from it, or the last entry where it is not there."""
     n, count = indices.shape
     keep = indices != own[:, None]

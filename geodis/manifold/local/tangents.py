@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import nnls
@@ -26,6 +26,9 @@ PATIENCE = 3
 # Neighbours at most: so many times the unknowns, and what fits into memory for all points.
 MOST_FACTOR = 100
 MAX_NEIGHBOR_ENTRIES = 6 * 10**7
+
+
+TangentMethod = Literal["curved", "pca"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ def tangent_frames(
     neighbors: Neighbors,
     dim: int,
     *,
-    method: str = "curved",
+    method: TangentMethod = "curved",
     n_neighbors: int | None = None,
     factor_dims: tuple[int, ...] | None = None,
     start: np.ndarray | None = None,
@@ -83,7 +86,7 @@ def tangent_frames(
         Intrinsic dimension k.
     method : {"curved", "pca"}
     n_neighbors : int, optional
-        Neighbours used at each point; all that were found by default.
+        Neighbours used at each point; all that there are by default.
     factor_dims : tuple of int, optional
         Fit only the quadratic terms within these groups of rows of `start`: in a product
         manifold second fundamental forms do not mix factors.
@@ -104,27 +107,27 @@ def tangent_frames(
     >>> from geodis import nearest_neighbors
     >>> angle = np.linspace(0, 6, 100)
     >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
-    >>> found = tangent_frames(circle, nearest_neighbors(circle, 8), 1)
-    >>> bool(np.allclose((found.frames[:, 0] * circle).sum(axis=1)[10:-10], 0, atol=1e-4))
+    >>> tangents = tangent_frames(circle, nearest_neighbors(circle, 8), 1)
+    >>> bool(np.allclose((tangents.frames[:, 0] * circle).sum(axis=1)[10:-10], 0, atol=1e-4))
     True
     """
     points = check_points(points)
     check_choice(method, "method", ("curved", "pca"))
     dim = check_int(dim, "dim", low=1, high=points.shape[1])
-    found = neighbors.indices.shape[1]
-    count = found if n_neighbors is None else check_int(n_neighbors, "n_neighbors", 1, found)
+    most = neighbors.indices.shape[1]
+    count = most if n_neighbors is None else check_int(n_neighbors, "n_neighbors", 1, most)
     pairs = quadratic_pairs(dim, factor_dims)
     terms = 1 + dim + len(pairs[0]) if method == "curved" else dim
     if count < terms:
         raise InputError(
             f"{method} tangents of dimension {dim} need at least {terms} neighbours a point; "
-            f"{count} came."
+            f"got {count}."
         )
     centres = points if centres is None else centres
     for name, given in (("neighbors", neighbors.indices), ("start", start)):
         if given is not None and len(given) != len(centres):
             raise InputError(
-                f"{name} must have a row for each of the {len(centres)} points; {len(given)} came."
+                f"{name} must have a row for each of the {len(centres)} points; got {len(given)}."
             )
     frames = np.empty((len(centres), dim, points.shape[1]))
     residual = np.empty(len(centres))

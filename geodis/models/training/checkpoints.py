@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from geodis.base.check import InputError
+from geodis.base.notes import note_entry
+from geodis.base.tensors import read_tensors, write_tensors
 from geodis.base.write import to_jsonable
+from geodis.kernels.torch_state import load_optimiser, load_state, optimiser_tensors
 from geodis.models.model import Model
-from geodis.models.saving import CHECKPOINT, load_state, read_tensors, write_tensors
+from geodis.models.saving import CHECKPOINT
+from geodis.models.training.step import Players
 
-Players = Mapping[str, torch.optim.Optimizer]
 History = list[dict[str, float]]
 
 
@@ -33,9 +35,8 @@ def save_checkpoint(
     """Write weights, optimiser states, steps and history as one whole file."""
     tensors = {f"model/{name}": value for name, value in model.state_dict().items()}
     for player, optimiser in players.items():
-        for number, state in optimiser.state_dict()["state"].items():
-            for name, value in state.items():
-                tensors[f"{player} state/{number}/{name}"] = torch.as_tensor(value)
+        state = optimiser_tensors(optimiser)
+        tensors |= {f"{player} state/{name}": value for name, value in state.items()}
     note = {"config": model.config(), "steps": steps, "history": history, "run": run}
     write_tensors(file, tensors, note)
 
@@ -46,40 +47,47 @@ def load_checkpoint(
     """Read a state back into model and optimisers; return steps and history."""
     tensors, note = read_tensors(file)
     _check_same(file, note, model, run)
-    weights = {
-        name.removeprefix("model/"): value
-        for name, value in tensors.items()
-        if name.startswith("model/")
-    }
-    load_state(model, weights, str(file))
+    steps = note_entry(note, "steps", int, file, low=0)
+    history = note_entry(note, "history", list, file)
+    if not all(isinstance(row, dict) for row in history):
+        raise InputError(f"{file} must say an object a step as 'history'; got {history!r}.")
+    known = ("model/", *(f"{player} state/" for player in players))
+    if unknown := [name for name in tensors if not name.startswith(known)]:
+        raise InputError(f"{file} must hold the state of {type(model).__name__}; got {unknown[0]}.")
+    load_state(model, _below(tensors, "model/"), file)
     for player, optimiser in players.items():
-        states: dict[int, dict[str, Tensor]] = {}
-        for key, value in tensors.items():
-            if key.startswith(f"{player} state/"):
-                _, number, name = key.split("/")
-                states.setdefault(int(number), {})[name] = value
-        groups = optimiser.state_dict()["param_groups"]
-        optimiser.load_state_dict({"state": states, "param_groups": groups})
-    return note["steps"], note["history"]
+        load_optimiser(optimiser, _below(tensors, f"{player} state/"), file)
+    return steps, history
+
+
+def _below(tensors: Mapping[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:
+    """Tensors whose names begin so, by the rest of their names."""
+    return {
+        name.removeprefix(prefix): value
+        for name, value in tensors.items()
+        if name.startswith(prefix)
+    }
 
 
 def _check_same(file: Path, note: Mapping[str, Any], model: Model, run: Mapping[str, Any]) -> None:
     if not {"config", "steps", "history", "run"} <= set(note):
         raise InputError(f"{file} is not a checkpoint of a training run.")
-    own, came = to_jsonable(model.config()), note["config"]
-    if came["model"] != own["model"]:
+    own, config = to_jsonable(model.config()), note_entry(note, "config", dict, file)
+    name, settings = config.get("model"), note_entry(config, "settings", dict, file)
+    if name != own["model"]:
         raise InputError(
-            f"{file} is a checkpoint of {came['model']}, and the model is {own['model']}: name "
-            "another folder, or train that model on."
+            f"{file} is a checkpoint of {name}, and the model is {own['model']}: name another "
+            "folder, or train that model on."
         )
-    pairs = {key: (came.get(key), own[key]) for key in own if key != "settings"}
-    pairs |= {key: (came["settings"].get(key), own["settings"][key]) for key in own["settings"]}
-    pairs |= {key: (note["run"].get(key), value) for key, value in run.items()}
+    pairs = {key: (config.get(key), own[key]) for key in own if key != "settings"}
+    pairs |= {key: (settings.get(key), own["settings"][key]) for key in own["settings"]}
+    begun = note_entry(note, "run", dict, file)
+    pairs |= {key: (begun.get(key), value) for key, value in run.items()}
     for key, (before, now) in pairs.items():
         if key == "data" and before != now:
             raise InputError(f"{file} was trained on other data: name another folder.")
         if before != now:
             raise InputError(
-                f"{file} was trained with {key} = {before}; {now} came: a run goes on as it began, "
+                f"{file} was trained with {key} = {before}; got {now}: a run goes on as it began, "
                 "so name another folder."
             )

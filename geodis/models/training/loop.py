@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from geodis.base.check import InputError, check_choice, check_int, check_real
+from geodis.base.check import InputError, check_int
 from geodis.base.progress import Stages
-from geodis.models.model import Model, Plan
+from geodis.models.model import Model
 from geodis.models.saving import save_model
+from geodis.models.training.batches import fingerprint, stream_of
 from geodis.models.training.checkpoints import checkpoint_file, load_checkpoint, save_checkpoint
+from geodis.models.training.devices import Device, choose_device, choose_precision
+from geodis.models.training.interrupts import Interrupts
 from geodis.models.training.schedules import follow, plans_of
-from geodis.models.training.streams import Drawn, fingerprint, stream_of
+from geodis.models.training.step import optimisers_of, take_step
+from geodis.models.training.train_options import TrainOptions, check_rate
 
-PRECISIONS = ("auto", "float32", "bfloat16")
 HISTORY_EVERY = 10
 
 
@@ -63,15 +63,9 @@ def train(
     *,
     batch_size: int = 256,
     learning_rate: float | None = None,
-    adversary_learning_rate: float = 1e-4,
-    supervision: str = "scaled",
-    schedules: Mapping[str, Plan] | None = None,
-    device: str = "auto",
-    precision: str = "auto",
+    device: Device = "auto",
+    options: TrainOptions | None = None,
     checkpoint: str | Path | None = None,
-    checkpoint_every: float = 60.0,
-    callbacks: Mapping[str, Callable[[Any], Any]] | None = None,
-    callback_every: int = 500,
     random_state: int = 0,
     verbose: bool | int = True,
 ) -> Training:
@@ -82,35 +76,20 @@ def train(
     model : Model
         Trained in place.
     data : FactorGrid, array-like, Tensor, tuple of these, or DataLoader
-        See `streams.stream_of`.
+        See `batches.stream_of`.
     steps : int
         In all, with those before a resume.
     batch_size : int
         Rows, pairs or triplets in a batch.
     learning_rate : float, optional
         1e-3 unless the model has a schedule of its own.
-    adversary_learning_rate : float
-        Of the second player of adversarial models.
-    supervision : {"scaled", "factors", "perceived"}
-        What orders triplets.
-    schedules : mapping of str to (start, end) or callable, optional
-        How settings, and "learning_rate", change with the part of the training that is done, 0 to
-        1: in a straight line from start to end (None for the setting's own value), or by a
-        function. The model's own schedules hold unless named.
-    device : str
+    device : {"auto", "cpu", "cuda"} or torch.device
         "auto" takes a GPU where there is one.
-    precision : {"auto", "float32", "bfloat16"}
-        "auto" takes bfloat16 for convolutions where the device computes in it. Objectives are
-        computed in float32 in either case.
+    options : TrainOptions, optional
+        All other choices: supervision, schedules, precision, callbacks.
     checkpoint : path, optional
         Folder. The state is written there every so often and at an interrupt; a run that finds one
         goes on from it, and the finished model is written as `save_model` does.
-    checkpoint_every : float
-        Seconds between checkpoints.
-    callbacks : mapping of str to callable, optional
-        Called with the model every `callback_every` steps, and at the end; a number, or a mapping
-        of names to numbers, goes into the history. See `score_during`.
-    callback_every : int
     random_state : int
         Of batches and noise.
     verbose : bool or int
@@ -122,208 +101,165 @@ def train(
 
     Examples
     --------
-    >>> from geodis.models import AE
+    >>> from geodis.models import AE, VAE, TrainOptions
     >>> model = AE((3,), latents=2)
     >>> done = train(model, torch.rand(64, 3), steps=20, verbose=0)
     >>> done.history[-1]["reconstruction"] < done.history[0]["reconstruction"]
     True
+    >>> warm_up = TrainOptions(schedules={"beta": (0.0, 1.0)})
+    >>> train(VAE((3,), 2), torch.rand(64, 3), 5, options=warm_up, verbose=0).steps
+    5
     """
+    options = TrainOptions() if options is None else options
+    if not isinstance(options, TrainOptions):
+        raise InputError(f"options must be TrainOptions; got {type(options).__name__}.")
     check_int(steps, "steps", low=1)
-    check_int(batch_size, "batch_size", low=2)
-    check_int(callback_every, "callback_every", low=1)
     seed = check_int(random_state, "random_state", low=0)
-    where = choose_device(device)
-    how = choose_precision(precision, where, model)
-    draw, size = stream_of(model, data, batch_size=batch_size, supervision=supervision)
-    rate = _rate(model.learning_rate if learning_rate is None else learning_rate, "learning_rate")
-    adversary_rate = _rate(adversary_learning_rate, "adversary_learning_rate")
-    planned = plans_of(model, schedules, learning_rate)
-    model.to(where)
-    if how == "bfloat16" and len(model.shape) == 3:
-        model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    players = _players(model, rate, adversary_rate)
-    done = Training(0, device=str(where), precision=how)
-    # What makes a run the same run; another number of steps only goes on.
-    run = {
-        "random_state": seed,
-        "batch_size": batch_size,
-        "supervision": supervision,
-        "rows": size,
-    }
-    file = None
+    run = _Run(model, data, steps, batch_size, learning_rate, device, options, seed)
     if checkpoint is not None:
-        file = checkpoint_file(checkpoint)
-        run["data"] = fingerprint(model, data, draw, seed)
-    if file is not None and file.exists():
-        done.steps, done.history = load_checkpoint(file, model, players, run)
-    start = saved = time.monotonic()
+        run.resume(checkpoint, data)
+    start = time.monotonic()
     # Noise of a step depends on seed and step alone, like its batch; the user's random numbers
     # are put back at the end.
     with (
-        torch.random.fork_rng(devices=[where] if where.type == "cuda" else []),
+        torch.random.fork_rng(devices=[run.device] if run.device.type == "cuda" else []),
         Stages(type(model).__name__, verbose) as stages,
         stages.stage("training"),
-        _Interrupts() as interrupts,
+        Interrupts() as interrupts,
     ):
         model.train()
-        while done.steps < steps:
-            follow(model, players["model"], planned, done.steps / max(steps - 1, 1))
-            torch.manual_seed((seed * 1_000_003 + done.steps) % 2**63)
-            terms = _step(model, draw(seed, done.steps), size, players, how, where, done.steps)
-            if done.steps % HISTORY_EVERY == 0 or done.steps == steps - 1:
-                values = {name: float(value) for name, value in terms.items()}
-                done.history.append({"step": done.steps, **values})
-                shown = ", ".join(f"{name} {value:.4g}" for name, value in values.items())
-                stages.advance(done.steps / steps, f"{done.steps}/{steps} ({shown})")
-            done.steps += 1
-            if callbacks and (done.steps % callback_every == 0 or done.steps == steps):
-                done.history.append({"step": done.steps, **_call(callbacks, model)})
-                model.train()
-            late = time.monotonic() - saved > checkpoint_every
-            if file is not None and (late or interrupts.came):
-                save_checkpoint(file, model, players, done.steps, done.history, run)
-                saved = time.monotonic()
-            if interrupts.came:
+        while run.done.steps < steps:
+            run.step(stages)
+            run.call_back()
+            run.save_if_due(interrupts.asked)
+            if interrupts.asked:
                 raise KeyboardInterrupt
-    done.seconds = time.monotonic() - start
-    # As it comes back from its folder: codes are then the same to the last digit.
-    model.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
-    model.eval()
-    if checkpoint is not None and file is not None:
-        save_checkpoint(file, model, players, done.steps, done.history, run)
-        save_model(
-            model,
-            checkpoint,
-            {"steps": done.steps, "precision": how, **run, "history": done.history},
+    run.done.seconds = time.monotonic() - start
+    run.finish()
+    return run.done
+
+
+class _Run:
+    """A training run: what it draws from, its optimisers, how far it is, where it is written."""
+
+    def __init__(
+        self,
+        model: Model,
+        data: Any,
+        steps: int,
+        batch_size: int,
+        learning_rate: float | None,
+        device: Device,
+        options: TrainOptions,
+        seed: int,
+    ) -> None:
+        check_int(batch_size, "batch_size", low=2)
+        self.model, self.options = model, options
+        self._steps, self._seed = steps, seed
+        self.device = choose_device(device)
+        precision = choose_precision(options.precision, self.device, model)
+        supervision = options.supervision
+        self._draw, self._size = stream_of(
+            model, data, batch_size=batch_size, supervision=supervision
         )
-    return done
+        rate = model.learning_rate if learning_rate is None else learning_rate
+        rate = check_rate(rate, "learning_rate")
+        self._planned = plans_of(model, options.schedules, learning_rate)
+        model.to(self.device)
+        if precision == "bfloat16" and len(model.shape) == 3:
+            model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self._players = optimisers_of(model, rate, options.adversary_learning_rate)
+        self.done = Training(0, device=str(self.device), precision=precision)
+        # What makes a run the same run; another number of steps only goes on.
+        self._identity: dict[str, Any] = {
+            "random_state": seed,
+            "batch_size": batch_size,
+            "supervision": supervision,
+            "rows": self._size,
+        }
+        self._folder: str | Path | None = None
+        self._saved = time.monotonic()
 
-
-class _Interrupts:
-    """Keep Ctrl-C until the step under way is done, so that a checkpoint is of a whole step.
-
-    A second one interrupts at once. Outside the main thread Python lets nobody listen.
-    """
-
-    def __enter__(self) -> _Interrupts:
-        self.came = False
-        self._listening = threading.current_thread() is threading.main_thread()
-        if self._listening:
-            self._before = signal.signal(signal.SIGINT, self._note)
-        return self
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.came:
-            raise KeyboardInterrupt
-        self.came = True
-
-    def __exit__(self, *exception: object) -> None:
-        if self._listening:
-            signal.signal(signal.SIGINT, self._before)
-
-
-def _step(
-    model: Model,
-    drawn: Drawn,
-    size: int,
-    players: Mapping[str, torch.optim.Optimizer],
-    precision: str,
-    device: torch.device,
-    step: int,
-) -> dict[str, Tensor]:
-    """One step of the model, and one of its adversary."""
-    x, labels = drawn
-    _check_range(model, x, step)
-    layout = torch.channels_last if precision == "bfloat16" and x.ndim == 4 else None
-    x = x.to(device, memory_format=layout or torch.preserve_format)
-    with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
-        batch = model(x, size, None if labels is None else labels.to(device))
-    terms = model.terms(batch)
-    _check_terms(terms, step)
-    players["model"].zero_grad(set_to_none=True)
-    torch.stack([value.float() for value in terms.values()]).sum().backward()
-    players["model"].step()
-    if "adversary" in players:
-        loss = model.adversary_loss(batch)
-        _check_terms({"adversary": loss}, step)
-        players["adversary"].zero_grad(set_to_none=True)
-        loss.backward()
-        players["adversary"].step()
-        terms = {**terms, "adversary": loss}
-    return {name: value.detach() for name, value in terms.items()}
-
-
-def _check_terms(terms: Mapping[str, Tensor], step: int) -> None:
-    for name, value in terms.items():
-        if not torch.isfinite(value):
-            raise FloatingPointError(
-                f"{name} became {float(value.detach())} at step {step}, in batch {step}: lower the "
-                "learning rate, or look at that batch."
+    def resume(self, folder: str | Path, data: Any) -> None:
+        """Write to a folder from now on, and go on from the checkpoint that it has."""
+        self._folder, file = folder, checkpoint_file(folder)
+        self._identity["data"] = fingerprint(self.model, data, self._draw, self._seed)
+        if file.exists():
+            self.done.steps, self.done.history = load_checkpoint(
+                file, self.model, self._players, self._identity
             )
 
+    def step(self, stages: Stages) -> None:
+        """Take one step, and note its terms every so often."""
+        done = self.done
+        follow(self.model, self._players["model"], self._planned, self._part_done())
+        torch.manual_seed((self._seed * 1_000_003 + done.steps) % 2**63)
+        terms = take_step(
+            self.model,
+            self._draw(self._seed, done.steps),
+            self._size,
+            self._players,
+            done.precision,
+            self.device,
+            done.steps,
+        )
+        if done.steps % HISTORY_EVERY == 0 or done.steps == self._steps - 1:
+            self._note(terms, stages)
+        done.steps += 1
 
-def _check_range(model: Model, x: Tensor, step: int) -> None:
-    if model.unit_range and (x.min() < 0 or x.max() > 1):
-        other = " or use loss='mse'" if hasattr(model.settings, "loss") else ""
-        raise InputError(
-            f"{model.unit_range} needs data in [0, 1]; {float(x.min()):g} to {float(x.max()):g} "
-            f"came in batch {step}: scale the data{other}."
+    def _part_done(self) -> float:
+        return self.done.steps / max(self._steps - 1, 1)
+
+    def _note(self, terms: Mapping[str, Tensor], stages: Stages) -> None:
+        done, values = self.done, {name: float(value) for name, value in terms.items()}
+        done.history.append({"step": done.steps, **values})
+        shown = ", ".join(f"{name} {value:.4g}" for name, value in values.items())
+        stages.advance(done.steps / self._steps, f"{done.steps}/{self._steps} ({shown})")
+
+    def call_back(self) -> None:
+        """Call the callbacks if it is time, and keep what they return."""
+        done, callbacks = self.done, self.options.callbacks
+        due = done.steps % self.options.callback_every == 0 or done.steps == self._steps
+        if callbacks and due:
+            done.history.append({"step": done.steps, **_answers(callbacks, self.model)})
+            self.model.train()
+
+    def save_if_due(self, now: bool) -> None:
+        """Write a checkpoint where the last one is old, or now."""
+        late = time.monotonic() - self._saved > self.options.checkpoint_every
+        if self._folder is not None and (late or now):
+            self._save(self._folder)
+            self._saved = time.monotonic()
+
+    def finish(self) -> None:
+        """Leave the model ready for use, and write it."""
+        # As it comes back from its folder: codes are then the same to the last digit.
+        self.model.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
+        self.model.eval()
+        if self._folder is not None:
+            self._save(self._folder)
+            done = {"steps": self.done.steps, "precision": self.done.precision}
+            history = {"history": self.done.history}
+            save_model(self.model, self._folder, {**done, **self._identity, **history})
+
+    def _save(self, folder: str | Path) -> None:
+        save_checkpoint(
+            checkpoint_file(folder),
+            self.model,
+            self._players,
+            self.done.steps,
+            self.done.history,
+            self._identity,
         )
 
 
-def choose_device(device: str) -> torch.device:
-    """Resolve "auto", or say that what was asked for is not there."""
-    if device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        found = torch.device(device)
-    except RuntimeError as error:
-        raise InputError(f"device must be 'auto', 'cpu' or 'cuda'; {device!r} came.") from error
-    if found.type == "cuda" and not torch.cuda.is_available():
-        raise InputError("device='cuda' needs a GPU that torch can use; there is none.")
-    return found
-
-
-def choose_precision(precision: str, device: torch.device, model: Model) -> str:
-    """Resolve "auto": bfloat16 for convolutions where the device computes in it."""
-    check_choice(precision, "precision", PRECISIONS)
-    if precision != "auto":
-        return precision
-    if device.type == "cuda":
-        fast = torch.cuda.is_bf16_supported()
-    else:  # without the instructions torch emulates them, slower than float32
-        supported = getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
-        fast = bool(supported())
-    convolves = model.network in ("conv", "metric") and len(model.shape) == 3
-    return "bfloat16" if fast and convolves else "float32"
-
-
-def _rate(value: Any, name: str) -> float:
-    rate = check_real(value, name)
-    if rate <= 0:
-        raise InputError(f"{name} must be positive; {value} came.")
-    return rate
-
-
-def _players(
-    model: Model, learning_rate: float, adversary_learning_rate: float
-) -> dict[str, torch.optim.Optimizer]:
-    # Without weight decay AdamW is Adam.
-    adam: Any = torch.optim.AdamW
-    own = {"lr": learning_rate, "betas": model.betas, "weight_decay": model.weight_decay}
-    players: dict[str, torch.optim.Optimizer] = {"model": adam(model.own_parameters(), **own)}
-    if apart := model.adversary_parameters():
-        other = {"lr": adversary_learning_rate, "betas": model.adversary_betas}
-        players["adversary"] = adam(apart, **other, weight_decay=0.0)
-    return players
-
-
-def _call(callbacks: Mapping[str, Callable[[Model], Any]], model: Model) -> dict[str, float]:
-    found: dict[str, float] = {}
+def _answers(callbacks: Mapping[str, Callable[[Model], Any]], model: Model) -> dict[str, float]:
+    """What callbacks return, as numbers by name."""
+    answers: dict[str, float] = {}
     for name, callback in callbacks.items():
         value = callback(model)
         if isinstance(value, Mapping):
-            found |= {f"{name} {key}": float(item) for key, item in value.items()}
+            answers |= {f"{name} {key}": float(number) for key, number in value.items()}
         elif value is not None:
-            found[name] = float(value)
-    return found
+            answers[name] = float(value)
+    return answers

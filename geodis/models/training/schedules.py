@@ -25,7 +25,7 @@ def plans_of(
     if unknown := sorted(set(planned) - set(known)):
         raise InputError(
             f"schedules must name settings of {type(model).__name__} ({', '.join(known)}); "
-            f"{', '.join(unknown)} came."
+            f"got {', '.join(unknown)}."
         )
     own = {**model.chosen, "learning_rate": learning_rate or model.learning_rate}
     return {name: _as_function(name, plan, own[name]) for name, plan in planned.items()}
@@ -36,7 +36,7 @@ def _as_function(name: str, plan: Plan, own: float) -> Callable[[float], float]:
         return plan
     if not isinstance(plan, tuple | list) or len(plan) != 2:
         raise InputError(
-            f"The schedule of {name} must be (start, end) or a function; {plan!r} came."
+            f"The schedule of {name} must be (start, end) or a function; got {plan!r}."
         )
     start, end = (check_real(own if value is None else value, name) for value in plan)
     return lambda part: start + (end - start) * part

@@ -26,7 +26,9 @@ from safetensors.torch import save_file as save_torch_file
 from scipy import sparse
 
 from geodis.base.check import InputError, MissingExtraError
-from geodis.data.files.load import READERS, Factors, load_array, load_factors
+from geodis.data.factors import Factors
+from geodis.data.files.formats import READERS
+from geodis.data.files.load import load_array, load_factors
 
 POINTS = np.random.default_rng(0).normal(size=(20, 3))
 COLUMNS = ["a", "b", "c"]
@@ -218,20 +220,20 @@ def test_key_chooses_a_column(tmp_path: Path, suffix: str) -> None:
 
 def test_path_that_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "folder.npy").mkdir()
-    with pytest.raises(InputError, match="must be a file; a folder came"):
+    with pytest.raises(InputError, match="must be a file; got a folder"):
         load_array(tmp_path / "folder.npy")
     with pytest.raises(InputError, match=r"missing\.npz:key must be a file; there is none"):
         load_array(tmp_path / "missing.npz:key")
     with pytest.raises(InputError, match="must be a file; there is none"):
         load_array(tmp_path / ("long" * 100))
-    with pytest.raises(InputError, match="a string or a path; ndarray came"):
+    with pytest.raises(InputError, match="a string or a path; got ndarray"):
         load_array(POINTS)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("name", "came"), [("points.mat", r"\.mat came"), ("points", "no suffix")])
-def test_unknown_suffix_lists_the_known(tmp_path: Path, name: str, came: str) -> None:
+@pytest.mark.parametrize(("name", "suffix"), [("points.mat", r"\.mat"), ("points", "no suffix")])
+def test_unknown_suffix_lists_the_known(tmp_path: Path, name: str, suffix: str) -> None:
     path = write_text(tmp_path / name, "1,2")
-    with pytest.raises(InputError, match=rf"\.npy, \.npz, .*\.h5ad; {came}"):
+    with pytest.raises(InputError, match=rf"\.npy, \.npz, .*\.h5ad, .*; got {suffix}"):
         load_array(path)
 
 
@@ -244,7 +246,8 @@ def test_missing_package_names_the_extra(
 ) -> None:
     WRITERS[suffix](tmp_path / f"points{suffix}", POINTS)
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingExtraError, match=rf"Reading \{suffix} files .*geodis\[{extra}\]"):
+    message = rf"Reading \{suffix} files .*geodis-learn\[{extra}\]"
+    with pytest.raises(MissingExtraError, match=message):
         load_array(tmp_path / f"points{suffix}")
 
 
@@ -375,7 +378,7 @@ def test_npy_that_promises_more_than_there_is(tmp_path: Path, shape: str, messag
 )
 def test_arrays_that_are_no_real_numbers(tmp_path: Path, array: np.ndarray, dtype: str) -> None:
     np.save(tmp_path / "other.npy", array)
-    with pytest.raises(InputError, match=rf"must hold real numbers; an array of {dtype} came"):
+    with pytest.raises(InputError, match=rf"must hold real numbers; got an array of {dtype}"):
         load_array(tmp_path / "other.npy")
 
 
@@ -584,7 +587,7 @@ def test_integers_and_booleans_in_text_stay_integers(tmp_path: Path) -> None:
         ("a,b\n1,2\n\n3,4,5\n", "the first, 2; line 4 has 3"),
         ("a,b\n", "no rows below its header"),
         ("\n\n", "holds no rows"),
-        ("a,shape,b,kind\n1,dot,2,x\n", "other values came in shape, kind"),
+        ("a,shape,b,kind\n1,dot,2,x\n", "got other values in shape, kind"),
     ],
 )
 def test_tables_that_are_no_matrix(tmp_path: Path, text: str, message: str) -> None:
@@ -611,10 +614,11 @@ def test_text_that_stops_being_text(tmp_path: Path) -> None:
 def test_parquet_columns_that_are_no_numbers(tmp_path: Path) -> None:
     frame = pd.DataFrame({"x": [1.0, 2.0], "name": ["a", "b"], "day": pd.to_datetime([0, 1])})
     frame.to_parquet(tmp_path / "table.parquet")
-    with pytest.raises(InputError, match="other values came in name, day"):
+    with pytest.raises(InputError, match="got other values in name, day"):
         load_array(tmp_path / "table.parquet")
-    with pytest.raises(InputError, match=r"real numbers or text.* dtype datetime64"):
-        load_factors(tmp_path / "table.parquet")
+    factors = load_factors(tmp_path / "table.parquet")
+    assert factors.kinds == ("numbers", "labels", "ordered")
+    assert factors.values.tolist() == [[1, 0, 0], [2, 1, 1]]
 
 
 # -------------------------------------------------------------------------------------- HDF5
@@ -867,7 +871,7 @@ def test_keys_of_anndata(cells: Path) -> None:
     np.testing.assert_array_equal(load_array(f"{cells}:obs/depth"), [0.5, 1.5, 2.5, 3.5])
     assert load_factors(f"{cells}:obs/type").names == ("type",)
     np.testing.assert_array_equal(load_factors(f"{cells}:obsm/X_pca").values, POINTS[:4, :2])
-    with pytest.raises(InputError, match="must hold real numbers; an array of labels came"):
+    with pytest.raises(InputError, match="must hold real numbers; got an array of labels"):
         load_array(f"{cells}:obs/type")
     with pytest.raises(InputError, match=r"no array 'obs'; it holds X .*obs/type \(4,\) labels"):
         load_array(f"{cells}:obs")
@@ -883,7 +887,7 @@ def test_anndata_without_columns(tmp_path: Path) -> None:
 def test_codes_without_a_category(cells: Path, code: int) -> None:
     with h5py.File(cells, "r+") as file:
         file["obs/type/codes"][0] = code
-    with pytest.raises(InputError, match=r"codes from .* came for 2 categories"):
+    with pytest.raises(InputError, match=r"got codes from .* for 2 categories"):
         load_factors(cells)
 
 
@@ -923,5 +927,5 @@ def test_factors_act_as_their_array() -> None:
 
 
 def test_factors_need_a_name_for_every_column() -> None:
-    with pytest.raises(InputError, match=r"shape \(3, 2\) and 1 names came"):
+    with pytest.raises(InputError, match=r"got shape \(3, 2\) and 1 names"):
         Factors(np.zeros((3, 2)), ("x",))

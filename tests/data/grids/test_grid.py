@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from geodis.base.check import InputError
-from geodis.data.files.load import Factors
-from geodis.data.grids.grid import FactorGrid, latents_of
+from geodis.data.factors import Factors
+from geodis.data.grids.grid import FactorGrid
+from geodis.data.grids.latents import latents_of
 
 SIZES = (2, 3, 4)
 
@@ -95,24 +96,24 @@ def test_traversal_changes_one_factor_alone(j):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda grid: grid.factors(24), "index must be between 0 and 23; 24 came"),
-        (lambda grid: grid.images([3, -1]), "index must be between 0 and 23; -1 came"),
-        (lambda grid: grid.factors([[1]]), r"one number or of shape \(n,\); shape \(1, 1\) came"),
-        (lambda grid: grid.factors([0.5]), "index must hold whole numbers; dtype float64 came"),
-        (lambda grid: grid.factors([True]), "index must hold whole numbers; dtype bool came"),
+        (lambda grid: grid.factors(24), "index must be between 0 and 23; got 24"),
+        (lambda grid: grid.images([3, -1]), "index must be between 0 and 23; got -1"),
+        (lambda grid: grid.factors([[1]]), r"one number or of shape \(n,\); got shape \(1, 1\)"),
+        (lambda grid: grid.factors([0.5]), "index must hold whole numbers; got dtype float64"),
+        (lambda grid: grid.factors([True]), "index must hold whole numbers; got dtype bool"),
         (lambda grid: grid.factors(["x"]), "index must hold whole numbers"),
-        (lambda grid: grid.index([[0, 3, 0]]), "b must be between 0 and 2; 3 came"),
-        (lambda grid: grid.index([[0, 0, -1]]), "c must be between 0 and 3; -1 came"),
-        (lambda grid: grid.index([[0, 1]]), r"3 columns \(a, b, c\); shape \(1, 2\) came"),
-        (lambda grid: grid.traversal("d", 0), "factor must be one of a, b, c; 'd' came"),
-        (lambda grid: grid.traversal(3, 0), "factor must be between 0 and 2; 3 came"),
+        (lambda grid: grid.index([[0, 3, 0]]), "b must be between 0 and 2; got 3"),
+        (lambda grid: grid.index([[0, 0, -1]]), "c must be between 0 and 3; got -1"),
+        (lambda grid: grid.index([[0, 1]]), r"3 columns \(a, b, c\); got shape \(1, 2\)"),
+        (lambda grid: grid.traversal("d", 0), "factor must be one of a, b, c; got 'd'"),
+        (lambda grid: grid.traversal(3, 0), "factor must be between 0 and 2; got 3"),
         (lambda grid: grid.images(0, "float64"), "dtype must be one of 'uint8', 'float32'"),
-        (lambda grid: FactorGrid(()), "one number a factor; none came"),
-        (lambda grid: FactorGrid((2, 0)), "A size must be at least 1; 0 came"),
+        (lambda grid: FactorGrid(()), "one number a factor; got none"),
+        (lambda grid: FactorGrid((2, 0)), "A size must be at least 1; got 0"),
         (lambda grid: FactorGrid((2, 2), names="aa"), "names must be 2 different names"),
         (lambda grid: FactorGrid((2, 2), names="a"), "names must be 2 different names"),
         (lambda grid: FactorGrid((2**40, 2**40)), "more combinations than an index can count"),
-        (lambda grid: FactorGrid((2,)).images(0), "came without images"),
+        (lambda grid: FactorGrid((2,)).images(0), "got factors without images"),
     ],
 )
 def test_what_cannot_be_is_said(call, message):
@@ -228,20 +229,20 @@ def test_images_may_be_drawn_by_a_callable():
     assert grid.image_shape == (3, 3, 1)
     assert grid.images([0, 23])[:, 0, 0, 0].tolist() == [0, 128]
     np.testing.assert_array_equal(grid.images([0, 23], "float32")[:, 0, 0, 0], [0, 0.5])
-    with pytest.raises(InputError, match=r"one image for each of 2 rows.*\(1, 3, 3\) came"):
+    with pytest.raises(InputError, match=r"one image for each of 2 rows.*got shape \(1, 3, 3\)"):
         FactorGrid.from_arrays(lambda factors: np.ones((1, 3, 3)), rows).images([0, 1])
 
 
 def test_auto_leaves_bytes_as_they_are_and_floats_unrounded():
     factors = np.arange(4)[:, None]
     floats = np.random.default_rng(0).random((4, 2, 2, 1), dtype=np.float32)
-    found = FactorGrid.from_arrays(floats, factors).images(range(4), "auto")
-    assert found.dtype == np.float32
-    np.testing.assert_array_equal(found, floats)
+    images = FactorGrid.from_arrays(floats, factors).images(range(4), "auto")
+    assert images.dtype == np.float32
+    np.testing.assert_array_equal(images, floats)
     bytes_ = (255 * floats).astype(np.uint8)
-    found = FactorGrid.from_arrays(bytes_, factors).images(range(4), "auto")
-    assert found.dtype == np.uint8
-    np.testing.assert_array_equal(found, bytes_)
+    images = FactorGrid.from_arrays(bytes_, factors).images(range(4), "auto")
+    assert images.dtype == np.uint8
+    np.testing.assert_array_equal(images, bytes_)
 
 
 @pytest.mark.parametrize("kind", ["bool", "memmap", "h5py", "tensor"])
@@ -271,18 +272,18 @@ def test_images_of_every_kind(kind, tmp_path):
 @pytest.mark.parametrize(
     ("images", "factors", "message"),
     [
-        (np.zeros((3, 4, 4), np.uint8), [0, 1], r"n = 2 as many as .*shape \(3, 4, 4\) came"),
-        (np.zeros((2, 4), np.uint8), [0, 1], r"shape \(2, 4\) came"),
+        (np.zeros((3, 4, 4), np.uint8), [0, 1], r"n = 2 as many as .*got shape \(3, 4, 4\)"),
+        (np.zeros((2, 4), np.uint8), [0, 1], r"got shape \(2, 4\)"),
         (np.zeros((2, 3, 8, 8), np.uint8), [0, 1], r"transpose\(0, 2, 3, 1\)"),
-        (np.zeros((2, 4, 4), np.int64), [0, 1], "floats in .* dtype int64 came"),
-        (None, [0.0, np.nan], "factor 0 must be finite: NaN in 1"),
+        (np.zeros((2, 4, 4), np.int64), [0, 1], "floats in .* got an array of dtype int64"),
+        (None, [0.0, np.nan], "factor 0 must be finite; got NaN in 1"),
         (None, np.array([["a"], [None]], dtype=object), "factor 0 must have a value in every row"),
         (None, pd.DataFrame({"x": ["a", pd.NA]}, dtype=object), "'x' must .* 1 missing"),
-        (None, pd.DataFrame({"x": [0.5, np.nan]}), "factor 'x' must be finite: NaN in 1"),
-        (None, np.zeros((2, 2, 2)), r"shape \(n, f\), one row a point; shape \(2, 2, 2\) came"),
-        (None, np.zeros((0, 2)), "at least one row and one factor; none came"),
+        (None, pd.DataFrame({"x": [0.5, np.nan]}), "factor 'x' must be finite; got NaN in 1"),
+        (None, np.zeros((2, 2, 2)), r"shape \(n, f\), one row a point; got shape \(2, 2, 2\)"),
+        (None, np.zeros((0, 2)), "at least one row and one factor; got none"),
         (None, np.random.default_rng(0).random((9999, 5)), "bin continuous factors first"),
-        (None, [1j, 2j], "factor 0 must hold numbers or labels; dtype complex128 came"),
+        (None, [1j, 2j], "factor 0 must hold real numbers or labels; got complex numbers"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(images, factors, message):
@@ -292,7 +293,7 @@ def test_arrays_that_do_not_fit_are_refused(images, factors, message):
 
 def test_float_images_outside_0_1_are_refused():
     grid = FactorGrid.from_arrays(np.full((2, 4, 4), 200.0), [0, 1])
-    with pytest.raises(InputError, match=r"must be in \[0, 1\]; 200 to 200 came"):
+    with pytest.raises(InputError, match=r"must be in \[0, 1\]; got 200 to 200"):
         grid.images(0)
 
 
@@ -326,12 +327,12 @@ def test_latents_of_an_encoder_are_computed_in_batches():
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        (np.zeros((23, 2)), r"have shape \(24, z\).*shape \(23, 2\) came"),
-        (np.zeros(24), r"shape \(24,\) came"),
+        (np.zeros((23, 2)), r"have shape \(24, z\).*got shape \(23, 2\)"),
+        (np.zeros(24), r"got shape \(24,\)"),
         (np.full((24, 2), np.inf), "code must be finite"),
         (
             lambda images: np.zeros((1, 2)),
-            r"latents of shape \(5, z\) for 5 images; shape \(1, 2\)",
+            r"latents of shape \(5, z\) for 5 images; got shape \(1, 2\)",
         ),
         (lambda images: np.full((len(images), 2), np.nan), "latents must be finite"),
     ],

@@ -197,7 +197,7 @@ def test_a_cache_is_used_from_then_on(tmp_path):
     check(published_grid("smallnorb", path, image_size=1, cache=cache), small)
     with pytest.raises(InputError, match=r"of shape \(24300, 3, 3, 1\) to serve as a cache"):
         published_grid("smallnorb", path, image_size=3, cache=cache)
-    with pytest.raises(InputError, match=r"path of an npy file; .*norb.npz came"):
+    with pytest.raises(InputError, match=r"path of an npy file; got .*norb.npz"):
         published_grid("smallnorb", path, cache=tmp_path / "norb.npz")
 
 
@@ -224,12 +224,15 @@ def test_images_are_resized_in_memory(tmp_path):
 
 def test_dsprites_of_another_layout_is_refused(tmp_path):
     cases = [
-        ({"imgs": np.zeros((5, 2, 2), np.uint8)}, r"\(737280, h, w\); uint8 of shape \(5, 2, 2\)"),
+        (
+            {"imgs": np.zeros((5, 2, 2), np.uint8)},
+            r"\(737280, h, w\); got uint8 of shape \(5, 2, 2\)",
+        ),
         ({"imgs": None}, "has no array 'imgs'; it holds"),
-        ({"latents_classes": np.zeros((5, 6), np.uint8)}, r"\(737280, 6\); \(5, 6\) came"),
+        ({"latents_classes": np.zeros((5, 6), np.uint8)}, r"\(737280, 6\); got \(5, 6\)"),
         (
             {"latents_classes": np.zeros((737_280, 6), np.uint8)},
-            r"\(3 x 6 x 40 x 32 x 32\) once; sizes 1 x 1 x 1 x 1 x 1 came. 1 of 1 combinations",
+            r"\(3 x 6 x 40 x 32 x 32\) once; got sizes 1 x 1 x 1 x 1 x 1. 1 of 1 combinations",
         ),
     ]
     for changes, message in cases:
@@ -237,7 +240,7 @@ def test_dsprites_of_another_layout_is_refused(tmp_path):
         with pytest.raises(InputError, match=message):
             published_grid("dsprites", path)
     path, _ = write_dsprites(tmp_path, scale=2)
-    with pytest.raises(InputError, match=r"imgs in .* must hold 0 and 1; 2 came"):
+    with pytest.raises(InputError, match=r"imgs in .* must hold 0 and 1; got 2"):
         published_grid("dsprites", path)
 
 
@@ -265,13 +268,14 @@ def test_other_shapes_are_refused(tmp_path):
 
     h5py = pytest.importorskip("h5py")
     np.savez(tmp_path / "mpi3d.npz", images=np.zeros((7, 2, 2, 3), np.uint8))
-    with pytest.raises(InputError, match=r"\(1036800 or 460800, h, w, 3\); uint8 of shape \(7, 2"):
+    message = r"\(1036800 or 460800, h, w, 3\); got uint8 of shape \(7, 2"
+    with pytest.raises(InputError, match=message):
         published_grid("mpi3d", tmp_path / "mpi3d.npz")
     with h5py.File(tmp_path / "3dshapes.h5", "w") as file:
         file["images"] = np.zeros((480_000, 1, 1, 3), np.uint8)
     with pytest.raises(InputError, match="has no array 'labels'; it holds images"):
         published_grid("shapes3d", tmp_path / "3dshapes.h5")
-    with pytest.raises(InputError, match="must hold the mat files of 183 cars; 0 came"):
+    with pytest.raises(InputError, match="must hold the mat files of 183 cars; got 0"):
         published_grid("cars3d", tmp_path)
     for k in range(183):
         savemat(tmp_path / f"car_{k:03d}.mat", {"im": np.zeros((2, 2, 3, 24, 5), np.uint8)})
@@ -286,9 +290,9 @@ def test_other_shapes_are_refused(tmp_path):
     [
         (lambda folder: published_grid("mnist", folder), "name must be one of 'dsprites', "),
         (lambda folder: published_grid("cars3d", folder / "no"), "must be a folder; there is none"),
-        (lambda folder: published_grid("dsprites", folder), "must be a file; a folder came"),
+        (lambda folder: published_grid("dsprites", folder), "must be a file; got a folder"),
         (lambda folder: published_grid("smallnorb", f"{folder}:all"), "after the colon must be"),
-        (lambda folder: published_grid("cars3d", folder, image_size=0), "at least 1; 0 came"),
+        (lambda folder: published_grid("cars3d", folder, image_size=0), "at least 1; got 0"),
     ],
 )
 def test_wrong_calls_are_refused(call, message, tmp_path):

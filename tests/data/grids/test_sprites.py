@@ -175,9 +175,9 @@ def test_outlines_are_centred_with_longest_radius_one():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"image_size": 7}, "image_size must be at least 8; 7 came"),
+        ({"image_size": 7}, "image_size must be at least 8; got 7"),
         ({"image_size": 64.0}, "image_size must be an integer"),
-        ({"binary": "yes"}, "binary must be one of False, True; 'yes' came"),
+        ({"binary": "yes"}, "binary must be one of False, True; got 'yes'"),
     ],
 )
 def test_bad_options(options, message):
@@ -282,10 +282,10 @@ def test_masked_distances_say_less_of_the_factors():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((Sprites(), 101), "visibility must be between 0 and 100; 101 came"),
+        ((Sprites(), 101), "visibility must be between 0 and 100; got 101"),
         ((Sprites(), 50, "middle"), "where must be one of 'background', 'foreground'"),
-        ((np.zeros((3, 8, 8)),), "grid must be a FactorGrid; ndarray came"),
-        ((FactorGrid((2, 3)),), "one channel or three; None came"),
+        ((np.zeros((3, 8, 8)),), "grid must be a FactorGrid; got ndarray"),
+        ((FactorGrid((2, 3)),), "one channel or three; got None"),
     ],
 )
 def test_bad_masks(arguments, message):

@@ -154,21 +154,21 @@ def test_a_grid_can_be_sent_to_a_worker():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: XYSquares(9), "8 positions .* 9 apart, need image_size 71; 64 came"),
-        (lambda: XYSquares(1, 65, None), "need image_size 65; 64 came"),
-        (lambda: XYSquares(n_squares=4), "n_squares must be between 1 and 3; 4 came"),
-        (lambda: XYSquares(0), "spacing must be at least 1; 0 came"),
+        (lambda: XYSquares(9), "8 positions .* 9 apart, need image_size 71; got 64"),
+        (lambda: XYSquares(1, 65, None), "need image_size 65; got 64"),
+        (lambda: XYSquares(n_squares=4), "n_squares must be between 1 and 3; got 4"),
+        (lambda: XYSquares(0), "spacing must be at least 1; got 0"),
         (
             lambda: XYSquares(2.5),  # type: ignore[arg-type]
-            "spacing must be an integer; 2.5 came",
+            "spacing must be an integer; got 2.5",
         ),
         (lambda: XYSquares(square_size=0), "square_size must be at least 1"),
         (lambda: XYSquares(grid_size=0), "grid_size must be at least 1"),
-        (lambda: XYObject(min_size=9, max_size=7), "max_size must be at least 9; 7 came"),
-        (lambda: XYObject(max_size=70), "need image_size 70; 64 came"),
-        (lambda: XYObject(palette="pastel"), "palette must be one of 'rainbow', .*'pastel' came"),
-        (lambda: XYObject(rgb=False), "one channel need palette='greys'; 'rainbow' came"),
-        (lambda: XYObject(levels=0), "levels must be between 1 and 255; 0 came"),
+        (lambda: XYObject(min_size=9, max_size=7), "max_size must be at least 9; got 7"),
+        (lambda: XYObject(max_size=70), "need image_size 70; got 64"),
+        (lambda: XYObject(palette="pastel"), "palette must be one of 'rainbow', .*got 'pastel'"),
+        (lambda: XYObject(rgb=False), "one channel need palette='greys'; got 'rainbow'"),
+        (lambda: XYObject(levels=0), "levels must be between 1 and 255; got 0"),
     ],
 )
 def test_squares_that_do_not_fit_are_refused(make, message):

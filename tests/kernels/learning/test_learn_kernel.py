@@ -5,11 +5,16 @@ import pytest
 import torch
 from scipy import stats
 
+from geodis import kernels
 from geodis.base.check import InputError
 from geodis.data.grids.grid import FactorGrid
 from geodis.data.grids.squares import XYSquares
 from geodis.distances import ground_truth, perceived, sample_pairs
-from geodis.kernels import learn_features, learn_kernel
+from geodis.kernels import FeatureOptions, KernelOptions
+from tests.options import flat
+
+learn_kernel = flat(kernels.learn_kernel, KernelOptions)
+learn_features = flat(kernels.learn_features, FeatureOptions)
 
 SMALL: dict[str, Any] = {"pairs": 1000, "held_out": 500, "verbose": 0}
 FEATURES: dict[str, Any] = {
@@ -44,9 +49,9 @@ def test_a_learnt_kernel_orders_distances_it_has_not_seen(radius, support, least
     grid = squares()
     kernel = learn_kernel(grid, radius, support=support, steps=100, random_state=seed, **SMALL)
     plain = rank_correlation("mse", grid)
-    found = rank_correlation(kernel, grid)
-    assert plain < 0.5 and found > least
-    assert found == pytest.approx(kernel.made["held_out"], abs=0.03)
+    learnt = rank_correlation(kernel, grid)
+    assert plain < 0.5 and learnt > least
+    assert learnt == pytest.approx(kernel.made["held_out"], abs=0.03)
     assert kernel.made["pixel_loss"] == pytest.approx(plain, abs=0.1)
     weights = kernel.weights[0, 0]
     assert float(weights.min()) >= 0
@@ -102,11 +107,11 @@ def test_factors_that_do_not_count_are_overlooked():
     assert along_x.made["only"] == ["x_R"]
     a, b = sample_pairs(grid, 500, random_state=1).T
     x = np.abs(grid.factors(a) - grid.factors(b))[:, 0]
-    found = [
+    correlations = [
         stats.spearmanr(x, perceived(grid.images(a), grid.images(b), kernel)).statistic
         for kernel in (every, along_x)
     ]
-    assert found[1] > 0.9 > 0.8 > found[0]
+    assert correlations[1] > 0.9 > 0.8 > correlations[0]
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -159,7 +164,7 @@ def test_the_same_seed_learns_the_same_and_a_checkpoint_goes_on(learn, tmp_path)
         torch.testing.assert_close(tensor, resumed.state_dict()[name], rtol=1e-4, atol=1e-5)
     assert resumed.made["history"][-1][0] == 100
     assert len(resumed.made["history"]) == len(whole.made["history"])
-    with pytest.raises(InputError, match="was made with by='random'; by='factor' came"):
+    with pytest.raises(InputError, match="was made with by='random'; got by='factor'"):
         run(100, checkpoint=path, by="factor")
     with pytest.raises(InputError, match="was made with seed="):
         run(100, checkpoint=path, random_state=6)
@@ -208,13 +213,13 @@ def test_learning_stops_early_where_nothing_is_gained():
 @pytest.mark.parametrize(
     ("grid", "options", "message"),
     [
-        (FactorGrid((3, 3)), {}, "came without images"),
+        (FactorGrid((3, 3)), {}, "got factors without images"),
         (np.zeros((4, 8, 8, 1)), {}, "needs factors, one row an image"),
-        (np.zeros((1, 8, 8, 1)), {"factors": [[0]]}, "at least 2 images; 1 came"),
+        (np.zeros((1, 8, 8, 1)), {"factors": [[0]]}, "at least 2 images; got 1"),
         (np.full((4, 8, 8, 1), np.nan), {"factors": np.eye(4)[:, :2]}, "nan|NaN"),
         (squares(), {"factors": [[0]]}, "a grid knows its own"),
         (squares(), {"only": ["z"]}, "factor must be one of x_R"),
-        (squares(), {"only": []}, "a factor with two values or more; none came"),
+        (squares(), {"only": []}, "a factor with two values or more; got none"),
         (constant_images(), {}, "Every pair has equal images"),
         (squares(), {"alpha": 0.0}, "alpha must be positive for what is learnt"),
         (XYSquares(grid_size=1), {}, "at least 2 images|two values"),

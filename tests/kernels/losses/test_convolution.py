@@ -16,8 +16,8 @@ EXPECTED = np.load(GOLDEN / "kernels/conv_small_s.npz")
 def test_both_methods_are_the_true_convolution_of_the_reference(method):
     # The reference's own direct routine correlates instead, which differs for this kernel.
     signal, kernel = torch.from_numpy(EXPECTED["signal"]), torch.from_numpy(EXPECTED["kernel"])
-    found = convolve(signal, kernel, method=method).numpy()
-    np.testing.assert_allclose(found, EXPECTED["fft"], atol=1e-5)
+    result = convolve(signal, kernel, method=method).numpy()
+    np.testing.assert_allclose(result, EXPECTED["fft"], atol=1e-5)
     turned = convolve(signal, kernel.flip(0, 1), method=method).numpy()
     np.testing.assert_allclose(turned, EXPECTED["direct"], atol=1e-5)
     assert np.abs(EXPECTED["fft"] - EXPECTED["direct"]).max() > 0.1
@@ -28,8 +28,10 @@ def test_both_methods_are_the_true_convolution_of_the_reference(method):
 @pytest.mark.parametrize("size", [(3, 5), (11, 7), (1, 1)])
 def test_convolution_is_the_literal_one(size, support, method, rng):
     image, kernel = rng.normal(size=(6, 7)), rng.normal(size=size)
-    found = convolve(torch.from_numpy(image), torch.from_numpy(kernel), support, method)
-    np.testing.assert_allclose(found, literal.convolve(image, kernel, support == "full"), atol=1e-9)
+    result = convolve(torch.from_numpy(image), torch.from_numpy(kernel), support, method)
+    np.testing.assert_allclose(
+        result, literal.convolve(image, kernel, support == "full"), atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("support", ["same", "full"])
@@ -44,7 +46,7 @@ def test_leading_axes_broadcast(support, rng):
 
 def test_bad_input_gets_one_sentence():
     image = torch.zeros(5, 5)
-    with pytest.raises(InputError, match="odd size, with a middle; 4 x 4 came"):
+    with pytest.raises(InputError, match="odd size, with a middle; got 4 x 4"):
         convolve(image, torch.zeros(4, 4))
     wrong: Any
     for wrong in (np.zeros((5, 5)), torch.zeros(5), torch.zeros(5, 5, dtype=torch.int64)):

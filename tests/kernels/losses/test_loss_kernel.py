@@ -166,7 +166,7 @@ def test_features_are_a_loss_like_any_other(rng):
     np.testing.assert_allclose(loss(x, y), expected, rtol=1e-5)
     np.testing.assert_allclose(perceived(x, y, loss), expected, rtol=1e-4)
     assert loss.name == "features 4-3"
-    with pytest.raises(InputError, match="features are of 2 channels; images with 3 came"):
+    with pytest.raises(InputError, match="features are of images with 2 channels; got 3"):
         loss(torch.zeros(1, 3, 8, 8), torch.ones(1, 3, 8, 8))
     with pytest.raises(InputError, match="widths must have one number a layer"):
         FeatureLoss(2, ())
@@ -177,9 +177,9 @@ def test_features_are_a_loss_like_any_other(rng):
 @pytest.mark.parametrize(
     ("weights", "options", "message"),
     [
-        (np.ones((3, 4)), {}, r"shape \(3, 4\) came"),
-        (np.ones((4, 4)), {}, "odd size, with a middle; 4 came"),
-        (np.ones(3), {}, r"shape \(3,\) came"),
+        (np.ones((3, 4)), {}, r"got shape \(3, 4\)"),
+        (np.ones((4, 4)), {}, "odd size, with a middle; got 4"),
+        (np.ones(3), {}, r"got shape \(3,\)"),
         ([[np.nan]], {}, "weights must be finite"),
         ([[1.0]], {"alpha": -1.0}, "alpha must be at least 0"),
         ([[1.0]], {"loss": "ssim"}, "loss must be one of 'mse', 'mae', 'bce'"),
@@ -197,7 +197,7 @@ def test_a_kernel_that_makes_no_sense_gets_one_sentence(weights, options, messag
 
 def test_images_that_do_not_fit_get_one_sentence(rng):
     kernel = LossKernel(np.ones((3, 3, 3)))
-    with pytest.raises(InputError, match="kernels are for 3 channels; images with 1 came"):
+    with pytest.raises(InputError, match="kernels are for images with 3 channels; got 1"):
         kernel(*np.zeros((2, 4, 8, 8, 1), np.float32))
     with pytest.raises(InputError, match="radius 9 needs images of more than 9 pixels"):
         LossKernel.box(9)(*np.zeros((2, 4, 8, 8, 1), np.float32))
@@ -221,7 +221,7 @@ def test_images_that_are_none_get_one_sentence(value, rng):
     for pair in ((x, y), (y, x)):
         with pytest.raises(InputError, match=r"floats must be in \[0, 1\]"):
             LossKernel.box(1)(*pair)
-    with pytest.raises(InputError, match=r"must be bytes, or floats in .*int64 came"):
+    with pytest.raises(InputError, match=r"must be bytes, or floats in .*got torch.int64"):
         LossKernel.box(1)((y * 9).astype(int), y)
     masks = y > 0.5
     np.testing.assert_array_equal(
@@ -232,5 +232,5 @@ def test_images_that_are_none_get_one_sentence(value, rng):
 @pytest.mark.parametrize("shape", [(), (2,)])
 def test_a_pixel_loss_without_a_number_for_each_pair_gets_one_sentence(shape, rng):
     kernel = LossKernel.box(1, loss=lambda x, y: torch.zeros(shape))
-    with pytest.raises(InputError, match=r"one number a pair; shape \("):
+    with pytest.raises(InputError, match=r"one number a pair; got shape \("):
         kernel(*images(rng))

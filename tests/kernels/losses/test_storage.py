@@ -4,10 +4,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from geodis.base.check import InputError
+from geodis.base.tensors import read_tensors, write_tensors
 from geodis.kernels import FeatureLoss, LossKernel, load_kernel, save_kernel
-from geodis.kernels.losses.storage import write_tensors
+from geodis.kernels.losses.storage import loss_from_config
 
 
 @pytest.mark.parametrize(
@@ -38,15 +41,135 @@ def test_bad_files_get_one_sentence(tmp_path):
     with pytest.raises(InputError, match="function as its pixel loss"):
         save_kernel(LossKernel.box(1, loss=lambda x, y: x - y), tmp_path / "k.safetensors")
     nothing: Any = 3
-    with pytest.raises(InputError, match="A LossKernel or FeatureLoss is wanted; int came"):
+    with pytest.raises(InputError, match="A LossKernel or FeatureLoss is needed; got int"):
         save_kernel(nothing, tmp_path / "k.safetensors")
-    with pytest.raises(InputError, match=r"nowhere.safetensors is not there; learnt losses"):
+    with pytest.raises(
+        InputError, match=r"nowhere.safetensors must be a \.safetensors file; got none there"
+    ):
         load_kernel(tmp_path / "nowhere.safetensors")
-    with pytest.raises(InputError, match="is a folder, not a file"):
+    with pytest.raises(InputError, match="file; got a folder"):
         load_kernel(tmp_path)
     (tmp_path / "text.safetensors").write_text("not a kernel")
-    with pytest.raises(InputError, match="not a safetensors file that can be read"):
+    with pytest.raises(InputError, match=r"cannot be read as \.safetensors"):
         load_kernel(tmp_path / "text.safetensors")
     write_tensors(tmp_path / "other.safetensors", {"a": torch.zeros(2)}, {})
-    with pytest.raises(InputError, match="holds no kernel of geodis"):
+    with pytest.raises(InputError, match="must say a text as 'kind'; got nothing"):
         load_kernel(tmp_path / "other.safetensors")
+
+
+@pytest.fixture
+def kernel_file(tmp_path):
+    return save_kernel(LossKernel(np.ones((3, 3)), support="full"), tmp_path / "k.safetensors")
+
+
+@pytest.fixture
+def features_file(tmp_path):
+    return save_kernel(FeatureLoss(2, (3, 4)), tmp_path / "f.safetensors")
+
+
+def altered(path, *keys, to=None):
+    """Set an entry of the note, or drop it."""
+    tensors, note = read_tensors(path)
+    entry = note
+    for key in keys[:-1]:
+        entry = entry[key]
+    if to is None:
+        del entry[keys[-1]]
+    else:
+        entry[keys[-1]] = to
+    write_tensors(path, tensors, note)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("keys", "to", "message"),
+    [
+        (["kind"], None, "must say a text as 'kind'; got nothing"),
+        (["kind"], 3, "must say a text as 'kind'; got 3"),
+        (["kind"], "Sofa", "must name one of FeatureLoss, LossKernel.*; got 'Sofa'"),
+        (["options"], None, "must say an object as 'options'; got nothing"),
+        (["options"], [1], r"must say an object as 'options'; got \[1\]"),
+        (["made"], None, "must say an object as 'made'"),
+        (["made"], "by hand", "must say an object as 'made'; got 'by hand'"),
+        (["options", "colour"], "red", "describes what cannot be built: .*'colour'"),
+        (["options", "alpha"], "much", "alpha must be a finite number; got 'much'"),
+        (["options", "alpha"], {}, "alpha must be a finite number"),
+        (["options", "support"], "valid", "support must be one of 'same', 'full'; got 'valid'"),
+        (["options", "support"], [], "support must be one of"),
+        (["options", "loss"], "l9", "loss must be one of"),
+        (["options", "loss"], 3, "loss must be one of"),
+    ],
+)
+def test_altered_notes_of_kernels_get_one_sentence(keys, to, message, kernel_file):
+    with pytest.raises(InputError, match=message):
+        load_kernel(altered(kernel_file, *keys, to=to))
+
+
+@pytest.mark.parametrize(
+    ("keys", "to", "message"),
+    [
+        (["kind"], "LossKernel", "cannot be built"),
+        (["options", "channels"], None, "cannot be built: .*'channels'"),
+        (
+            ["options", "channels"],
+            3,
+            r"layers.0.weight must have shape \(3, 3, 5, 5\); got \(3, 2,",
+        ),
+        (["options", "channels"], 10**7, r"describes a tensor of shape \(3, 10000000, 5, 5\)"),
+        (["options", "widths"], [10**6, 10**6], "describes a tensor of shape"),
+        (["options", "widths"], [3], "layers.2.bias must have shape none"),
+        (["options", "widths"], "3,4", "widths must be whole numbers"),
+        (["options", "widths"], [True], "A width must be an integer"),
+    ],
+)
+def test_altered_notes_of_features_get_one_sentence(keys, to, message, features_file):
+    with pytest.raises(InputError, match=message):
+        load_kernel(altered(features_file, *keys, to=to))
+
+
+@pytest.mark.parametrize(
+    ("tensors", "message"),
+    [
+        ({}, "'weights' is missing"),
+        ({"weights": torch.ones(2, 2)}, "weights must have an odd size"),
+        ({"weights": torch.full((3, 3), torch.nan)}, "weights must be finite"),
+        ({"weights": torch.ones(1, 1, 3, 3), "more": torch.ones(1)}, "more must have shape none"),
+    ],
+)
+def test_other_tensors_than_those_of_a_kernel_get_one_sentence(tensors, message, kernel_file):
+    write_tensors(kernel_file, tensors, read_tensors(kernel_file)[1])
+    with pytest.raises(InputError, match=message):
+        load_kernel(kernel_file)
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+@pytest.mark.parametrize("make", [lambda: LossKernel.box(1), lambda: FeatureLoss(1, (2, 2))])
+def test_damaged_bytes_load_or_get_one_sentence(make, data, tmp_path_factory):
+    path = tmp_path_factory.getbasetemp() / "damaged.safetensors"
+    file = bytearray(save_kernel(make(), path).read_bytes())
+    header = 8 + int.from_bytes(file[:8], "little")
+    for _ in range(data.draw(st.integers(1, 4))):
+        file[data.draw(st.integers(0, header - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(file)
+    try:
+        loss = load_kernel(path)
+    except InputError:
+        return
+    assert np.isfinite(loss(np.zeros((1, 8, 8, 1)), np.ones((1, 8, 8, 1)))).all()
+
+
+def test_files_of_before_are_read_still(tmp_path):
+    # Without the shape of the weights in the note.
+    path = save_kernel(LossKernel.box(2), tmp_path / "k.safetensors")
+    again = load_kernel(altered(path, "shape"))
+    assert torch.equal(again.weights, LossKernel.box(2).weights)
+
+
+def test_a_loss_of_the_users_own_is_written_and_read(tmp_path):
+    class Blurred(LossKernel):
+        """A kernel by another name."""
+
+    again = load_kernel(save_kernel(Blurred.box(2), tmp_path / "b.safetensors"))
+    assert type(again) is Blurred and again.radius == 2
+    assert loss_from_config(Blurred.box(2).to_config()).weights.shape == (1, 1, 5, 5)

@@ -141,7 +141,7 @@ def test_the_way_through_torchsort_agrees(operation):
     torch.manual_seed(1)
     x = torch.randn(3, 50, dtype=torch.float64)
     weights = torch.randn(3, 50, dtype=torch.float64)
-    found = []
+    outcomes = []
     for theirs in (True, False):
         values = x.clone().requires_grad_()
         if theirs:
@@ -149,18 +149,18 @@ def test_the_way_through_torchsort_agrees(operation):
         else:
             result = autograd.apply_to_tensor(operation, values, 0.2, "l2")
         result.backward(weights)
-        found.append((result.detach(), values.grad))
-    for one, other in zip(*found, strict=True):
+        outcomes.append((result.detach(), values.grad))
+    for one, other in zip(*outcomes, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize(
     ("values", "options", "message"),
     [
-        ([1.0, np.nan], {}, "values must be finite: NaN in 1"),
+        ([1.0, np.nan], {}, "values must be finite; got NaN in 1"),
         (3.0, {}, r"shape \(..., n\) with n >= 1"),
         ([], {}, "n >= 1"),
-        ([1.0, 2.0], {"strength": 0.0}, "strength must be positive; 0.0 came"),
+        ([1.0, 2.0], {"strength": 0.0}, "strength must be positive; got 0.0"),
         ([1.0, 2.0], {"strength": np.inf}, "strength must be a finite number"),
         ([1.0, 2.0], {"regularization": "log_kl"}, "regularization must be one of 'l2', 'kl'"),
     ],

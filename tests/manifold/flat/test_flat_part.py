@@ -5,8 +5,8 @@ import pytest
 
 from geodis import GeoManCER, neighbor_graph, product_manifold, subspace_angles
 from geodis.base.check import InputError
+from geodis.data.manifolds.draws import random_rotations
 from geodis.data.manifolds.flat_products import bent_sample, flat_sample, grid_coordinates
-from geodis.data.manifolds.spaces import random_rotations
 from geodis.manifold.flat.flat_part import split_flat_part
 from geodis.manifold.local.neighbors import nearest_neighbors
 from geodis.manifold.local.tangents import choose_n_neighbors, tangent_frames
@@ -295,7 +295,7 @@ def test_messages():
 
 
 def fit(points, **options):
-    return GeoManCER(verbose=0, **options).fit(points)
+    return GeoManCER(verbose=0, n_jobs=1, **options).fit(points)
 
 
 def beside_a_sphere(sample, seed=7):
@@ -403,5 +403,5 @@ def test_pieces_other_than_the_largest_have_no_coordinates():
 
 
 def test_flat_must_be_a_choice():
-    with pytest.raises(InputError, match="flat must be one of 'split', 'keep'; 'drop' came"):
+    with pytest.raises(InputError, match="flat must be one of 'split', 'keep'; got 'drop'"):
         fit(np.random.default_rng(0).uniform(size=(100, 3)), flat="drop")

@@ -11,8 +11,8 @@ from geodis.data.manifolds.flat_products import CASES, grid_coordinates
 from geodis.manifold.flat.contrasts import (
     CONTRASTS,
     moment_entropy,
-    mutual_information,
     over_angles,
+    rank_information,
     spacing_entropy,
     support_width,
 )
@@ -94,14 +94,14 @@ def test_entropies_of_known_distributions():
     assert spacing_entropy(rng.exponential(2, n)) == pytest.approx(1 + np.log(2), abs=0.02)
 
 
-def test_mutual_information_equals_its_twin_and_the_formula_for_normals():
+def test_rank_information_equals_its_twin_and_the_formula_for_normals():
     rng = np.random.default_rng(0)
     first, second = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 20_000).T
-    information, error, coverage = mutual_information(first, second)
-    assert information == pytest.approx(reference.mutual_information(first, second))
+    information, error, coverage = rank_information(first, second)
+    assert information == pytest.approx(reference.rank_information(first, second))
     assert information == pytest.approx(-0.5 * np.log(1 - 0.36), abs=0.02)
     assert error < 0.002 and coverage < 1
-    alone = [mutual_information(*rng.uniform(size=(2, 2000))) for _ in range(30)]
+    alone = [rank_information(*rng.uniform(size=(2, 2000))) for _ in range(30)]
     assert abs(np.mean([a[0] for a in alone])) < 2 * alone[0][1]
     assert np.std([a[0] for a in alone]) == pytest.approx(alone[0][1], rel=0.5)
 

@@ -225,5 +225,5 @@ def test_shape_and_dimension_are_those_of_one_field(normalized):
 
 def test_coordinates_that_do_not_exist_are_named():
     graph, transports, _ = random_problem(2, seed=0)
-    with pytest.raises(InputError, match=r"coordinates must be one of .*; 'lower' came"):
+    with pytest.raises(InputError, match=r"coordinates must be one of .*; got 'lower'"):
         explicit_laplacian(graph, transports, coordinates="lower")

@@ -126,12 +126,15 @@ def test_evenly_spaced_distances_have_no_finite_dimension():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: intrinsic_dimension(np.zeros((10, 2))), "at least 4 distinct points; 1 came"),
-        (lambda: mle_dimension(np.ones((5, 2))), "at least 3 neighbours a point; 2 came"),
+        (lambda: intrinsic_dimension(np.zeros((10, 2))), "at least 4 distinct points; got 1"),
+        (lambda: mle_dimension(np.ones((5, 2))), "at least 3 neighbours a point; got 2"),
         (lambda: mle_dimension(np.array([[1.0, 3.0, 2.0]])), "sorted along each row"),
         (lambda: two_nn_dimension(np.array([[0.0, 1.0]])), "must be positive"),
-        (lambda: two_nn_dimension(np.ones((5, 2)), kept=2), "kept must be between 0.1 and 1.0; 2"),
-        (lambda: points_needed(0), "dim must be at least 1; 0 came"),
+        (
+            lambda: two_nn_dimension(np.ones((5, 2)), kept=2),
+            "kept must be between 0.1 and 1.0; got 2",
+        ),
+        (lambda: points_needed(0), "dim must be at least 1; got 0"),
     ],
 )
 def test_bad_input_is_told_in_one_sentence(call, message):

@@ -29,7 +29,7 @@ def test_neighbors_of_points_with_many_copies(seed, n_neighbors, method):
     points = places[rng.integers(0, 8, size=30)]
     n_distinct = len(np.unique(points, axis=0))
     if n_distinct <= n_neighbors:
-        with pytest.raises(InputError, match=f"{n_distinct} came"):
+        with pytest.raises(InputError, match=f"got {n_distinct}"):
             nearest_neighbors(points, n_neighbors, method=method)
         return
     found = nearest_neighbors(points, n_neighbors, method=method)

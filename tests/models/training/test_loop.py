@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-from geodis import FactorGrid
+from geodis import FactorGrid, models
 from geodis.base.check import InputError
+from geodis.base.tensors import read_tensors
 from geodis.models import (
     AE,
     ISAVAE,
@@ -23,13 +24,14 @@ from geodis.models import (
     FactorVAE,
     InfoWGANGP,
     MetricEncoder,
+    TrainOptions,
     score_during,
-    train,
 )
-from geodis.models.saving import read_tensors
-from geodis.models.training.loop import choose_device, choose_precision
+from geodis.models.training.devices import choose_device, choose_precision
+from tests.options import flat
 
 STEPS = 12
+train = flat(models.train, TrainOptions)
 
 
 class KilledError(RuntimeError):
@@ -95,7 +97,7 @@ SCRIPT = """
 import os, signal, sys
 import torch
 from geodis import XYSquares
-from geodis.models import AdaTVAE, train
+from geodis.models import AdaTVAE, TrainOptions, train
 
 torch.set_num_threads(1)
 calls = []
@@ -107,8 +109,10 @@ def kill(model):
 
 grid = XYSquares(n_squares=1, grid_size=3, image_size=32, rgb=False)
 callbacks = {"kill": kill} if sys.argv[2] == "killed" else {}
-train(AdaTVAE(grid, 4), grid, 10, batch_size=8, checkpoint=sys.argv[1], checkpoint_every=0,
-      callbacks=callbacks, callback_every=1, precision="float32", verbose=0)
+options = TrainOptions(
+    checkpoint_every=0, callbacks=callbacks, callback_every=1, precision="float32"
+)
+train(AdaTVAE(grid, 4), grid, 10, batch_size=8, checkpoint=sys.argv[1], options=options, verbose=0)
 """
 
 
@@ -131,9 +135,11 @@ def test_a_run_that_was_killed_by_the_system_goes_on_as_if_it_had_not_been(tmp_p
     for folder in (broken, unbroken):
         done = run(folder, "whole")
         assert done.returncode == 0, done.stderr.decode()
-    found, wanted = (read_tensors(folder / "model.safetensors")[0] for folder in (broken, unbroken))
-    assert found.keys() == wanted.keys()
-    for name, value in found.items():
+    weights, wanted = (
+        read_tensors(folder / "model.safetensors")[0] for folder in (broken, unbroken)
+    )
+    assert weights.keys() == wanted.keys()
+    for name, value in weights.items():
         torch.testing.assert_close(value, wanted[name], rtol=0, atol=0, msg=name)
 
 
@@ -156,13 +162,13 @@ def test_ctrl_c_waits_for_the_step_and_leaves_a_checkpoint(blobs, tmp_path):
 
 
 def test_training_works_outside_the_main_thread():
-    model, found = AE((4,), 2), []
+    model, runs = AE((4,), 2), []
     worker = threading.Thread(
-        target=lambda: found.append(train(model, torch.rand(20, 4), 3, batch_size=4, verbose=0))
+        target=lambda: runs.append(train(model, torch.rand(20, 4), 3, batch_size=4, verbose=0))
     )
     worker.start()
     worker.join()
-    assert found[0].steps == 3
+    assert runs[0].steps == 3
 
 
 def test_a_finished_run_goes_on_when_more_steps_are_asked_for(blobs, tmp_path):
@@ -179,11 +185,11 @@ def test_a_finished_run_goes_on_when_more_steps_are_asked_for(blobs, tmp_path):
     ("make", "options", "message"),
     [
         (lambda grid: AE(grid, 2, network="vector"), {}, "checkpoint of VAE, and the model is AE"),
-        (lambda grid: VAE(grid, 3, network="vector"), {}, "trained with latents = 2; 3 came"),
+        (lambda grid: VAE(grid, 3, network="vector"), {}, "trained with latents = 2; got 3"),
         (lambda grid: VAE(grid, 2, network="mlp"), {}, "trained with options = .*vector.*mlp"),
-        (lambda grid: VAE(grid, 2, network="vector", beta=2), {}, "with beta = 1.0; 2 came"),
-        (None, {"random_state": 4}, "trained with random_state = 0; 4 came"),
-        (None, {"batch_size": 9}, "trained with batch_size = 8; 9 came"),
+        (lambda grid: VAE(grid, 2, network="vector", beta=2), {}, "with beta = 1.0; got 2"),
+        (None, {"random_state": 4}, "trained with random_state = 0; got 4"),
+        (None, {"batch_size": 9}, "trained with batch_size = 8; got 9"),
     ],
 )
 def test_another_run_is_not_resumed(make, options, message, blobs, tmp_path):
@@ -212,7 +218,7 @@ def test_a_folder_that_cannot_be_written_is_said_before_the_first_step(tmp_path)
 
 def test_a_file_that_is_no_checkpoint_is_refused(blobs, tmp_path):
     (tmp_path / "checkpoint.safetensors").write_bytes(b"not this")
-    with pytest.raises(InputError, match="cannot be read as safetensors"):
+    with pytest.raises(InputError, match=r"cannot be read as \.safetensors"):
         train(VAE(blobs, 2, network="vector"), blobs, 2, checkpoint=tmp_path, verbose=0)
 
 
@@ -253,7 +259,7 @@ def test_a_gradient_that_runs_away_stops_the_run():
 def test_the_bernoulli_loss_refuses_data_outside_its_range():
     with pytest.raises(
         InputError,
-        match=r"data in \[0, 1\]; -?\d.* came in batch 0: scale the data or use loss='mse'",
+        match=r"data in \[0, 1\]; got -?\d.* in batch 0: scale the data or use loss='mse'",
     ):
         train(VAE((4,), 2, loss="bernoulli"), 3 * torch.randn(50, 4), 3, verbose=0)
 
@@ -269,13 +275,13 @@ def test_a_generator_of_images_refuses_data_outside_its_range():
         ({"steps": 0}, "steps must be at least 1"),
         ({"batch_size": 1}, "batch_size must be at least 2"),
         ({"random_state": -1}, "random_state must be at least 0"),
-        ({"learning_rate": -1.0}, "learning_rate must be positive; -1.0 came"),
-        ({"learning_rate": 0}, "learning_rate must be positive; 0 came"),
-        ({"adversary_learning_rate": 0}, "adversary_learning_rate must be positive; 0 came"),
-        ({"device": "tpu0"}, "device must be 'auto', 'cpu' or 'cuda'; 'tpu0' came"),
+        ({"learning_rate": -1.0}, "learning_rate must be positive; got -1.0"),
+        ({"learning_rate": 0}, "learning_rate must be positive; got 0"),
+        ({"adversary_learning_rate": 0}, "adversary_learning_rate must be positive; got 0"),
+        ({"device": "tpu0"}, "device must be 'auto', 'cpu' or 'cuda'; got 'tpu0'"),
         ({"precision": "float16"}, "precision must be one of 'auto'"),
         ({"supervision": "labels"}, "supervision must be one of 'scaled'"),
-        ({"schedules": {"gamma": (0, 1)}}, r"settings of VAE \(beta, learning_rate\); gamma came"),
+        ({"schedules": {"gamma": (0, 1)}}, r"settings of VAE \(beta, learning_rate\); got gamma"),
         ({"schedules": {"beta": 3}}, r"schedule of beta must be \(start, end\) or a function"),
     ],
 )
@@ -314,18 +320,18 @@ def rates_and_settings(model, steps, name, **options):
 
 
 def test_schedules_go_in_a_line_to_what_was_given():
-    found = rates_and_settings(AnnealedVAE((4,), 2, capacity=8.0), 5, "capacity")
-    assert found == pytest.approx([0, 2, 4, 6, 8])
-    found = rates_and_settings(AdaTVAE((4,), 2), 5, "shared_weight")
-    assert found == pytest.approx([1, 0.875, 0.75, 0.625, 0.5])
+    settings = rates_and_settings(AnnealedVAE((4,), 2, capacity=8.0), 5, "capacity")
+    assert settings == pytest.approx([0, 2, 4, 6, 8])
+    settings = rates_and_settings(AdaTVAE((4,), 2), 5, "shared_weight")
+    assert settings == pytest.approx([1, 0.875, 0.75, 0.625, 0.5])
 
 
 def test_schedules_may_be_named_or_be_functions():
     plan = {"beta": (4.0, 0.0)}
     assert rates_and_settings(VAE((4,), 2), 5, "beta", schedules=plan) == [4, 3, 2, 1, 0]
     plan = {"beta": lambda part: 10 * part**2}
-    found = rates_and_settings(VAE((4,), 2), 5, "beta", schedules=plan)
-    assert found == pytest.approx([0, 0.625, 2.5, 5.625, 10])
+    settings = rates_and_settings(VAE((4,), 2), 5, "beta", schedules=plan)
+    assert settings == pytest.approx([0, 0.625, 2.5, 5.625, 10])
 
 
 def test_a_scheduled_setting_is_saved_as_it_was_given(tmp_path):
@@ -339,13 +345,13 @@ def test_the_learning_rate_is_constant_or_follows_the_models_cycle(monkeypatch):
     import geodis.models.training.loop as training
 
     seen = []
-    step = training._step
+    step = training.take_step
 
     def watched(model, drawn, size, players, *rest):
         seen.append(players["model"].param_groups[0]["lr"])
         return step(model, drawn, size, players, *rest)
 
-    monkeypatch.setattr(training, "_step", watched)
+    monkeypatch.setattr(training, "take_step", watched)
     x = torch.rand(40, 4)
     train(AE((4,), 2), x, 3, verbose=0)
     assert seen == [1e-3] * 3
@@ -370,10 +376,10 @@ def test_what_callbacks_return_goes_into_the_history(blobs):
     }
     model = VAE(blobs, 2, network="vector")
     done = train(model, blobs, 6, batch_size=8, callbacks=calls, callback_every=3, verbose=0)
-    found = [entry for entry in done.history if "one" in entry]
-    assert [entry["step"] for entry in found] == [3, 6]
-    assert found[0]["one"] == 3 and found[0]["many a"] == 1.5
-    assert {"score mig", "score linearity_ratio"} < set(found[0]) and "none" not in found[0]
+    rows = [entry for entry in done.history if "one" in entry]
+    assert [entry["step"] for entry in rows] == [3, 6]
+    assert rows[0]["one"] == 3 and rows[0]["many a"] == 1.5
+    assert {"score mig", "score linearity_ratio"} < set(rows[0]) and "none" not in rows[0]
     assert model.training is False
 
 

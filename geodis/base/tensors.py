@@ -1,0 +1,211 @@
+"""Tensors on disk: safetensors files with a note of plain values, checked before they are read.
+
+A file begins with the length of its header, 8 bytes; the header, a JSON object, says of every
+tensor its dtype, its shape and the bytes it fills; the bytes follow. Whatever a header says is
+held against the size of the file before anything is allocated. Nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from geodis.base.check import InputError, require
+from geodis.base.write import to_jsonable, whole_file
+
+# Bytes of one entry, by the names of the format.
+ENTRY_BYTES = {
+    "F64": 8,
+    "F32": 4,
+    "F16": 2,
+    "BF16": 2,
+    "I64": 8,
+    "I32": 4,
+    "I16": 2,
+    "I8": 1,
+    "U64": 8,
+    "U32": 4,
+    "U16": 2,
+    "U8": 1,
+    "BOOL": 1,
+    "C64": 8,
+    "F8_E4M3": 1,
+    "F8_E5M2": 1,
+    "F8_E8M0": 1,
+    "F8_E4M3FNUZ": 1,
+    "F8_E5M2FNUZ": 1,
+}
+LENGTH_BYTES = 8
+# The entry of the metadata that holds the note; files of models had it under the second name.
+NOTE, OLDER_NOTE = "geodis", "note"
+
+AnyPath = str | os.PathLike[str]
+Tensors = Mapping[str, Any]  # torch tensors: torch is imported above this room only
+
+
+@dataclass(frozen=True)
+class TensorPlace:
+    """What a header says of one tensor: dtype, shape, and its bytes [begin, end) in the file."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Header:
+    """The header of a safetensors file.
+
+    Attributes
+    ----------
+    places : dict of str to TensorPlace
+    metadata : dict of str to str
+        Free text of whoever wrote the file.
+    """
+
+    places: dict[str, TensorPlace]
+    metadata: dict[str, str]
+
+
+def read_header(path: AnyPath) -> Header:
+    """Read what a safetensors file holds, and check it against the size of the file.
+
+    Raises
+    ------
+    ValueError
+        With the reason why the file cannot be read; the caller knows how to call the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "codes.safetensors"
+    >>> text = b'{"codes": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}'
+    >>> _ = path.write_bytes(len(text).to_bytes(8, "little") + text + bytes(8))
+    >>> read_header(path).places
+    {'codes': TensorPlace(dtype='F32', shape=(2,), begin=73, end=81)}
+    """
+    size = Path(path).stat().st_size
+    with Path(path).open("rb") as file:
+        prefix = file.read(LENGTH_BYTES)
+        length = int.from_bytes(prefix, "little")
+        if len(prefix) < LENGTH_BYTES or length > size - LENGTH_BYTES:
+            raise ValueError(f"a header of {length} bytes was announced in a file of {size} bytes")
+        try:
+            header = json.loads(file.read(length))
+        except RecursionError:
+            raise ValueError("the header must be a flat JSON object") from None
+    if not isinstance(header, dict):
+        raise ValueError("the header must be a JSON object")
+    metadata = _checked_metadata(header.pop("__metadata__", {}))
+    start = LENGTH_BYTES + length
+    places = {name: _checked_place(name, entry, start, size) for name, entry in header.items()}
+    _refuse_overlaps(places)
+    return Header(places, metadata)
+
+
+def write_tensors(path: AnyPath, tensors: Tensors, note: Mapping[str, Any] | None = None) -> Path:
+    """Write torch tensors and a note of plain values as one file, whole or not at all.
+
+    Parameters
+    ----------
+    path : path
+    tensors : mapping of str to Tensor
+    note : mapping, optional
+        What JSON can hold, and numpy numbers; it goes into the header.
+    """
+    save_file = require("safetensors.torch", extra="torch", purpose="Writing tensors").save_file
+    # Copies: the format refuses tensors that share their memory.
+    plain = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+    metadata = {NOTE: json.dumps(to_jsonable(dict(note or {})), allow_nan=False)}
+    with whole_file(path) as temporary:
+        save_file(plain, str(temporary), metadata=metadata)
+    return Path(path)
+
+
+def read_tensors(path: AnyPath) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Read the torch tensors and the note of a file.
+
+    Returns
+    -------
+    tensors : dict of str to Tensor
+    note : dict
+        Empty where the file has none.
+    """
+    safetensors = require("safetensors", extra="torch", purpose="Reading tensors")
+    note = read_note(path)
+    try:
+        with safetensors.safe_open(str(path), framework="pt") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}, note  # noqa: SIM118
+    except (safetensors.SafetensorError, OSError) as error:
+        raise _unreadable(path, error) from error
+
+
+def read_note(path: AnyPath) -> dict[str, Any]:
+    """Read the note of a file, without its tensors; its header is checked."""
+    metadata = _header_of(path).metadata
+    try:
+        note = json.loads(metadata.get(NOTE, metadata.get(OLDER_NOTE, "{}")))
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(path, f"its note is not JSON, {error}") from error
+    if not isinstance(note, dict):
+        raise _unreadable(path, f"its note must be an object, and is {type(note).__name__}")
+    return note
+
+
+def _header_of(path: AnyPath) -> Header:
+    """The header, or one sentence about the file."""
+    if not Path(path).is_file():
+        what = "a folder" if Path(path).is_dir() else "none there"
+        raise InputError(f"{path} must be a .safetensors file; got {what}.")
+    try:
+        return read_header(path)
+    except (ValueError, OSError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: AnyPath, reason: object) -> InputError:
+    return InputError(f"{path} cannot be read as .safetensors: {str(reason).rstrip('.')}.")
+
+
+def _checked_metadata(metadata: Any) -> dict[str, str]:
+    if not isinstance(metadata, dict) or not all(isinstance(x, str) for x in metadata.values()):
+        raise ValueError("the metadata of the header must be an object of texts")
+    return metadata
+
+
+def _checked_place(name: str, entry: Any, start: int, size: int) -> TensorPlace:
+    """Check what a header says of one tensor; `start` is where the bytes of tensors begin."""
+    keys = ("dtype", "shape", "data_offsets")
+    if not isinstance(entry, dict) or not set(keys) <= set(entry):
+        raise ValueError(f"{name!r} must have dtype, shape and data_offsets, and is {entry!r}")
+    dtype, shape, offsets = (entry[key] for key in keys)
+    if not (isinstance(shape, list) and isinstance(offsets, list) and len(offsets) == 2):
+        raise ValueError(f"{name!r} must have a list as shape and two data_offsets")
+    # type, not isinstance: JSON's true would pass for the integer 1.
+    if any(type(number) is not int or number < 0 for number in (*shape, *offsets)):
+        raise ValueError(f"shape {shape} and offsets {offsets} of {name!r} must be counts")
+    if not isinstance(dtype, str) or dtype not in ENTRY_BYTES:
+        known = ", ".join(ENTRY_BYTES)
+        raise ValueError(f"the dtype of {name!r} must be one of {known}, and is {dtype!r}")
+    begin, end = (start + offset for offset in offsets)
+    if end > size:
+        raise ValueError(f"{name!r} ends at byte {end} of a file of {size} bytes")
+    if math.prod(shape) * ENTRY_BYTES[dtype] != end - begin:
+        raise ValueError(
+            f"{name!r} of shape {tuple(shape)} and dtype {dtype} does not fill {end - begin} bytes"
+        )
+    return TensorPlace(dtype, tuple(shape), begin, end)
+
+
+def _refuse_overlaps(places: Mapping[str, TensorPlace]) -> None:
+    last, reached = "", 0
+    for name, place in sorted(places.items(), key=lambda pair: (pair[1].begin, pair[1].end)):
+        if place.begin < reached:
+            raise ValueError(f"{last!r} and {name!r} lie on the same bytes")
+        last, reached = name, place.end

@@ -1,0 +1,44 @@
+"""Numbers and lists as they stand in sentences and tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+
+def listed(words: Sequence[Any]) -> str:
+    """Words as a sentence lists them; at least one.
+
+    Examples
+    --------
+    >>> listed([1, 2, 3]), listed(["size"])
+    ('1, 2 and 3', 'size')
+    """
+    *first, last = map(str, words)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def number_text(value: float) -> str:
+    """A number as a table shows it, and nothing where there is none.
+
+    Examples
+    --------
+    >>> number_text(0.12345), number_text(12345.6), number_text(float("nan"))
+    ('0.123', '1.23e+04', '')
+    """
+    if math.isnan(value):
+        return ""
+    return f"{value:.3f}" if abs(value) < 1000 else f"{value:.3g}"
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a reason, ended by a full stop.
+
+    Examples
+    --------
+    >>> first_sentence("It stopped. Try again.")
+    'It stopped.'
+    """
+    text = text.split(". ")[0].rstrip(".")
+    return f"{text}." if text else "it did not run."

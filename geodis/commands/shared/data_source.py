@@ -1,0 +1,106 @@
+"""Data that is named on the command line: a set by its name, or images of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from geodis.base.check import InputError
+from geodis.data.grids.by_name import BUILT_IN, PUBLISHED, built_in_grid
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from geodis.data.grids.grid import FactorGrid
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """Where images and factors come from."""
+
+    data: Annotated[
+        str | None,
+        typer.Option(help=f"{', '.join(BUILT_IN)}; or, with --path, {', '.join(PUBLISHED)}."),
+    ] = None
+    spacing: Annotated[int | None, typer.Option(min=1, help="Of xysquares.", show_default="8")] = (
+        None
+    )
+    path: Annotated[Path | None, typer.Option(help="File or folder of a published data set.")] = (
+        None
+    )
+    images: Annotated[
+        str | None, typer.Option(help="Images of your own (n, h, w, c), such as X.npy.")
+    ] = None
+    factors: Annotated[
+        str | None, typer.Option(help="Factors of the same rows: .csv with a header, ...")
+    ] = None
+
+    def given(self) -> dict[str, str | int]:
+        """What was given, as `source_of` reads it."""
+        values = {each.name: getattr(self, each.name) for each in fields(DataSource)}
+        return {
+            name: str(value) if isinstance(value, Path) else value
+            for name, value in values.items()
+            if value is not None
+        }
+
+
+def source_of(given: Mapping[str, Any]) -> DataSource:
+    """The source that `DataSource.given` wrote down."""
+    unknown = set(given) - {each.name for each in fields(DataSource)}
+    if unknown:
+        raise InputError(
+            f"A source of data has {', '.join(each.name for each in fields(DataSource))}; "
+            f"got {', '.join(sorted(unknown))}."
+        )
+    path = given.get("path")
+    return DataSource(**{**given, "path": None if path is None else Path(path)})
+
+
+def open_data(source: DataSource, quiet: bool) -> FactorGrid | np.ndarray:
+    """Open the images of --data, or of --images: a grid, or an array where there are no factors."""
+    from geodis.data.files.load import load_array, load_factors
+    from geodis.data.grids.grid import FactorGrid
+
+    if (source.data is None) == (source.images is None):
+        given = "both" if source.data is not None else "neither"
+        raise InputError(f"Data is named by --data or by --images; got {given}.")
+    if source.data is not None:
+        if source.factors is not None:
+            raise InputError(f"--factors go with --images; got them with --data {source.data}.")
+        return named_grid(source, quiet)
+    refuse_options_of_data(source, "--images")
+    images = load_array(str(source.images))
+    if source.factors is None:
+        return images
+    return FactorGrid.from_arrays(images, load_factors(source.factors))
+
+
+def named_grid(source: DataSource, quiet: bool) -> FactorGrid:
+    """Open the grid that --data names, with --spacing and --path where it takes them."""
+    from geodis.data.grids.published import published_grid
+
+    name, spacing, path = source.data, source.spacing, source.path
+    if spacing is not None and name != "xysquares":
+        raise InputError(f"--spacing belongs to xysquares; got it with {name}.")
+    if name in PUBLISHED:
+        if path is None:
+            raise InputError(f"--data {name} needs --path, the file that you have; got none.")
+        return published_grid(name, path, verbose=not quiet)
+    if name not in BUILT_IN:
+        names = ", ".join((*BUILT_IN, *PUBLISHED))
+        raise InputError(f"--data must be one of {names}; got {name}.")
+    if path is not None:
+        raise InputError(f"--path belongs to {', '.join(PUBLISHED)}; got it with {name}.")
+    return built_in_grid(name, **({} if spacing is None else {"spacing": spacing}))
+
+
+def refuse_options_of_data(source: DataSource, given: str) -> None:
+    """Say that --spacing and --path belong to --data, where other data is given."""
+    if source.spacing is not None or source.path is not None:
+        option = "--path" if source.spacing is None else "--spacing"
+        raise InputError(f"{option} belongs to --data; got it with {given}.")

@@ -1,0 +1,97 @@
+"""Options of commands in groups: a command takes dataclasses, the command line flat options."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import update_wrapper
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+FileArgument = Annotated[
+    str,
+    typer.Argument(
+        help="Points, one row each: .npy, .npz:key, .csv, .tsv, .parquet, .safetensors:key, "
+        ".pt:key, .h5:path or .h5ad:path.",
+        show_default=False,
+    ),
+]
+DeviceOption = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+
+
+@dataclass(frozen=True)
+class CommonOptions:
+    """What every command takes."""
+
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random.")] = 0
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False
+
+    @property
+    def verbose(self) -> bool:
+        """Whether to show progress."""
+        return not self.quiet
+
+
+def flat_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the flat parameters that typer reads.
+
+    A parameter that is annotated with a dataclass stands for the fields of that dataclass, in
+    their order: they are the options of the command line, and are packed again for the call.
+
+    Parameters
+    ----------
+    command : callable
+
+    Returns
+    -------
+    callable
+        The same command, of keyword arguments that are no dataclasses.
+
+    Examples
+    --------
+    >>> def hello(name: str, common: CommonOptions) -> None:
+    ...     print(name, common.seed)
+    >>> list(inspect.signature(flat_options(hello)).parameters)
+    ['name', 'as_json', 'seed', 'quiet']
+    >>> flat_options(hello)(name="you", seed=3)
+    you 3
+    """
+    hints = get_type_hints(command, include_extras=True)
+    own = inspect.signature(command).parameters.values()
+    groups = {each.name: hints[each.name] for each in own if is_dataclass(hints.get(each.name))}
+    flat: list[inspect.Parameter] = []
+    for each in own:
+        if each.name in groups:
+            flat += _options_of(groups[each.name])
+        else:
+            flat.append(_option(each.name, hints.get(each.name, each.annotation), each.default))
+
+    def call(**given: Any) -> Any:
+        packed = {
+            name: group(
+                **{each.name: given.pop(each.name) for each in fields(group) if each.name in given}
+            )
+            for name, group in groups.items()
+        }
+        return command(**given, **packed)
+
+    update_wrapper(call, command)
+    call.__annotations__ = {each.name: each.annotation for each in flat}
+    call.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]
+    return call
+
+
+def _options_of(group: type) -> Iterator[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    for each in fields(group):
+        default = inspect.Parameter.empty if each.default is MISSING else each.default
+        yield _option(each.name, hints[each.name], default)
+
+
+def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    """A parameter by name alone: those without a default may then follow those with one."""
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=annotation)

@@ -1,0 +1,81 @@
+"""What the commands on models share: the run they open, its data, losses and settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+import typer
+
+from geodis.base.check import InputError
+from geodis.commands.shared.data_source import open_data, source_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from geodis.data.grids.grid import FactorGrid
+    from geodis.models import Model
+
+RunArgument = Annotated[
+    Path, typer.Argument(help="Folder that `geodis train` wrote.", show_default=False)
+]
+
+
+def data_of(run: Path, quiet: bool) -> FactorGrid | np.ndarray:
+    """The data that a run was trained on."""
+    from geodis.models.saving import read_config
+
+    given = read_config(run).get("data")
+    if given is None:
+        raise InputError(f"{run} does not say what it was trained on: pass --images.")
+    return open_data(source_of(given), quiet)
+
+
+def open_model(run: Path, device: str = "auto") -> Model:
+    """The model of a run, on its device."""
+    from geodis.models import load_model
+    from geodis.models.training.devices import choose_device
+
+    chosen: Any = device  # "cuda:1" too, which the check knows
+    return load_model(run).to(choose_device(chosen))
+
+
+def loss_named(name: str) -> Any:
+    """A reconstruction loss by its name on the command line."""
+    from geodis.kernels import LossKernel, load_kernel
+    from geodis.models.objectives import ReconstructionName
+
+    names = get_args(ReconstructionName)
+    if name in names:
+        return name
+    if name.endswith(".safetensors"):
+        return load_kernel(name)
+    kind, _, radius = name.partition(":")
+    if kind in ("box", "gaussian") and radius.isdigit():
+        return getattr(LossKernel, kind)(int(radius))
+    raise InputError(
+        f"--loss must be {', '.join(names)}, box:RADIUS, gaussian:RADIUS or the file of a learnt "
+        f"kernel, kernel.safetensors; got {name}."
+    )
+
+
+def settings_of(pairs: list[str] | None) -> dict[str, Any]:
+    """Settings written as name=value."""
+    settings: dict[str, Any] = {}
+    for pair in pairs or []:
+        name, equals, text = pair.partition("=")
+        if not equals or not name:
+            raise InputError(f"--set takes name=value, such as beta=4; got {pair}.")
+        settings[name.replace("-", "_")] = _value(text)
+    return settings
+
+
+def _value(text: str) -> bool | float | str:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,314 @@
+"""Factors of variation, and the one door through which factors of any kind come in."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from geodis.base.check import InputError, check_finite, check_real
+from geodis.data.columns import columns_of
+from geodis.data.read_column import Labels, read_column
+
+FactorKind: TypeAlias = Literal["labels", "ordered", "numbers", "cyclic"]
+
+MOST_LABELS_SHOWN = 4
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Factors:
+    """Factors of variation of n points, with their names.
+
+    Functions that take an array take this as it is; `len` counts the points.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, f)
+        Numbers, and integer codes for labels; NaN where a number or a label is missing.
+    names : tuple of f str
+        All different.
+    categories : mapping of str to tuple of str
+        For each factor made of labels, by name: the label of every code.
+    ordered : collection of str
+        Names of the factors whose labels have an order, as low < medium < high.
+    periods : mapping of str to float
+        For each cyclic factor of numbers, by name: after how much it is the same again.
+
+    Examples
+    --------
+    >>> Factors(np.array([[0.5, 0], [1.5, 1], [2.5, 0]]), ("x", "shape"), {"shape": ("box", "dot")})
+    3 points, 2 factors
+    name   distinct  range
+    x             3  0.5 to 2.5
+    shape         2  box, dot
+    """
+
+    values: np.ndarray
+    names: tuple[str, ...]
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    ordered: Collection[str] = ()
+    periods: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 2 or self.values.shape[1] != len(self.names):
+            raise InputError(
+                "Factors must have values of shape (n, f) and f names; got shape "
+                f"{self.values.shape} and {len(self.names)} names."
+            )
+        if self.values.dtype.kind not in "biuf":
+            raise InputError(
+                f"Factors must have values that are numbers; got dtype {self.values.dtype}: "
+                "gd.as_factors turns labels into codes."
+            )
+        if len(set(self.names)) != len(self.names):
+            raise InputError(f"Factors must have different names; got {', '.join(self.names)}.")
+        self._check_kinds()
+
+    def _check_kinds(self) -> None:
+        for known, what in (
+            (self.categories, "categories"),
+            (self.ordered, "ordered"),
+            (self.periods, "periods"),
+        ):
+            if unknown := [str(name) for name in known if name not in self.names]:
+                raise InputError(
+                    f"{what} must name factors among {', '.join(self.names)}; "
+                    f"got {', '.join(unknown)}."
+                )
+        if numbers := [name for name in self.ordered if name not in self.categories]:
+            raise InputError(
+                f"ordered must name factors made of labels; got {', '.join(numbers)}, "
+                "of numbers, which have their order."
+            )
+        for name, labels in self.categories.items():
+            _check_codes(name, self.values[:, self.names.index(name)], len(labels))
+        for name, period in self.periods.items():
+            if name in self.categories:
+                raise InputError(f"periods must name factors of numbers; got {name}, of labels.")
+            if check_real(period, f"The period of {name}") <= 0:
+                raise InputError(f"The period of {name} must be above 0; got {period}.")
+
+    @property
+    def kinds(self) -> tuple[FactorKind, ...]:
+        """What every factor is made of: labels, ordered labels, numbers or cyclic numbers."""
+        return tuple(map(self.kind_of, self.names))
+
+    def kind_of(self, name: str) -> FactorKind:
+        """What one factor is made of.
+
+        Examples
+        --------
+        >>> as_factors({"angle": [0.0, 90.0]}, periods={"angle": 360.0}).kind_of("angle")
+        'cyclic'
+        """
+        if name not in self.names:
+            raise InputError(f"name must be one of {', '.join(self.names)}; got {name!r}.")
+        if name in self.categories:
+            return "ordered" if name in self.ordered else "labels"
+        return "cyclic" if name in self.periods else "numbers"
+
+    @property
+    def has_own_names(self) -> bool:
+        """Whether the names are others than "factor 0", "factor 1", ..."""
+        return self.names != _default_names(len(self.names))
+
+    @property
+    def complete(self) -> np.ndarray:
+        """Rows (n,) in which nothing is missing and every number is finite."""
+        return np.isfinite(self.values).all(axis=1)
+
+    def take(self, rows: Any) -> Factors:
+        """Return the factors of some rows.
+
+        Parameters
+        ----------
+        rows : ndarray of int, shape (m,), or of bool, shape (n,), or slice
+        """
+        return replace(self, values=self.values[rows])
+
+    def refuse_missing(self) -> Factors:
+        """Return the factors as they are, or say in one sentence which has values missing.
+
+        Examples
+        --------
+        >>> as_factors({"shape": ["box", None, "dot"]}).refuse_missing()
+        Traceback (most recent call last):
+        geodis.base.check.InputError: factor 'shape' must have a value in every row; got 1 missing.
+        """
+        for j, name in enumerate(self.names):
+            if name not in self.categories:
+                check_finite(self.values[:, j], self.called(j))
+            elif missing := int(np.isnan(self.values[:, j]).sum()):
+                raise InputError(
+                    f"{self.called(j)} must have a value in every row; got {missing} missing."
+                )
+        return self
+
+    def called(self, j: int) -> str:
+        """What to call factor j in a message.
+
+        Examples
+        --------
+        >>> as_factors({"x": [1]}).called(0), as_factors([1]).called(0)
+        ("factor 'x'", 'factor 0')
+        """
+        return called(self.names, j)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+    def __repr__(self) -> str:
+        rows = [("name", "distinct", "range")]
+        for name, column in zip(self.names, self.values.T, strict=True):
+            present = np.unique(column[~np.isnan(column)])
+            rows.append((name, str(len(present)), self._range(name, present)))
+        width = max(len(name) for name, _, _ in rows)
+        counted = f"{len(self)} points, {len(self.names)} factor{'s'[: len(self.names) != 1]}"
+        table = [f"{name:<{width}}  {count:>8}  {span}" for name, count, span in rows]
+        return "\n".join([counted, *table])
+
+    def _range(self, name: str, present: np.ndarray) -> str:
+        """Describe the distinct values of one factor, which are sorted."""
+        if not len(present):
+            return "all missing"
+        if name not in self.categories:
+            period = f", period {self.periods[name]:g}" if name in self.periods else ""
+            return f"{present[0]:g} to {present[-1]:g}{period}"
+        labels = [self.categories[name][int(code)] for code in present]
+        between = " < " if name in self.ordered else ", "
+        shown = between.join(labels[:MOST_LABELS_SHOWN])
+        return shown + (f"{between}..." if len(labels) > MOST_LABELS_SHOWN else "")
+
+
+def as_factors(
+    factors: Any,
+    *,
+    names: Sequence[str] | None = None,
+    periods: Mapping[str, float] | None = None,
+) -> Factors:
+    """Read factors of any kind.
+
+    Parameters
+    ----------
+    factors : array-like of shape (n, f), or (n,) for one factor
+        An array, a list (of rows, which may mix text and numbers, or of records by name), a
+        tensor, a pandas or polars frame or series, a mapping of names to columns, a structured
+        array, whose fields are the factors, a masked array, an AnnData object, whose ``obs`` is
+        meant, or `Factors`, which stay as they are.
+    names : sequence of f str, optional
+        Instead of those that the factors have; without any, "factor 0", "factor 1", ...
+    periods : mapping of str to float, optional
+        By name: the period of a factor of cyclic numbers, such as an angle.
+
+    Returns
+    -------
+    Factors
+        What is missing (None, NaN, NaT, NA, masked) is NaN.
+
+    Notes
+    -----
+    What a column becomes:
+
+    - *numbers*: integers and floats of any width, booleans (0 and 1), and objects that all
+      convert to numbers, text among them;
+    - *labels*: text, in its alphabetical order, and categoricals, in the order of their
+      categories, whatever these are;
+    - *ordered labels*: ordered categoricals, Enum of polars, dates, times and durations, and
+      integers beyond 2^53, of which several would be one float: their labels are their digits, in
+      the order of the numbers.
+
+    Complex numbers are refused.
+
+    Examples
+    --------
+    >>> as_factors([("box", 1), ("dot", 2), ("box", 4)], names=["shape", "x"])
+    3 points, 2 factors
+    name   distinct  range
+    shape         2  box, dot
+    x             3  1 to 4
+    """
+    known = factors if isinstance(factors, Factors) else _read(factors)
+    if names is not None:
+        known = _renamed(known, tuple(map(str, names)))
+    return replace(known, periods={**known.periods, **periods}) if periods else known
+
+
+def _read(factors: Any) -> Factors:
+    columns, own = columns_of(factors)
+    names = _default_names(len(columns)) if own is None else own
+    if len(set(names)) != len(names):
+        raise InputError(f"factors must have different names; got {', '.join(names)}.")
+    named = enumerate(zip(names, columns, strict=True))
+    return from_columns({name: read_column(x, called(names, j)) for j, (name, x) in named})
+
+
+def from_columns(columns: Mapping[str, np.ndarray | Labels]) -> Factors:
+    """Put columns that were read side by side.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray of shape (n,) or Labels
+        By name of the factor.
+    """
+    labels = {name: column for name, column in columns.items() if isinstance(column, Labels)}
+    numbers = [x.numbers() if isinstance(x, Labels) else x for x in columns.values()]
+    lengths = sorted({len(column) for column in numbers})
+    if lengths in ([], [0]):
+        raise InputError("factors must hold at least one row and one factor; got none.")
+    if len(lengths) > 1:
+        raise InputError(
+            f"factors must have as many values of each; got from {lengths[0]} to {lengths[-1]}."
+        )
+    return Factors(
+        np.column_stack(numbers),
+        tuple(columns),
+        {name: column.categories for name, column in labels.items()},
+        ordered=tuple(name for name, column in labels.items() if column.ordered),
+    )
+
+
+def _renamed(factors: Factors, names: tuple[str, ...]) -> Factors:
+    if len(names) != len(factors.names) or len(set(names)) != len(names):
+        raise InputError(
+            f"names must be {len(factors.names)} different names, one a factor; got {names}."
+        )
+    new = dict(zip(factors.names, names, strict=True))
+    return replace(
+        factors,
+        names=names,
+        categories={new[name]: labels for name, labels in factors.categories.items()},
+        ordered=tuple(new[name] for name in factors.ordered),
+        periods={new[name]: period for name, period in factors.periods.items()},
+    )
+
+
+def _default_names(count: int) -> tuple[str, ...]:
+    return tuple(f"factor {j}" for j in range(count))
+
+
+def called(names: Sequence[str], j: int) -> str:
+    """What to call factor j in a message, with names or without.
+
+    Examples
+    --------
+    >>> called(("x",), 0), called((), 0)
+    ("factor 'x'", 'factor 0')
+    """
+    numbered = f"factor {j}"
+    return f"factor {names[j]!r}" if names and names[j] != numbered else numbered
+
+
+def _check_codes(name: str, codes: np.ndarray, count: int) -> None:
+    present = codes[~np.isnan(codes)]
+    if not len(present):
+        return
+    low, high = present.min(), present.max()
+    if low < 0 or high >= count or (present != np.round(present)).any():
+        raise InputError(
+            f"The labels of {name} must have codes from 0 to {count - 1}; got {low:g} to {high:g}."
+        )

@@ -1,0 +1,330 @@
+"""Scenes: one object under every rotation and direction of light, with the true tangent frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from geodis.base.check import (
+    InputError,
+    check_choice,
+    check_finite,
+    check_int,
+    check_numeric,
+    check_random_state,
+    check_real,
+    to_numpy,
+)
+from geodis.base.jobs import blocks, check_jobs, in_threads
+from geodis.base.progress import Stages
+from geodis.data.grids.grid import PixelDtype
+from geodis.data.manifolds.draws import random_rotations
+from geodis.data.manifolds.turns import (
+    check_directions,
+    check_rotations,
+    step_along,
+    turns_about,
+)
+from geodis.data.scenes.lighting import LIGHTINGS, LightName, product_frames
+from geodis.data.scenes.meshes import Mesh, blob
+from geodis.data.scenes.samples import SceneSample, SceneWalk
+
+Moves: TypeAlias = Literal["both", "either", "rotation", "light"]
+
+BLOCK = 64  # images a thread draws at once: about a megabyte of floats
+SHOWN_FROM = 20_000  # images that take seconds
+
+
+class Scenes:
+    r"""One smooth object without any symmetry, under 3-D rotation and a light from any side.
+
+    The camera is orthographic and looks at the object's centre: x to the right, y up, z towards
+    the camera. At rotation R and light l (a unit vector from the object to the light), a place
+    with unit normal n has brightness ``paint (ambient + (1 - ambient) max(0, (R n) . l))``;
+    nothing is black, and no shadow is cast. So turning R and l by 90 degrees in the image plane
+    turns the image, and images are continuous in R and l. This is the setting in which GeoManCER
+    finds SO(3) x S^2 from true latents and fails on pixels.
+
+    Parameters
+    ----------
+    image_size : int
+        Height and width.
+    light : {"free", "attached", "circle", "latitude"}
+        "free" is any direction: the product SO(3) x S^2. The others are controls that are no
+        products and should not split: "attached" turns with the object, which leaves SO(3);
+        "circle" is any direction at a right angle to the object's third axis, l = R (cos a,
+        sin a, 0), and "latitude" any whose height follows that of this axis, l_3 = 0.9 R_33.
+        These two are circles over SO(3), dimension four, the first twisted though homogeneous,
+        the second warped.
+    rgb : bool
+        Paint the object in colours that change slowly over it, or leave it white and grey.
+    ambient : float
+        Brightness where no light comes, from 0 to 1.
+    supersampling : int
+        A pixel is the mean of its square in samples.
+    mesh : Mesh, optional
+        Another object, such as `geodis.data.scenes.meshes.cube()`; with paint of its own where
+        ``rgb``.
+    n_jobs : int, optional
+        Threads; every core by default and for -1. The images do not depend on it.
+
+    Examples
+    --------
+    >>> scenes = Scenes(image_size=32)
+    >>> sample = scenes.sample(100, random_state=0)
+    >>> print(sample)
+    100 points of a manifold of dimension 5 in R^12
+    factor  space  dim
+         0  SO(3)    3
+         1  S^2      2
+    >>> sample.images.shape, sample.images.dtype
+    ((100, 32, 32, 1), dtype('uint8'))
+    >>> walk = scenes.walk(10, step=0.1, moves="either", random_state=0)
+    >>> walk.images.shape, walk.moved[0].tolist()
+    ((10, 2, 32, 32, 1), [[False, True]])
+    """
+
+    def __init__(
+        self,
+        image_size: int = 64,
+        *,
+        light: LightName = "free",
+        rgb: bool = False,
+        ambient: float = 0.2,
+        supersampling: int = 2,
+        mesh: Mesh | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.image_size = check_int(image_size, "image_size", low=1)
+        self.light = check_choice(light, "light", get_args(LightName))
+        self._lighting = LIGHTINGS[light]()
+        self.rgb = bool(check_choice(rgb, "rgb", (False, True)))
+        self.ambient = check_real(ambient, "ambient", low=0, high=1)
+        self.supersampling = check_int(supersampling, "supersampling", low=1)
+        if mesh is not None and not isinstance(mesh, Mesh):
+            raise InputError(f"mesh must be a Mesh; got {type(mesh).__name__}.")
+        self.mesh = blob(paint=self.rgb) if mesh is None else mesh
+        check_jobs(n_jobs, default=-1)
+        self.n_jobs = n_jobs
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        """Height, width and channels."""
+        return (self.image_size, self.image_size, 3 if self.rgb else 1)
+
+    def render(
+        self,
+        rotations: Any,
+        lights: Any,
+        dtype: PixelDtype = "uint8",
+        *,
+        verbose: bool | int = True,
+    ) -> np.ndarray:
+        """Draw one image for every rotation and light.
+
+        Parameters
+        ----------
+        rotations : array-like of shape (n, 3, 3) or (n, 9), or (n, 4)
+            Matrices, or quaternions (real part first) of any length but zero.
+        lights : array-like of shape (n, 3)
+            Directions from the object to the light, of any length but zero.
+        dtype : "uint8" or "float32"
+            As float32, black is 0 and white is 1.
+        verbose : bool or int
+            Show progress on a terminal where there are very many images.
+
+        Returns
+        -------
+        ndarray of shape (n, h, w, c)
+        """
+        check_choice(dtype, "dtype", get_args(PixelDtype))
+        turns, lights = check_rotations(rotations), check_directions(lights)
+        if len(turns) != len(lights):
+            raise InputError(
+                f"There must be one light for every rotation; got {len(turns)} rotations and "
+                f"{len(lights)} lights."
+            )
+        return self._render(turns, lights, dtype, verbose)
+
+    def sample(
+        self, n: int, *, random_state: Any = None, verbose: bool | int = True
+    ) -> SceneSample:
+        """Draw images of uniform rotations and lights, with the true tangent frames.
+
+        Parameters
+        ----------
+        n : int
+        random_state : None, int or numpy Generator
+        verbose : bool or int
+            As in `render`.
+
+        Returns
+        -------
+        SceneSample
+        """
+        n = check_int(n, "n", low=1)
+        rng = check_random_state(random_state)
+        turns, own = random_rotations(n, 3, rng), self._lighting.start(n, rng)
+        lights = self._lighting.lights(turns, own)
+        points = np.hstack([turns.reshape(n, 9), lights])
+        images = self._render(turns, lights, "uint8", verbose)
+        tangents = self._lighting.frames(turns, own)
+        return SceneSample(points, tangents, self._lighting.names, images, turns, lights, self)
+
+    def walk(
+        self,
+        n: int,
+        *,
+        step: float | Sequence[float] = 0.4,
+        moves: Moves = "both",
+        length: int = 2,
+        random_state: Any = None,
+        verbose: bool | int = True,
+    ) -> SceneWalk:
+        """Draw random walks from uniform starts; every image of them is uniform too.
+
+        Parameters
+        ----------
+        n : int
+            Number of walks.
+        step : float or (float, float)
+            Standard deviation of a step in radians, in each of the directions that rotation and
+            light can move; two numbers where they differ.
+        moves : {"both", "either", "rotation", "light"}
+            What changes in a step: both factors, one or the other by chance, or always the same.
+        length : int
+            Images a walk; 2 gives pairs.
+        random_state : None, int or numpy Generator
+        verbose : bool or int
+            As in `render`.
+
+        Returns
+        -------
+        SceneWalk
+        """
+        n = check_int(n, "n", low=1)
+        length = check_int(length, "length", low=2)
+        check_choice(moves, "moves", get_args(Moves))
+        if moves != "both" and not self._lighting.moves_alone:
+            raise InputError(
+                f"A light that is {self.light} moves with the object; got moves={moves!r}."
+            )
+        steps = np.asarray(step, dtype=float)
+        if steps.shape not in ((), (2,)) or not (np.isfinite(steps).all() and (steps >= 0).all()):
+            raise InputError(f"step must be one number or two, not negative; got {step!r}.")
+        rng = check_random_state(random_state)
+
+        turns = np.empty((length, n, 3, 3))
+        lights = np.empty((length, n, 3))
+        turns[0], own = random_rotations(n, 3, rng), self._lighting.start(n, rng)
+        lights[0] = self._lighting.lights(turns[0], own)
+        moved = np.empty((length - 1, n, 2), dtype=bool)
+        moved[:] = moves in ("both", "rotation"), moves in ("both", "light")
+        if moves == "either":
+            moved[:, :, 0] = rng.random((length - 1, n)) < 0.5
+            moved[:, :, 1] = ~moved[:, :, 0]
+        for t in range(1, length):
+            by = steps * moved[t - 1]  # (n, 2)
+            turns[t] = turns[t - 1] @ turns_about(by[:, :1] * rng.standard_normal((n, 3)))
+            own = self._lighting.move(own, by[:, 1:], rng)
+            lights[t] = self._lighting.lights(turns[t], own)
+        images = self._render(turns.reshape(-1, 3, 3), lights.reshape(-1, 3), "uint8", verbose)
+        return SceneWalk(
+            images.reshape(length, n, *self.image_shape).swapaxes(0, 1),
+            turns.swapaxes(0, 1),
+            lights.swapaxes(0, 1),
+            moved.swapaxes(0, 1),
+        )
+
+    def image_tangents(
+        self,
+        rotations: Any,
+        lights: Any,
+        tangents: Sequence[Any] | None = None,
+        *,
+        step: float = 0.05,
+        orthonormal: bool = False,
+    ) -> list[np.ndarray]:
+        """Derivatives of images along tangents of their rotations and lights.
+
+        A tangent (dR, dl) is followed along ``R exp(s R^T dR)`` and the great circle from l along
+        dl; the derivative is the difference of the images at s = step and s = -step, over 2 step.
+
+        Parameters
+        ----------
+        rotations, lights
+            As in `render`.
+        tangents : sequence of m array-likes of shape (n, k_j, 12), optional
+            The frames of SO(3) and of S^2 unless given.
+        step : float
+            In the units of points: .05 is a rotation by .035 rad, a pixel or two at the rim of
+            64 x 64 images. Much smaller steps see the samples that pixels are made of.
+        orthonormal : bool
+            Return orthonormal rows that span the derivatives, as `subspace_angles` takes them.
+            Where the light comes from behind, the image hardly depends on it, and the span of its
+            derivatives says little.
+
+        Returns
+        -------
+        list of m ndarrays of float32, shape (n, k_j, h * w * c)
+        """
+        turns, lights = check_rotations(rotations), check_directions(lights)
+        step = check_real(step, "step", low=0)
+        if step == 0:
+            raise InputError("step must be above 0; got 0.")
+        if tangents is None:
+            tangents = product_frames(turns, lights)
+        frames = [check_finite(check_numeric(to_numpy(f, "tangents"))) for f in tangents]
+        if any(f.ndim != 3 or (f.shape[0], f.shape[2]) != (len(turns), 12) for f in frames):
+            raise InputError(
+                f"tangents must have shape ({len(turns)}, k, 12); got {[f.shape for f in frames]}."
+            )
+        derivatives = []
+        for frame in frames:
+            k = frame.shape[1]
+            ends = [
+                self._render(*step_along(turns, lights, side * step * frame), "float32", True)
+                for side in (1, -1)
+            ]
+            rows = ((ends[0] - ends[1]) / (2 * step)).reshape(len(turns), k, -1)
+            if orthonormal:
+                rows = np.linalg.qr(rows.swapaxes(1, 2))[0].swapaxes(1, 2)
+            derivatives.append(rows)
+        return derivatives
+
+    def _render(
+        self, turns: np.ndarray, lights: np.ndarray, dtype: PixelDtype, verbose: bool | int
+    ) -> np.ndarray:
+        # numba is not needed to build scenes
+        from geodis.data.scenes.mesh_renderer import draw_mesh
+
+        n = len(turns)
+        images = np.empty((n, *self.image_shape), dtype=dtype)
+        mesh = self.mesh
+        # Grey takes the mean of the channels of the paint.
+        paint = mesh.paint if self.rgb else mesh.paint.mean(axis=1, keepdims=True)
+        turns, lights = np.ascontiguousarray(turns), np.ascontiguousarray(lights)
+
+        def draw(rows: slice) -> None:
+            bright = np.empty(images[rows].shape, dtype=np.float32)
+            draw_mesh(
+                mesh.vertices,
+                mesh.faces,
+                mesh.normals,
+                paint,
+                turns[rows],
+                lights[rows],
+                self.ambient,
+                self.supersampling,
+                bright,
+            )
+            images[rows] = bright if dtype == "float32" else np.rint(bright * np.float32(255))
+
+        jobs = min(check_jobs(self.n_jobs, default=-1), max(1, -(-n // BLOCK)))
+        # The kernel lets go of Python's lock; plain threads, unlike numba's own, survive a fork,
+        # which is how torch's DataLoader makes its workers.
+        with Stages("scenes", verbose and n >= SHOWN_FROM) as stages, stages.stage("draw"):
+            in_threads(draw, blocks(n, BLOCK), jobs, stages.advance)
+        return images

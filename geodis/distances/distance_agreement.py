@@ -1,0 +1,250 @@
+"""Correlations between ground-truth, perceived and latent distances, per factor and global."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from geodis.base.check import InputError, check_int, check_random_state
+from geodis.base.progress import Stages
+from geodis.data.grids.grid import FactorGrid
+from geodis.distances.agreement_table import RANDOM, DistanceCorrelations, SourcePair
+from geodis.distances.correlations import Correlation, correlation, geometric_mean
+from geodis.distances.grid_distances import GROUND_TRUTH, DistanceSource, GridDistances
+from geodis.distances.grid_traversals import TraversalPairs, traversal_pairs, traversals_for
+from geodis.distances.image_losses import LossLike
+from geodis.distances.pairwise import LatentKind
+from geodis.distances.sampling import sample_pairs
+
+# The share of pairs of a point with itself among the random pairs behind published numbers.
+PUBLISHED_SELF_SHARE = 1 / 32
+
+
+def distance_correlations(
+    grid: FactorGrid,
+    code: Any = None,
+    loss: LossLike | None = "mse",
+    *,
+    n_pairs: int = 50_000,
+    kind: LatentKind = "l1",
+    scaled: bool = False,
+    self_pairs: bool = False,
+    confidence: float | None = None,
+    random_state: Any = None,
+    verbose: bool | int = False,
+) -> DistanceCorrelations:
+    """Correlate ground-truth, perceived and latent distances with each other.
+
+    Along every factor pairs share a traversal (4.2, 4.10); global pairs are any two points (4.1).
+
+    Parameters
+    ----------
+    grid : FactorGrid
+        A sample of a grid will do: traversals are found among its rows.
+    code : array-like of shape (len(grid), z), or callable, optional
+        Latents by index, or an encoder of float32 images (n, h, w, c).
+    loss : name, callable or None
+        Of perceived distances, as for `perceived`; None leaves them out.
+    n_pairs : int
+        About how many pairs a factor, and how many random ones; all pairs along a factor are
+        taken where those are fewer.
+    kind : {"l1", "l2", "kl", "symmetric_kl"}
+        Of latent distances, as for `latent`.
+    scaled : bool
+        Scale every factor to [0, 1] in ground-truth distances (5.11).
+    self_pairs : bool
+        By default no pair is of a point with itself: such pairs are at distance zero on both
+        sides whatever the representation, and lift every correlation (latents that are noise
+        score 0.39 along factors). True draws them as published tables did: both points
+        independently along a factor, and 1 in 32 of the random pairs.
+    confidence : float, optional
+        Such as 0.95: bootstrap intervals. Along factors whole traversals are resampled, of which
+        there must be two; random pairs are taken to be independent, which makes their intervals
+        too narrow where there are few points.
+    random_state : int, Generator or None
+    verbose : bool or int
+        Show progress on a terminal.
+
+    Returns
+    -------
+    DistanceCorrelations
+        A factor with one value is left out, and one with two values unless self pairs are in:
+        its ground-truth distances are all equal, so there is no order to agree with.
+
+    Examples
+    --------
+    >>> from geodis.data.grids.grid import FactorGrid
+    >>> grid = FactorGrid((4, 4), names=("x", "y"))
+    >>> print(distance_correlations(grid, code=grid.factors(range(16)) ** 2, random_state=0))
+    Pearson and Spearman correlation of distances
+                             ground truth ~ latent
+    random                    0.875  0.868
+    x                         0.808  0.772
+    y                         0.808  0.772
+    factors, geometric mean   0.808  0.772
+    """
+    distances = GridDistances(grid, code, loss, kind=kind, scaled=scaled)
+    n_pairs = check_int(n_pairs, "n_pairs", low=2)
+    fewest = 2 if self_pairs else 3  # two points have one distance, and nothing to order
+    if len(grid) < fewest:
+        raise InputError(
+            f"Correlations of distances need at least {fewest} points; got {len(grid)}."
+        )
+    if len(distances.sources) < 2:
+        raise InputError(
+            "Correlations need two kinds of distances: give a grid with images, a code, or both; "
+            "got the ground truth alone."
+        )
+    rng = check_random_state(random_state)
+    factors: dict[str, dict[SourcePair, Correlation]] = {}
+    exact: dict[str, bool] = {}
+    skipped = _Skipped()
+    with Stages("distances", verbose) as stages:
+        for j, name in enumerate(grid.names):
+            pairs = _pairs_along(distances, j, n_pairs, self_pairs, rng)
+            if pairs is None or len(pairs.a) < 2:
+                skipped.note(name, "order" if pairs is None or len(pairs.a) else "pair")
+                continue
+            with stages.stage(name):
+                measured = _distances(distances, pairs.a, pairs.b)
+                if (measured[GROUND_TRUTH] == measured[GROUND_TRUTH][0]).all():
+                    skipped.note(name, "order")
+                    continue
+                exact[name] = pairs.exact
+                single = confidence is not None and (pairs.group == pairs.group[0]).all()
+                if single:
+                    skipped.note(name, "interval")
+                span = None if single else confidence
+                factors[name] = _correlations(measured, pairs.group, span, rng)
+        with stages.stage(RANDOM):
+            ab, exact[RANDOM] = random_pairs(
+                grid, n_pairs, rng, self_pairs=self_pairs, ordered=not distances.symmetric
+            )
+            random = _correlations(_distances(distances, *ab.T), None, confidence, rng)
+    overall = _over_factors(factors)
+    notes = [*([grid.note] if grid.note else []), *skipped.sentences()]
+    settings = {"n_pairs": n_pairs, "kind": kind, "scaled": scaled, "self_pairs": self_pairs}
+    loss_name = distances.loss.name if distances.loss is not None else ""
+    return DistanceCorrelations(
+        factors, random, overall, exact, loss_name, " ".join(notes), settings
+    )
+
+
+@dataclass
+class _Skipped:
+    """Factors that have no distances to correlate, or no intervals, by what they lack."""
+
+    names: dict[str, list[str]] = field(default_factory=dict)
+
+    def note(self, name: str, lack: str) -> None:
+        self.names.setdefault(lack, []).append(name)
+
+    def sentences(self) -> list[str]:
+        said = {
+            "order": "Left out: {} (ground-truth distances have no order).",
+            "pair": "Left out: {} (no two points differ in it alone).",
+            "interval": "No intervals along {}: there is one traversal to resample.",
+        }
+        return [
+            sentence.format(", ".join(self.names[lack]))
+            for lack, sentence in said.items()
+            if lack in self.names
+        ]
+
+
+def _pairs_along(
+    distances: GridDistances, factor: int, n_pairs: int, self_pairs: bool, rng: np.random.Generator
+) -> TraversalPairs | None:
+    """Pairs along a factor; None where between two values there is one distance, and no order."""
+    grid = distances.grid
+    if grid.sizes[factor] <= (1 if self_pairs else 2):
+        return None
+    ordered = not distances.symmetric
+    traversals = traversals_for(grid, factor, n_pairs, rng, ordered=self_pairs or ordered)
+    return traversal_pairs(traversals, n_pairs, rng, self_pairs=self_pairs, ordered=ordered)
+
+
+def _correlations(
+    measured: Mapping[DistanceSource, np.ndarray],
+    groups: np.ndarray | None,
+    confidence: float | None,
+    rng: np.random.Generator,
+) -> dict[SourcePair, Correlation]:
+    """Every two kinds of distances with each other."""
+    return {
+        (x, y): correlation(
+            measured[x], measured[y], groups=groups, confidence=confidence, random_state=rng
+        )
+        for x, y in combinations(measured, 2)
+    }
+
+
+def _over_factors(
+    factors: Mapping[str, Mapping[SourcePair, Correlation]],
+) -> dict[SourcePair, tuple[float, float]]:
+    """Geometric means over the factors (4.3); none where every factor was left out."""
+    if not factors:
+        return {}
+    every = list(factors.values())
+    return {
+        key: (
+            geometric_mean([by_pair[key].pearson for by_pair in every]),
+            geometric_mean([by_pair[key].spearman for by_pair in every]),
+        )
+        for key in every[0]
+    }
+
+
+def random_pairs(
+    grid: FactorGrid,
+    n: int,
+    rng: np.random.Generator,
+    *,
+    self_pairs: bool = False,
+    ordered: bool = False,
+) -> tuple[np.ndarray, bool]:
+    """Pairs of any two points, all of them where those are not more than n.
+
+    Parameters
+    ----------
+    grid : FactorGrid
+    n : int
+        About how many.
+    rng : Generator
+    self_pairs : bool
+        Let some be of a point with itself, as many as there are behind published numbers.
+    ordered : bool
+        Count (a, b) and (b, a) where all pairs are taken.
+
+    Returns
+    -------
+    ndarray of int64, shape (m, 2)
+    bool
+        Whether these are all pairs there are.
+
+    Examples
+    --------
+    >>> pairs, exact = random_pairs(FactorGrid((3,)), 10, np.random.default_rng(0))
+    >>> pairs.tolist(), exact
+    ([[0, 1], [0, 2], [1, 2]], True)
+    """
+    size = len(grid)
+    if not self_pairs and size * (size - 1) <= n * (2 - ordered):
+        first, second = np.triu_indices(size, 1)
+        pairs = np.stack([first, second], axis=1)
+        return (np.concatenate([pairs, pairs[:, ::-1]]) if ordered else pairs), True
+    pairs = sample_pairs(grid, n, random_state=rng)
+    if self_pairs:
+        alone = rng.random(n) < PUBLISHED_SELF_SHARE
+        pairs[alone, 1] = pairs[alone, 0]
+    return pairs, False
+
+
+def _distances(
+    distances: GridDistances, a: np.ndarray, b: np.ndarray
+) -> dict[DistanceSource, np.ndarray]:
+    return {source: distances.between(a, b, source) for source in distances.sources}

@@ -1,0 +1,84 @@
+"""What is learnt from: images, the factors that count, how many pairs, the choices, the seed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from geodis.base.check import check_int, check_random_state
+from geodis.base.notes import note_entry
+from geodis.base.tensors import read_note
+from geodis.data.grids.grid import FactorGrid
+from geodis.kernels.learning.drawing import counted_factors
+from geodis.kernels.learning.loss_options import LossOptions
+
+Options = TypeVar("Options", bound=LossOptions)
+
+
+@dataclass(frozen=True)
+class LearningTask(Generic[Options]):
+    """What a loss is learnt from.
+
+    Attributes
+    ----------
+    grid : FactorGrid
+        It has images.
+    columns : list of int
+        Numbers of the factors that count.
+    pairs, held_out : int
+        Pairs to learn from and to measure on.
+    seed : int
+    options : LossOptions
+    """
+
+    grid: FactorGrid
+    columns: list[int]
+    pairs: int
+    held_out: int
+    seed: int
+    options: Options
+
+    @classmethod
+    def of(
+        cls,
+        grid: FactorGrid,
+        options: Options,
+        *,
+        pairs: int,
+        held_out: int,
+        random_state: Any,
+        checkpoint: str | os.PathLike[str] | None,
+    ) -> LearningTask[Options]:
+        """Check what was asked for; the seed is that of the checkpoint where none was given."""
+        columns = counted_factors(grid, options.only)
+        seed = int(check_random_state(random_state).integers(2**31))
+        if random_state is None and checkpoint is not None and Path(checkpoint).exists():
+            settings = read_note(checkpoint).get("settings")
+            seed = note_entry(settings, "seed", int, checkpoint, low=0)
+        return cls(
+            grid,
+            columns,
+            check_int(pairs, "pairs", low=2),
+            check_int(held_out, "held_out", low=2),
+            seed,
+            options,
+        )
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        """(h, w, c) of the images."""
+        assert self.grid.image_shape is not None
+        return self.grid.image_shape
+
+    def to_note(self) -> dict[str, Any]:
+        """What makes learning the same learning, as plain values."""
+        return {
+            "data": repr(self.grid),
+            "only": [self.grid.names[j] for j in self.columns],
+            "pairs": self.pairs,
+            "held_out": self.held_out,
+            **self.options.to_note(),
+            "seed": self.seed,
+        }

@@ -1,0 +1,278 @@
+"""The published algorithm in its eight steps: points -> axes by factor.
+
+Pfau, Higgins, Botev and Racaniere (2020), algorithm 1. The steps are those of the paper; what each
+does better here is said in its own file. `refine` goes on from what this finds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from geodis.base.check import InputError
+from geodis.manifold.holonomy.coarse import coarse_start
+from geodis.manifold.holonomy.connection import connection
+from geodis.manifold.holonomy.eigenfields import Eigenfields, bottom_eigenfields
+from geodis.manifold.holonomy.factor_axes import factor_axes
+from geodis.manifold.holonomy.laplacian import ConnectionLaplacian
+from geodis.manifold.holonomy.symmetric import n_coordinates
+from geodis.manifold.local.dimension import fewest_points
+from geodis.manifold.local.graph import (
+    NeighborGraph,
+    default_degree,
+    graph_of_neighbors,
+    neighbors_in_graph,
+)
+from geodis.manifold.local.neighbors import Neighbors, nearest_neighbors, neighbors_at
+from geodis.manifold.local.tangents import (
+    Tangents,
+    choose_n_neighbors,
+    neighbors_for_tangents,
+    tangent_frames,
+)
+from geodis.manifold.split import Split, split_of
+from geodis.manifold.task import Task
+
+MAX_FIELDS = 64
+# Fields are smooth and need fewer points than tangents, and the fewer the lower the dimension:
+# beyond so many the eigenproblem is posed on an even sample of the points, with the tangents that
+# all points give.
+FIELD_POINTS = {2: 1_500, 3: 5_000}
+MOST_FIELD_POINTS = 10_000
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What the pipeline found: the tangents that it rests on, and the split.
+
+    Attributes
+    ----------
+    tangents : Tangents
+        At the points of `split.rows`.
+    split : Split
+    """
+
+    tangents: Tangents
+    split: Split
+
+
+def published_pipeline(
+    points: np.ndarray,
+    dim: int,
+    task: Task,
+    *,
+    rows: np.ndarray | None = None,
+    tangents: Tangents | None = None,
+    start: np.ndarray | None = None,
+    what: str = "together",
+) -> Solution:
+    """Split a set of points into factors, all at once, without refinement.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        Distinct, and best in spatial order: `distinct_places`.
+    dim : int
+    task : Task
+        Settings, progress, random numbers, and what is known of graph and factors.
+    rows : ndarray of int, shape (r,), optional
+        Points on which the eigenproblem is posed; all, or of many an even sample, by default.
+    tangents : Tangents, optional
+        Of all points, where a round of refinement has them already.
+    start : ndarray of shape (n, k (k + 1) / 2, R), optional
+        Fields to start from; the solution on few of the points by default.
+    what : str
+        What the line of the history says that was done.
+
+    Returns
+    -------
+    Solution
+        With axes at `rows`; without fields in dimension one, or where one factor was asked for.
+
+    Examples
+    --------
+    >>> from geodis import product_manifold
+    >>> points = product_manifold("S^2 x S^1", 500, random_state=0).points
+    >>> published_pipeline(points, 3, Task()).split.dims
+    (2, 1)
+    """
+    settings, stages, n = task.settings, task.stages, len(points)
+    whole = dim == 1 or task.n_factors == 1
+    if rows is None:
+        rows = np.arange(n) if whole else field_rows(n, dim, task)
+    # 1 and 2. Neighbours of every point, and its tangent space from them.
+    if tangents is None:
+        tangents = estimate_tangents(points, dim, task, rows=None if len(rows) == n else rows)
+    if whole:
+        axes, count = tangents.frames, tangents.n_neighbors
+        return Solution(
+            tangents, Split(axes, (dim,), (False,), None, rows, tangent_neighbors=count)
+        )
+    # 3. Graph: e_ij where x_j is among the nearest of x_i, or x_i among those of x_j.
+    with stages.stage("graph"):
+        graph, weights = _graph_for_fields(points[rows], dim, task)
+    # 4. Connection: Q_ij = U V^T from U S V^T = U_j^T U_i, the nearest rotation between frames.
+    with stages.stage("connection"):
+        transports = connection(tangents.frames, graph, n_jobs=settings.n_jobs)
+    # 5. Second-order connection Laplacian on traceless symmetric matrices.
+    laplacian = ConnectionLaplacian(graph, transports, settings.normalized, settings.n_jobs)
+    # 6. Its bottom eigenfields Omega^r, as matrices at every point.
+    with stages.stage("eigenfields"):
+        start = _coarse_solution(points[rows], tangents, task) if start is None else start
+        fields = _enough_fields(laplacian, start, weights, task)
+    # 7. How many factors: those fields that are parallel, or lie below the gap, and one more.
+    n_factors = task.n_factors
+    if settings.rule == "gap" and n_factors is None:
+        n_factors = min(fields.n_parallel + 1, dim)  # as published: every field below the gap
+    # 8. Joint diagonalisation and clustering: the factor of every axis, the same at every point.
+    with stages.stage("factors"):
+        factors = factor_axes(fields, n_factors, n_jobs=settings.n_jobs, random_state=task.rng)
+    return Solution(tangents, split_of(tangents, fields, factors, rows, what))
+
+
+def field_rows(n: int, dim: int, task: Task) -> np.ndarray:
+    """Points on which the eigenproblem is posed: all, or of many an even sample."""
+    enough = FIELD_POINTS.get(dim, MOST_FIELD_POINTS)
+    if n <= enough or task.graph is not None or not task.settings.refines:
+        return np.arange(n)
+    return np.linspace(0, n - 1, enough).astype(np.intp)
+
+
+def estimate_tangents(
+    points: np.ndarray,
+    dim: int,
+    task: Task,
+    *,
+    rows: np.ndarray | None = None,
+    count: int | None = None,
+) -> Tangents:
+    """Tangent frames at all points, or at some rows.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    dim : int
+    task : Task
+    rows : ndarray of int, shape (r,), optional
+    count : int, optional
+        Neighbours of each fit; as the settings say by default, or else chosen.
+
+    Returns
+    -------
+    Tangents
+    """
+    n, d = points.shape
+    if d == dim:  # the whole space is tangent
+        return _whole_space(n if rows is None else len(rows), d)
+    count = count or _tangent_neighbors(points, dim, task)
+    with task.stages.stage("neighbours"):
+        near = neighbors_for_fit(points, min(count, n - 1), task, rows)
+    with task.stages.stage("tangents"):
+        return tangent_frames(
+            points,
+            near,
+            dim,
+            method=task.settings.tangents,
+            n_jobs=task.settings.n_jobs,
+            centres=None if rows is None else points[rows],
+            done=task.stages.advance,
+        )
+
+
+def neighbors_for_fit(
+    points: np.ndarray, count: int, task: Task, rows: np.ndarray | None = None
+) -> Neighbors:
+    """Neighbours for tangent fits: along the edges where a graph was given."""
+    if task.graph is not None:
+        return neighbors_in_graph(points, task.graph, count)
+    if rows is not None:
+        return neighbors_at(points, rows, count, n_jobs=task.settings.n_jobs)
+    return nearest_neighbors(points, count, n_jobs=task.settings.n_jobs, random_state=task.rng)
+
+
+def _tangent_neighbors(points: np.ndarray, dim: int, task: Task) -> int:
+    """Neighbours of each tangent fit: as the settings say, or else chosen."""
+    settings = task.settings
+    if settings.tangents == "curved" and len(points) < fewest_points(dim):
+        raise InputError(
+            f"Curved tangents of dimension {dim} need at least {fewest_points(dim)} distinct "
+            f"points; got {len(points)}: give more points, or tangents='pca'."
+        )
+    if settings.tangent_neighbors:
+        return settings.tangent_neighbors
+    if settings.tangents == "pca":
+        return settings.n_neighbors or default_degree(dim)
+    if task.graph is not None:
+        return neighbors_for_tangents(dim)
+    with task.stages.stage("neighbourhood size"):
+        return choose_n_neighbors(points, dim, n_jobs=settings.n_jobs, random_state=task.rng)
+
+
+def _whole_space(n: int, d: int) -> Tangents:
+    """Frames where the dimension is that of the space: the same at every point."""
+    frames = np.broadcast_to(np.eye(d), (n, d, d)).copy()
+    return Tangents(frames, np.zeros(n), np.zeros(n), 0)
+
+
+def _graph_for_fields(
+    points: np.ndarray, dim: int, task: Task
+) -> tuple[NeighborGraph, np.ndarray | None]:
+    """The graph of the eigenproblem, and the volume that each point stands for."""
+    if task.graph is not None:
+        return task.graph, None
+    degree = min(task.settings.n_neighbors or default_degree(dim), len(points) - 1)
+    near = nearest_neighbors(points, degree, n_jobs=task.settings.n_jobs, random_state=task.rng)
+    return graph_of_neighbors(near, degree), _inverse_density(near, dim)
+
+
+def _inverse_density(near: Neighbors, dim: int) -> np.ndarray:
+    """Weights of the points: the volume that each stands for, without its rare extremes."""
+    volume = (near.distances[:, -1] / np.median(near.distances[:, -1])) ** dim
+    return np.minimum(volume, np.quantile(volume, 0.99))
+
+
+def _coarse_solution(points: np.ndarray, tangents: Tangents, task: Task) -> np.ndarray | None:
+    """Fields to start from, solved on few of the points."""
+    settings = task.settings
+    return coarse_start(
+        points,
+        tangents.frames,
+        settings.n_fields,
+        normalized=settings.normalized,
+        n_jobs=settings.n_jobs,
+        random_state=task.rng,
+    )
+
+
+def _enough_fields(
+    laplacian: ConnectionLaplacian,
+    start: np.ndarray | None,
+    weights: np.ndarray | None,
+    task: Task,
+) -> Eigenfields:
+    """Bottom eigenfields, more of them while all may be parallel or wanted."""
+    options: dict[str, Any] = {
+        "weights": weights,
+        "random_state": task.rng,
+        "done": task.stages.advance,
+    }
+    rule, width = task.settings.rule, task.settings.n_fields
+    fields = bottom_eigenfields(laplacian, n_fields=width, start=start, rule=rule, **options)
+    # On a flat part of dimension f there are f (f + 1) / 2 parallel fields.
+    unknowns = (n_coordinates(laplacian.k) - 1) * laplacian.graph.n_points
+    limit = min(MAX_FIELDS, unknowns // 2)
+    while fields.n_parallel >= width - 1 and 2 * width <= limit:
+        width *= 2
+        more = task.rng.standard_normal((*laplacian.shape, width), dtype=np.float32)
+        more[..., : width // 2] = fields.fields
+        fields = bottom_eigenfields(
+            laplacian, n_fields=width, start=more, top=fields.top, rule=rule, **options
+        )
+    wanted = (task.n_factors or 1) - 1
+    if fields.n_parallel < wanted:
+        fields = bottom_eigenfields(
+            laplacian, n_fields=max(width, wanted + 1), n_wanted=wanted, top=fields.top, **options
+        )
+    return fields

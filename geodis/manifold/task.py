@@ -1,0 +1,65 @@
+"""What all steps on one set of points share: settings, progress, random numbers, what is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from geodis.base.progress import Stages
+from geodis.manifold.holonomy.eigenfields import FactorRule
+from geodis.manifold.local.graph import NeighborGraph
+from geodis.manifold.local.tangents import TangentMethod
+
+FlatTreatment = Literal["split", "keep"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What `GeoManCER` was told, resolved."""
+
+    tangents: TangentMethod = "curved"
+    refinements: int = 2
+    rule: FactorRule = "parallel"
+    normalized: bool = True
+    n_neighbors: int | None = None
+    tangent_neighbors: int | None = None
+    n_fields: int = 8
+    n_jobs: int = 1
+
+    @property
+    def refines(self) -> bool:
+        """Whether factors are refined: the published tangents have nothing to refine."""
+        return self.refinements > 0 and self.tangents == "curved"
+
+
+def _silent() -> Stages:
+    return Stages("", verbose=0)
+
+
+def _seeded() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What all steps on one set of points share.
+
+    Attributes
+    ----------
+    settings : Settings
+    stages : Stages
+        Timed and shown.
+    rng : Generator
+    graph : NeighborGraph or None
+        The true neighbours, where the caller gave them.
+    n_factors : int or None
+        Factors, where their number is known.
+    """
+
+    settings: Settings = field(default_factory=Settings)
+    stages: Stages = field(default_factory=_silent)
+    rng: np.random.Generator = field(default_factory=_seeded)
+    graph: NeighborGraph | None = None
+    n_factors: int | None = None

@@ -1,0 +1,31 @@
+"""Autoencoders that learn from pairs of images, of which some factors differ."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from geodis.models.families.unsupervised import VAE
+from geodis.models.terms.sharing import average_shared
+
+
+class AdaGVAE(VAE):
+    """Ada-GVAE: pairs, whose shared latents are averaged (seed 001, equations 2.10 to 2.16)."""
+
+    groups = 2
+    defaults = {"beta": 1.0, "deltas": "symmetric_kl", "strength": 0.5, "average": "gvae"}
+
+    def couple(self, mean: Tensor, log_variance: Tensor) -> tuple[Tensor, Tensor]:
+        """Average the posteriors of shared latents."""
+        return average_shared(
+            mean,
+            log_variance,
+            kind=self.settings.deltas,
+            average=self.settings.average,
+            strength=self.settings.strength,
+        )
+
+
+class AdaMLVAE(AdaGVAE):
+    """Ada-ML-VAE: as Ada-GVAE, averaging by the product of distributions."""
+
+    defaults = {**AdaGVAE.defaults, "average": "ml-vae"}

@@ -1,0 +1,51 @@
+"""Autoencoders that learn from triplets: which of two images is nearer to a third."""
+
+from __future__ import annotations
+
+from geodis.models import objectives
+from geodis.models.families.autoencoder import Autoencoder
+
+TRIPLET_DEFAULTS = {"scale": 1.0, "p": 1, "hard": True, "margin": 10.0}
+
+
+class TAE(Autoencoder):
+    """Triplet autoencoder: reconstruction and triplet loss, no noise."""
+
+    groups = 3
+    deterministic = True
+    objectives = ((objectives.reconstruction, 1.0), (objectives.triplet, "scale"))
+    defaults = TRIPLET_DEFAULTS
+
+
+class TVAE(Autoencoder):
+    """beta-TVAE (seed 001, equation 5.12): a beta-VAE with a triplet loss on its means."""
+
+    groups = 3
+    objectives = (
+        (objectives.reconstruction, 1.0),
+        (objectives.kl, "beta"),
+        (objectives.triplet, "scale"),
+    )
+    defaults = {"beta": 1.0, **TRIPLET_DEFAULTS}
+
+
+class AdaTVAE(Autoencoder):
+    """Ada-TVAE (seed 001, equation 5.22): the triplet loss that prefers few latents.
+
+    Published schedule "weight (weak)": `shared_weight` falls from 1 to the setting in training.
+    """
+
+    groups = 3
+    objectives = (
+        (objectives.reconstruction, 1.0),
+        (objectives.kl, "beta"),
+        (objectives.adaptive_triplet, "scale"),
+    )
+    defaults = {
+        "beta": 1.0,
+        **TRIPLET_DEFAULTS,
+        "deltas": "absolute",
+        "strength": 0.5,
+        "shared_weight": 0.5,
+    }
+    schedules = {"shared_weight": (1.0, None)}

@@ -1,0 +1,108 @@
+"""Autoencoders that learn from images alone, one by one."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from geodis.models import networks, objectives
+from geodis.models.families.autoencoder import Autoencoder
+from geodis.models.model import Weighted
+from geodis.models.objectives import Batch
+from geodis.models.terms.adversaries import discriminator_loss, permuted_latents
+
+
+class AE(Autoencoder):
+    """Plain autoencoder: reconstruction alone, no noise."""
+
+    deterministic = True
+
+
+class VAE(Autoencoder):
+    """Variational autoencoder (seed 001, equation 2.1): reconstruction + beta KL, beta = 1."""
+
+    objectives: ClassVar[Weighted] = ((objectives.reconstruction, 1.0), (objectives.kl, "beta"))
+    defaults = {"beta": 1.0}
+
+
+class BetaVAE(VAE):
+    """beta-VAE (seed 001, equation 2.7): a VAE with a heavier divergence."""
+
+    defaults = {"beta": 4.0}
+
+
+class AnnealedVAE(Autoencoder):
+    """AnnealedVAE: reconstruction + gamma |KL - C|, C growing from 0 to `capacity` nats (000)."""
+
+    objectives = ((objectives.reconstruction, 1.0), (objectives.capacity_gap, "gamma"))
+    defaults = {"gamma": 100.0, "capacity": 25.0}
+    schedules = {"capacity": (0.0, None)}
+
+
+class BetaTCVAE(Autoencoder):
+    """beta-TCVAE: the divergence in three parts, beta on the total correlation (seed 002, 3)."""
+
+    objectives = ((objectives.reconstruction, 1.0), (objectives.decomposed_kl, 1.0))
+    defaults = {"beta": 6.0}
+
+
+class FactorVAE(Autoencoder):
+    """FactorVAE (seed 003, algorithm 2): total correlation by a discriminator of latents."""
+
+    objectives = (
+        (objectives.reconstruction, 1.0),
+        (objectives.kl, 1.0),
+        (objectives.density_ratio_correlation, "gamma"),
+    )
+    defaults = {"gamma": 35.0}
+
+    def _build(self, latents: int) -> None:
+        super()._build(latents)
+        self.discriminator = networks.discriminator(latents)
+
+    def adversary_loss(self, batch: Batch) -> Tensor:
+        """Tell latents of one half of the batch from shuffled latents of the other half."""
+        first, second = batch.z.detach().tensor_split(2)
+        shuffled = permuted_latents(second)
+        return discriminator_loss(self.discriminator, first, shuffled)
+
+
+class AAE(Autoencoder):
+    """Adversarial autoencoder (seed 003, equation 7): a discriminator brings q(z) to p(z)."""
+
+    objectives = ((objectives.reconstruction, 1.0), (objectives.density_ratio_prior, "gamma"))
+    defaults = {"gamma": 10.0}
+
+    def _build(self, latents: int) -> None:
+        super()._build(latents)
+        self.discriminator = networks.discriminator(latents)
+
+    def adversary_loss(self, batch: Batch) -> Tensor:
+        """Tell latents of the batch from latents of the prior."""
+        seed = int(torch.randint(2**31, (1,)))
+        drawn = self.prior.sample(len(batch.z), random_state=seed).to(batch.z)
+        return discriminator_loss(self.discriminator, batch.z.detach(), drawn)
+
+
+class DIPVAE(Autoencoder):
+    """DIP-VAE I and II: penalties on the covariance of the latents (seed 003, 10 and 11)."""
+
+    objectives = (
+        (objectives.reconstruction, 1.0),
+        (objectives.kl, "beta"),
+        (objectives.dip, 1.0),
+    )
+    defaults = {"beta": 1.0, "kind": "I", "off_diagonal": 10.0, "diagonal": 100.0}
+
+
+class InfoVAE(Autoencoder):
+    """InfoVAE: the divergence replaced, in part or whole, by a discrepancy of q(z) and p(z)."""
+
+    objectives = (
+        (objectives.reconstruction, 1.0),
+        (objectives.kl, "beta"),
+        (objectives.mmd, "mmd"),
+    )
+    defaults = {"beta": 0.0, "mmd": 100.0}

@@ -1,0 +1,147 @@
+"""What models take: images or vectors as tensors, their shape, their scale, in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from geodis.base.check import InputError, check_random_state, to_numpy
+
+if TYPE_CHECKING:
+    from geodis.models.model import Model
+
+BATCH = 512
+
+
+def input_shape(shape: Any) -> tuple[int, ...]:
+    """(channels, height, width) or (columns,) from a shape or a grid.
+
+    Examples
+    --------
+    >>> input_shape([3, 64, 64])
+    (3, 64, 64)
+    """
+    if hasattr(shape, "image_shape"):
+        if shape.image_shape is None:
+            raise InputError("A model needs a grid that has images; this one has factors only.")
+        height, width, channels = shape.image_shape
+        return channels, height, width
+    try:
+        sides = tuple(int(side) for side in shape)
+    except (TypeError, ValueError):
+        raise InputError(
+            "shape must be (channels, height, width), (columns,) or a grid of images; "
+            f"got {shape!r}."
+        ) from None
+    if len(sides) not in (1, 3) or min(sides) < 1:
+        raise InputError(
+            f"shape must be (channels, height, width) or (columns,), all positive; got {sides}."
+        )
+    return sides
+
+
+def check_moments(
+    moments: tuple[Sequence[float], Sequence[float]] | None, shape: tuple[int, ...]
+) -> tuple[Tensor, Tensor] | None:
+    """Mean and standard deviation of every channel or column, ready to broadcast over rows."""
+    if moments is None:
+        return None
+    try:
+        mean, deviation = (torch.as_tensor(part, dtype=torch.float32) for part in moments)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"standardise must be (means, standard deviations); got {moments!r}."
+        ) from None
+    size = (shape[0],)
+    if mean.shape != size or deviation.shape != size or not (deviation > 0).all():
+        raise InputError(
+            f"standardise must be {shape[0]} means and as many positive standard deviations, one a "
+            f"channel or column; got shapes {tuple(mean.shape)} and {tuple(deviation.shape)}."
+        )
+    ones = (1,) * (len(shape) - 1)
+    return mean.reshape(-1, *ones), deviation.reshape(-1, *ones)
+
+
+def to_input(images: Any, shape: tuple[int, ...], device: Any = "cpu") -> Tensor:
+    """Turn images or vectors into what a model takes: float32, channels first, on its device.
+
+    Parameters
+    ----------
+    images : array-like of shape (n, h, w, c) or (n, h, w), Tensor (n, c, h, w), or (n, columns)
+        uint8 images are divided by 255.
+    shape : tuple of int
+        The model's.
+    """
+    if not isinstance(images, Tensor):
+        array = to_numpy(images, "images")
+        if array.dtype.kind not in "fiub":
+            raise InputError(f"images must hold numbers; got dtype {array.dtype}.")
+        array = np.ascontiguousarray(array)
+        # Files may be mapped read-only, and torch warns of tensors that it could write to.
+        images = torch.from_numpy(array if array.flags.writeable else array.copy())
+        if len(shape) == 3 and images.ndim == 3:
+            images = images[..., None]
+        if len(shape) == 3 and images.ndim == 4:
+            images = images.permute(0, 3, 1, 2)
+    if images.ndim != len(shape) + 1 or tuple(images.shape[1:]) != tuple(shape):
+        wanted = "(n, h, w, c)" if len(shape) == 3 else "(n, columns)"
+        raise InputError(
+            f"The model takes rows of shape {tuple(shape)} (arrays as {wanted}); got rows of shape "
+            f"{tuple(images.shape[1:])}."
+        )
+    scale = 1 / 255 if images.dtype == torch.uint8 else 1.0
+    images = images.to(device, torch.float32)
+    return images if scale == 1.0 else images * scale
+
+
+def batches_of(model: Model, images: Any, size: int | None = None) -> Iterator[Tensor]:
+    """All rows as the model takes them, so many at a time, on its device."""
+    device = device_of(model)
+    grid = images if hasattr(images, "images") and hasattr(images, "sizes") else None
+    n, size = len(images), BATCH if size is None else size
+    if n == 0:
+        raise InputError("images must have at least one row; got none.")
+    for start in range(0, n, size):
+        stop = min(start + size, n)
+        rows = images[start:stop] if grid is None else grid.images(range(start, stop), "auto")
+        yield to_input(rows, model.shape, device)
+
+
+def device_of(model: torch.nn.Module) -> torch.device:
+    """Where the parameters of a module are."""
+    return next(model.parameters()).device
+
+
+def channel_moments(data: Any, n: int = 10_000, random_state: Any = 0) -> tuple[Any, Any]:
+    """Mean and standard deviation of every channel or column, for ``standardise`` of models.
+
+    Parameters
+    ----------
+    data : FactorGrid or array-like of images (n, h, w, c) or vectors (n, columns)
+    n : int
+        Images of a grid to measure.
+
+    Returns
+    -------
+    means, deviations : tuple of float
+
+    Examples
+    --------
+    >>> channel_moments(np.array([[0.0, 1.0], [2.0, 1.5]]))
+    ((1.0, 1.25), (1.0, 0.25))
+    """
+    if hasattr(data, "image_shape"):
+        n = min(n, len(data))
+        index = np.sort(check_random_state(random_state).choice(len(data), n, replace=False))
+        data = data.images(index, "auto")
+    array = to_numpy(data, "data")
+    scale = 255.0 if array.dtype == np.uint8 else 1.0
+    rows = array.reshape(-1, array.shape[-1]).astype(np.float64) / scale
+    mean, deviation = rows.mean(axis=0), rows.std(axis=0)
+    # A channel that never changes has nothing to be divided by.
+    deviation[deviation == 0] = 1.0
+    return tuple(mean.tolist()), tuple(deviation.tolist())

@@ -1,0 +1,42 @@
+"""Models by name: those of geodis, of other packages, and those that the user has defined."""
+
+from __future__ import annotations
+
+from geodis.base.check import InputError
+from geodis.base.plugins import load_plugins
+from geodis.base.subclasses import all_subclasses
+from geodis.models.families import (  # noqa: F401 - defines them
+    info_wgan,
+    metric_encoder,
+    pair_models,
+    subspace_models,
+    triplet_models,
+    unsupervised,
+)
+from geodis.models.model import Model
+
+
+def model_named(name: str) -> type[Model]:
+    """Find a model's class by its name: "AdaTVAE", or "ada-tvae" as on the command line.
+
+    A class of the user's own is found once it is defined, and one of another package that
+    declares the entry point ``geodis.models`` without being imported.
+
+    Examples
+    --------
+    >>> model_named("beta-vae").__name__
+    'BetaVAE'
+    """
+    load_plugins("geodis.models")
+    # Of equal names the one defined last wins.
+    known = {
+        _plain(kind.__name__): kind for kind in all_subclasses(Model) if kind.defines_a_model()
+    }
+    if _plain(name) not in known:
+        names = ", ".join(sorted(kind.__name__ for kind in known.values()))
+        raise InputError(f"The model must be one of {names}; got {name!r}.")
+    return known[_plain(name)]
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "")

@@ -1,0 +1,43 @@
+"""Where a model computes, and in which precision."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import torch
+
+from geodis.base.check import InputError, check_choice
+from geodis.models.model import Model
+from geodis.models.training.train_options import Precision
+
+# Others, such as the second GPU, are given as torch.device("cuda:1").
+Device = Literal["auto", "cpu", "cuda"] | torch.device
+
+
+def choose_device(device: Device) -> torch.device:
+    """Resolve "auto", or say that what was asked for is not there."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        chosen = torch.device(device)
+    except RuntimeError as error:
+        raise InputError(f"device must be 'auto', 'cpu' or 'cuda'; got {device!r}.") from error
+    if chosen.type == "cuda" and not torch.cuda.is_available():
+        raise InputError("device='cuda' needs a GPU that torch can use; there is none.")
+    return chosen
+
+
+def choose_precision(
+    precision: Precision, device: torch.device, model: Model
+) -> Literal["float32", "bfloat16"]:
+    """Resolve "auto": bfloat16 for convolutions where the device computes in it."""
+    check_choice(precision, "precision", get_args(Precision))
+    if precision != "auto":
+        return precision
+    if device.type == "cuda":
+        fast = torch.cuda.is_bf16_supported()
+    else:  # without the instructions torch emulates them, slower than float32
+        supported = getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
+        fast = bool(supported())
+    convolves = model.network in ("conv", "metric") and len(model.shape) == 3
+    return "bfloat16" if fast and convolves else "float32"

@@ -1,0 +1,136 @@
+"""What a report was asked for, and what became of each of its parts."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from geodis import __version__
+from geodis.report.material import BINS, MAX_POINTS, Material
+
+if TYPE_CHECKING:
+    from geodis.inspection import Inspection
+    from geodis.manifold.geomancer import GeoManCER
+    from geodis.report.sections.distance_comparison import DistanceComparison
+    from geodis.report.sections.manifold import Factorisation
+    from geodis.scores.table.score_table import ScoreTable
+
+INTERVALS = 20
+
+
+@dataclass(frozen=True)
+class ReportSettings:
+    """What a report was called with.
+
+    Attributes
+    ----------
+    title : str
+    sources : mapping of str to str
+        Names of the files of "latents", "factors" and "images".
+    dim, n_factors : int or None
+        None lets them be estimated and counted.
+    max_points, bins, intervals : int
+    random_state : int or None
+    has_factors, has_images : bool
+        Whether they were given.
+    """
+
+    title: str = "Report"
+    sources: Mapping[str, str] = field(default_factory=dict)
+    dim: int | None = None
+    n_factors: int | None = None
+    max_points: int = MAX_POINTS
+    bins: int = BINS
+    intervals: int = INTERVALS
+    random_state: int | None = 0
+    has_factors: bool = False
+    has_images: bool = False
+
+
+@dataclass
+class Part:
+    """What became of what a section computes.
+
+    Attributes
+    ----------
+    name : str
+        Of the section.
+    value : object
+        What was computed; None where it failed or did not apply.
+    failure : str
+        Why there is none.
+    applies : bool
+        False where something that it needs was not given.
+    notes : list of str
+        Warnings while it ran.
+    seconds : float
+    """
+
+    name: str
+    value: Any = None
+    failure: str = ""
+    applies: bool = True
+    notes: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Analysis:
+    """Everything that was computed, which sections read.
+
+    Attributes
+    ----------
+    parts : dict of str to Part
+        "inspection", "manifold", "scores", "distances" and those of sections that were added:
+        what each computed, or why it did not.
+    material : Material
+        The rows that were used: `material.latents`, `material.factors`.
+    settings : ReportSettings
+    """
+
+    parts: Mapping[str, Part]
+    material: Material
+    settings: ReportSettings
+
+    @property
+    def inspection(self) -> Inspection | None:
+        """First look at the points."""
+        return self.parts["inspection"].value
+
+    @property
+    def manifold(self) -> GeoManCER | None:
+        """The fitted estimator."""
+        factorisation: Factorisation | None = self.parts["manifold"].value
+        return None if factorisation is None else factorisation.est
+
+    @property
+    def factorised(self) -> Material | None:
+        """The rows that it was fitted to."""
+        factorisation: Factorisation | None = self.parts["manifold"].value
+        return None if factorisation is None else factorisation.rows
+
+    @property
+    def scores(self) -> ScoreTable | None:
+        """Every score, with chance levels and intervals."""
+        return self.parts["scores"].value
+
+    @property
+    def distances(self) -> DistanceComparison | None:
+        """Distances, and how far their kinds agree."""
+        return self.parts["distances"].value
+
+
+def versions() -> dict[str, str]:
+    """What the numbers were computed with."""
+    import numpy
+    import pandas
+    import scipy
+    import sklearn
+
+    return {
+        "geodis": __version__,
+        "python": platform.python_version(),
+        **{m.__name__: m.__version__ for m in (numpy, scipy, sklearn, pandas)},
+    }

@@ -1,0 +1,57 @@
+"""Lines of Python that give what a page shows."""
+
+from __future__ import annotations
+
+from geodis.report.analysis import Analysis, ReportSettings
+
+USUAL = ReportSettings()
+SHOWN = ("dim", "n_factors", "max_points", "bins", "intervals", "random_state")
+
+
+def seed_argument(settings: ReportSettings) -> str:
+    """The seed as it stands in a call."""
+    return f"random_state={settings.random_state}"
+
+
+def fitted_rows(analysis: Analysis) -> str:
+    """What the rows are called that GeoManCER was fitted to: all of them, or some."""
+    used = analysis.factorised
+    some = used is not None and len(used.rows) < len(analysis.material.rows)
+    return "report.factorised.latents" if some else "latents"
+
+
+def opening_lines(analysis: Analysis) -> str:
+    """Python that loads what the report was made from, and draws the same rows."""
+    lines = ["import numpy as np", "import geodis as gd", "", *_loading(analysis.settings), ""]
+    call = _call(analysis.settings)
+    if len(analysis.material.rows) == analysis.material.n_given:
+        return "\n".join([*lines, f"report = gd.report({call})  # everything on this page"])
+    lines += ["# Rows were left out or drawn; a report keeps those that it used."]
+    lines += [f"report = gd.report({call}, out=None)", "latents = report.material.latents"]
+    if analysis.settings.has_factors:
+        lines.append("factors = report.material.factors")
+    if analysis.settings.has_images:
+        lines.append("images = images[report.material.rows]")
+    return "\n".join(lines)
+
+
+def _loading(settings: ReportSettings) -> list[str]:
+    """A line for every array that was given."""
+    loaders = {"latents": "load_array"}
+    loaders |= {"factors": "load_factors"} if settings.has_factors else {}
+    loaders |= {"images": "load_array"} if settings.has_images else {}
+    lines = []
+    for name, load in loaders.items():
+        file = settings.sources.get(name)
+        lines.append(f"{name} = " + (f"gd.{load}({file!r})" if file else "...  # your array"))
+    return lines
+
+
+def _call(settings: ReportSettings) -> str:
+    """The arguments of the report, without those that are usual."""
+    arguments = ["latents"]
+    arguments += ["factors"] * settings.has_factors + ["images=images"] * settings.has_images
+    for name in SHOWN:
+        if (value := getattr(settings, name)) != getattr(USUAL, name):
+            arguments.append(f"{name}={value}")
+    return ", ".join(arguments)

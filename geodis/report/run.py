@@ -1,0 +1,103 @@
+"""Every section computes its part, whatever becomes of the others."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from geodis.base.check import InputError
+from geodis.base.progress import Stages
+from geodis.report.analysis import Analysis, Part, ReportSettings
+from geodis.report.material import Material
+from geodis.report.registry import all_sections
+from geodis.report.section import Section
+
+
+def run_sections(
+    material: Material, settings: ReportSettings, verbose: bool | int
+) -> tuple[Analysis, bool]:
+    """Run every section that computes and applies; an interrupt leaves those that are done.
+
+    Returns
+    -------
+    analysis : Analysis
+    interrupted : bool
+    """
+    computing = [section for section in all_sections() if section.computes]
+    parts = {section.name: Part(section.name) for section in computing}
+    analysis = Analysis(parts, material, settings)
+    for section in computing:
+        parts[section.name].failure = section.needs(material, settings)
+        parts[section.name].applies = not parts[section.name].failure
+    left = [section for section in computing if parts[section.name].applies]
+    interrupted = _run_in_turn(left, analysis, verbose)
+    for part in parts.values():
+        if interrupted and part.value is None and not part.failure:
+            part.failure = "It was interrupted."
+    return analysis, interrupted
+
+
+def _run_in_turn(sections: Sequence[Section], analysis: Analysis, verbose: bool | int) -> bool:
+    """Run the sections with their stages shown; return whether an interrupt ended it."""
+    expected = [one.expected_seconds(analysis.material, analysis.settings) for one in sections]
+    with Stages("report", verbose) as stages:
+        for i, section in enumerate(sections):
+            try:
+                with stages.stage(section.name), _time_left(stages, expected[i:], sum(expected)):
+                    _attempt(section, analysis)
+            except KeyboardInterrupt:
+                return True
+    return False
+
+
+def _attempt(section: Section, analysis: Analysis) -> None:
+    """Run one section, and keep what it warned of, or why it failed."""
+    part = analysis.parts[section.name]
+    start = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        for category in (UserWarning, RuntimeWarning):  # never errors here, whatever the filters
+            warnings.simplefilter("always", category)
+        try:
+            part.value = section.compute(analysis)
+        except InputError as problem:
+            part.failure = str(problem)
+        except Exception as problem:  # one part must not take the others with it
+            part.failure = f"{type(problem).__name__}: {problem}"
+    part.seconds = time.perf_counter() - start
+    part.notes = list(dict.fromkeys(_notes(part.name, caught)))
+
+
+def _notes(name: str, caught: Sequence[warnings.WarningMessage]) -> Iterator[str]:
+    for warning in caught:
+        if issubclass(warning.category, RuntimeWarning):
+            yield f"Numerical warning ({name}): {warning.message}."
+        elif issubclass(warning.category, UserWarning):
+            yield str(warning.message)
+
+
+@contextmanager
+def _time_left(stages: Stages, left: Sequence[float], total: float) -> Iterator[None]:
+    """Count down while a part runs: its own expected time, and that of the parts after it."""
+    start, over = time.perf_counter(), threading.Event()
+
+    def show() -> None:
+        passed = time.perf_counter() - start
+        # A part that takes longer than expected holds the clock still; it does not run backwards.
+        seconds = max(left[0] - passed, 0) + sum(left[1:])
+        stages.advance(1 - seconds / total, f"(about {seconds:.0f} s left)")
+
+    def count_down() -> None:
+        show()
+        while not over.wait(1.0):
+            show()
+
+    counter = threading.Thread(target=count_down, daemon=True)
+    counter.start()
+    try:
+        yield
+    finally:
+        over.set()
+        counter.join()

@@ -1,0 +1,114 @@
+"""A section of a report: one object that says everything about one question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from geodis.plots.figure.marks import Choices, Figure
+
+if TYPE_CHECKING:
+    from geodis.report.analysis import Analysis, ReportSettings
+    from geodis.report.material import Material
+
+
+@dataclass(frozen=True)
+class SectionFigure:
+    """A figure of a section, made when it is needed.
+
+    Attributes
+    ----------
+    name : str
+        Of the file.
+    describe : callable, optional
+        Returns what the page draws.
+    draw : callable, optional
+        Returns the matplotlib axis that is written as PNG and SVG; by default the description is
+        drawn.
+    where : {"both", "page", "paper"}
+    """
+
+    name: str
+    describe: Callable[[], Figure | Choices] | None = None
+    draw: Callable[[], Any] | None = None
+    where: Literal["both", "page", "paper"] = "both"
+
+
+class Section:
+    """What a section needs, computes, says, shows and keeps; `register_section` adds one.
+
+    A section overrides what it has; without `compute` it shows what others have computed.
+
+    Attributes
+    ----------
+    name : str
+        Of lower-case letters, digits and "_": the key in ``results.json`` and in `Report.parts`,
+        and the anchor on the page.
+    title : str
+    about : str
+        How to read it, in a sentence.
+    source : str
+        Who introduced it.
+    place : int or None
+        Where it stands on the page, from 0 at the top to 100; None leaves it off the page.
+    """
+
+    name: str = ""
+    title: str = ""
+    about: str = ""
+    source: str = ""
+    place: int | None = 60
+
+    @property
+    def computes(self) -> bool:
+        """Whether the section has a part of its own."""
+        return type(self).compute is not Section.compute
+
+    def needs(self, material: Material, settings: ReportSettings) -> str:
+        """What it needs and was not given, as a sentence; empty where it applies."""
+        return ""
+
+    def expected_seconds(self, material: Material, settings: ReportSettings) -> float:
+        """About how long it takes on two cores; only the time shown as left rests on it."""
+        return 1.0
+
+    def compute(self, analysis: Analysis) -> Any:
+        """Compute the value of the part; the parts of earlier sections are there already."""
+        return None
+
+    def failure(self, analysis: Analysis) -> str:
+        """Why there is nothing to show."""
+        part = analysis.parts.get(self.name)
+        return "" if part is None else part.failure
+
+    def sentence(self, analysis: Analysis) -> str:
+        """What the summary says of it; nothing where it is empty."""
+        return ""
+
+    def warnings(self, analysis: Analysis) -> Sequence[str]:
+        """Where its numbers should not be trusted, and why."""
+        return ()
+
+    def notes(self, analysis: Analysis) -> Sequence[str]:
+        """Warnings that came up while it ran, as far as they are not said already."""
+        part = analysis.parts.get(self.name)
+        return () if part is None else part.notes
+
+    def figures(self, analysis: Analysis) -> Sequence[SectionFigure]:
+        """Its figures, in order."""
+        return ()
+
+    def body(self, analysis: Analysis) -> str:
+        """Text on the page; what is not `markupsafe.Markup` is escaped."""
+        return ""
+
+    def code(self, analysis: Analysis) -> str:
+        """The Python that gives the same numbers."""
+        return ""
+
+    def to_dict(self, analysis: Analysis) -> Any:
+        """What ``results.json`` keeps of it: by default its value, or what that says of itself."""
+        part = analysis.parts.get(self.name)
+        value: Any = None if part is None else part.value
+        return value.to_dict() if hasattr(value, "to_dict") else value

@@ -1,0 +1,24 @@
+"""The sections of geodis, in the order in which they are computed, summarised and warned of."""
+
+from geodis.report.section import Section
+from geodis.report.sections.distances import DistancesSection
+from geodis.report.sections.held_by import HeldBySection
+from geodis.report.sections.inspection import InspectionSection
+from geodis.report.sections.made import MadeSection
+from geodis.report.sections.manifold import ManifoldSection
+from geodis.report.sections.more import MoreSection
+from geodis.report.sections.points import PointsSection
+from geodis.report.sections.rows import RowsSection
+from geodis.report.sections.scores import ScoresSection
+
+OWN_SECTIONS: tuple[Section, ...] = (
+    InspectionSection(),
+    ManifoldSection(),
+    RowsSection(),
+    ScoresSection(),
+    DistancesSection(),
+    PointsSection(),
+    HeldBySection(),
+    MoreSection(),
+    MadeSection(),
+)

@@ -1,0 +1,104 @@
+"""A first look at the points: sizes, defects, pieces, dimension."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from geodis.base.text import listed
+from geodis.plots.spectra import plot_principal_spectrum
+from geodis.report.analysis import Analysis, ReportSettings
+from geodis.report.markup import definitions, render_template
+from geodis.report.material import Material
+from geodis.report.section import Section, SectionFigure
+
+if TYPE_CHECKING:
+    from geodis.inspection import Inspection
+
+MAX_PAIRS = 8  # of equal columns that are named
+
+
+class InspectionSection(Section):
+    """Computed first; the page shows it beside the factors of the manifold."""
+
+    name = "inspection"
+    title = "First look"
+    place = None
+
+    def expected_seconds(self, material: Material, settings: ReportSettings) -> float:
+        """Grow with the rows."""
+        return 1 + 1e-4 * len(material.latents)
+
+    def compute(self, analysis: Analysis) -> Inspection:
+        """Look at the points."""
+        from geodis.inspection import inspect_points
+
+        seed = analysis.settings.random_state
+        return inspect_points(analysis.material.latents, random_state=seed)
+
+    def warnings(self, analysis: Analysis) -> list[str]:
+        """Few points, pieces, estimates that disagree, columns and rows without news."""
+        seen = analysis.inspection
+        return [] if seen is None else [*_of_points(seen), *_of_columns(seen)]
+
+    def figures(self, analysis: Analysis) -> list[SectionFigure]:
+        """The principal spectrum, on paper."""
+        seen = analysis.inspection
+        if seen is None:
+            return []
+
+        def draw() -> object:
+            return plot_principal_spectrum(seen.explained, seen.dimension.dim)
+
+        return [SectionFigure("principal_components", draw=draw, where="paper")]
+
+    def body(self, analysis: Analysis) -> str:
+        """What was seen, or why nothing was."""
+        seen = analysis.inspection
+        if seen is None:
+            return render_template("not_inspected.html", failure=self.failure(analysis))
+        pieces = len(seen.pieces)
+        connected = "connected" if pieces == 1 else f"in {pieces} pieces"
+        return definitions(
+            {
+                "points": f"{seen.n_used:,} in {seen.d:,} columns",
+                "dimension": str(seen.dimension).removeprefix("dimension "),
+                "neighbour graph": f"{seen.n_neighbors} neighbours a point, {connected}",
+                "enough points": f"{seen.enough_points}: {seen.needed:,} are needed in this "
+                f"dimension, {seen.recommended:,} to be trusted",
+            }
+        )
+
+
+def _of_points(seen: Inspection) -> list[str]:
+    warnings = []
+    if seen.enough_points != "yes" and np.isfinite(seen.dimension.two_nn):
+        few = "too few" if seen.enough_points == "no" else "few"
+        warnings.append(
+            f"{seen.n_used:,} points are {few} for dimension {seen.dimension.dim}: {seen.needed:,} "
+            f"are needed to look for factors, and {seen.recommended:,} to trust what is found."
+        )
+    if len(seen.pieces) > 1:
+        warnings.append(
+            f"The neighbour graph is in {len(seen.pieces)} pieces (the largest of "
+            f"{seen.pieces[0]:,} points): factor labels are comparable only within a piece."
+        )
+    if not seen.dimension.agree:
+        text = str(seen.dimension)
+        warnings.append(f"{text[0].upper()}{text[1:]}.")
+    return warnings
+
+
+def _of_columns(seen: Inspection) -> list[str]:
+    warnings = []
+    if seen.constant_columns:
+        warnings.append(f"Columns without variation: {listed(seen.constant_columns)}.")
+    if seen.duplicate_columns:
+        pairs = [f"{b} = {a}" for a, b in seen.duplicate_columns]
+        warnings.append(f"Equal columns: {listed(pairs[:MAX_PAIRS])}.")
+    if seen.duplicate_rows:
+        warnings.append(
+            f"{seen.duplicate_rows:,} rows repeat others, and count once in the geometry."
+        )
+    return warnings

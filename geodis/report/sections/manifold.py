@@ -1,0 +1,229 @@
+"""Into what factors the manifold of the points splits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from geodis.base.check import InputError
+from geodis.base.text import first_sentence
+from geodis.plots.spectra import eigenvalue_spectrum_figure, plot_field_separation
+from geodis.report.analysis import Analysis, ReportSettings
+from geodis.report.markup import render_template
+from geodis.report.material import Material
+from geodis.report.python_lines import fitted_rows, seed_argument
+from geodis.report.section import Section, SectionFigure
+from geodis.report.sections.inspection import InspectionSection
+from geodis.report.sections.manifold_words import (
+    fit_warnings,
+    flat_part_warnings,
+    how_it_splits,
+    number_warnings,
+    where_points_lie,
+)
+
+if TYPE_CHECKING:
+    from geodis.inspection import Inspection
+    from geodis.manifold.geomancer import GeoManCER
+
+# Where the dimension was estimated, factors are sought up to this one: the work grows with the
+# fourth power of the dimension, and the points that it takes with the second.
+MAX_DIM = 9
+# Factors are sought among so many rows that n k^4 stays below this: about ten seconds on two cores.
+WORK = 1.2e7
+# What GeoManCER warns of, of pieces and dimensions, the first look says with the same numbers.
+SAID = ("The neighbour graph is in", "Dimension ")
+# What is kept of the flat part; its contrasts hold functions.
+FLAT_KEPT = (
+    "dim",
+    "factor_dims",
+    "hol",
+    "turn",
+    "rel",
+    "instability",
+    "contrast",
+    "information",
+    "reasons",
+    "doubts",
+    "notes",
+)
+
+
+class Factorisation(NamedTuple):
+    """A fitted estimator, and the rows that it was fitted to."""
+
+    est: GeoManCER
+    rows: Material
+
+
+class ManifoldSection(Section):
+    """Factors by parallel transport."""
+
+    name = "manifold"
+    title = "Factors of the manifold"
+    about = (
+        "Fields that parallel transport leaves alone split the points into factors: m "
+        "factors have m - 1 of them, and the wider the gap above their eigenvalues, the surer "
+        "the number."
+    )
+    source = (
+        "Pfau, Higgins, Botev and Racanière (2020), Disentangling by Subspace Diffusion; "
+        "dimension by Levina and Bickel (2004) and Facco et al. (2017)."
+    )
+    place = 20
+
+    def expected_seconds(self, material: Material, settings: ReportSettings) -> float:
+        """Grow with the fourth power of the dimension."""
+        n, z = material.latents.shape
+        dim = settings.dim or min(z, 6)
+        return 2 + 4e-7 * min(n, rows_for(dim)) * dim**4
+
+    def compute(self, analysis: Analysis) -> Factorisation:
+        """Fit a GeoManCER to as many rows as the time allows."""
+        from geodis.manifold.geomancer import GeoManCER
+
+        settings = analysis.settings
+        dim = settings.dim
+        if dim is None and analysis.inspection is not None:
+            dim = _estimated_dim(analysis.inspection)
+        rows = analysis.material.thinned(rows_for(dim or 2), settings.random_state)
+        est = GeoManCER(
+            dim="auto" if settings.dim is None else settings.dim,
+            n_factors="auto" if settings.n_factors is None else settings.n_factors,
+            random_state=settings.random_state,
+            verbose=0,
+        ).fit(rows.latents)
+        return Factorisation(est, rows)
+
+    def sentence(self, analysis: Analysis) -> str:
+        """Dimension and factors, or why there are none."""
+        est, seen = analysis.manifold, analysis.inspection
+        if est is not None:
+            return f"{where_points_lie(analysis, est)} that {how_it_splits(est)}."
+        if seen is None:
+            return "The geometry of the points could not be analysed."
+        if not np.isfinite(seen.dimension.two_nn):
+            return "The dimension of the points could not be estimated: they are evenly spaced."
+        dim = seen.dimension.dim
+        return (
+            f"The points have about {dim} dimension{'s' * (dim != 1)}, and were not split into "
+            f"factors: {first_sentence(analysis.parts[self.name].failure)}"
+        )
+
+    def warnings(self, analysis: Analysis) -> list[str]:
+        """Doubts about the number of factors and about their directions."""
+        est = analysis.manifold
+        if est is None:
+            return []
+        return [*number_warnings(est), *flat_part_warnings(est), *fit_warnings(analysis, est)]
+
+    def notes(self, analysis: Analysis) -> Sequence[str]:
+        """Leave out what the first look has said."""
+        notes = super().notes(analysis)
+        if analysis.inspection is None:
+            return notes
+        return [note for note in notes if not note.startswith(SAID)]
+
+    def figures(self, analysis: Analysis) -> list[SectionFigure]:
+        """The spectrum of the fields, and on paper the tests on them."""
+        est = analysis.manifold
+        if est is None:
+            return []
+        tests = plot_field_separation
+        return [
+            SectionFigure(
+                "spectrum",
+                lambda: eigenvalue_spectrum_figure(est),
+                where="both" if est.evidence_ else "paper",
+            ),
+            SectionFigure("separation", draw=lambda: tests(est.evidence_), where="paper"),
+        ]
+
+    def body(self, analysis: Analysis) -> str:
+        """The first look, the factors and the evidence for them."""
+        return render_template(
+            "manifold.html",
+            first_look=InspectionSection().body(analysis),
+            factors=_factors(analysis.manifold),
+            evidence=_evidence(analysis.manifold),
+        )
+
+    def code(self, analysis: Analysis) -> str:
+        """The call of GeoManCER."""
+        settings = analysis.settings
+        given = [f"dim={settings.dim}"] if settings.dim else []
+        given += [f"n_factors={settings.n_factors}"] if settings.n_factors else []
+        call = f"gd.GeoManCER({', '.join([*given, seed_argument(settings)])})"
+        return f"est = {call}.fit({fitted_rows(analysis)})\nprint(est)"
+
+    def to_dict(self, analysis: Analysis) -> dict[str, Any] | None:
+        """Everything but what there is of every point."""
+        est, rows = analysis.manifold, analysis.factorised
+        if est is None or rows is None:
+            return None
+        flat = est.flat_evidence_
+        return {
+            "n": len(rows.rows),
+            "dim": est.dim_,
+            "n_factors": est.n_factors_,
+            "factor_dims": est.factor_dims_,
+            "flat": est.flat_,
+            "uncertain": est.uncertain_,
+            "converged": est.converged_,
+            "eigenvalues": est.eigenvalues_,
+            "evidence": [asdict(evidence) for evidence in est.evidence_],
+            "flat_evidence": flat and {name: getattr(flat, name) for name in FLAT_KEPT},
+            "periods": est.periods_,
+            "settings": est.get_params(),
+            "seconds": est.seconds_,
+        }
+
+
+def rows_for(dim: int) -> int:
+    """Rows that factors are sought among, at least as many as they can be trusted for.
+
+    Examples
+    --------
+    >>> rows_for(2), rows_for(5), rows_for(8)
+    (750000, 19200, 3600)
+    """
+    from geodis.manifold.local.dimension import points_needed
+
+    return max(int(WORK / dim**4), points_needed(dim)[1])
+
+
+def _estimated_dim(seen: Inspection) -> int:
+    """The dimension, if there is one and the work is not too much."""
+    dim = seen.dimension.dim
+    if not np.isfinite(seen.dimension.two_nn):
+        raise InputError(
+            "The points are evenly spaced, so their dimension cannot be estimated: say which "
+            "it is with dim (--dim) to have factors sought."
+        )
+    if dim > MAX_DIM:
+        raise InputError(
+            f"The points have about {dim} dimensions: to look for factors takes at least "
+            f"{seen.recommended:,} points and minutes beyond {MAX_DIM}. Say which "
+            f"dimension with dim (--dim) to have it done."
+        )
+    return dim
+
+
+def _factors(est: GeoManCER | None) -> list[str]:
+    if est is None:
+        return []
+    known = zip(est.factor_dims_, est.flat_, strict=True)
+    return [
+        f"factor {j}: dimension {dim}{' (flat)' if flat else ''}"
+        for j, (dim, flat) in enumerate(known)
+    ]
+
+
+def _evidence(est: GeoManCER | None) -> list[str]:
+    if est is None:
+        return []
+    flat = [] if est.flat_evidence_ is None else [est.flat_evidence_]
+    return [str(evidence) for evidence in [*est.evidence_, *flat]]

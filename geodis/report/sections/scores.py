@@ -1,0 +1,209 @@
+"""How disentangled the columns are, by every score beside chance."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geodis.base.text import first_sentence, listed, number_text
+from geodis.plots.scores import plot_scores, scores_per_factor_figure
+from geodis.report.analysis import Analysis, ReportSettings
+from geodis.report.markup import render_template
+from geodis.report.material import Material
+from geodis.report.python_lines import seed_argument
+from geodis.report.section import Section, SectionFigure
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from geodis.scores.table.score_table import ScoreTable
+
+# Scores so cheap that they can be computed again for an interval. The others would take minutes.
+CHEAP = (
+    "mig",
+    "robust_mig",
+    "mig_sup",
+    "modularity",
+    "completeness",
+    "sap",
+    "sap_continuous",
+    "informativeness_r2",
+    "irs",
+    "linearity_ratio",
+    "axis_ratio",
+    "axis_orientation",
+    "flatness",
+    "distance_correlation",
+)
+SCORED_ROWS = 10_000
+# Scores named in the summary, the first two that there are.
+LEADING = ("dci_disentanglement", "mig", "modularity", "axis_ratio")
+# Scores by which the summary says what factor is told apart best, the first that there is.
+TELLING = ("mig", "sap_continuous", "dci")
+CALLED = {
+    "dci_disentanglement": "DCI disentanglement",
+    "dci": "DCI",
+    "mig": "MIG",
+    "sap_continuous": "SAP",
+    "axis_ratio": "the axis ratio",
+}
+# Chance and value nearer than this cannot be told apart by one permutation.
+NEAR_CHANCE = 0.02
+NOT_GIVEN = (
+    "No factors of variation were given: with them the report would say how "
+    "disentangled the columns are, by every score, each beside chance."
+)
+
+
+class ScoresSection(Section):
+    """Scores of latents and factors."""
+
+    name = "scores"
+    title = "Scores"
+    about = (
+        "A score means something as far as it is above chance, its value when the rows of "
+        "the factors are shuffled; the interval says how far it moves when the rows are drawn "
+        "again. Grey scores are no more than 0.02 above chance."
+    )
+    source = (
+        "Locatello et al. (2019) for the study of these scores; every function of "
+        "geodis.scores names the paper it is from."
+    )
+    place = 10
+
+    def needs(self, material: Material, settings: ReportSettings) -> str:
+        """Factors."""
+        given = material.factors is not None
+        return "" if given else "Scores compare latents with factors, and none were given."
+
+    def expected_seconds(self, material: Material, settings: ReportSettings) -> float:
+        """Grow with rows, factors and latents."""
+        n, z = material.latents.shape
+        f = 0 if material.factors is None else len(material.factors.names)
+        return (2 + 6e-5 * n * f * (1 + z / 10)) * (f > 0)
+
+    def compute(self, analysis: Analysis) -> ScoreTable:
+        """Every score with its chance level, and intervals of those that are cheap."""
+        from geodis.scores.table.score_latents import score_latents
+
+        intervals, seed = analysis.settings.intervals, analysis.settings.random_state
+        used = analysis.material.thinned(SCORED_ROWS, seed)
+        options: dict[str, Any] = {"bins": used.bins, "verbose": 0, "random_state": seed}
+        table = score_latents(used.latents, used.factors, **options)
+        cheap = [name for name in CHEAP if name in table.scores]
+        if not intervals or not cheap:
+            return table
+        spread = score_latents(
+            used.latents, used.factors, cheap, chance=0, intervals=intervals, **options
+        )
+        frame = table.frame.copy()
+        for column in ("low", "high"):
+            frame.loc[spread.frame.index, column] = spread.frame[column]
+        return replace(table, frame=frame)
+
+    def sentence(self, analysis: Analysis) -> str:
+        """The leading scores, and how many are above chance."""
+        table, part = analysis.scores, analysis.parts[self.name]
+        if table is None:
+            failed = f"The scores could not be computed: {first_sentence(part.failure)}"
+            return failed if part.applies else NOT_GIVEN
+        judged = judged_scores(table.frame)
+        above = int(above_chance(judged).sum())
+        text = f"{above} of {len(judged)} scores are above chance"
+        named = _leading(table.frame)
+        text = f"{listed(named)}; {text}" if named else text
+        return f"{text[0].upper()}{text[1:]}{_extremes(table)}."
+
+    def warnings(self, analysis: Analysis) -> list[str]:
+        """Scores that are at chance."""
+        if analysis.scores is None:
+            return []
+        near = _near_chance(analysis.scores.frame)
+        return [f"Not above chance, so without meaning here: {', '.join(near)}."] if near else []
+
+    def figures(self, analysis: Analysis) -> list[SectionFigure]:
+        """All scores on paper, and those that have a part for every factor."""
+        table = analysis.scores
+        if table is None:
+            return []
+        figures = [SectionFigure("scores", draw=lambda: plot_scores(table), where="paper")]
+        if not table.per_factor.empty:
+            describe = scores_per_factor_figure
+            figures.append(SectionFigure("per_factor", lambda: describe(table)))
+        return figures
+
+    def body(self, analysis: Analysis) -> str:
+        """The table, and its remarks."""
+        table = analysis.scores
+        if table is None:
+            return ""
+        spread = bool(table.frame["low"].notna().any())
+        families = _families(table.frame)
+        remarks = table.remarks()
+        return render_template("scores.html", families=families, spread=spread, remarks=remarks)
+
+    def code(self, analysis: Analysis) -> str:
+        """The call of score_latents."""
+        settings = analysis.settings
+        options = f"bins={settings.bins}, {seed_argument(settings)}"
+        return f"table = gd.score_latents(latents, factors, {options})"
+
+
+def judged_scores(frame: pd.DataFrame) -> pd.DataFrame:
+    """Scores that can be held against chance; an efficiency compares accuracies with each other."""
+    return frame[frame["chance"].notna() & ~frame.index.str.endswith("_efficiency")]
+
+
+def above_chance(rows: Any) -> Any:
+    """Whether scores, one row or all, are so far above chance that one permutation can tell."""
+    return rows["value"] > rows["chance"] + NEAR_CHANCE
+
+
+def _near_chance(frame: pd.DataFrame) -> list[str]:
+    judged = judged_scores(frame)
+    return [str(name) for name in judged.index[~above_chance(judged)]]
+
+
+def _leading(frame: pd.DataFrame) -> list[str]:
+    """The first scores, with their values."""
+    known = [name for name in LEADING if name in frame.index]
+    # With one factor some scores are 1 by definition, and by chance: they say nothing here.
+    telling = [name for name in known if above_chance(frame.loc[name])]
+    return [
+        f"{CALLED.get(name, name)} is {frame.at[name, 'value']:.2f} "
+        f"(chance {frame.at[name, 'chance']:.2f})"
+        for name in (telling or known)[:2]
+    ]
+
+
+def _extremes(table: ScoreTable) -> str:
+    """The factors that are told apart best and worst."""
+    for name in TELLING:
+        if name in table.scores and name in table.per_factor.index and len(table.factor_names) > 1:
+            parts = table.per_factor.loc[name].astype(float)
+            if parts.notna().sum() > 1:
+                return (
+                    f"; by {CALLED.get(name, name)} the latents tell {parts.idxmax()} apart best "
+                    f"({parts.max():.2f}) and {parts.idxmin()} worst ({parts.min():.2f})"
+                )
+    return ""
+
+
+def _families(frame: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
+    """Rows of the table on the page, by family in the order of the frame."""
+    near = _near_chance(frame)
+    families: dict[str, list[dict[str, Any]]] = {}
+    for name, row in frame.iterrows():
+        span = f"{row['low']:.3f} to {row['high']:.3f}" if np.isfinite(row["low"]) else ""
+        cells = {
+            "name": str(name),
+            "lower": row["better"] == "lower",
+            "near": name in near,
+            "value": number_text(row["value"]),
+            "chance": f"{row['chance']:.3f}" if np.isfinite(row["chance"]) else "",
+            "span": span,
+        }
+        families.setdefault(str(row["family"]), []).append(cells)
+    return families

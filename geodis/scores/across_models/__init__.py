@@ -1,0 +1,1 @@
+"""Many models, many scores: which scores agree, and what explains their differences."""

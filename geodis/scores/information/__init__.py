@@ -1,0 +1,1 @@
+"""Scores from the mutual information between every latent and every factor."""

@@ -1,0 +1,53 @@
+"""Modularity: whether every latent knows about one factor only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from geodis.scores.binning import BINS
+from geodis.scores.importance import modularity_of
+from geodis.scores.information.factor_information import information_about
+from geodis.scores.information.mutual_information import InformationBy
+from geodis.scores.registry import register_score
+from geodis.scores.score import Score
+
+
+@register_score(family="information")
+def modularity(
+    latents: Any,
+    factors: Any,
+    *,
+    bins: int = BINS,
+    method: InformationBy = "equal_width",
+    random_state: Any = None,
+) -> Score:
+    """Modularity: whether every latent knows about one factor only (Ridgeway and Mozer 2018).
+
+    ``1/z sum_i (1 - sum_{j != a} I(z_i; v_j)^2 / (I(z_i; v_a)^2 (f - 1)))``, where a is the factor
+    that latent i knows most about: `modularity_of` the mutual information. The mean is plain, so
+    that a latent of pure noise counts in full, with whatever pattern chance gave it. A latent that
+    knows nothing at all scores zero. With one factor, any latent that knows about it scores one.
+
+    Parameters
+    ----------
+    latents, factors, bins, method, random_state
+        As in `mig`.
+
+    Returns
+    -------
+    Score
+        `per_latent`, and `matrix` is the mutual information in nats.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    >>> modularity(np.column_stack([factors[:, 0], factors.sum(axis=1)]), factors).per_latent
+    array([1., 0.])
+    """
+    about = information_about(latents, factors, bins, method, random_state)
+    return about.score(
+        "modularity",
+        per_latent=modularity_of(about.information).parts,
+        matrix=about.spread_columns(about.information),
+    )

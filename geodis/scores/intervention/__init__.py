@@ -1,0 +1,1 @@
+"""Scores that hold one factor fixed while the others vary."""

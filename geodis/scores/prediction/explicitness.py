@@ -1,0 +1,140 @@
+"""Explicitness: whether a linear model reads factors off all latents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from geodis.base.check import InputError, check_random_state
+from geodis.base.jobs import in_threads
+from geodis.scores.inputs import check_scored
+from geodis.scores.prediction.held_out import TRAIN_SHARE, split_rows, standardise
+from geodis.scores.prediction.logistic import fit_logistic
+from geodis.scores.registry import register_score
+from geodis.scores.score import Score
+
+# Rows that logistic regression learns from: more cost in proportion and sharpen little. The
+# published scores learn from 10,000.
+MOST_ROWS = 30_000
+
+
+@register_score(family="predictive", random=True, halves=True)
+def explicitness(
+    latents: Any,
+    factors: Any,
+    *,
+    max_rows: int | None = MOST_ROWS,
+    train_share: float = TRAIN_SHARE,
+    shuffle: bool = True,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> Score:
+    """Explicitness: whether a linear model reads factors off all latents (Ridgeway and Mozer 2018).
+
+    Multinomial logistic regression on standardised latents (scikit-learn's, with its defaults);
+    for every value of a factor the area under the ROC curve of its probability on held-out rows;
+    the mean over values, then over factors. Chance gives .5.
+
+    Parameters
+    ----------
+    latents, factors, train_share, shuffle, n_jobs, random_state
+        As in `sap`. A constant latent is left at zero.
+    max_rows : int or None
+        Most rows to learn from; None for all.
+
+    Returns
+    -------
+    Score
+        `per_factor` on held-out rows, NaN for a factor that cannot be judged; `details` has
+        "train" and "train_per_factor" from the rows learnt from, and "rescaled", which is
+        ``2 value - 1``: zero by chance.
+
+    Examples
+    --------
+    >>> factors = np.tile([[0, 0], [0, 1], [1, 0], [1, 1]], (25, 1))
+    >>> print(explicitness(factors @ [[1.0, 2.0], [3.0, 1.0]], factors, random_state=0))
+    explicitness 1.000
+      per factor  1.000 1.000
+      train 1.000, rescaled 1.000
+    """
+    z, coded = check_scored(latents, factors)
+    kept, note = coded.varying()
+    split = split_rows(len(z), train_share, shuffle, check_random_state(random_state))
+    split, limited = split.at_most(max_rows)
+    notes = [note, limited]
+    train, test = standardise(z, split)
+
+    def judge(j: int) -> tuple[float, float, bool]:
+        return _explicit(train, coded.codes[split.train, j], test, coded.codes[split.test, j])
+
+    train_areas, test_areas, converged = zip(*in_threads(judge, kept, n_jobs), strict=True)
+    per_factor = {place: np.full(len(coded.sizes), np.nan) for place in ("train", "test")}
+    per_factor["train"][kept] = train_areas
+    per_factor["test"][kept] = test_areas
+    judged = ~np.isnan(per_factor["test"])
+    if not judged.any():
+        raise InputError(
+            "explicitness needs training and held-out rows with and without some value of a "
+            f"factor; no factor has them in {len(split.train)} and {len(split.test)} rows."
+        )
+    if lost := [coded.called(j) for j in kept if not judged[j]]:
+        notes.append(f"left out, too few rows of every value: {', '.join(lost)}")
+    if not all(converged):
+        notes.append("logistic regression stopped before it converged (100 steps)")
+    value = float(np.nanmean(per_factor["test"]))
+    return Score(
+        "explicitness",
+        value,
+        per_factor=per_factor["test"],
+        details={
+            "train": float(np.nanmean(per_factor["train"])),
+            "rescaled": 2 * value - 1,
+            "train_per_factor": per_factor["train"],
+        },
+        note="; ".join(filter(None, notes)),
+        factor_names=coded.names,
+    )
+
+
+def _explicit(
+    train: np.ndarray, train_codes: np.ndarray, test: np.ndarray, test_codes: np.ndarray
+) -> tuple[float, float, bool]:
+    """Areas under the curves of training and held-out rows, and whether the model converged."""
+    if len(np.unique(train_codes)) == 1:
+        return np.nan, np.nan, True
+    model, converged = fit_logistic(train, train_codes)
+    return (
+        ranked_area(model.predict_proba(train), train_codes, model.classes_),
+        ranked_area(model.predict_proba(test), test_codes, model.classes_),
+        converged,
+    )
+
+
+def ranked_area(scores: np.ndarray, codes: np.ndarray, classes: np.ndarray) -> float:
+    """Area under the ROC curve of every class against the others, mean over classes.
+
+    ``(R - m (m + 1) / 2) / (m (n - m))`` with R the sum of the ranks (ties averaged) of the m rows
+    of a class. A class that no row or every row has is left out; NaN if that leaves none.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, k)
+    codes : ndarray of shape (n,)
+    classes : ndarray of shape (k,)
+        The code that each column scores.
+
+    Examples
+    --------
+    >>> ranked_area(np.array([[0.1], [0.4], [0.3], [0.9]]), np.array([0, 1, 0, 1]), np.array([1]))
+    1.0
+    """
+    from scipy.stats import rankdata
+
+    areas = []
+    for column, value in zip(scores.T, classes, strict=True):
+        own = codes == value
+        m, n = int(own.sum()), len(codes)
+        if 0 < m < n:
+            areas.append((rankdata(column)[own].sum() - m * (m + 1) / 2) / (m * (n - m)))
+    return float(np.mean(areas)) if areas else np.nan

@@ -1,0 +1,258 @@
+"""Which scores there are: each is registered where it is written, with what it needs.
+
+Scores of other packages are registered in the same way, in a module that an entry point of the
+group "geodis.scores" names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from math import isnan
+from typing import Any, TypeVar
+
+from geodis.base.check import InputError
+from geodis.base.plugins import load_plugins
+from geodis.scores.score import Score
+
+# Where scores are registered, in the order of the table; those of other packages come after.
+MODULES = (
+    "geodis.scores.information.mig",
+    "geodis.scores.information.mig_sup",
+    "geodis.scores.information.modularity",
+    "geodis.scores.information.completeness",
+    "geodis.scores.prediction.sap",
+    "geodis.scores.prediction.dci",
+    "geodis.scores.prediction.explicitness",
+    "geodis.scores.prediction.informativeness",
+    "geodis.scores.prediction.downstream",
+    "geodis.scores.intervention.beta_vae",
+    "geodis.scores.intervention.factor_vae",
+    "geodis.scores.intervention.irs",
+    "geodis.scores.traversal.linearity_ratio",
+    "geodis.scores.traversal.axis_ratio",
+    "geodis.scores.traversal.axis_orientation",
+    "geodis.scores.traversal.flatness",
+    "geodis.scores.traversal.distance_correlation",
+    "geodis.scores.unsupervised.gaussian_total_correlation",
+    "geodis.scores.unsupervised.mutual_info_score",
+    "geodis.scores.unsupervised.wasserstein_correlation",
+)
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class ScoreEntry:
+    """One function, called once for a table.
+
+    Attributes
+    ----------
+    name : str
+        What `score_latents(scores=...)` calls it.
+    family : str
+        Heading under which its rows stand.
+    function : callable
+        ``function(latents, factors, **options)`` -> `Score`, or a number.
+    options : mapping
+        Keyword arguments.
+    rows : mapping of str to str
+        Row of the table -> where its number is: "" for the value of the result, or a key of its
+        details. Empty for one row, of the name and the value.
+    by_size : bool
+        One row for every number of rows that was learnt from, and one for the efficiency.
+    needs_factors : bool
+        The others are called with latents alone and have no chance level.
+    takes_continuous : bool
+        Continuous factors are used as they are.
+    takes_grid : bool
+        Draws from a `FactorGrid` itself, so that nothing has to be sought among rows.
+    takes_log_variances : bool
+        Has an option `log_variances`, of a Gaussian encoder.
+    random : bool
+        Has a `random_state`.
+    halves : bool
+        Intervals come from halves of the rows: no row may be there twice, in what is learnt from
+        and what is held out, or in two traversals.
+    default : bool
+        Runs unless scores are named.
+    lower_is_better : bool
+    """
+
+    name: str
+    family: str
+    function: Callable[..., Any]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    rows: Mapping[str, str] = field(default_factory=dict)
+    by_size: bool = False
+    needs_factors: bool = True
+    takes_continuous: bool = False
+    takes_grid: bool = False
+    takes_log_variances: bool = False
+    random: bool = False
+    halves: bool = False
+    default: bool = True
+    lower_is_better: bool = False
+
+    def compute(self, *arguments: Any, **options: Any) -> Score:
+        """Call the function with its own options and more."""
+        result = self.function(*arguments, **{**self.options, **options})
+        return result if isinstance(result, Score) else Score(self.name, float(result))
+
+    def rows_of(self, score: Score) -> dict[str, float]:
+        """Row -> number, of a result."""
+        if self.by_size:
+            return self._rows_by_size(score)
+        return {
+            row: float(score) if key == "" else float(score.details[key])
+            for row, key in (self.rows or {self.name: ""}).items()
+        }
+
+    def _rows_by_size(self, score: Score) -> dict[str, float]:
+        sizes = zip(score.details["sizes"], score.details["accuracy"], strict=True)
+        accuracies = {f"{self.name}_{size}": float(accuracy) for size, accuracy in sizes}
+        efficiency = float(score.details["efficiency"])
+        return accuracies | ({} if isnan(efficiency) else {f"{self.name}_efficiency": efficiency})
+
+
+_REGISTERED: dict[str, ScoreEntry] = {}
+
+
+def register_score(
+    name: str | None = None,
+    *,
+    family: str,
+    options: Mapping[str, Any] | None = None,
+    rows: Mapping[str, str] | None = None,
+    by_size: bool = False,
+    needs_factors: bool = True,
+    takes_continuous: bool = False,
+    takes_grid: bool = False,
+    takes_log_variances: bool = False,
+    random: bool = False,
+    halves: bool = False,
+    default: bool = True,
+    lower_is_better: bool = False,
+) -> Callable[[Function], Function]:
+    """Make a decorator that adds a score to `score_latents`, and so to the command and the report.
+
+    The function stays as it is. Decorators may be stacked, for variants of one function that
+    differ in their options.
+
+    Parameters
+    ----------
+    name : str, optional
+        By default that of the function. No other score may have it.
+    family : str
+        Heading of its rows: "information", "predictive", "interventional", "ratios",
+        "unsupervised", or another.
+    options, rows, by_size, needs_factors, takes_continuous, takes_grid, takes_log_variances
+        As in `geodis.scores.registry.ScoreEntry`.
+    random, halves, default, lower_is_better
+        As there.
+
+    Returns
+    -------
+    callable
+        Function -> the same function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from geodis.scores import score_latents
+    >>> @register_score(family="spread", needs_factors=False)
+    ... def widest(latents):
+    ...     return np.ptp(latents, axis=0).max()
+    >>> score_latents([[0.0], [3.0]], [0, 1], ["widest"], verbose=False)["widest"]
+    3.0
+    >>> unregister_score("widest")
+    """
+
+    def register(function: Function) -> Function:
+        if getattr(function, "__module__", None) not in MODULES:
+            _import_modules()  # ours have their names before anyone else
+        _add(
+            ScoreEntry(
+                name or function.__name__,
+                family,
+                function,
+                options or {},
+                rows or {},
+                by_size=by_size,
+                needs_factors=needs_factors,
+                takes_continuous=takes_continuous,
+                takes_grid=takes_grid,
+                takes_log_variances=takes_log_variances,
+                random=random,
+                halves=halves,
+                default=default,
+                lower_is_better=lower_is_better,
+            )
+        )
+        return function
+
+    return register
+
+
+def unregister_score(name: str) -> None:
+    """Take a score away again, as before it is written anew in a notebook."""
+    if name not in _REGISTERED:
+        raise InputError(f"name must be that of a registered score; got {name!r}.")
+    del _REGISTERED[name]
+
+
+def _add(entry: ScoreEntry) -> None:
+    known = _REGISTERED.get(entry.name)
+    if known is not None:
+        raise InputError(
+            f"A score needs a name of its own; got {entry.name!r}, which is "
+            f"{known.function.__module__}.{known.function.__qualname__}."
+        )
+    _REGISTERED[entry.name] = entry
+
+
+@cache
+def _import_modules() -> None:
+    for module in MODULES:
+        import_module(module)
+
+
+def entries() -> tuple[ScoreEntry, ...]:
+    """Every score there is, in the order of the table: ours, then those of other packages.
+
+    Examples
+    --------
+    >>> [entry.name for entry in entries()][:3]
+    ['mig', 'robust_mig', 'mig_sup']
+    """
+    _import_modules()
+    load_plugins("geodis.scores")
+    return tuple(sorted(_REGISTERED.values(), key=_place))
+
+
+def _place(entry: ScoreEntry) -> int:
+    module = getattr(entry.function, "__module__", None)
+    return MODULES.index(module) if module in MODULES else len(MODULES)
+
+
+def choose_scores(scores: str | Sequence[str] | None) -> list[ScoreEntry]:
+    """Entries of the names and families that were asked for, in the order of the table."""
+    known = entries()
+    if scores is None:
+        return [entry for entry in known if entry.default]
+    wanted = [scores] if isinstance(scores, str) else list(scores)
+    names, families = [entry.name for entry in known], {entry.family for entry in known}
+    unknown = [name for name in wanted if name not in names and name not in families]
+    if unknown or not wanted:
+        raise InputError(
+            f"scores must be names or families of scores; got "
+            f"{', '.join(map(str, unknown)) or 'none'}. "
+            f"Names: {', '.join(names)}. Families: {', '.join(sorted(families))}."
+        )
+    return [
+        entry
+        for entry in known
+        if entry.name in wanted or (entry.family in wanted and entry.default)
+    ]

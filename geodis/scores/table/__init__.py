@@ -1,0 +1,1 @@
+"""Every score of one pair of arrays, with chance levels and intervals."""

@@ -1,0 +1,222 @@
+"""Every score of one pair of arrays: latents, factors -> a table with chance levels."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from geodis.base.check import InputError, check_int, check_random_state
+from geodis.base.jobs import check_jobs
+from geodis.data.factors import Factors, as_factors
+from geodis.data.grids.grid import FactorGrid
+from geodis.data.grids.latents import latents_of
+from geodis.scores.active import check_log_variances
+from geodis.scores.binning import bin_factors
+from geodis.scores.inputs import check_latents, code_factors
+from geodis.scores.registry import ScoreEntry, choose_scores
+from geodis.scores.table.running import Job, Outcome, run_jobs
+from geodis.scores.table.score_table import ScoreTable
+
+# Rows of a large grid that stand for it where a score takes arrays.
+MAX_ROWS = 10_000
+
+# Resamplings behind an interval, and the share of them that it holds.
+N_RESAMPLES, CONFIDENCE = 100, 0.95
+SAMPLED = "_sampled"
+COLUMNS = ["score", "family", "value", "chance", "low", "high", "better", "seconds", "note"]
+
+
+def score_latents(
+    latents: Any,
+    factors: Any,
+    scores: str | Sequence[str] | None = None,
+    *,
+    bins: int | None = None,
+    log_variances: Any = None,
+    chance: bool | int = True,
+    intervals: bool | int = False,
+    n_jobs: int | None = None,
+    verbose: bool | int = True,
+    random_state: Any = 0,
+) -> ScoreTable:
+    """Compute every score that applies to latents and factors of the same rows.
+
+    Parameters
+    ----------
+    latents : array-like of shape (n, z), or code of the grid
+        With a grid: an array whose row is the grid index, or an encoder of float32 images
+        (n, h, w, c).
+    factors : array-like of shape (n, f), or FactorGrid
+        Numbers, strings, pandas categories or columns with names.
+    scores : str or sequence of str, optional
+        Which to compute: names of scores or families ("information", "predictive",
+        "interventional", "ratios", "unsupervised"). All by default but
+        "downstream_trees", which takes longer than all others together.
+    bins : int, optional
+        Cut continuous factors into as many bins of equal width for the scores that need classes.
+        Without it those scores are skipped.
+    log_variances : array-like of shape (n, z), optional
+        Of a Gaussian encoder whose means are the latents: adds the unsupervised scores of the
+        sampled representation, and lets `factor_vae` see latents that collapsed to the prior.
+    chance : bool or int
+        How often to permute the rows against each other for the chance level of every score, the
+        mean of its values then; True is once.
+    intervals : bool or int
+        How many bootstrap samples of the rows to score again for an interval of 95 per cent; True
+        is 100. As in `bootstrap_interval`, their spread is laid around the value; scores that
+        hold rows out, or search the rows for traversals, get halves of the rows instead.
+    n_jobs : int, optional
+        Processes that compute scores at the same time; one by default, -1 for every core.
+    verbose : bool or int
+        Show progress.
+    random_state : None, int or Generator
+        Each score gets a stream of its own: it has the same value alone and among others.
+
+    Returns
+    -------
+    ScoreTable
+        Prints as a table; ``table["mig"]`` is a value, ``table.frame`` pandas.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> factors = rng.integers(4, size=(500, 2))
+    >>> code = np.column_stack([factors, rng.standard_normal(500)])
+    >>> print(score_latents(code, factors, ["mig", "factor_vae"]))
+    500 rows, 3 latents, 2 factors
+    <BLANKLINE>
+      score       value  chance
+    information
+      mig         0.951   0.028
+    interventional
+      factor_vae  1.000   0.521
+    """
+    chosen = choose_scores(scores)
+    n_chance = _how_often(chance, "chance", 1)
+    n_resamples = _how_often(intervals, "intervals", N_RESAMPLES)
+    if bins is not None:
+        check_int(bins, "bins", low=2)
+    check_jobs(n_jobs)
+    random = check_random_state(random_state)
+    # One number for all streams: a score has the same value alone and among others.
+    entropy = random_state if isinstance(random_state, int) else int(random.integers(2**31))
+    rows = _read_rows(latents, factors, random)
+    if log_variances is not None and rows.whole is not None:
+        raise InputError("log_variances must belong to rows; got a code of a grid.")
+    spread = check_log_variances(log_variances, rows.latents)
+    binned, note = _in_bins(rows.factors, bins)
+    jobs = []
+    for entry in chosen if spread is None else _with_sampled(chosen):
+        used, remark = (rows.factors, "") if entry.takes_continuous else (binned, note)
+        seen, known = (entry.takes_grid and rows.whole) or (rows.latents, used)
+        jobs.append(
+            Job(
+                entry,
+                seen,
+                known,
+                {"log_variances": spread}
+                if spread is not None and _gets_log_variances(entry)
+                else {},
+                seed=(entropy, zlib.crc32(entry.name.encode())),
+                n_chance=n_chance if entry.needs_factors else 0,
+                n_resamples=n_resamples,
+                note=remark if entry.needs_factors else "",
+            )
+        )
+    outcomes = run_jobs(jobs, CONFIDENCE, n_jobs, verbose)
+    return _gather(jobs, outcomes, rows, random_state)
+
+
+def _how_often(count: bool | int, name: str, if_true: int) -> int:
+    return if_true * count if isinstance(count, bool) else check_int(count, name, low=0)
+
+
+def _in_bins(factors: Factors, bins: int | None) -> tuple[Factors, str]:
+    """Factors with continuous ones in bins, and a note on which."""
+    if bins is None or not (continuous := code_factors(factors).continuous).any():
+        return factors, ""
+    which = ", ".join(factors.names[j] for j in np.flatnonzero(continuous))
+    note = f"continuous factors in {bins} bins of equal width: {which}"
+    return bin_factors(factors, bins), note
+
+
+def _with_sampled(chosen: list[ScoreEntry]) -> list[ScoreEntry]:
+    """Add the unsupervised scores of the sampled representation, after those of the mean."""
+    both = []
+    for entry in chosen:
+        both.append(entry)
+        if entry.takes_log_variances and not entry.needs_factors:
+            rows = {name + SAMPLED: key for name, key in entry.rows.items()}
+            both.append(replace(entry, name=entry.name + SAMPLED, rows=rows))
+    return both
+
+
+def _gets_log_variances(entry: ScoreEntry) -> bool:
+    """Whether log-variances belong to it: without factors, only to the added entries."""
+    return entry.takes_log_variances and (entry.needs_factors or entry.name.endswith(SAMPLED))
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Latents and factors of the same rows; and the whole code and its grid, where at hand."""
+
+    latents: np.ndarray
+    factors: Factors
+    whole: tuple[np.ndarray, FactorGrid] | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.factors) != len(self.latents):
+            raise InputError(
+                "latents and factors must have as many rows; "
+                f"got {len(self.latents)} and {len(self.factors)}."
+            )
+
+
+def _read_rows(latents: Any, factors: Any, random: np.random.Generator) -> _Rows:
+    if not isinstance(factors, FactorGrid):
+        return _Rows(check_latents(latents), as_factors(factors).refuse_missing())
+    grid, encode = factors, latents_of(factors, latents)
+    index = np.arange(len(grid))
+    if len(grid) > MAX_ROWS:
+        index = np.sort(random.choice(len(grid), MAX_ROWS, replace=False))
+    encoded = encode(index)
+    known = Factors(grid.factors(index).astype(float), grid.names)
+    if not callable(latents):
+        return _Rows(encoded, known, (check_latents(latents), grid))
+    # An encoder runs once for each row; every score sees the same latents.
+    return _Rows(encoded, known, (encoded, grid) if len(index) == len(grid) else None)
+
+
+def _gather(jobs: list[Job], outcomes: list[Outcome], rows: _Rows, seed: Any) -> ScoreTable:
+    import pandas as pd
+
+    lines: list[dict[str, Any]] = []
+    results, skipped = {}, {}
+    for job, outcome in zip(jobs, outcomes, strict=True):
+        if outcome.score is None:
+            skipped[job.entry.name] = outcome.skipped
+            continue
+        note = "; ".join(filter(None, (job.note, outcome.score.note)))
+        results[job.entry.name] = replace(outcome.score, note=note)
+        lines += [_line(job.entry, outcome, row, note) for row in outcome.values]
+    frame = pd.DataFrame(lines, columns=COLUMNS).set_index("score")
+    n, n_latents = rows.latents.shape
+    return ScoreTable(frame, results, skipped, n, n_latents, rows.factors.names, seed)
+
+
+def _line(entry: ScoreEntry, outcome: Outcome, row: str, note: str) -> dict[str, Any]:
+    return {
+        "score": row,
+        "family": entry.family,
+        "value": outcome.values[row],
+        "chance": outcome.chance.get(row, np.nan),
+        "low": outcome.low.get(row, np.nan),
+        "high": outcome.high.get(row, np.nan),
+        "better": "lower" if entry.lower_is_better else "higher",
+        "seconds": outcome.seconds,
+        "note": note,
+    }

@@ -1,0 +1,152 @@
+"""The result of `score_latents`: a table that prints, and everything it was made from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from geodis.base.text import number_text
+from geodis.base.write import to_jsonable, write_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+from geodis.scores.score import Score
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreTable:
+    """What `score_latents` returns.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame
+        One row a score, indexed by its name: ``family``, ``value``, ``chance`` (of permuted
+        factors; NaN for scores without factors), ``low`` and ``high`` (NaN unless asked for),
+        ``better`` ("higher" or "lower"), ``seconds``, ``note``.
+    scores : mapping of str to Score
+        The whole result of every function: matrices, parts by factor and by latent.
+    skipped : mapping of str to str
+        Scores that do not apply, and why.
+    n, n_latents : int
+        Rows and latents.
+    factor_names : tuple of str
+    seed : object
+        The `random_state` it was made with.
+    """
+
+    frame: pd.DataFrame
+    scores: Mapping[str, Score]
+    skipped: Mapping[str, str]
+    n: int
+    n_latents: int
+    factor_names: tuple[str, ...]
+    seed: Any
+
+    def __getitem__(self, name: str) -> float:
+        """Return the value of one row."""
+        if name not in self.frame.index:
+            why = self.skipped.get(name, f"rows are {', '.join(self.frame.index)}")
+            raise KeyError(f"{name}: {why}")
+        return float(self.frame.at[name, "value"])
+
+    @property
+    def values_by_name(self) -> dict[str, float]:
+        """Row -> value."""
+        return {str(name): float(value) for name, value in self.frame["value"].items()}
+
+    @property
+    def per_factor(self) -> pd.DataFrame:
+        """Scores by factors, for the scores that have such parts."""
+        import pandas as pd
+
+        parts = {
+            name: score.per_factor
+            for name, score in self.scores.items()
+            if score.per_factor is not None and len(score.per_factor) == len(self.factor_names)
+        }
+        return pd.DataFrame.from_dict(parts, orient="index", columns=list(self.factor_names))
+
+    def _columns(self) -> list[tuple[str, list[str]]]:
+        """Titles and cells of what people read; the notes stand below."""
+        frame = self.frame
+        columns = [("score", list(map(str, frame.index)))]
+        for title in ("value", "chance", "low", "high"):
+            if title == "value" or frame[title].notna().any():
+                columns.append((title, [number_text(x) for x in frame[title]]))
+        lower = ["lower is better" if x == "lower" else "" for x in frame["better"]]
+        return [*columns, ("", lower)] if any(lower) else columns
+
+    def remarks(self) -> list[str]:
+        """Notes on scores, and why scores were skipped; each sentence once."""
+        notes: dict[str, list[str]] = {}
+        for name, score in self.scores.items():
+            if score.note:
+                notes.setdefault(score.note, []).append(name)
+        lines = [f"{', '.join(names)}: {note}" for note, names in notes.items()]
+        reasons: dict[str, list[str]] = {}
+        for name, reason in self.skipped.items():
+            reasons.setdefault(reason, []).append(name)
+        return lines + [f"skipped {', '.join(names)}: {why}" for why, names in reasons.items()]
+
+    def __str__(self) -> str:
+        columns = self._columns()
+        widths = [max(map(len, [title, *cells])) for title, cells in columns]
+        latents, factors = (
+            f"{count} {name}{'s' * (count != 1)}"
+            for count, name in ((self.n_latents, "latent"), (len(self.factor_names), "factor"))
+        )
+        lines = [f"{self.n:,} rows, {latents}, {factors}", ""]
+        table = [
+            [title for title, _ in columns],
+            *zip(*(cells for _, cells in columns), strict=True),
+        ]
+        families = ["", *self.frame["family"]]
+        for i, row in enumerate(table):
+            if i and families[i] != families[i - 1]:
+                lines.append(families[i])
+            cells = [
+                cell.ljust(width) if j == 0 or not columns[j][0] else cell.rjust(width)
+                for j, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ]
+            lines.append("  " + "  ".join(cells).rstrip())
+        remarks = self.remarks()
+        return "\n".join(lines + (["", *remarks] if remarks else []))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return self.frame.drop(columns=["seconds"]).to_html(float_format=number_text, na_rep="")
+
+    def to_markdown(self) -> str:
+        """Return the table in Markdown, remarks below."""
+        columns = self._columns()
+        titles = [title for title, _ in columns]
+        lines = ["| " + " | ".join(titles) + " |"]
+        lines.append("|" + "|".join("---" if j == 0 else "--:" for j in range(len(titles))) + "|")
+        lines += [
+            "| " + " | ".join(row) + " |"
+            for row in zip(*(cells for _, cells in columns), strict=True)
+        ]
+        remarks = [f"- {line}" for line in self.remarks()]
+        return "\n".join(lines + (["", *remarks] if remarks else []))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values."""
+        rows = self.frame.reset_index(names="score").to_dict("records")
+        plain = {
+            "n": self.n,
+            "n_latents": self.n_latents,
+            "factor_names": list(self.factor_names),
+            "seed": self.seed if isinstance(self.seed, int) else None,
+            "rows": rows,
+            "skipped": dict(self.skipped),
+            "scores": {name: score.to_dict() for name, score in self.scores.items()},
+        }
+        return to_jsonable(plain)
+
+    def to_json(self, path: str | os.PathLike[str]) -> Path:
+        """Write everything as JSON, whole or not at all; `agreement` reads such files."""
+        return write_json(path, self.to_dict())

@@ -1,0 +1,1 @@
+"""Scores of traversals: points that differ in one factor alone."""

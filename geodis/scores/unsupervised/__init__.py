@@ -1,0 +1,1 @@
+"""Scores that need no factors: how dependent latents are, and whether models agree."""

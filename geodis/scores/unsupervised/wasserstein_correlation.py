@@ -1,0 +1,66 @@
+"""Wasserstein correlation of the Gaussian that is fitted to the latents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from geodis.scores.registry import register_score
+from geodis.scores.score import Score
+from geodis.scores.unsupervised.covariance import covariance_of
+
+
+@register_score(
+    family="unsupervised",
+    rows={"wasserstein_correlation": "plain", "wasserstein_correlation_norm": "normalised"},
+    needs_factors=False,
+    takes_log_variances=True,
+    lower_is_better=True,
+)
+def wasserstein_correlation(
+    latents: Any, *, normalised: bool = False, log_variances: Any = None
+) -> Score:
+    """Wasserstein correlation of the Gaussian that is fitted to the latents.
+
+        W = W_2^2(N(m, C), N(m, diag C)) = 2 tr C - 2 tr (C diag C)^{1/2}
+
+    Parameters
+    ----------
+    latents : array-like of shape (n, z)
+    normalised : bool
+        Divide by tr C, which makes the score independent of one scale of all latents.
+    log_variances : array-like of shape (n, z), optional
+        As in `gaussian_total_correlation`.
+
+    Returns
+    -------
+    Score
+        ``matrix`` is the covariance C (z, z); ``details`` holds both variants.
+
+    Examples
+    --------
+    >>> z = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0], [1.0, 1.0]])
+    >>> round(float(wasserstein_correlation(z)), 12)
+    0.0
+    """
+    covariance, varying, notes = covariance_of(latents, log_variances)
+    value = wasserstein_of(covariance)
+    trace = float(np.trace(covariance))
+    share = value / trace if trace > 0 else 0.0
+    return Score(
+        "wasserstein_correlation",
+        share if normalised else value,
+        matrix=covariance,
+        details={"plain": value, "normalised": share, "varying": varying},
+        note="; ".join(notes),
+    )
+
+
+def wasserstein_of(covariance: np.ndarray) -> float:
+    """Return 2 tr C - 2 tr (C diag C)^{1/2} of a covariance (z, z)."""
+    scale = np.sqrt(np.diag(covariance))
+    # C diag C has the eigenvalues of the symmetric diag(C)^{1/2} C diag(C)^{1/2}.
+    eigenvalues = np.linalg.eigvalsh(covariance * np.outer(scale, scale))
+    root = np.sqrt(np.maximum(eigenvalues, 0)).sum()
+    return float(max(0.0, 2 * np.trace(covariance) - 2 * root))

@@ -1,0 +1,52 @@
+"""Options in groups: dataclasses in a command, flat options on the command line."""
+
+import inspect
+from dataclasses import dataclass
+from typing import Annotated
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from geodis.base.check import InputError
+from geodis.commands.shared.data_source import DataSource, source_of
+from geodis.commands.shared.options import CommonOptions, flat_options
+
+
+@dataclass(frozen=True)
+class Size:
+    height: Annotated[int, typer.Option(help="How high.")]
+    width: Annotated[int, typer.Option("--wide", min=1, help="How wide.")] = 2
+
+
+def area(*, name: str, size: Size, times: int = 1, common: CommonOptions) -> None:
+    """Multiply."""
+    print(name, size.height * size.width * times, common.seed, common.verbose)
+
+
+def test_fields_stand_in_the_place_of_their_group():
+    signature = inspect.signature(flat_options(area))
+    common = ["as_json", "seed", "quiet"]
+    assert [*signature.parameters] == ["name", "height", "width", "times", *common]
+    assert signature.parameters["height"].default is inspect.Parameter.empty
+    assert signature.parameters["width"].default == 2
+    assert flat_options(area).__doc__ == "Multiply."
+
+
+def test_options_are_packed_for_the_call():
+    app = typer.Typer()
+    app.command()(flat_options(area))
+    run = CliRunner().invoke
+    done = run(app, ["box", "--height", "3", "--wide", "4", "--times", "2", "--quiet"])
+    assert (done.exit_code, done.output) == (0, "box 24 0 False\n")
+    assert run(app, ["box"]).exit_code == 2  # no height
+    assert run(app, ["box", "--height", "3", "--wide", "0"]).exit_code == 2
+    assert "How wide." in run(app, ["--help"]).output
+
+
+def test_a_source_is_read_as_it_was_written():
+    source = source_of({"data": "dsprites", "path": "a/b.npz"})
+    assert source.given() == {"data": "dsprites", "path": "a/b.npz"}
+    assert source == source_of(source.given()) and DataSource().given() == {}
+    with pytest.raises(InputError, match="data, spacing, path, images, factors; got place"):
+        source_of({"place": "here"})

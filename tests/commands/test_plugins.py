@@ -1,0 +1,93 @@
+"""Commands of other packages: one is added in a few lines, and a broken one is a note."""
+
+import sys
+from importlib.metadata import EntryPoint
+
+import numpy as np
+import pytest
+
+from geodis import cli
+from geodis.base.check import InputError
+from geodis.base.plugins import load_plugins
+
+MEAN = """
+from typing import Annotated
+
+import typer
+
+import geodis as gd
+from geodis.cli import register_command
+from geodis.commands.shared.options import CommonOptions, FileArgument
+
+
+def mean_command(
+    *,
+    file: FileArgument,
+    digits: Annotated[int, typer.Option(min=0, help="Digits to show.")] = 2,
+    common: CommonOptions,
+) -> None:
+    'Print the mean of every column.'
+    print(*gd.load_array(file).mean(axis=0).round(digits))
+
+register_command(mean_command, heading="Arithmetic")
+"""
+UNREADABLE = """
+from geodis.cli import register_command
+
+def odd(value: str | int) -> None:
+    pass
+
+register_command(odd)
+"""
+
+
+@pytest.fixture
+def declare(monkeypatch, tmp_path):
+    """Declare modules of these sources in the group "geodis.commands", as packages do."""
+    known = [*cli.app.registered_commands]
+    monkeypatch.syspath_prepend(tmp_path)
+    load_plugins.cache_clear()
+
+    def with_modules(**sources):
+        for name, source in sources.items():
+            (tmp_path / f"{name}.py").write_text(source)
+        entries = [EntryPoint(name, name, "geodis.commands") for name in sources]
+        monkeypatch.setattr("geodis.base.plugins.entry_points", lambda group: entries)
+
+    yield with_modules
+    cli.app.registered_commands[:] = known
+    for name in ("plugin_mean", "plugin_broken", "plugin_unreadable"):
+        sys.modules.pop(name, None)
+    load_plugins.cache_clear()
+
+
+def test_a_command_of_another_package_is_one_of_ours(declare, geodis, tmp_path):
+    assert len(MEAN.strip().splitlines()) <= 20
+    declare(plugin_mean=MEAN)
+    np.save(tmp_path / "x.npy", [[1.0, 2.0], [2.0, 4.0]])
+    assert geodis("mean", tmp_path / "x.npy", "--digits", 1) == (0, "1.5 3.0\n", "")
+    code, out, _ = geodis("--help")
+    assert code == 0 and out.index("Models") < out.index("Arithmetic") < out.index("mean")
+    code, _, err = geodis("mean", tmp_path / "none.npy")
+    assert code == 2 and "none.npy" in err and len(err.splitlines()) == 1
+    assert "Digits to show." in geodis("mean", "--help")[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "message"),
+    [
+        ("plugin_broken", "import no_such_package", "No module named 'no_such_package'"),
+        ("plugin_unreadable", UNREADABLE, "support Union types"),
+    ],
+)
+def test_a_broken_command_is_a_note_and_the_others_work(declare, geodis, name, source, message):
+    declare(plugin_mean=MEAN, **{name: source})
+    code, out, err = geodis("--help")
+    assert code == 0 and "inspect" in out and "mean" in out
+    assert err.startswith(f"note: {name} of {name}") and message in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_name_is_taken_once():
+    with pytest.raises(InputError, match="got 'train', which there is"):
+        cli.register_command(lambda: None, name="train")

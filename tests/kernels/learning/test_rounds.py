@@ -1,0 +1,91 @@
+"""Checkpoints of learning: one sentence about altered ones."""
+
+import pytest
+import torch
+
+from geodis import XYSquares
+from geodis.base.check import InputError
+from geodis.base.tensors import read_tensors, write_tensors
+from geodis.kernels import FeatureOptions, learn_features, learn_kernel
+
+GRID = XYSquares(spacing=4, square_size=4, image_size=16, grid_size=4, n_squares=2)
+
+
+def kernel(path, steps=2, seed=None):
+    return learn_kernel(
+        GRID, 3, pairs=60, held_out=30, steps=steps, checkpoint=path, random_state=seed, verbose=0
+    )
+
+
+def features(path, steps=2, seed=None):
+    few = FeatureOptions(images=12)
+    return learn_features(
+        GRID,
+        (2, 2),
+        pairs=40,
+        held_out=30,
+        steps=steps,
+        options=few,
+        checkpoint=path,
+        random_state=seed,
+        verbose=0,
+    )
+
+
+@pytest.fixture(params=[kernel, features])
+def learnt(request, tmp_path):
+    """A checkpoint, and the function that goes on from it."""
+    path = tmp_path / "state.safetensors"
+    request.param(path, seed=0)
+    return path, request.param
+
+
+def test_learning_goes_on_with_the_seed_of_the_checkpoint(learnt):
+    path, go_on = learnt
+    assert go_on(path, steps=3).made["steps"] == 3
+
+
+@pytest.mark.parametrize(
+    ("keys", "to", "message"),
+    [
+        (["rounds"], None, "is not a checkpoint of geodis"),
+        (["rounds"], 3, "is not a checkpoint of geodis"),
+        (["settings"], None, "must say a whole number of at least 0 as 'seed'; got nothing"),
+        (["settings", "seed"], "x", "as 'seed'; got 'x'"),
+        (["settings", "alpha"], 2.0, "was made with alpha=2.0; got alpha=1.0"),
+        (["rounds", "steps"], None, "must say a whole number of at least 0 as 'steps'"),
+        (["rounds", "steps"], -1, "must say a whole number of at least 0 as 'steps'; got -1"),
+        (["rounds", "phase"], 0.5, "must say a whole number of at least 0 as 'phase'; got 0.5"),
+        (["rounds", "best"], "good", "must say a number as 'best'; got 'good'"),
+        (["rounds", "history"], [3], "must say rows of three as 'history'"),
+        (["rounds", "history"], {}, "must say a list as 'history'"),
+    ],
+)
+def test_an_altered_note_gets_one_sentence(keys, to, message, learnt):
+    path, go_on = learnt
+    tensors, note = read_tensors(path)
+    entry = note
+    for key in keys[:-1]:
+        entry = entry[key]
+    if to is None:
+        del entry[keys[-1]]
+    else:
+        entry[keys[-1]] = to
+    write_tensors(path, tensors, note)
+    with pytest.raises(InputError, match=message):
+        go_on(path, steps=3)
+
+
+def test_altered_tensors_get_one_sentence(learnt):
+    path, go_on = learnt
+    tensors, note = read_tensors(path)
+    for name in tensors:
+        write_tensors(path, {key: value for key, value in tensors.items() if key != name}, note)
+        with pytest.raises(InputError, match=r"state\.safetensors (must hold|holds)"):
+            go_on(path, steps=3)
+        write_tensors(path, {**tensors, name: torch.zeros(7, 7)}, note)
+        with pytest.raises(InputError, match=r"state\.safetensors (must hold|holds)"):
+            go_on(path, steps=3)
+    write_tensors(path, {**tensors, "other.weights": torch.zeros(1)}, note)
+    with pytest.raises(InputError, match=r"must hold the states now and best; got other\.weights"):
+        go_on(path, steps=3)

@@ -1,0 +1,104 @@
+"""Latents, images, samples and traversals."""
+
+import numpy as np
+import pytest
+import torch
+
+import geodis.models.model_inputs as model_inputs
+from geodis.base.check import InputError
+from geodis.models import (
+    AE,
+    VAE,
+    BetaVAE,
+    MetricEncoder,
+    decode,
+    encode,
+    generate,
+    reconstruct,
+    traverse,
+)
+from geodis.models.model_inputs import to_input
+
+
+@pytest.fixture(scope="module")
+def model():
+    return VAE((3, 6, 5), 4, network="vector")
+
+
+def test_latents_are_means_or_draws_and_batches_do_not_show(model, monkeypatch):
+    images = np.random.default_rng(1).random((7, 6, 5, 3))
+    mean = encode(model, images)
+    with torch.no_grad():
+        expected, log_variance = model.posterior(to_input(images, model.shape))
+    np.testing.assert_allclose(mean, expected, rtol=1e-5, atol=1e-6)
+    monkeypatch.setattr(model_inputs, "BATCH", 3)
+    np.testing.assert_allclose(encode(model, images), mean, rtol=1e-5, atol=1e-6)
+    many = np.stack([encode(model, images, sample=True, random_state=i) for i in range(400)])
+    np.testing.assert_allclose(many.mean(axis=0), mean, atol=0.3)
+    np.testing.assert_allclose(many.std(axis=0), (0.5 * log_variance).exp(), rtol=0.3)
+
+
+def test_a_grid_is_encoded_in_the_order_of_its_index(blobs):
+    small = VAE(blobs, 3, network="vector")
+    np.testing.assert_array_equal(encode(small, blobs), encode(small, blobs.images(range(40))))
+
+
+def test_encoding_leaves_mode_and_random_numbers_alone(model):
+    model.train()
+    before = torch.random.get_rng_state()
+    encode(model, np.zeros((1, 6, 5, 3)), sample=True)
+    generate(model, 2, random_state=0)
+    assert model.training and torch.equal(torch.random.get_rng_state(), before)
+    model.eval()
+
+
+def test_decoded_images_are_channels_last_and_in_range(model):
+    z = np.random.default_rng(0).standard_normal((9, 4)) * 10
+    images = decode(model, z)
+    assert images.shape == (9, 6, 5, 3) and images.min() >= 0 and images.max() <= 1
+    raw = model.decode(torch.tensor(z, dtype=torch.float32)).detach().permute(0, 2, 3, 1)
+    np.testing.assert_allclose(images, raw.clamp(0, 1), rtol=1e-5, atol=1e-6)
+    logits = BetaVAE((3, 6, 5), 4, network="vector", loss="bernoulli")
+    raw = logits.decode(torch.tensor(z, dtype=torch.float32)).detach().permute(0, 2, 3, 1)
+    np.testing.assert_allclose(decode(logits, z), raw.sigmoid(), rtol=1e-5)
+
+
+def test_a_standardised_model_decodes_into_the_data():
+    model = AE((1,), 2, standardise=([100.0], [5.0]))
+    assert abs(float(reconstruct(model, np.full((3, 1), 100.0)).mean()) - 100) < 5
+
+
+def test_reconstructions_are_decoded_means(model):
+    images = np.random.default_rng(2).random((3, 6, 5, 3))
+    np.testing.assert_array_equal(reconstruct(model, images), decode(model, encode(model, images)))
+
+
+def test_samples_are_decoded_draws_of_the_prior(model):
+    z = model.prior.sample(5, random_state=3)
+    np.testing.assert_array_equal(generate(model, 5, random_state=3), decode(model, z))
+
+
+def test_a_traversal_moves_one_latent_and_keeps_the_others(model):
+    image = np.random.default_rng(0).random((6, 5, 3))
+    traversals = traverse(model, image, steps=5, reach=3.0)
+    assert traversals.shape == (4, 5, 6, 5, 3)
+    z = np.repeat(encode(model, image[None]), 5, axis=0)
+    z[:, 2] = np.linspace(-3, 3, 5)
+    np.testing.assert_allclose(traversals[2], decode(model, z), rtol=1e-5, atol=1e-6)
+    own = traverse(model, image, steps=3, reach=np.array([0, 1, 2, 3]))
+    np.testing.assert_allclose(own[0, 0], own[0, 2])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m: decode(m, np.zeros((2, 5))), r"shape \(n, 4\); got shape \(2, 5\)"),
+        (lambda m: decode(MetricEncoder((4,), 2), np.zeros((1, 2))), "has no decoder"),
+        (lambda m: generate(MetricEncoder((4,), 2), 3), "MetricEncoder has no prior to draw from"),
+        (lambda m: encode(m, np.zeros((0, 6, 5, 3))), "at least one row; got none"),
+        (lambda m: traverse(m, np.zeros((6, 5, 3)), steps=1), "steps must be at least 2"),
+    ],
+)
+def test_bad_input_is_said_in_one_sentence(call, message, model):
+    with pytest.raises(InputError, match=message):
+        call(model)

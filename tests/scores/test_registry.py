@@ -1,0 +1,140 @@
+"""Scores are registered where they are written, ours and those of other packages."""
+
+import inspect
+import math
+
+import numpy as np
+import pytest
+
+import geodis as gd
+from geodis import scores
+from geodis.base.check import InputError
+from geodis.scores.registry import MODULES, choose_scores, entries, unregister_score
+
+# Functions whose file has a shorter name.
+FILES = {
+    "robust_mig": "mig",
+    "informativeness_r2": "informativeness",
+    "bin_factors": "binning",
+    "bootstrap_interval": "intervals",
+}
+
+ORDER = [
+    "mig",
+    "robust_mig",
+    "mig_sup",
+    "modularity",
+    "completeness",
+    "sap",
+    "sap_continuous",
+    "dci",
+    "explicitness",
+    "informativeness_r2",
+    "downstream_logistic",
+    "downstream_trees",
+    "beta_vae",
+    "factor_vae",
+    "irs",
+    "linearity_ratio",
+    "axis_ratio",
+    "axis_orientation",
+    "flatness",
+    "distance_correlation",
+    "gaussian_total_correlation",
+    "mutual_info_score",
+    "wasserstein_correlation",
+]
+
+
+def nearest_agreement(latents, factors, *, random_state=None):
+    """A score of another package: how often the nearest row has the same first factor."""
+    distances = np.linalg.norm(latents[:, None] - latents, axis=2)
+    np.fill_diagonal(distances, math.inf)
+    codes = factors.values[:, 0]
+    return float((codes[distances.argmin(axis=1)] == codes).mean())
+
+
+@pytest.fixture
+def registered():
+    yield scores.register_score(family="neighbours", random=True)(nearest_agreement)
+    unregister_score("nearest_agreement")
+
+
+def sample(n=200):
+    rng = np.random.default_rng(0)
+    factors = rng.integers(4, size=(n, 2))
+    return factors + 0.1 * rng.standard_normal((n, 2)), factors
+
+
+def test_ours_stand_in_the_order_of_the_table():
+    assert [entry.name for entry in entries()] == ORDER
+    assert {entry.function.__module__ for entry in entries()} == set(MODULES)
+
+
+def test_a_score_of_another_package_is_a_row_with_a_chance_level(registered):
+    assert registered is nearest_agreement  # the function itself
+    assert [entry.name for entry in entries()] == [*ORDER, "nearest_agreement"]
+    table = gd.score_latents(*sample(), ["mig", "nearest_agreement"], intervals=3, verbose=False)
+    line = table.frame.loc["nearest_agreement"]
+    assert line["family"] == "neighbours" and line["value"] == 1
+    assert line["chance"] == pytest.approx(0.25, abs=0.1)
+    assert line["low"] <= 1 <= line["high"]
+    assert float(table.scores["nearest_agreement"]) == 1
+    assert "neighbours" in str(table)
+    assert [entry.name for entry in choose_scores("neighbours")] == ["nearest_agreement"]
+
+
+def test_it_is_scored_in_processes_as_here(registered):
+    names = ["mig", "nearest_agreement"]
+    here = gd.score_latents(*sample(), names, verbose=False)
+    there = gd.score_latents(*sample(), names, verbose=False, n_jobs=2)
+    assert here.values_by_name == there.values_by_name
+
+
+def test_a_name_is_registered_once(registered):
+    message = r"needs a name of its own; got 'nearest_agreement', which is .*nearest_agreement\."
+    with pytest.raises(InputError, match=message):
+        scores.register_score(family="neighbours")(nearest_agreement)
+    with pytest.raises(InputError, match=r"got 'mig', which is geodis\..*\.mig\."):
+        scores.register_score("mig", family="information")(nearest_agreement)
+    with pytest.raises(InputError, match="name must be that of a registered score; got 'elbo'"):
+        unregister_score("elbo")
+
+
+def test_one_function_has_variants(registered):
+    plain, continuous = choose_scores(["sap", "sap_continuous"])
+    assert plain.function is continuous.function is scores.sap
+    assert not plain.options and continuous.options == {"continuous": True}
+
+
+def test_plugins_are_loaded_when_scores_are_asked_for(monkeypatch):
+    asked = []
+    monkeypatch.setattr("geodis.scores.registry.load_plugins", asked.append)
+    choose_scores(["mig"])
+    assert asked == ["geodis.scores"]
+
+
+def test_names_and_families_choose():
+    assert [entry.name for entry in choose_scores("mig")] == ["mig"]
+    chosen = {entry.name for entry in choose_scores(["unsupervised", "downstream_trees"])}
+    assert "mutual_info_score" in chosen and "downstream_trees" in chosen
+    assert "downstream_trees" not in {entry.name for entry in choose_scores(["predictive"])}
+    with pytest.raises(InputError, match="names or families of scores; got elbo"):
+        choose_scores(["mig", "elbo"])
+    with pytest.raises(InputError, match="got none"):
+        choose_scores([])
+
+
+def test_every_function_is_in_a_file_of_its_name():
+    named = (getattr(scores, name) for name in scores.__all__)
+    functions = {one for one in named if inspect.isfunction(one)}
+    functions -= {scores.register_score, unregister_score}
+    for function in functions:
+        file = function.__module__.rpartition(".")[2]
+        if not function.__name__.endswith("_of"):  # those of importance.py
+            assert FILES.get(function.__name__, function.__name__) in file
+
+
+def test_public_names_are_functions_and_classes_not_modules():
+    for name in scores.__all__:
+        assert not inspect.ismodule(getattr(scores, name)), name

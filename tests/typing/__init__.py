@@ -1,0 +1,1 @@
+"""Code of a user, which type checkers read."""

@@ -1,0 +1,89 @@
+"""A page of a user's code over the public face, read by `mypy --strict` and run by nobody.
+
+A line that ends in ``# type: ignore[...]`` is a mistake that must not type-check: where mypy sees
+none, the ignore is unused and checking fails.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import assert_type
+
+import geodis as gd
+from geodis import kernels, models, plots, scores
+
+Array = NDArray[np.float64]
+
+
+def files_and_grids() -> gd.XYSquares:
+    assert gd.load_array("latents.npy").shape == (1000, 5)
+    factors = gd.load_factors("factors.csv")
+    assert_type(factors, gd.Factors)
+    assert_type(factors.names, tuple[str, ...])
+    gd.load_array(3)  # type: ignore[arg-type]
+    sample = gd.product_manifold("S^2 x SO(3)", n=2000, random_state=0)
+    assert_type(sample, gd.ManifoldSample)
+    gd.published_grid("dsprite", "folder")  # type: ignore[arg-type]
+    gd.XYObject(palette="neon")  # type: ignore[arg-type]
+    gd.no_such_name()  # type: ignore[attr-defined]
+    assert_type(gd.as_factors({"x": [0, 1]}), gd.Factors)
+    return gd.XYSquares(spacing=4)
+
+
+def geometry(points: Array) -> None:
+    est = gd.GeoManCER(rule="gap", flat="keep", tangents="pca", verbose=0).fit(points)
+    assert_type(est, gd.GeoManCER)
+    gd.GeoManCER(rule="nope")  # type: ignore[arg-type]
+    gd.GeoManCER(flat="nope")  # type: ignore[arg-type]
+    gd.GeoManCER(tangents="nope")  # type: ignore[arg-type]
+    gd.GeoManCER(no_such_option=1)  # type: ignore[call-arg]
+    assert_type(gd.intrinsic_dimension(points), gd.DimensionEstimate)
+    assert_type(gd.inspect_points(points), gd.Inspection)
+    assert_type(gd.neighbor_graph(points), gd.NeighborGraph)
+    gd.nearest_neighbors(points, 5, method="kd-tree")  # type: ignore[arg-type]
+    gd.subspace_angles([points], [points], matching="best")  # type: ignore[arg-type]
+    plots.plot_eigenvalue_spectrum(est)
+
+
+def one_page(latents: Array, factors: Array) -> None:
+    page = gd.report(latents, factors, out="report", verbose=0)
+    assert_type(page, gd.Report)
+    assert_type(page.scores, gd.ScoreTable | None)
+    assert_type(page.inspection, gd.Inspection | None)
+    assert_type(page.manifold, gd.GeoManCER | None)
+    assert_type(page.summary, tuple[str, ...])
+    page.scores["mig"]  # type: ignore[index]
+    gd.report(latents, no_such_option=1)  # type: ignore[call-arg]
+
+
+def every_score(latents: Array, factors: Array) -> None:
+    table = gd.score_latents(latents, factors, ["mig"], verbose=0)
+    assert_type(table, gd.ScoreTable)
+    assert_type(table["mig"], float)
+    assert_type(scores.mig(latents, factors).value, float)
+    assert_type(gd.scores.dci(latents, factors, method="lasso"), scores.Score)
+    scores.dci(latents, factors, method="boosted")  # type: ignore[arg-type]
+    scores.mutual_information(latents, factors, method="width")  # type: ignore[arg-type]
+    scores.bin_factors(factors, method="width")  # type: ignore[arg-type]
+    scores.no_such_score(latents, factors)  # type: ignore[attr-defined]
+    plots.plot_scores(table)
+
+
+def distances(grid: gd.FactorGrid, latents: Array) -> None:
+    agreement = gd.distances.distance_correlations(grid, latents, n_pairs=2000, kind="l2")
+    assert_type(agreement, gd.distances.DistanceCorrelations)
+    gd.distances.distance_correlations(grid, kind="l3")  # type: ignore[arg-type]
+    gd.distances.traversal_matrix(grid, "x", "seen")  # type: ignore[arg-type]
+    gd.distances.sample_pairs(grid, 100, by="chance")  # type: ignore[arg-type]
+    assert_type(gd.distances.overlap(grid, "box:31").adversarial, bool)
+    plots.plot_distance_correlations(agreement)
+
+
+def learnt_losses(grid: gd.FactorGrid) -> None:
+    kernel = gd.kernels.learn_kernel(grid, radius=9, verbose=0)
+    assert_type(kernel, kernels.LossKernel)
+    kernels.soft_rank([3.0, 1.0], regularization="l1")  # type: ignore[arg-type]
+    kernels.learn_kernel(grid, radius="9")  # type: ignore[arg-type]
+    model = models.VAE(grid, latents=4, loss=kernel)
+    assert_type(models.train(model, grid, steps=5), models.Training)
+    models.encode(model, grid)
+    models.VAE(grid, latents="four")  # type: ignore[arg-type]
