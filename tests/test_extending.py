@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from geodis.base.plugins import GROUPS
+from geodis.base.plugins import Group
 from tests import ROOT
 
 PAGE = (ROOT / "docs" / "pages" / "extending.md").read_text(encoding="utf-8")
@@ -37,7 +37,7 @@ def installed(tmp_path):
 
 def test_every_group_is_declared_with_a_file_of_the_page():
     declared = dict(re.findall(r'"(geodis\.\w+)"\]\n\w+ = "(my_package\.\w+)"', DECLARED))
-    assert declared.keys() == set(GROUPS)
+    assert declared.keys() == set(get_args(Group))
     files = {f"{module.replace('.', '/')}.py" for module in declared.values()}
     assert files == FILES.keys()
 

@@ -6,7 +6,7 @@ A package declares in its pyproject, for instance,
     my_scores = "my_package.scores"
 
 and geodis imports that module when scores are first asked for; importing it registers what it
-has. Groups are those of `GROUPS`.
+has.
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ from __future__ import annotations
 import warnings
 from functools import cache
 from importlib.metadata import entry_points
+from typing import Literal
 
-GROUPS = (
+Group = Literal[
     "geodis.scores",
     "geodis.models",
     "geodis.file_formats",
     "geodis.spaces",
     "geodis.sections",
     "geodis.commands",
-)
+]
 
 
 @cache
-def load_plugins(group: str) -> tuple[str, ...]:
+def load_plugins(group: Group) -> tuple[str, ...]:
     """Import what other packages declare in a group, once; return the names of their entries.
 
     One that cannot be imported is left out with a warning: it must not take geodis with it.

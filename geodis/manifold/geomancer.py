@@ -34,7 +34,7 @@ from geodis.manifold.pipeline import published_pipeline
 from geodis.manifold.places import distinct_places, pieces_largest_first, task_inside
 from geodis.manifold.principal import varying_directions
 from geodis.manifold.refine import refined, with_other_pieces
-from geodis.manifold.summary import describe_fit
+from geodis.manifold.summary import describe_fit, warnings_of
 from geodis.manifold.task import FlatTreatment, Settings, Task
 
 
@@ -227,7 +227,8 @@ class GeoManCER(BaseEstimator):
         self.peak_memory_ = _peak_memory()
         self._points, self._basis, self._flat = points, basis, flat
         self._holonomy: Holonomy | None = None
-        self._warn()
+        for text in warnings_of(self):
+            warnings.warn(text, stacklevel=2)
         return self
 
     @property
@@ -375,21 +376,6 @@ class GeoManCER(BaseEstimator):
     def _check_fitted(self) -> None:
         if not hasattr(self, "split_"):
             raise NotFittedError("This GeoManCER is not fitted yet: call fit first.")
-
-    def _warn(self) -> None:
-        """Say what the user should know before trusting the numbers."""
-        if self.graph_.n_pieces > 1:
-            sizes = np.sort(np.bincount(self.graph_.piece))[::-1]
-            shown = ", ".join(map(str, sizes[:5])) + (", ..." if len(sizes) > 5 else "")
-            lost = int((~np.isfinite(self.axes_).all(axis=(1, 2))).sum())
-            warnings.warn(
-                f"The neighbour graph is in {self.graph_.n_pieces} pieces (of {shown} points): "
-                "factor labels are only comparable within a piece"
-                + (f", and {lost} points do not split like the largest piece." if lost else "."),
-                stacklevel=3,
-            )
-        if self.dimension_ is not None and not self.dimension_.agree:
-            warnings.warn(f"{self.dimension_}.".capitalize(), stacklevel=3)
 
 
 def _n_distinct_limit(points: np.ndarray) -> int:

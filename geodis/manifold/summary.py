@@ -1,8 +1,10 @@
-"""A fitted GeoManCER -> lines for people."""
+"""A fitted GeoManCER -> lines for people, and warnings."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 if TYPE_CHECKING:
     from geodis.manifold.geomancer import GeoManCER
@@ -39,6 +41,23 @@ def describe_fit(est: GeoManCER) -> str:
     seconds = ", ".join(f"{name} {value:.2f}" for name, value in est.seconds_.items())
     lines.append(f"  seconds: {seconds}; peak memory {est.peak_memory_:,.0f} MB")
     return "\n".join(lines)
+
+
+def warnings_of(est: GeoManCER) -> list[str]:
+    """What the user should know before trusting the numbers."""
+    warnings = []
+    if est.graph_.n_pieces > 1:
+        sizes = np.sort(np.bincount(est.graph_.piece))[::-1]
+        shown = ", ".join(map(str, sizes[:5])) + (", ..." if len(sizes) > 5 else "")
+        lost = int((~np.isfinite(est.axes_).all(axis=(1, 2))).sum())
+        warnings.append(
+            f"The neighbour graph is in {est.graph_.n_pieces} pieces (of {shown} points): "
+            "factor labels are only comparable within a piece"
+            + (f", and {lost} points do not split like the largest piece." if lost else ".")
+        )
+    if est.dimension_ is not None and not est.dimension_.agree:
+        warnings.append(f"{est.dimension_}.".capitalize())
+    return warnings
 
 
 def _flat_remark(dim: int, est: GeoManCER) -> str:

@@ -55,6 +55,7 @@ def test_what_a_constructor_raises_becomes_one_sentence(raised, message):
 
 def test_names_are_those_of_the_table():
     assert named({"a": 1}, "a", "run") == 1
-    for name in ("b", 3, []):
+    wrong: tuple[object, ...] = ("b", 3, [])
+    for name in wrong:
         with pytest.raises(InputError, match="run must name one of a; got"):
             named({"a": 1}, name, "run")

@@ -108,7 +108,7 @@ def test_one_function_has_variants(registered):
 
 
 def test_plugins_are_loaded_when_scores_are_asked_for(monkeypatch):
-    asked = []
+    asked: list[str] = []
     monkeypatch.setattr("geodis.scores.registry.load_plugins", asked.append)
     choose_scores(["mig"])
     assert asked == ["geodis.scores"]

@@ -76,9 +76,6 @@ def circle(length: np.ndarray, circumference: float) -> tuple[np.ndarray, np.nda
     return radius * np.stack([cos, sin], axis=-1), np.stack([-sin, cos], axis=-1)
 
 
-Curve = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-
-
 def bend(
     coordinates: np.ndarray,
     *,
