@@ -249,7 +249,6 @@ MEANT_TWICE = {
     "metric_encoder": "the model, and the network that it is made of",
     "registry": "what is registered in the room, by name",
     "report": "the room is called as its function",
-    "summary": "what a result says of itself in words",
     "unsupervised": "without labels: the scores, and the models",
 }
 

@@ -25,13 +25,14 @@ from .holonomy.eigenfields import (
     Eigenfields as Eigenfields,
 )
 from .holonomy.diagonalise import ffdiag as ffdiag, Diagonalisation as Diagonalisation
+from .holonomy.factor_count import count_factors as count_factors, FactorCount as FactorCount
 from .holonomy.factor_axes import factor_axes as factor_axes, FactorAxes as FactorAxes
 from .ambient import ambient_split as ambient_split, AmbientSplit as AmbientSplit
 from .holonomy.loops import loop_holonomy as loop_holonomy, Holonomy as Holonomy
 from .task import Settings as Settings, Task as Task
 from .pipeline import published_pipeline as published_pipeline, Solution as Solution
 from .refine import split_factors as split_factors
-from .split import Split as Split
+from .split_result import Split as Split
 from .evidence import Evidence as Evidence
 from .new_points import axes_at as axes_at
 from .flat.unroll import (

@@ -8,7 +8,7 @@ import numpy as np
 
 from geodis.manifold.holonomy.eigenfields import UNCERTAIN_VARIATION, Eigenfields, count_by_gap
 from geodis.manifold.local.dimension import ENOUGH_PER_UNKNOWN, SPLITTABLE, tangent_terms
-from geodis.manifold.split import Split
+from geodis.manifold.split_result import Split
 
 # An eigenvalue below this part of the bulk is one that noisy tangents may give a parallel field.
 SMALL_VALUE = 0.1

@@ -22,6 +22,7 @@ from geodis.base.check import (
 from geodis.base.jobs import check_jobs, one_blas_thread
 from geodis.base.progress import Stages
 from geodis.manifold.evidence import Evidence, collect_evidence
+from geodis.manifold.fit_summary import describe_fit, warnings_of
 from geodis.manifold.flat.flat_axes import coordinates_from, split_flat_axes
 from geodis.manifold.holonomy.eigenfields import FactorRule
 from geodis.manifold.holonomy.loops import Holonomy, loop_holonomy
@@ -34,7 +35,6 @@ from geodis.manifold.pipeline import published_pipeline
 from geodis.manifold.places import distinct_places, pieces_largest_first, task_inside
 from geodis.manifold.principal import varying_directions
 from geodis.manifold.refine import refined, with_other_pieces
-from geodis.manifold.summary import describe_fit, warnings_of
 from geodis.manifold.task import FlatTreatment, Settings, Task
 
 
@@ -51,7 +51,8 @@ class GeoManCER(BaseEstimator):
     dim : int or "auto"
         Intrinsic dimension k; "auto" estimates it by maximum likelihood.
     n_factors : int or "auto"
-        Number of factors m; "auto" counts the parallel eigenfields.
+        Number of factors m; "auto" counts the combinations of the parallel eigenfields that
+        commute with all of them, and one more.
     n_neighbors : int, optional
         Nearest neighbours in the graph; twice the dimension, at least 8, by default.
     tangents : {"curved", "pca"}

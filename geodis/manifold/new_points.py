@@ -13,7 +13,7 @@ from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.graph import default_degree
 from geodis.manifold.local.neighbors import Neighbors, searcher
 from geodis.manifold.local.tangents import TangentMethod, tangent_frames
-from geodis.manifold.split import Split, join_axes, part_axes
+from geodis.manifold.split_result import Split, join_axes, part_axes
 
 AVERAGED = 3
 # Where all neighbours are about as far as the nearest, a point lies far outside the fitted ones,

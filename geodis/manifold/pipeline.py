@@ -16,6 +16,7 @@ from geodis.manifold.holonomy.coarse import coarse_start
 from geodis.manifold.holonomy.connection import connection
 from geodis.manifold.holonomy.eigenfields import Eigenfields, bottom_eigenfields
 from geodis.manifold.holonomy.factor_axes import factor_axes
+from geodis.manifold.holonomy.factor_count import count_factors
 from geodis.manifold.holonomy.laplacian import ConnectionLaplacian
 from geodis.manifold.holonomy.symmetric import n_coordinates
 from geodis.manifold.local.dimension import fewest_points
@@ -32,7 +33,7 @@ from geodis.manifold.local.tangents import (
     neighbors_for_tangents,
     tangent_frames,
 )
-from geodis.manifold.split import Split, split_of
+from geodis.manifold.split_result import Split, split_of
 from geodis.manifold.task import Task
 
 MAX_FIELDS = 64
@@ -122,13 +123,15 @@ def published_pipeline(
     with stages.stage("eigenfields"):
         start = _coarse_solution(points[rows], tangents, task) if start is None else start
         fields = _enough_fields(laplacian, start, weights, task)
-    # 7. How many factors: those fields that are parallel, or lie below the gap, and one more.
-    n_factors = task.n_factors
-    if settings.rule == "gap" and n_factors is None:
-        n_factors = min(fields.n_parallel + 1, dim)  # as published: every field below the gap
-    # 8. Joint diagonalisation and clustering: the factor of every axis, the same at every point.
+    # 7. How many factors: as many combinations of the parallel fields as commute with all of them,
+    # and one more; with the published rule, as many fields as lie below the gap, and one more.
+    asked = task.n_factors
+    if settings.rule == "gap" and asked is None:
+        asked = min(fields.n_parallel + 1, dim)
     with stages.stage("factors"):
-        factors = factor_axes(fields, n_factors, n_jobs=settings.n_jobs, random_state=task.rng)
+        counted = count_factors(fields, asked, random_state=task.rng)
+        # 8. Joint diagonalisation and clustering: the factor of every axis, alike at every point.
+        factors = factor_axes(fields, counted, n_jobs=settings.n_jobs, random_state=task.rng)
     return Solution(tangents, split_of(tangents, fields, factors, rows, what))
 
 

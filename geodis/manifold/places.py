@@ -9,7 +9,7 @@ from scipy.spatial import KDTree
 
 from geodis.manifold.local.graph import NeighborGraph, neighbor_graph
 from geodis.manifold.local.neighbors import distinct_rows
-from geodis.manifold.split import Split
+from geodis.manifold.split_result import Split
 from geodis.manifold.task import Task
 
 

@@ -29,7 +29,7 @@ from geodis.manifold.pipeline import (
     published_pipeline,
 )
 from geodis.manifold.places import distinct_places, pieces_largest_first, task_inside
-from geodis.manifold.split import Split, join_axes, largest_first
+from geodis.manifold.split_result import Split, join_axes, largest_first
 from geodis.manifold.task import Task
 
 # Largest growth of what displacements leave outside the tangent spaces at which the ambient

@@ -4,7 +4,7 @@ import pytest
 from geodis.manifold.evidence import collect_evidence, doubts_of, doubts_of_number
 from geodis.manifold.holonomy.eigenfields import Eigenfields
 from geodis.manifold.local.dimension import points_needed
-from geodis.manifold.split import Split
+from geodis.manifold.split_result import Split
 
 
 def fields(values, variation, n_parallel=1, converged=True):

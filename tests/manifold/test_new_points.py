@@ -3,7 +3,7 @@ import pytest
 
 import geodis as gd
 from geodis.base.check import InputError
-from geodis.manifold.split import Split, join_axes, part_axes
+from geodis.manifold.split_result import Split, join_axes, part_axes
 from tests.conftest import warped
 
 

@@ -11,7 +11,7 @@ from geodis.manifold.flat.flat_part import FlatEvidence, FlatPart, split_flat_pa
 from geodis.manifold.flat.unroll import steps_along
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.graph import NeighborGraph, neighbor_graph
-from geodis.manifold.split import Split
+from geodis.manifold.split_result import Split
 from geodis.manifold.task import Task
 
 # Fields of constant norm that were not counted as parallel: the unrolling decides.

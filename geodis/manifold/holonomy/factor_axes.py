@@ -1,14 +1,9 @@
-"""Parallel fields -> the factor of every tangent axis, with the same labels at every point.
+"""Parallel fields, counted -> the factor of every tangent axis, the same labels at every point.
 
-In a product manifold the projectors Pi_j on the factors are parallel, and on a flat part of
-dimension f so is every constant symmetric matrix. A parallel field is the same combination of
-these at every point, so all questions are settled once, by coefficients, for all points:
-
-- which combinations of the fields commute with all fields: these are combinations of the
-  projectors alone, the flat part counting as one factor;
-- which values the combinations take on each factor, found by joint diagonalisation and
-  clustering at a few thousand points;
-- hence which combination is the projector of each factor.
+A parallel field is the same combination of the factors' projectors at every point, so all questions
+are settled once, by coefficients, for all points: which values the combinations that commute take
+on each factor, read off by joint diagonalisation and clustering at a few thousand points; and hence
+which combination is the projector of each factor.
 """
 
 from __future__ import annotations
@@ -18,23 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from geodis.base.check import InputError, check_random_state
+from geodis.base.check import check_random_state
 from geodis.base.jobs import one_thread_each, over_blocks
 from geodis.manifold.holonomy.diagonalise import ffdiag
 from geodis.manifold.holonomy.eigenfields import Eigenfields
+from geodis.manifold.holonomy.factor_count import FactorCount, count_factors
 from geodis.manifold.linalg import polar_rows
 
-LABEL_POINTS = 3000
-# Mean squared commutator with a field, for fields of unit norm: zero for a combination of
-# projectors, of order one on a flat part. Noise in the tangents brings the first to some
-# hundredths.
-COMMUTES = 0.1
 BLOCK_POINTS = 4096
 
 
 @dataclass(frozen=True)
 class FactorAxes:
-    """FactorAxes of the tangent spaces, in the same order at every point.
+    """Axes of the tangent spaces grouped by factor, in the same order at every point.
 
     Attributes
     ----------
@@ -63,7 +54,7 @@ class FactorAxes:
 
 def factor_axes(
     fields: Eigenfields,
-    n_factors: int | None = None,
+    count: FactorCount | int | None = None,
     *,
     n_jobs: int = 1,
     random_state: Any = None,
@@ -74,9 +65,9 @@ def factor_axes(
     ----------
     fields : Eigenfields
         The first `n_parallel` are used.
-    n_factors : int, optional
-        Number of factors when it is known; otherwise it follows from how many combinations of
-        the fields commute with all of them.
+    count : FactorCount or int, optional
+        What `count_factors` says of the fields, or the number of factors when it is known;
+        counted by default.
     n_jobs : int
     random_state : int, Generator or None
 
@@ -84,27 +75,15 @@ def factor_axes(
     -------
     FactorAxes
     """
-    n, width = len(fields.fields), fields.n_parallel
-    k = fields.matrices(1, rows=slice(0, 1)).shape[-1]
-    if width == 0:
-        axes = np.broadcast_to(np.eye(k), (n, k, k)).copy()
-        return FactorAxes(axes, (k,), None, np.zeros(0), 0.0, 0.0)
-    if n_factors is not None and not 1 <= n_factors <= min(width + 1, k):
-        raise InputError(
-            f"{width} fields in dimension {k} can tell at most {min(width + 1, k)} factors apart; "
-            f"got n_factors={n_factors}."
-        )
     rng = check_random_state(random_state)
-    sample = np.sort(rng.choice(n, min(n, LABEL_POINTS), replace=False))
-    matrices = fields.matrices(width, rows=sample)  # (s, w, k, k)
-    commutators, combinations = commuting_combinations(matrices)
-    commutators /= width  # the mean over fields: the more fields, the more noise would add up
-    n_central = int((commutators <= COMMUTES).sum()) if n_factors is None else n_factors - 1
-    n_central = min(n_central, width, k - 1)
-    has_flat = bool((commutators[n_central:] > COMMUTES).any())
+    if not isinstance(count, FactorCount):
+        count = count_factors(fields, count, random_state=rng)
+    n, width = len(fields.fields), fields.n_parallel
+    k, n_central = count.matrices.shape[-1], count.n_factors - 1
+    matrices, combinations = count.matrices, count.combinations
     if n_central == 0:
         axes = np.broadcast_to(np.eye(k), (n, k, k)).copy()
-        return FactorAxes(axes, (k,), 0 if has_flat else None, commutators, 0.0, 0.0)
+        return FactorAxes(axes, (k,), 0 if count.has_flat else None, count.commutators, 0.0, 0.0)
     central = np.einsum("sw,pwab->psab", combinations[:n_central], matrices)
     joint = ffdiag(central, random_state=rng)
     points = np.swapaxes(joint.diagonals, 1, 2).reshape(-1, n_central)  # one row an axis
@@ -112,10 +91,12 @@ def factor_axes(
     # Pi_f = sum_r G_fr Omega_r + G_f0 I, with the values c_rf of field r on factor f.
     to_projectors = np.linalg.pinv(np.vstack([centres.T, np.ones(len(centres))])).astype(float)
     traces = to_projectors[:, -1] * k  # the fields are traceless
-    dims_of = _whole_dims(traces, k)
-    flat = _flat_factor(to_projectors, combinations, matrices, n_central) if has_flat else None
-    order = np.argsort([-dim for dim in dims_of], kind="stable")  # largest first
-    to_projectors, dims = to_projectors[order], tuple(dims_of[j] for j in order)
+    unsorted = _whole_dims(traces, k)
+    flat = (
+        _flat_factor(to_projectors, combinations, matrices, n_central) if count.has_flat else None
+    )
+    order = np.argsort([-dim for dim in unsorted], kind="stable")  # largest first
+    to_projectors, dims = to_projectors[order], tuple(unsorted[j] for j in order)
     if flat is not None:
         flat = int(np.flatnonzero(order == flat)[0])
     axes = np.empty((n, k, k))
@@ -131,42 +112,7 @@ def factor_axes(
         axes[rows] = polar_rows(np.concatenate(leading, axis=1))
 
     over_blocks(label, n, BLOCK_POINTS, n_jobs)
-    return FactorAxes(axes, dims, flat, commutators, float(joint.off_diagonal.mean()), spread)
-
-
-def commuting_combinations(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Combinations of fields in order of how little they commute with all fields.
-
-    Minimises ``mean_i sum_s |[sum_r c_r Omega_r, Omega_s]|^2`` over unit c: the eigenproblem of
-    one w x w matrix.
-
-    Parameters
-    ----------
-    matrices : ndarray of shape (n, w, k, k)
-        Fields at some points.
-
-    Returns
-    -------
-    values : ndarray of shape (w,)
-        Ascending; for fields of unit mean square norm.
-    combinations : ndarray of shape (w, w)
-        Rows are the coefficients c.
-
-    Examples
-    --------
-    >>> rotated = np.array([[[0.0, 1.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, -1.0]]])
-    >>> commuting_combinations(rotated[None])[0]  # two reflections of the plane do not commute
-    array([8., 8.])
-    """
-    _, width, _, _ = matrices.shape
-    total = np.zeros((width, width))
-    for s in range(width):
-        product = matrices @ matrices[:, s : s + 1]
-        commutator = product - np.swapaxes(product, 2, 3)  # of symmetric matrices: AB - (AB)^T
-        flat = commutator.reshape(len(matrices), width, -1)
-        total += np.einsum("nra,nsa->rs", flat, flat) / len(matrices)
-    values, vectors = np.linalg.eigh(total)
-    return values, vectors.T
+    return FactorAxes(axes, dims, flat, count.commutators, float(joint.off_diagonal.mean()), spread)
 
 
 def _flat_factor(

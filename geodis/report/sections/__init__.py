@@ -2,14 +2,14 @@
 
 from geodis.report.section import Section
 from geodis.report.sections.distances import DistancesSection
-from geodis.report.sections.held_by import HeldBySection
+from geodis.report.sections.how_made import MadeSection
 from geodis.report.sections.inspection import InspectionSection
-from geodis.report.sections.made import MadeSection
 from geodis.report.sections.manifold import ManifoldSection
-from geodis.report.sections.more import MoreSection
 from geodis.report.sections.points import PointsSection
-from geodis.report.sections.rows import RowsSection
+from geodis.report.sections.rows_used import RowsSection
 from geodis.report.sections.scores import ScoresSection
+from geodis.report.sections.what_more import MoreSection
+from geodis.report.sections.which_latent import HeldBySection
 
 OWN_SECTIONS: tuple[Section, ...] = (
     InspectionSection(),

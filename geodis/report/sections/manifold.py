@@ -17,7 +17,7 @@ from geodis.report.material import Material
 from geodis.report.python_lines import fitted_rows, seed_argument
 from geodis.report.section import Section, SectionFigure
 from geodis.report.sections.inspection import InspectionSection
-from geodis.report.sections.manifold_words import (
+from geodis.report.sections.manifold_sentences import (
     fit_warnings,
     flat_part_warnings,
     how_it_splits,

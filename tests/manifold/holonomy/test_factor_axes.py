@@ -6,9 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from geodis.base.check import InputError
 from geodis.manifold.angles import principal_angles
 from geodis.manifold.holonomy.eigenfields import Eigenfields, norm_variation
-from geodis.manifold.holonomy.factor_axes import _whole_dims, commuting_combinations, factor_axes
+from geodis.manifold.holonomy.factor_axes import _whole_dims, factor_axes
+from geodis.manifold.holonomy.factor_count import commuting_combinations, count_factors
 from geodis.manifold.holonomy.symmetric import traceless_basis, unvec_symmetric, vec_symmetric
 
 
@@ -286,3 +288,17 @@ def test_the_spectrum_counts_the_projectors_and_what_is_flat():
     central = np.tensordot(combinations[:2], fields.matrices(), axes=(1, 1)).swapaxes(0, 1)
     for matrix in central[:5].reshape(-1, 7, 7):
         assert len(np.unique(np.linalg.eigvalsh(matrix).round(4))) <= 3
+
+
+@pytest.mark.parametrize(("dims", "flat"), [((2, 2), ()), ((3, 2, 2), ()), ((2, 2), (0,))])
+def test_factors_are_counted_by_the_combinations_that_commute(dims, flat, rng):
+    _, fields = parallel_fields(dims, rng, flat=flat)
+    count = count_factors(fields, random_state=0)
+    assert (count.n_factors, count.has_flat) == (len(dims), bool(flat))
+    told = count_factors(fields, 2, random_state=0)
+    assert told.n_factors == 2
+    labelled = factor_axes(fields, told, random_state=0)
+    assert len(labelled.dims) == 2
+    assert count_factors(eigenfields(fields.matrices(), n_parallel=0)).n_factors == 1
+    with pytest.raises(InputError, match=r"factors apart; got n_factors=9\."):
+        count_factors(fields, 9)
