@@ -1,7 +1,8 @@
-"""Two rules of the house that import-linter does not know, as contract types of its own.
+"""Three rules of the house that import-linter does not know, as contract types of its own.
 
-What is private to a room is used in that room alone, and inside the package nothing comes through
-its front door, where the names of all rooms lie. Both read the source, because an import says
+What is private to a room is used in that room alone; inside the package nothing comes through its
+front door, where the names of all rooms lie; and what few rooms may import, others do not import
+by its name either. All read the source, because an import says
 nothing of the names that are used of what was imported.
 """
 
@@ -16,6 +17,10 @@ from typing import Any, NamedTuple
 from importlinter import Contract, ContractCheck, fields, output
 
 Breach = tuple[str, int, str]  # module, line, what it does there
+
+# What imports a module by its name, and what that argument is called.
+IMPORTERS = ("require", "import_module", "__import__")
+NAME_ARGUMENTS = ("module", "name")
 
 
 class Source(NamedTuple):
@@ -94,6 +99,30 @@ class FrontDoorContract(SourceContract):
                     yield source.module, line, f"imports {path} through the front door"
 
 
+class ByNameContract(SourceContract):
+    """Some packages are imported by a text, as in `require("torch")`, in a few rooms alone.
+
+    An exception is written "module -> what it imports".
+    """
+
+    rooms = fields.SetField(subfield=fields.StringField())
+    forbidden = fields.SetField(subfield=fields.StringField())
+    exceptions = fields.SetField(subfield=fields.StringField(), required=False, default=set())
+
+    def breaches(self, sources: list[Source]) -> Iterator[Breach]:
+        """Calls in other rooms that import such a package, or the part of another that needs it."""
+        allowed = {str(room) for room in self.rooms}  # type: ignore[attr-defined]
+        forbidden = {str(name) for name in self.forbidden}  # type: ignore[attr-defined]
+        excepted = {str(line) for line in self.exceptions}  # type: ignore[attr-defined]
+        for source in sources:
+            if source.room.partition(".")[0] != str(self.package) or source.room in allowed:
+                continue
+            for line, path in imported_by_name(source.tree):
+                excused = f"{source.module} -> {path}" in excepted
+                if forbidden & set(path.split(".")) and not excused:
+                    yield source.module, line, f"imports {path} by its name"
+
+
 def read_sources(packages: list[str], divided: str) -> list[Source]:
     """Every file of the packages, of which `divided` has rooms."""
     return [
@@ -138,6 +167,23 @@ def imported_paths(source: Source) -> Iterator[tuple[int, str]]:
             above = package_above(source, node.level)
             origin = ".".join(filter(None, [above, node.module]))
             yield from ((node.lineno, f"{origin}.{alias.name}") for alias in node.names)
+
+
+def imported_by_name(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and dotted name of every import that is a call with a literal text."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and called_name(node) in IMPORTERS:
+            given = [*node.args[:1], *(k.value for k in node.keywords if k.arg in NAME_ARGUMENTS)]
+            for value in given:
+                if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                    yield node.lineno, value.value
+
+
+def called_name(call: ast.Call) -> str:
+    """The last part of what is called: `import_module` of `importlib.import_module`."""
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr
+    return call.func.id if isinstance(call.func, ast.Name) else ""
 
 
 def package_above(source: Source, level: int) -> str:

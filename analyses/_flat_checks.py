@@ -15,14 +15,14 @@ import numpy as np
 
 from geodis import GeoManCER, subspace_angles
 from geodis.data.manifolds.draws import random_rotations
-from geodis.data.manifolds.flat_products import CASES, flat_sample
+from geodis.data.manifolds.flat_products import CASES, FlatCase, flat_sample
 from geodis.manifold import independent_rotation
 
 NOISE = 0.03
 FEW, AUTO = 30, "chosen"
 NEIGHBOURS = (FEW, 60, 120, 240, 480, AUTO)
 LIKELIHOOD = "Lp-nested likelihood"
-GROUPED = ("disc x interval", "ball x interval", "disc x disc")
+GROUPED: tuple[FlatCase, ...] = ("disc x interval", "ball x interval", "disc x disc")
 
 Row = dict[str, Any]
 
@@ -54,7 +54,7 @@ def neighbourhoods(n: int, seeds: Sequence[int], isomap: Callable[[Any, int], fl
 
 def likelihood_against_pairs(n: int, seeds: Sequence[int]) -> list[Row]:
     """Largest angle of a group, in degrees, of the best contrast of pairs and of the likelihood."""
-    rows = []
+    rows: list[Row] = []
     for case in GROUPED:
         made = CASES[case]
         for seed in seeds:

@@ -33,7 +33,7 @@ RECOMPUTED: dict[str, tuple[Cells, Cells]] = {
 HALF_A_DIGIT = 0.005  # of two decimals
 
 
-def beyond_rounding(found: float, published: float) -> float:
+def beyond_rounding(ours: float, published: float) -> float:
     """How far a number is from all those that round to the published one.
 
     Examples
@@ -41,4 +41,4 @@ def beyond_rounding(found: float, published: float) -> float:
     >>> beyond_rounding(0.724, 0.72), round(beyond_rounding(0.724, 0.73), 6)
     (0.0, 0.001)
     """
-    return max(abs(found - published) - HALF_A_DIGIT, 0.0)
+    return max(abs(ours - published) - HALF_A_DIGIT, 0.0)

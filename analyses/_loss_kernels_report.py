@@ -92,8 +92,8 @@ def _agreement(rows: Sequence[dict[str, Any]]) -> list[str]:
     )
     if not published:
         return []
-    beyond = [beyond_rounding(found, value) for found, value in published]
-    apart = max(abs(found - value) for found, value in recomputed)
+    beyond = [beyond_rounding(ours, value) for ours, value in published]
+    apart = max(abs(ours - value) for ours, value in recomputed)
     return [
         "",
         f"The published numbers have two decimals. Of {len(beyond)} cells, "
@@ -145,15 +145,15 @@ def _without(shares: np.ndarray) -> np.ndarray:
 def _row(name: str, rows: Sequence[dict[str, Any]]) -> str:
     cells = []
     for i, column in enumerate(COLUMNS):
-        found = [row[column] for row in rows]
-        if None in found:
+        correlations = [row[column] for row in rows]
+        if None in correlations:
             cells.append("no order")
             continue
-        cell = f"{np.mean(found):.4f}"
+        cell = f"{np.mean(correlations):.4f}"
         if rows[0]["published"]:
             cell += f" / {rows[0]['published'][i]:.2f}"
-        elif len(found) > 1 and i == len(COLUMNS) - 1:
-            cell += f" ({min(found):.4f} to {max(found):.4f})"
+        elif len(correlations) > 1 and i == len(COLUMNS) - 1:
+            cell += f" ({min(correlations):.4f} to {max(correlations):.4f})"
         cells.append(cell)
     seconds = [sum(row["seconds"].values()) for row in rows if "seconds" in row]
     cells.append(f"{np.mean(seconds):.0f}" if seconds else "")

@@ -63,9 +63,9 @@ def run_cases(
                 continue
             print(f"[{number}/{len(cases)}] {describe(case)}", flush=True)
             begun = time.perf_counter()
-            found = to_jsonable(run_case(case))
+            results = to_jsonable(run_case(case))
             seconds = time.perf_counter() - begun
-            rows.append({"case": plain, **found, "seconds": seconds})
+            rows.append({"case": plain, **results, "seconds": seconds})
             _keep(out, made, rows)
             write(ordered(), out)
     except KeyboardInterrupt:

@@ -92,25 +92,25 @@ def evaluate(
     code: Any = partial(models.encode, model)
     if len(grid) <= WHOLE:
         code = models.encode(model, grid)
-    found: dict[str, float] = {}
+    measures: dict[str, float] = {}
     for self_pairs, suffix in [(False, ""), (True, ", published")]:
         measured = distance_correlations(
             grid, code, loss, n_pairs=sizes.n_pairs, self_pairs=self_pairs, random_state=seed
         )
         for key, name in [(TRUE_LATENT, "truth"), (DATA_LATENT, "data"), (TRUE_DATA, "bound")]:
-            found[f"{name} along factors{suffix}"] = float(measured.overall[key][1])
-            found[f"{name} random{suffix}"] = float(measured.random[key].spearman)
+            measures[f"{name} along factors{suffix}"] = float(measured.overall[key][1])
+            measures[f"{name} random{suffix}"] = float(measured.random[key].spearman)
         if not self_pairs:
             for factor, by in measured.factors.items():
-                found[f"{BY_FACTOR}{factor}"] = float(by[TRUE_LATENT].spearman)
+                measures[f"{BY_FACTOR}{factor}"] = float(by[TRUE_LATENT].spearman)
     options: dict[str, Any] = {"n_traversals": sizes.n_traversals, "random_state": seed}
-    found["linearity"] = float(scores.linearity_ratio(code, grid, **options))
-    found["axis"] = float(scores.axis_ratio(code, grid, **options))
+    measures["linearity"] = float(scores.linearity_ratio(code, grid, **options))
+    measures["axis"] = float(scores.axis_ratio(code, grid, **options))
     index = np.random.default_rng(seed).choice(len(grid), min(sizes.n_rows, len(grid)), False)
     images = grid.images(index)
     latents, factors = models.encode(model, images), grid.factors(index)
-    found["mig"] = float(scores.mig(latents, factors))
+    measures["mig"] = float(scores.mig(latents, factors))
     decoded = models.reconstruct(model, images[:1000])
-    found["error"] = float(((decoded - images[:1000] / 255.0) ** 2).mean())
-    found["error of the mean image"] = float((images / 255.0).var(axis=0).mean())
-    return found
+    measures["error"] = float(((decoded - images[:1000] / 255.0) ** 2).mean())
+    measures["error of the mean image"] = float((images / 255.0).var(axis=0).mean())
+    return measures

@@ -44,11 +44,13 @@ from analyses._flat_methods import (
     turns_of_factors,
 )
 from geodis import plots
+from geodis.base.check import check_choice
 from geodis.base.progress import Stages
 from geodis.base.write import whole_file, write_json
 from geodis.data.manifolds.draws import random_rotations
 from geodis.data.manifolds.flat_products import (
     CASES,
+    FlatCase,
     FlatSample,
     bent_sample,
     flat_sample,
@@ -61,7 +63,7 @@ Job = tuple[str, str, Callable[[], list[Row]]]  # what, which part of the result
 
 OUT = Path(__file__).parent / "results" / "flat_factors"
 OURS, OURS_GRADIENT = "GeoManCER", "GeoManCER, gradients on true tangents"
-NOISY = {
+NOISY: dict[str, tuple[FlatCase, float]] = {
     "box, noise .01": ("box", 0.01),
     "box, noise .03": ("box", 0.03),
     "box, noise .1": ("box", 0.1),
@@ -113,7 +115,7 @@ def make(case: str, n: int, seed: int) -> FlatSample:
         u = grid_coordinates(sizes, step=step)
         turn = random_rotations(1, len(sizes), np.random.default_rng(seed))[0]
         return bent_sample(u, (1,) * len(sizes), rotation=turn, name=case)
-    return flat_sample(case, n, random_state=seed)
+    return flat_sample(check_choice(case, "case", tuple(CASES)), n, random_state=seed)
 
 
 def run_case(case: str, n: int, seed: int) -> list[Row]:

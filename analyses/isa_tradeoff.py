@@ -107,14 +107,14 @@ def run_case(case: Mapping[str, Any], preset: Preset) -> Row:
     index = np.random.default_rng(seed).choice(len(grid), preset.n_rows, replace=False)
     images = grid.images(index)
     latents = models.encode(model, images)
-    found: Row = {
+    row: Row = {
         "mig": float(scores.mig(latents, grid.factors(index))),
         "likelihood": expected_log_likelihood(model, images[:2000], seed),
         "trained": str(done),
     }
     if hasattr(model.prior, "exponents"):
-        found["exponents"] = sorted(model.prior.exponents[:-1].tolist())
-    return found
+        row["exponents"] = sorted(model.prior.exponents[:-1].tolist())
+    return row
 
 
 def expected_log_likelihood(model: models.Model, images: np.ndarray, seed: int) -> float:

@@ -151,8 +151,11 @@ def table_rows(name: str, loss: Any, preset: Preset, **more: Any) -> list[dict[s
     rows = []
     sizes = xysquares_overlap.Preset(n_pairs=preset.n_pairs)
     for self_pairs in (True, False):
-        found = xysquares_overlap.run_case(8, loss, self_pairs, sizes)
-        row = {key: None if found["note"] and key in COLUMNS[:2] else found[key] for key in COLUMNS}
+        measured = xysquares_overlap.run_case(8, loss, self_pairs, sizes)
+        row = {
+            key: None if measured["note"] and key in COLUMNS[:2] else measured[key]
+            for key in COLUMNS
+        }
         known = {
             "published": TABLE_6_1.get(name) if self_pairs else None,
             "recomputed": RECOMPUTED[name][0 if self_pairs else 1] if name in RECOMPUTED else None,
@@ -217,15 +220,15 @@ def losses_for(work: Analysis, name: str, grid: FactorGrid) -> dict[str, Any]:
     channels = (grid.image_shape or (1, 1, 1))[2]
 
     bank = KernelOptions(kernels=4, nonnegative=False, symmetry="flip", per_channel=channels > 1)
-    found: dict[str, Any] = {"mse": "mse", f"box r{radius}": LossKernel.box(radius)}
-    found["kernel"] = work.loss(
+    losses: dict[str, Any] = {"mse": "mse", f"box r{radius}": LossKernel.box(radius)}
+    losses["kernel"] = work.loss(
         f"{name}-kernel", lambda _: learn_on(grid, radius, seed, KernelOptions())
     )
-    found["four signed kernels"] = work.loss(
+    losses["four signed kernels"] = work.loss(
         f"{name}-bank",
         lambda _: learn_on(grid, radius, seed, bank),
     )
-    found["features"] = work.loss(
+    losses["features"] = work.loss(
         f"{name}-features",
         lambda checkpoint: learn_features(
             grid,
@@ -235,7 +238,7 @@ def losses_for(work: Analysis, name: str, grid: FactorGrid) -> dict[str, Any]:
             verbose=0,
         ),
     )
-    return found
+    return losses
 
 
 def rank_correlation(grid: FactorGrid, loss: Any, pairs: np.ndarray) -> float:

@@ -72,12 +72,12 @@ def reactions(rows: Rows) -> pd.DataFrame:
     frame = by_model(rows)
     chance = pd.DataFrame([row["chance"] for row in rows if row["chance"]]).mean()
     last = frame["level"].max()
-    found = {}
+    falls = {}
     for family, own in frame.groupby("family", sort=False):
         mean = own.groupby("level")[list(chance.index)].mean()
         if {0.0, last} <= set(mean.index):
-            found[family] = (mean.loc[0.0] - mean.loc[last]) / (mean.loc[0.0] - chance)
-    return pd.DataFrame(found)
+            falls[family] = (mean.loc[0.0] - mean.loc[last]) / (mean.loc[0.0] - chance)
+    return pd.DataFrame(falls)
 
 
 def against_intuition(family: str, fall: float) -> bool:

@@ -229,13 +229,13 @@ def angles(codes: np.ndarray, test: Any, dims: Sequence[int], encode: Any, seed:
         warnings.simplefilter("ignore", UserWarning)
         est.fit(codes)
     usable = np.isfinite(est.axes_).all(axis=(1, 2))
-    found = [est.subspace(j)[usable] for j in range(est.n_factors_)]
+    subspaces = [est.subspace(j)[usable] for j in range(est.n_factors_)]
     true = [frames[usable] for frames in test.tangents]
-    cca = gd.unaligned_angles(codes[usable], found, test.points[usable], true)
+    cca = gd.unaligned_angles(codes[usable], subspaces, test.points[usable], true)
     rows = np.flatnonzero(usable)[:N_DISPLACED]
     pushed = displaced(test, rows, codes, encode)
     place = np.searchsorted(np.flatnonzero(usable), rows)
-    finite = gd.subspace_angles([frames[place] for frames in found], pushed)
+    finite = gd.subspace_angles([frames[place] for frames in subspaces], pushed)
     return {
         "cca": float(cca.mean()),
         "cca_median": float(np.median(cca)),
@@ -268,9 +268,9 @@ def chance(test: Any, seed: int) -> Row:
     rng = np.random.default_rng(seed)
     n, d = test.points.shape
     axes = np.linalg.qr(rng.standard_normal((n, d, 5)))[0].swapaxes(1, 2)
-    found = [axes[:, :3], axes[:, 3:]]
-    cca = gd.unaligned_angles(test.points, found, test.points, test.tangents)
-    fd = gd.subspace_angles(found, test.tangents)
+    directions = [axes[:, :3], axes[:, 3:]]
+    cca = gd.unaligned_angles(test.points, directions, test.points, test.tangents)
+    fd = gd.subspace_angles(directions, test.tangents)
     return {"cca": float(cca.mean()), "cca_median": float(np.median(cca)), "fd": float(fd.mean())}
 
 
@@ -297,7 +297,7 @@ def write(rows: list[Row], out: Path, preset: str) -> None:
     columns = ["cca", "cca_median", "fd", "first", "second"]
     cells = summarise(free, ["method"], columns)
     for line in cells:
-        own = [_found(row) for row in free if row["case"]["method"] == line[0]]
+        own = [_dims_text(row) for row in free if row["case"]["method"] == line[0]]
         line.append("; ".join(text for text in own if text))
     header = ["metric", "seeds", "CCA mean", "CCA median", "FD", "1st", "2nd", "found"]
     lines += table(header, cells)
@@ -308,7 +308,7 @@ def write(rows: list[Row], out: Path, preset: str) -> None:
                 row["case"]["light"],
                 row["case"]["method"],
                 str(row["case"]["seed"]),
-                _found(row),
+                _dims_text(row),
                 *(f"{row.get(key, float('nan')):.3f}" for key in ("first", "second")),
             ]
             for row in tied
@@ -318,7 +318,7 @@ def write(rows: list[Row], out: Path, preset: str) -> None:
     plots.save_figure(draw(free, preset), out / "angles.png")
 
 
-def _found(row: Row) -> str:
+def _dims_text(row: Row) -> str:
     if "found" not in row:
         return ""
     doubt = ", doubted" if row.get("uncertain") else ""

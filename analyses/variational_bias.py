@@ -193,17 +193,17 @@ def independent_components(case: Mapping[str, Any], preset: Preset) -> Row:
             squares = mean.T @ mean + torch.diag((2 * spread).exp().sum(dim=0))
             weights = torch.linalg.solve(squares, mean.T @ x).T
         improve_q(20)
-    found = weights.numpy()
+    learnt = weights.numpy()
     return {
         "true": true,
-        "found": found,
+        "found": learnt,
         "points": points[:300],
         "energy_of_true": begun,
         "energy": float(energy().detach()),
         "coupling_true": coupling(true),
-        "coupling": coupling(found),
-        "pruned": n_pruned(found),
-        "angle": widest_angle(found),
+        "coupling": coupling(learnt),
+        "pruned": n_pruned(learnt),
+        "angle": widest_angle(learnt),
         "angle_true": widest_angle(true),
     }
 

@@ -12,13 +12,13 @@ import numpy as np
 from benchmarks._measure import write_table
 from geodis import GeoManCER, product_manifold, subspace_angles
 from geodis.data.manifolds.draws import random_rotations
-from geodis.data.manifolds.flat_products import bent_sample, flat_sample, grid_coordinates
+from geodis.data.manifolds.flat_products import FlatCase, bent_sample, flat_sample, grid_coordinates
 
 SEEDS = range(5)
 Drawn = tuple[np.ndarray, list[np.ndarray]]
 
 
-def named(case: str, n: int, noise: float = 0.0) -> Callable[[int], Drawn]:
+def named(case: FlatCase, n: int, noise: float = 0.0) -> Callable[[int], Drawn]:
     def draw(seed: int) -> Drawn:
         sample = flat_sample(case, n, noise=noise, random_state=seed)
         return sample.points, sample.tangents

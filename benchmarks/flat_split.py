@@ -9,14 +9,20 @@ import numpy as np
 
 from benchmarks._measure import measure, write_table
 from geodis import GeoManCER, nearest_neighbors, subspace_angles
-from geodis.data.manifolds.flat_products import flat_sample
+from geodis.data.manifolds.flat_products import FlatCase, flat_sample
 from geodis.manifold import split_flat_part, tangent_frames
 
-CASES = [("box", 5_000), ("box", 20_000), ("box", 50_000), ("box", 100_000), ("swiss roll", 50_000)]
+CASES: list[tuple[FlatCase, int]] = [
+    ("box", 5_000),
+    ("box", 20_000),
+    ("box", 50_000),
+    ("box", 100_000),
+    ("swiss roll", 50_000),
+]
 REPEATS = 3
 
 
-def stages(case: str, n: int) -> dict[str, Any]:
+def stages(case: FlatCase, n: int) -> dict[str, Any]:
     """Best of several: search, tangents, and everything after them, on one thread."""
     sample = flat_sample(case, n, random_state=0)
     dim = sample.coordinates.shape[1]
@@ -36,7 +42,7 @@ def stages(case: str, n: int) -> dict[str, Any]:
     return {"search": best[0], "tangents": best[1], "flat": best[2], "error": error}
 
 
-def whole(case: str, n: int) -> dict[str, float]:
+def whole(case: FlatCase, n: int) -> dict[str, float]:
     """A whole fit, and what of it the flat part took."""
     sample = flat_sample(case, n, random_state=0)
     est = GeoManCER(sample.coordinates.shape[1], n_jobs=1, verbose=0).fit(sample.points)

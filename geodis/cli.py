@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -28,6 +29,7 @@ from geodis.commands.traverse import traverse_command
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 DEBUG = "--debug"
+COMMAND_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
 
 app = typer.Typer(
     help="Geometry-first disentanglement analysis of points, latents and images.",
@@ -47,12 +49,13 @@ CONTENTS: dict[str, tuple[Callable[..., None], ...]] = {
 
 def command_name(function: Callable[..., Any]) -> str:
     """What the command line calls a command: `learn_kernel_command` is "learn-kernel"."""
-    return function.__name__.removesuffix("_command").replace("_", "-")
+    return getattr(function, "__name__", "").removesuffix("_command").replace("_", "-")
 
 
 for heading, commands in CONTENTS.items():
     for command in commands:
         app.command(command_name(command), rich_help_panel=heading)(flat_options(command))
+OWN_COMMANDS = frozenset(command.name for command in app.registered_commands)
 
 
 def register_command(
@@ -77,7 +80,8 @@ def register_command(
     Raises
     ------
     InputError
-        If there is a command of this name.
+        If there is a command of this name, or it is no word of letters, digits and "-", as that
+        of a lambda.
 
     Examples
     --------
@@ -88,6 +92,11 @@ def register_command(
     geodis.base.check.InputError: A command needs a name of its own; got 'train', which there is.
     """
     name = command_name(function) if name is None else name
+    if not (isinstance(name, str) and COMMAND_NAME.fullmatch(name)):
+        raise InputError(
+            "The name of a command must be of letters, digits and '-', and begin with a letter or "
+            f"digit; got {name!r}."
+        )
     if name in {command.name for command in app.registered_commands}:
         raise InputError(f"A command needs a name of its own; got {name!r}, which there is.")
     flat = flat_options(function)
@@ -95,6 +104,14 @@ def register_command(
     alone.command(name)(flat)
     typer.main.get_command(alone)  # what typer cannot read must fail here, not at every start
     app.command(name, rich_help_panel=heading)(flat)
+
+
+def unregister_command(name: str) -> None:
+    """Take a command away again that was added."""
+    added = {command.name for command in app.registered_commands} - OWN_COMMANDS
+    if name not in added:
+        raise InputError(f"name must be that of a command that was added; got {name!r}.")
+    app.registered_commands[:] = [one for one in app.registered_commands if one.name != name]
 
 
 def main() -> None:

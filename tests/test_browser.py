@@ -110,7 +110,8 @@ def test_text_of_the_user_is_shown_and_not_run(browser):
     body = browser.execute_script("return document.body.innerText")
     assert HOSTILE in body
     ticks = browser.execute_script(
-        "return [...document.querySelectorAll('#per_factor .xtick text')].map(t => t.textContent)"
+        "const ticks = document.querySelectorAll('#figure-per_factor .xtick text');"
+        "return [...ticks].map(t => t.textContent)"
     )
     assert ticks[0].startswith("<script>") and ticks[1] == "size & ${x}"
 
@@ -118,7 +119,7 @@ def test_text_of_the_user_is_shown_and_not_run(browser):
 def test_hovering_tells_what_is_under_the_pointer(browser):
     open_page(browser)
     x, y = browser.execute_script(
-        "const box = document.getElementById('per_factor');"
+        "const box = document.getElementById('figure-per_factor');"
         "box.scrollIntoView({block: 'center'});"
         "const bar = box.querySelector('.bars .point path').getBoundingClientRect();"
         "return [bar.x + bar.width / 2, bar.y + bar.height / 2]"
@@ -127,9 +128,9 @@ def test_hovering_tells_what_is_under_the_pointer(browser):
         browser.execute_cdp_cmd(
             "Input.dispatchMouseEvent", {"type": "mouseMoved", "x": x + dx, "y": y}
         )
-    wait_for(browser, "return document.querySelector('#per_factor .hovertext') !== null")
+    wait_for(browser, "return document.querySelector('#figure-per_factor .hovertext') !== null")
     shown = browser.execute_script(
-        "return document.querySelector('#per_factor .hovertext').textContent"
+        "return document.querySelector('#figure-per_factor .hovertext').textContent"
     )
     assert shown.startswith("mig") and "<script>" in shown
 
@@ -138,27 +139,30 @@ def test_the_selectors_change_colours_and_axes(browser):
     from selenium.webdriver.support.ui import Select
 
     open_page(browser)
-    box = browser.find_element("css selector", "#cloud-controls")
-    legend = "return [...document.querySelectorAll('#cloud .legendtext')].map(t => t.textContent)"
+    box = browser.find_element("css selector", "#controls-cloud")
+    legend = (
+        "return [...document.querySelectorAll('#figure-cloud .legendtext')].map(t => t.textContent)"
+    )
     assert "<b>dot</b>" in browser.execute_script(legend)
     Select(box.find_element("name", "color")).select_by_visible_text("hue")
     wait_for(browser, f"{legend}.includes('4')")
-    axis = "return document.querySelector('#cloud .xtitle').textContent"
+    axis = "return document.querySelector('#figure-cloud .xtitle').textContent"
     before = browser.execute_script(axis)
     Select(box.find_element("name", "x")).select_by_visible_text("latent 2")
     wait_for(browser, f"{axis} === 'latent 2'")
     assert before != "latent 2"
-    pairs = browser.find_element("css selector", "#distance_scatter-controls")
+    pairs = browser.find_element("css selector", "#controls-distance_scatter")
     Select(pairs.find_element("name", "group")).select_by_visible_text("random pairs")
     wait_for(
-        browser, "return document.querySelectorAll('#distance_scatter .trace.scatter').length === 1"
+        browser,
+        "return document.querySelectorAll('#figure-distance_scatter .trace.scatter').length === 1",
     )
 
 
 def test_the_button_turns_the_theme_and_print_is_light(browser):
     open_page(browser)
     background = "return getComputedStyle(document.body).backgroundColor"
-    ink = "return document.querySelector('#cloud .xtitle').style.fill"
+    ink = "return document.querySelector('#figure-cloud .xtitle').style.fill"
     light = browser.execute_script(background), browser.execute_script(ink)
     browser.find_element("id", "theme").click()
     wait_for(browser, f"{background} !== '{light[0]}'")

@@ -209,6 +209,32 @@ SHARED = {
             "import geodis as gd",
             "geodis.base.wrong:1 imports geodis through the front door",
         ),
+        (
+            "geodis/scores/wrong.py",
+            "from geodis.base.check import require\n\n\ndef later():\n"
+            '    return require("torch", extra="torch", purpose="A score")',
+            "geodis.scores.wrong:5 imports torch by its name",
+        ),
+        (
+            "geodis/base/wrong.py",
+            'import importlib\n\nnn = importlib.import_module("torch.nn")',
+            "geodis.base.wrong:3 imports torch.nn by its name",
+        ),
+        (
+            "geodis/data/wrong.py",
+            'from importlib import import_module\n\nimport_module(name="torchsort")',
+            "geodis.data.wrong:3 imports torchsort by its name",
+        ),
+        (
+            "geodis/report/wrong.py",
+            '__import__("safetensors.torch")',
+            "geodis.report.wrong:1 imports safetensors.torch by its name",
+        ),
+        (
+            "geodis/commands/demo.py",
+            'from geodis.base.check import require\n\nrequire("torch.nn")',
+            "geodis.commands.demo:3 imports torch.nn by its name",
+        ),
         ("geodis/annex/__init__.py", "", "annex"),
     ],
 )
@@ -235,6 +261,10 @@ def test_what_a_room_does_at_home_is_its_own_affair(empty_rooms, put_in):
         'import torch\n\n\ndef own(network):\n    network.register_buffer("_fixed", None)\n'
         "    return network._fixed, torch._standard_gamma\n",
     )
+    put_in(
+        "geodis/kernels/at_home.py", 'from importlib import import_module\n\nimport_module("torch")'
+    )
+    put_in("geodis/commands/demo.py", 'from geodis.base.check import require\n\nrequire("torch")')
     code, said = lint(empty_rooms)
     assert code == 0, said
 

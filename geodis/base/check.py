@@ -43,10 +43,22 @@ def to_numpy(values: Any, name: str = "points") -> np.ndarray:
             values = tensor.float().numpy()
     if hasattr(values, "tocsr"):
         raise TypeError(f"{name} must be a dense array; got a sparse matrix: use .toarray().")
+    if isinstance(values, np.ma.MaskedArray) and values.dtype.names is None:
+        values = _unmasked(values)
     try:
         return np.asarray(values)
     except ValueError as error:  # ragged nested sequences
         raise InputError(f"{name} must be a rectangular array: {error}.") from error
+
+
+def _unmasked(values: np.ma.MaskedArray) -> np.ndarray:
+    """The values with NaN where one is masked, so that nobody takes it for data."""
+    if not np.ma.getmaskarray(values).any():
+        return np.asarray(values.data)
+    kind = values.dtype.kind
+    if kind not in "fc":
+        values = np.ma.asarray(values.astype(float if kind in "biu" else object))
+    return np.asarray(values.filled(np.nan))
 
 
 def check_numeric(array: np.ndarray, name: str = "points") -> np.ndarray:

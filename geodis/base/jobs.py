@@ -1,7 +1,7 @@
 """How many jobs, and work on blocks, ranges or items in threads or processes: one place, one rule.
 
 The rule: None is what the function does by default, -1 is every core, a positive number is as
-many; 0 and numbers below -1 are refused. A result never depends on it.
+many; 0, numbers below -1 and booleans are refused. A result never depends on it.
 """
 
 from __future__ import annotations
@@ -100,23 +100,24 @@ def in_threads(
     return results
 
 
-def over_ranges(work: Callable[[int, int], None], n: int, n_jobs: int) -> None:
+def over_ranges(work: Callable[[int, int], None], n: int, n_jobs: int | None) -> None:
     """Call work(start, stop) on ranges that cover range(n), on n_jobs threads.
 
     For compiled code that releases the interpreter and writes its own rows only.
     """
-    if n_jobs == 1 or n < 2 * RANGES:
+    workers = check_jobs(n_jobs)
+    if workers == 1 or n < 2 * RANGES:
         work(0, n)
         return
-    edges = np.linspace(0, n, RANGES * n_jobs + 1).astype(np.int64)
-    in_threads(lambda r: work(edges[r], edges[r + 1]), range(RANGES * n_jobs), n_jobs)
+    edges = np.linspace(0, n, RANGES * workers + 1).astype(np.int64)
+    in_threads(lambda r: work(edges[r], edges[r + 1]), range(RANGES * workers), workers)
 
 
 def over_blocks(
     work: Callable[[slice], None],
     n: int,
     size: int,
-    n_jobs: int,
+    n_jobs: int | None,
     done: Callable[[float], None] | None = None,
 ) -> None:
     """Call work on every block of rows, on n_jobs threads with one BLAS thread each.

@@ -41,7 +41,7 @@ def load_plugins(group: Group) -> tuple[str, ...]:
     for entry in entry_points(group=group):
         try:
             entry.load()
-        except Exception as problem:
+        except (Exception, SystemExit) as problem:  # a script that ends itself is no plugin
             warnings.warn(
                 f"{entry.name} of {entry.value}, declared in {group}, could not be loaded: "
                 f"{type(problem).__name__}: {problem}",

@@ -2,9 +2,50 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Iterable
+from itertools import count
+from typing import Any, ClassVar, TypeVar
+
+from geodis.base.check import InputError
 
 Kind = TypeVar("Kind")
+_DEFINED = count()
+
+
+class Numbered:
+    """A base of classes that are looked up by name: each knows how many were defined before it."""
+
+    _number: ClassVar[int] = -1
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Number the class."""
+        super().__init_subclass__(**options)
+        cls._number = next(_DEFINED)
+
+
+def newest_of_each(kinds: Iterable[type[Kind]]) -> list[type[Kind]]:
+    """Leave out what was defined anew in its place, as a class of a notebook that is run again.
+
+    Examples
+    --------
+    >>> class Shape(Numbered): pass
+    >>> class Square(Shape): pass
+    >>> class Square(Shape): pass
+    >>> len(all_subclasses(Shape)), newest_of_each(all_subclasses(Shape)) == [Square]
+    (2, True)
+    """
+    in_order = sorted(kinds, key=lambda kind: getattr(kind, "_number", -1))
+    return list({(kind.__module__, kind.__qualname__): kind for kind in in_order}.values())
+
+
+def only_one(kinds: list[type[Kind]]) -> type[Kind]:
+    """Return the one class of a name, or say where there is another."""
+    if len(kinds) > 1:
+        places = " and ".join(f"{kind.__module__}.{kind.__qualname__}" for kind in kinds)
+        raise InputError(
+            f"The name {kinds[-1].__name__} must mean one class; got {places}: rename one of them."
+        )
+    return kinds[0]
 
 
 def all_subclasses(kind: type[Kind]) -> list[type[Kind]]:

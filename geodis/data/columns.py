@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError, to_numpy
+from geodis.data.read_column import without_masked
 
 
 def columns_of(table: Any) -> tuple[list[Any], tuple[str, ...] | None]:
@@ -45,13 +46,24 @@ def columns_of(table: Any) -> tuple[list[Any], tuple[str, ...] | None]:
         return [table], None if name in (None, "") else (str(name),)
     if isinstance(table, list | tuple):
         if table and all(isinstance(row, Mapping) for row in table):
-            return columns_of({name: [row.get(name) for row in table] for name in table[0]})
-        return _columns_of_list(table), None
+            keys = dict.fromkeys(key for row in table for key in row)
+            return columns_of({key: [row.get(key) for row in table] for key in keys})
+        if any(isinstance(row, np.ma.MaskedArray) and row.ndim for row in table):
+            return columns_of(_stacked(table))
+        return _columns_of_list(without_masked(table)), None
     array = table if isinstance(table, np.ma.MaskedArray) else to_numpy(table, "factors")
     if fields := array.dtype.names:
         array = array.reshape(-1) if array.shape[1:] == (1,) else array
         return [array[name] for name in fields], fields
     return _columns_of_array(array), None
+
+
+def _stacked(rows: Sequence[Any]) -> np.ma.MaskedArray:
+    """Rows of which some are masked as one masked array: np.asarray would drop their masks."""
+    try:
+        return np.ma.stack([np.ma.asarray(row) for row in rows])
+    except ValueError as error:
+        raise InputError(f"factors must be a rectangular array: {error}.") from error
 
 
 def _is_series(table: Any) -> bool:

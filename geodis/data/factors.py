@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -199,7 +199,7 @@ def as_factors(
         An array, a list (of rows, which may mix text and numbers, or of records by name), a
         tensor, a pandas or polars frame or series, a mapping of names to columns, a structured
         array, whose fields are the factors, a masked array, an AnnData object, whose ``obs`` is
-        meant, or `Factors`, which stay as they are.
+        meant, a `FactorGrid`, all rows of it, or `Factors`, which stay as they are.
     names : sequence of f str, optional
         Instead of those that the factors have; without any, "factor 0", "factor 1", ...
     periods : mapping of str to float, optional
@@ -215,10 +215,10 @@ def as_factors(
     What a column becomes:
 
     - *numbers*: integers and floats of any width, booleans (0 and 1), and objects that all
-      convert to numbers, text among them;
-    - *labels*: text, in its alphabetical order, and categoricals, in the order of their
-      categories, whatever these are;
-    - *ordered labels*: ordered categoricals, Enum of polars, dates, times and durations, and
+      convert to numbers;
+    - *labels*: text, in its alphabetical order, even if it looks like numbers ("01" is not "1"),
+      and categoricals, in the order of their categories, whatever these are;
+    - *ordered labels*: ordered categoricals, Enum of polars, dates, periods, times, durations, and
       integers beyond 2^53, of which several would be one float: their labels are their digits, in
       the order of the numbers.
 
@@ -232,16 +232,36 @@ def as_factors(
     shape         2  box, dot
     x             3  1 to 4
     """
-    known = factors if isinstance(factors, Factors) else _read(factors)
-    if names is not None:
-        known = _renamed(known, tuple(map(str, names)))
+    new_names = None if names is None else _check_names(names)
+    if periods is not None and not isinstance(periods, Mapping):
+        raise InputError(f"periods must be a mapping of names to numbers; got {periods!r}.")
+    if hasattr(factors, "known_factors"):  # a grid
+        factors = factors.known_factors(np.arange(len(factors)))
+    if not isinstance(factors, Factors):
+        known = _read(factors, new_names)
+    else:
+        known = factors if new_names is None else _renamed(factors, new_names)
     return replace(known, periods={**known.periods, **periods}) if periods else known
 
 
-def _read(factors: Any) -> Factors:
+def _check_names(names: Any) -> tuple[str, ...]:
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InputError(f"names must be a sequence of names, one a factor; got {names!r}.")
+    return tuple(map(str, names))
+
+
+def _require_one_each(names: tuple[str, ...], count: int) -> None:
+    if len(names) != count or len(set(names)) != len(names):
+        raise InputError(f"names must be {count} different names, one a factor; got {names}.")
+
+
+def _read(factors: Any, new_names: tuple[str, ...] | None) -> Factors:
     columns, own = columns_of(factors)
     names = _default_names(len(columns)) if own is None else own
-    if len(set(names)) != len(names):
+    if new_names is not None:
+        _require_one_each(new_names, len(columns))
+        names = new_names
+    elif len(set(names)) != len(names):
         raise InputError(f"factors must have different names; got {', '.join(names)}.")
     named = enumerate(zip(names, columns, strict=True))
     return from_columns({name: read_column(x, called(names, j)) for j, (name, x) in named})
@@ -273,10 +293,7 @@ def from_columns(columns: Mapping[str, np.ndarray | Labels]) -> Factors:
 
 
 def _renamed(factors: Factors, names: tuple[str, ...]) -> Factors:
-    if len(names) != len(factors.names) or len(set(names)) != len(names):
-        raise InputError(
-            f"names must be {len(factors.names)} different names, one a factor; got {names}."
-        )
+    _require_one_each(names, len(factors.names))
     new = dict(zip(factors.names, names, strict=True))
     return replace(
         factors,

@@ -42,6 +42,13 @@ class Labels:
     categories: tuple[str, ...]
     ordered: bool = False
 
+    def __post_init__(self) -> None:
+        if len(set(self.categories)) < len(self.categories):
+            twice = next(x for x in self.categories if self.categories.count(x) > 1)
+            raise InputError(
+                f"The labels of a factor must all read differently; got several that read {twice}."
+            )
+
     @classmethod
     def of(cls, values: Any) -> Labels:
         """Encode text, None where it is missing, sorted; or take over a pandas categorical.
@@ -109,6 +116,9 @@ def read_column(values: Any, name: str) -> Column:
     if str(dtype).startswith(("str", "large_string")):  # text of pandas, which says so
         return _read_text(np.asarray(values, dtype=object))
     if hasattr(dtype, "na_value") and not isinstance(dtype, np.dtype):
+        plain = getattr(dtype, "numpy_dtype", np.dtype(object))
+        if plain.kind in "biuf" and not values.isna().any():
+            return _read_array(values.to_numpy(dtype=plain), name)
         # A type of pandas: as an array of its own choice, integers with gaps would be floats.
         return _read_objects(np.asarray(values, dtype=object), name)
     if isinstance(values, list | tuple):
@@ -140,24 +150,33 @@ def _read_array(array: np.ndarray, name: str) -> Column:
 
 def _read_list(values: Sequence[Any], name: str) -> Column:
     """As an array, unless its one dtype would turn numbers into text, or round them."""
+    values = without_masked(values)
     array = to_numpy(values, name)
-    rounds = array.dtype.kind == "f" and bool((np.abs(array) > LARGEST_EXACT).any())
+    # As float64, because 2^53 would be infinite in float16.
+    rounds = array.dtype.kind == "f" and bool((np.abs(array.astype(float)) > LARGEST_EXACT).any())
     if array.ndim != 1 or not (rounds or array.dtype.kind in "UO"):
         return _read_array(array, name)
     objects = np.fromiter(values, dtype=object, count=len(values))
-    present = objects[~_is_missing(objects)]
-    if len(present) and all(isinstance(value, str) for value in present):
-        return _read_text(objects)
     return _read_objects(objects, name)
 
 
+def without_masked(values: Sequence[Any]) -> Sequence[Any]:
+    """Return a list with None for every masked value, of which numpy would warn."""
+    if any(value is np.ma.masked for value in values):
+        return [None if value is np.ma.masked else value for value in values]
+    return values
+
+
 def _read_objects(array: np.ndarray, name: str) -> Column:
-    """Python's own values: numbers if all of them convert, otherwise labels."""
+    """Python's own values: labels if all are text, numbers if all of them convert."""
     missing = _is_missing(array)
     present = array[~missing]
+    if len(present) and all(isinstance(value, str | bytes) for value in present):
+        return _read_text(array)
+    times = (*TIMES, _period())
     if any(isinstance(value, complex | np.complexfloating) for value in present):
         raise InputError(f"{name} must hold real numbers or labels; got complex numbers.")
-    if len(present) and all(isinstance(value, TIMES) for value in present):
+    if len(present) and all(isinstance(value, times) for value in present):
         return _read_times(array, missing)
     if len(present) and all(isinstance(value, Integral | np.bool_) for value in present):
         if _is_beyond(present):
@@ -169,10 +188,17 @@ def _read_objects(array: np.ndarray, name: str) -> Column:
         return _read_text(array)
 
 
+def _period() -> type:
+    from pandas import Period
+
+    return Period
+
+
 def _read_times(array: np.ndarray, missing: np.ndarray) -> Labels:
     try:
         return Labels.in_order_of(array, missing)
-    except TypeError:  # times with a zone and times without have no common order
+    # Times with a zone and times without have no common order, nor have months and days.
+    except (TypeError, ValueError):
         return _read_text(array)
 
 

@@ -24,10 +24,11 @@ from geodis.base.progress import Stages
 from geodis.manifold.evidence import Evidence, collect_evidence
 from geodis.manifold.fit_summary import describe_fit, warnings_of
 from geodis.manifold.flat.flat_axes import coordinates_from, split_flat_axes
+from geodis.manifold.flat.flat_part import FlatEvidence
 from geodis.manifold.holonomy.eigenfields import FactorRule
 from geodis.manifold.holonomy.loops import Holonomy, loop_holonomy
 from geodis.manifold.local.dimension import DimensionEstimate, intrinsic_dimension
-from geodis.manifold.local.graph import default_degree, neighbor_graph
+from geodis.manifold.local.graph import NeighborGraph, default_degree, neighbor_graph
 from geodis.manifold.local.neighbors import distinct_rows, searcher
 from geodis.manifold.local.tangents import TangentMethod
 from geodis.manifold.new_points import axes_at
@@ -35,6 +36,7 @@ from geodis.manifold.pipeline import published_pipeline
 from geodis.manifold.places import distinct_places, pieces_largest_first, task_inside
 from geodis.manifold.principal import varying_directions
 from geodis.manifold.refine import refined, with_other_pieces
+from geodis.manifold.split_result import Split
 from geodis.manifold.task import FlatTreatment, Settings, Task
 
 
@@ -133,6 +135,26 @@ class GeoManCER(BaseEstimator):
     True
     """
 
+    dim_: int
+    n_factors_: int
+    factor_dims_: np.ndarray
+    axes_: np.ndarray
+    flat_: np.ndarray
+    flat_coordinates_: np.ndarray
+    periods_: tuple[np.ndarray, ...]
+    flat_evidence_: FlatEvidence | None
+    eigenvalues_: np.ndarray
+    evidence_: list[Evidence]
+    uncertain_: bool
+    graph_: NeighborGraph
+    converged_: bool
+    history_: list[dict[str, Any]]
+    n_directions_: int
+    dimension_: DimensionEstimate | None
+    split_: Split
+    seconds_: dict[str, float]
+    peak_memory_: float
+
     def __init__(
         self,
         dim: int | Literal["auto"] = "auto",
@@ -219,7 +241,7 @@ class GeoManCER(BaseEstimator):
         self.periods_ = flat.periods
         self.flat_evidence_ = flat.evidence
         self.graph_ = built
-        self.evidence_: list[Evidence] = collect_evidence(split)
+        self.evidence_ = collect_evidence(split)
         self.uncertain_ = any(item.doubts for item in self.evidence_) or bool(flat.doubts)
         self.eigenvalues_ = self.evidence_[0].eigenvalues if self.evidence_ else np.zeros(0)
         self.history_ = split.history

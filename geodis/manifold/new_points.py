@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from geodis.base.jobs import blocks
+from geodis.base.jobs import blocks, check_jobs
 from geodis.manifold.holonomy.connection import transports_between
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.graph import default_degree
@@ -30,7 +30,7 @@ def axes_at(
     targets: np.ndarray,
     *,
     method: TangentMethod = "curved",
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
 ) -> np.ndarray:
     """Axes at new points, in the same order of factors as at the fitted ones.
 
@@ -50,12 +50,14 @@ def axes_at(
     targets : ndarray of shape (p, d)
     method : {"curved", "pca"}
         How tangents were estimated.
-    n_jobs : int
+    n_jobs : int, optional
+        Threads; one by default, -1 for every core.
 
     Returns
     -------
     ndarray of shape (p, k, d)
     """
+    n_jobs = check_jobs(n_jobs)
     if split.parts:
         own = part_axes(split.parts, split.bases, axes)
         own_axes = [

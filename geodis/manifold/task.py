@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from geodis.base.jobs import check_jobs
 from geodis.base.progress import Stages
 from geodis.manifold.holonomy.eigenfields import FactorRule
 from geodis.manifold.local.graph import NeighborGraph
@@ -17,7 +18,7 @@ FlatTreatment = Literal["split", "keep"]
 
 @dataclass(frozen=True)
 class Settings:
-    """What `GeoManCER` was told, resolved."""
+    """What `GeoManCER` was told, resolved; `n_jobs` from None for one, or -1 for every core."""
 
     tangents: TangentMethod = "curved"
     refinements: int = 2
@@ -26,7 +27,11 @@ class Settings:
     n_neighbors: int | None = None
     tangent_neighbors: int | None = None
     n_fields: int = 8
-    n_jobs: int = 1
+    n_jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        """Resolve the number of threads, before anything runs."""
+        object.__setattr__(self, "n_jobs", check_jobs(self.n_jobs))
 
     @property
     def refines(self) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from torch import Tensor, nn
 
 from geodis.base.check import InputError, check_choice, check_real
+from geodis.base.subclasses import Numbered
 from geodis.models.model_inputs import input_shape
 from geodis.models.objectives import Batch, Objective
 
@@ -28,7 +29,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 }
 
 
-class Model(nn.Module):
+class Model(Numbered, nn.Module):
     """Networks, a prior, and the weighted objectives that training lowers.
 
     A subclass names `objectives` with their weights (a number, or the name of a setting), gives

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from geodis.base.check import InputError
 from geodis.base.plugins import load_plugins
-from geodis.base.subclasses import all_subclasses
+from geodis.base.subclasses import all_subclasses, newest_of_each, only_one
 from geodis.models.families import (  # noqa: F401 - defines them
     info_wgan,
     metric_encoder,
@@ -20,7 +20,8 @@ def model_named(name: str) -> type[Model]:
     """Find a model's class by its name: "AdaTVAE", or "ada-tvae" as on the command line.
 
     A class of the user's own is found once it is defined, and one of another package that
-    declares the entry point ``geodis.models`` without being imported.
+    declares the entry point ``geodis.models`` without being imported. One that is defined anew in
+    its place, as in a notebook, replaces the older; a name of two classes is refused.
 
     Examples
     --------
@@ -28,14 +29,12 @@ def model_named(name: str) -> type[Model]:
     'BetaVAE'
     """
     load_plugins("geodis.models")
-    # Of equal names the one defined last wins.
-    known = {
-        _plain(kind.__name__): kind for kind in all_subclasses(Model) if kind.defines_a_model()
-    }
-    if _plain(name) not in known:
-        names = ", ".join(sorted(kind.__name__ for kind in known.values()))
+    known = newest_of_each(kind for kind in all_subclasses(Model) if kind.defines_a_model())
+    alike = [kind for kind in known if _plain(kind.__name__) == _plain(name)]
+    if not alike:
+        names = ", ".join(sorted({kind.__name__ for kind in known}))
         raise InputError(f"The model must be one of {names}; got {name!r}.")
-    return known[_plain(name)]
+    return only_one([kind for kind in alike if kind.__name__ == name] or alike)
 
 
 def _plain(name: str) -> str:

@@ -136,13 +136,9 @@ def _check_out(out: str | os.PathLike[str]) -> None:
 
 
 def _summed_up(analysis: Analysis) -> Report:
-    return Report(
-        analysis.parts,
-        analysis.material,
-        analysis.settings,
-        summary=summarise(analysis),
-        warnings=collect_warnings(analysis),
-    )
+    made = Report(analysis.parts, analysis.material, analysis.settings)
+    made = replace(made, summary=summarise(made))
+    return replace(made, warnings=collect_warnings(made))
 
 
 def write_report(made: Report, out: Path, verbose: bool | int = False) -> Report:
@@ -158,5 +154,6 @@ def write_report(made: Report, out: Path, verbose: bool | int = False) -> Report
             made = replace(made, warnings=(*made.warnings, *failures))
             made.to_json(out / RESULTS)
         with stages.stage("page"), whole_file(out / PAGE) as temporary:
-            temporary.write_text(render_page(made), encoding="utf-8")
+            # Half a character, which some texts of others hold, must not cost the page.
+            temporary.write_text(render_page(made), "utf-8", errors="xmlcharrefreplace")
     return replace(made, path=out / PAGE, figures=figures)

@@ -56,7 +56,7 @@ function layoutOf(chart, more) {
 }
 
 function choice(chart, name) {
-  const list = document.querySelector("#" + chart.name + "-controls [name=" + name + "]");
+  const list = document.querySelector("#controls-" + chart.name + " [name=" + name + "]");
   return list ? list.value : null;
 }
 
@@ -124,7 +124,7 @@ const drawn = { cloud: cloud, scatter: scatter, plain: chart => [themed(chart.da
 
 /* Legends above a plot grow upwards: a chart is as much higher as its legend has lines. */
 function draw(chart) {
-  const element = document.getElementById(chart.name);
+  const element = document.getElementById("figure-" + chart.name);
   const [traces, layout] = drawn[chart.kind](chart);
   if (layout.showlegend) {
     const shown = traces.filter(trace => trace.showlegend !== false);
@@ -164,7 +164,7 @@ window.addEventListener("beforeprint", () => setTheme("light"));
 window.addEventListener("afterprint", () => setTheme(usual()));
 
 charts.forEach(chart => {
-  const controls = document.getElementById(chart.name + "-controls");
+  const controls = document.getElementById("controls-" + chart.name);
   if (!controls) return;
   controls.addEventListener("change", event => {
     if (event.target.name === "view") {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,9 +12,11 @@ from geodis import __version__
 from geodis.base.check import require
 from geodis.plots.figure.interactive import Chart, to_chart
 from geodis.report.analysis import Analysis
+from geodis.report.ask import FAILURES, ask, reason_of
 from geodis.report.markup import render_template, template_engine
 from geodis.report.registry import page_sections
-from geodis.report.section import Section
+from geodis.report.section import Section, SectionFigure
+from geodis.report.usable_figures import UsableFigures, usable_figures
 
 if TYPE_CHECKING:
     from geodis.report.results import Report
@@ -44,9 +46,10 @@ class Choice(NamedTuple):
 
 
 class ShownFigure(NamedTuple):
-    """A figure on the page, and what a reader can choose of it."""
+    """A figure on the page, its data for the script, and what a reader can choose of it."""
 
     chart: Chart
+    json: str
     choices: Sequence[Choice]
 
 
@@ -85,7 +88,7 @@ def render_page(report: Report) -> str:
     from markupsafe import Markup
 
     views = section_views(report)
-    charts = [asdict(figure.chart) for view in views for figure in view.figures]
+    charts = ",".join(figure.json for view in views for figure in view.figures)
     own = files("geodis.report")
     return render_template(
         "page.html",
@@ -96,7 +99,7 @@ def render_page(report: Report) -> str:
         summary=report.summary,
         warnings=report.warnings,
         sections=views,
-        charts=Markup(script_json(charts)),
+        charts=Markup(f"[{charts}]"),
         plotly=Markup(plotly_script()),
         script=Markup((own / "page.js").read_text(encoding="utf-8")),
     )
@@ -104,30 +107,48 @@ def render_page(report: Report) -> str:
 
 def section_views(analysis: Analysis) -> list[SectionView]:
     """The sections of the page, in order; one that cannot be made says so in its place."""
+    usable = usable_figures(analysis)
     return [
-        _view(section, analysis)
+        _view(section, analysis, usable)
         for section in page_sections()
-        if not section.needs(analysis.material, analysis.settings)
+        if not ask(section, "needs", analysis.material, analysis.settings).value
     ]
 
 
-def _view(section: Section, analysis: Analysis) -> SectionView:
-    try:
-        shown = [one for one in section.figures(analysis) if one.where != "paper"]
-        charts = [to_chart(one.describe()) for one in shown if one.describe is not None]
-        return SectionView(
-            section.name,
-            section.title,
-            section.about,
-            section.source,
-            section.code(analysis),
-            section.body(analysis),
-            tuple(ShownFigure(chart, list(_choices(chart))) for chart in charts),
-            section.failure(analysis),
-        )
-    except Exception as problem:  # a section must not take the page with it
-        failure = f"{type(problem).__name__}: {problem}"
-        return SectionView(section.name, section.title, failure=failure)
+def _view(section: Section, analysis: Analysis, usable: UsableFigures) -> SectionView:
+    """All that a section can say; of what went wrong, the first."""
+    unknown = ask(section, "needs", analysis.material, analysis.settings).problem
+    failure, silent = ask(section, "failure", analysis)
+    if unknown:
+        return SectionView(section.name, section.title, failure=failure or unknown)
+    code, no_code = ask(section, "code", analysis)
+    body, no_body = ask(section, "body", analysis)
+    figures, not_drawn = _shown(usable.of.get(section.name, []))
+    problems = (failure, silent, usable.problems.get(section.name, ""), not_drawn, no_body, no_code)
+    return SectionView(
+        section.name,
+        section.title,
+        section.about,
+        section.source,
+        code,
+        body,
+        tuple(figures),
+        next((problem for problem in problems if problem), ""),
+    )
+
+
+def _shown(figures: Sequence[SectionFigure]) -> tuple[list[ShownFigure], str]:
+    """The figures of a section for the page, and why the first that cannot be shown cannot."""
+    shown, problems = [], []
+    for figure in figures:
+        if figure.where == "paper" or figure.describe is None:
+            continue
+        try:
+            chart = replace(to_chart(figure.describe()), name=figure.name)
+            shown.append(ShownFigure(chart, script_json(asdict(chart)), list(_choices(chart))))
+        except FAILURES as problem:  # a figure must not take the page with it
+            problems.append(reason_of(problem))
+    return shown, problems[0] if problems else ""
 
 
 def script_json(value: Any) -> str:

@@ -10,8 +10,9 @@ from geodis.plots.figure.marks import Figure
 from geodis.plots.figure.static import draw_figure
 from geodis.plots.style import save_figure
 from geodis.report.analysis import Analysis
-from geodis.report.registry import all_sections
+from geodis.report.ask import FAILURES
 from geodis.report.section import SectionFigure
+from geodis.report.usable_figures import UsableFigures, usable_figures
 
 SUFFIXES = (".png", ".svg")
 
@@ -27,29 +28,24 @@ def draw_pictures(analysis: Analysis, folder: Path) -> tuple[dict[str, Path], li
         Figures that could not be drawn, and why: one must not take the others with it.
     """
     written: dict[str, Path] = {}
-    figures, failures = _paper_figures(analysis)
-    for figure in figures:
+    usable = usable_figures(analysis)
+    failures = [
+        f"The figures of {name} could not be drawn: {problem}"
+        for name, problem in usable.problems.items()
+    ]
+    failures += usable.refused
+    for figure in _paper_figures(usable):
         try:
             _save(figure, folder)
-        except Exception as problem:
+        except FAILURES as problem:
             failures.append(f"The figure {figure.name} could not be drawn: {problem}")
         else:
             written[figure.name] = folder / f"{figure.name}.png"
     return written, failures
 
 
-def _paper_figures(analysis: Analysis) -> tuple[list[SectionFigure], list[str]]:
-    """Figures of all sections that apply, and of sections that could not say which they have."""
-    figures: list[SectionFigure] = []
-    failures = []
-    for section in all_sections():
-        if section.needs(analysis.material, analysis.settings):
-            continue
-        try:
-            figures += [one for one in section.figures(analysis) if one.where != "page"]
-        except Exception as problem:
-            failures.append(f"The figures of {section.name} could not be drawn: {problem}")
-    return figures, failures
+def _paper_figures(usable: UsableFigures) -> list[SectionFigure]:
+    return [one for figures in usable.of.values() for one in figures if one.where != "page"]
 
 
 def _save(figure: SectionFigure, folder: Path) -> None:

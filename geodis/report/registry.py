@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TypeVar
 
-from geodis.base.check import InputError
+from geodis.base.check import InputError, check_int
 from geodis.base.plugins import load_plugins
 from geodis.report.section import Section
 from geodis.report.sections import OWN_SECTIONS
@@ -29,7 +29,6 @@ def register_section(section: AnySection) -> AnySection:
 
     Examples
     --------
-    >>> from geodis.report.registry import _added
     >>> @register_section
     ... class Norms(Section):
     ...     name, title = "norms", "Norms of the latents"
@@ -39,11 +38,11 @@ def register_section(section: AnySection) -> AnySection:
     >>> from geodis import report
     >>> report([[3.0, 4.0]] * 20, out=None, verbose=0).parts["norms"].value
     {'longest': 5.0}
-    >>> del _added["norms"]
+    >>> unregister_section("norms")
     """
     if not (isinstance(section, type) and issubclass(section, Section)):
         raise InputError(f"section must be a subclass of Section; got {section!r}.")
-    if not NAME.fullmatch(section.name):
+    if not (isinstance(section.name, str) and NAME.fullmatch(section.name)):
         raise InputError(
             "The name of a section must be of lower-case letters, digits and '_', and begin with "
             f"a letter; got {section.name!r}."
@@ -53,8 +52,27 @@ def register_section(section: AnySection) -> AnySection:
         raise InputError(
             f"The name of a section must be none of {', '.join(taken)}; got {section.name!r}."
         )
-    _added[section.name] = section()
+    made = section()
+    _check_attributes(made)
+    _added[section.name] = made
     return section
+
+
+def unregister_section(name: str) -> None:
+    """Take a section away again, as before it is written anew in a notebook."""
+    if name not in _added:
+        raise InputError(f"name must be that of a section that was added; got {name!r}.")
+    del _added[name]
+
+
+def _check_attributes(section: Section) -> None:
+    for attribute in ("title", "about", "source"):
+        if not isinstance(text := getattr(section, attribute), str):
+            raise InputError(f"The {attribute} of a section must be text; got {text!r}.")
+    if not section.title:
+        raise InputError("The title of a section must not be empty; got ''.")
+    if section.place is not None:
+        check_int(section.place, "place", low=0, high=100)
 
 
 def all_sections() -> tuple[Section, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from geodis.base.write import to_jsonable, write_json
 from geodis.report.analysis import Analysis, versions
+from geodis.report.ask import ask
 from geodis.report.markup import render_template
 from geodis.report.registry import all_sections
 
@@ -69,7 +70,7 @@ class Report(Analysis):
 
     def to_dict(self) -> dict[str, Any]:
         """Every number, and how it was made, as plain values."""
-        kept = {section.name: section.to_dict(self) for section in all_sections()}
+        kept = {section.name: ask(section, "to_dict", self).value for section in all_sections()}
         return to_jsonable(
             {
                 "summary": list(self.summary),

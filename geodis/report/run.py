@@ -8,9 +8,9 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from geodis.base.check import InputError
 from geodis.base.progress import Stages
 from geodis.report.analysis import Analysis, Part, ReportSettings
+from geodis.report.ask import FAILURES, ask, note_of, reason_of
 from geodis.report.material import Material
 from geodis.report.registry import all_sections
 from geodis.report.section import Section
@@ -30,9 +30,9 @@ def run_sections(
     parts = {section.name: Part(section.name) for section in computing}
     analysis = Analysis(parts, material, settings)
     for section in computing:
-        parts[section.name].failure = section.needs(material, settings)
-        parts[section.name].applies = not parts[section.name].failure
-    left = [section for section in computing if parts[section.name].applies]
+        part, (needed, problem) = parts[section.name], ask(section, "needs", material, settings)
+        part.applies, part.failure = not needed, needed or problem
+    left = [section for section in computing if not parts[section.name].failure]
     interrupted = _run_in_turn(left, analysis, verbose)
     for part in parts.values():
         if interrupted and part.value is None and not part.failure:
@@ -42,7 +42,7 @@ def run_sections(
 
 def _run_in_turn(sections: Sequence[Section], analysis: Analysis, verbose: bool | int) -> bool:
     """Run the sections with their stages shown; return whether an interrupt ended it."""
-    expected = [one.expected_seconds(analysis.material, analysis.settings) for one in sections]
+    expected = [_expected_seconds(section, analysis) for section in sections]
     with Stages("report", verbose) as stages:
         for i, section in enumerate(sections):
             try:
@@ -51,6 +51,14 @@ def _run_in_turn(sections: Sequence[Section], analysis: Analysis, verbose: bool 
             except KeyboardInterrupt:
                 return True
     return False
+
+
+def _expected_seconds(section: Section, analysis: Analysis) -> float:
+    """About how long a section takes; one that cannot say so has a note."""
+    seconds, problem = ask(section, "expected_seconds", analysis.material, analysis.settings)
+    if problem:
+        analysis.parts[section.name].notes.append(note_of(section, "expected_seconds", problem))
+    return float(seconds)
 
 
 def _attempt(section: Section, analysis: Analysis) -> None:
@@ -62,12 +70,10 @@ def _attempt(section: Section, analysis: Analysis) -> None:
             warnings.simplefilter("always", category)
         try:
             part.value = section.compute(analysis)
-        except InputError as problem:
-            part.failure = str(problem)
-        except Exception as problem:  # one part must not take the others with it
-            part.failure = f"{type(problem).__name__}: {problem}"
+        except FAILURES as problem:  # one part must not take the others with it
+            part.failure = reason_of(problem)
     part.seconds = time.perf_counter() - start
-    part.notes = list(dict.fromkeys(_notes(part.name, caught)))
+    part.notes += dict.fromkeys(_notes(part.name, caught))
 
 
 def _notes(name: str, caught: Sequence[warnings.WarningMessage]) -> Iterator[str]:

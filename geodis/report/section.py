@@ -20,7 +20,7 @@ class SectionFigure:
     Attributes
     ----------
     name : str
-        Of the file.
+        Of the file: lower-case letters, digits and "_", and no other figure's of the report.
     describe : callable, optional
         Returns what the page draws.
     draw : callable, optional
@@ -38,13 +38,14 @@ class SectionFigure:
 class Section:
     """What a section needs, computes, says, shows and keeps; `register_section` adds one.
 
-    A section overrides what it has; without `compute` it shows what others have computed.
+    A section overrides what it has; without `compute` it shows what others have computed. What one
+    of its methods raises is said in its place or in a note, and leaves the rest of the report be.
 
     Attributes
     ----------
     name : str
         Of lower-case letters, digits and "_": the key in ``results.json`` and in `Report.parts`,
-        and the anchor on the page.
+        and, after "section-", the anchor on the page.
     title : str
     about : str
         How to read it, in a sentence.

@@ -96,6 +96,11 @@ class ScoreEntry:
     default: bool = True
     lower_is_better: bool = False
 
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """Rows that are known before it runs; those of sizes are named by what was learnt from."""
+        return (f"{self.name}_efficiency",) if self.by_size else tuple(self.rows or {self.name: ""})
+
     def compute(self, *arguments: Any, **options: Any) -> Score:
         """Call the function with its own options and more."""
         result = self.function(*arguments, **{**self.options, **options})
@@ -144,7 +149,8 @@ def register_score(
     Parameters
     ----------
     name : str, optional
-        By default that of the function. No other score may have it.
+        By default that of the function. No other score, row or family may have it, nor may a row
+        have the name of another's.
     family : str
         Heading of its rows: "information", "predictive", "interventional", "ratios",
         "unsupervised", or another.
@@ -204,13 +210,30 @@ def unregister_score(name: str) -> None:
 
 
 def _add(entry: ScoreEntry) -> None:
-    known = _REGISTERED.get(entry.name)
-    if known is not None:
-        raise InputError(
-            f"A score needs a name of its own; got {entry.name!r}, which is "
-            f"{known.function.__module__}.{known.function.__qualname__}."
-        )
+    for kind, names in (("score", [entry.name]), ("row of a score", entry.row_names)):
+        for name in names:
+            _refuse_taken(kind, name, _meanings(families=True))
+    _refuse_taken("family of scores", entry.family, _meanings(families=False))
     _REGISTERED[entry.name] = entry
+
+
+def _refuse_taken(kind: str, name: str, meanings: Mapping[str, str]) -> None:
+    if name in meanings:
+        raise InputError(
+            f"A {kind} needs a name of its own; got {name!r}, which is {meanings[name]}."
+        )
+
+
+def _meanings(families: bool) -> dict[str, str]:
+    """What every name that is taken stands for: families if wanted, rows, and scores."""
+    known = _REGISTERED.values()
+    meanings = {entry.family: "a family of scores" for entry in known if families}
+    for entry in known:
+        meanings |= dict.fromkeys(entry.row_names, f"a row of {entry.name}")
+    for entry in known:
+        of = entry.function
+        meanings[entry.name] = f"{of.__module__}.{getattr(of, '__qualname__', of)}"
+    return meanings
 
 
 @cache

@@ -57,6 +57,18 @@ def test_large_finite_values_are_not_mistaken_for_infinity():
     assert check.check_points(points) is points
 
 
+@pytest.mark.parametrize("dtype", [int, np.float32, bool])
+def test_masked_entries_are_nan(dtype):
+    masked = np.ma.array(np.ones((3, 2), dtype), mask=[[0, 0], [0, 1], [1, 1]])
+    array = check.to_numpy(masked)
+    np.testing.assert_array_equal(array, [[1, 1], [1, np.nan], [np.nan, np.nan]])
+    assert not isinstance(array, np.ma.MaskedArray)
+    with pytest.raises(InputError, match="got NaN in 3 and infinity in 0 entries, in 2 of 3 rows"):
+        check.check_points(masked)
+    whole = check.to_numpy(np.ma.array(np.ones(2, dtype)))
+    assert type(whole) is np.ndarray and whole.dtype == dtype
+
+
 def test_sparse_points_are_refused():
     with pytest.raises(TypeError, match="dense array; got a sparse matrix"):
         check.check_points(sparse.eye(3))

@@ -1,6 +1,7 @@
 """Commands of other packages: one is added in a few lines, and a broken one is a note."""
 
 import sys
+from functools import partial
 from importlib.metadata import EntryPoint
 
 import numpy as np
@@ -44,7 +45,6 @@ register_command(odd)
 @pytest.fixture
 def declare(monkeypatch, tmp_path):
     """Declare modules of these sources in the group "geodis.commands", as packages do."""
-    known = [*cli.app.registered_commands]
     monkeypatch.syspath_prepend(tmp_path)
     load_plugins.cache_clear()
 
@@ -55,7 +55,9 @@ def declare(monkeypatch, tmp_path):
         monkeypatch.setattr("geodis.base.plugins.entry_points", lambda group: entries)
 
     yield with_modules
-    cli.app.registered_commands[:] = known
+    for command in [*cli.app.registered_commands]:
+        if command.name not in cli.OWN_COMMANDS:
+            cli.unregister_command(str(command.name))
     for name in ("plugin_mean", "plugin_broken", "plugin_unreadable"):
         sys.modules.pop(name, None)
     load_plugins.cache_clear()
@@ -77,6 +79,7 @@ def test_a_command_of_another_package_is_one_of_ours(declare, geodis, tmp_path):
     ("name", "source", "message"),
     [
         ("plugin_broken", "import no_such_package", "No module named 'no_such_package'"),
+        ("plugin_broken", "import sys\nsys.exit('no licence')", "SystemExit: no licence"),
         ("plugin_unreadable", UNREADABLE, "support Union types"),
     ],
 )
@@ -91,3 +94,27 @@ def test_a_broken_command_is_a_note_and_the_others_work(declare, geodis, name, s
 def test_a_name_is_taken_once():
     with pytest.raises(InputError, match="got 'train', which there is"):
         cli.register_command(lambda: None, name="train")
+
+
+@pytest.mark.parametrize("name", ["two words", "-x", "", "snake_case", "a/b", "é", None, 5])
+def test_a_name_is_a_word(name):
+    with pytest.raises(InputError, match=r"letters, digits and '-', .*; got "):
+        cli.register_command(lambda: None, name=name)
+
+
+def test_what_has_no_name_needs_one():
+    with pytest.raises(InputError, match="got '<lambda>'"):
+        cli.register_command(lambda: None)
+    with pytest.raises(InputError, match="got ''"):
+        cli.register_command(partial(print, "a"))
+
+
+def test_a_command_goes_again():
+    before = [*cli.app.registered_commands]
+    cli.register_command(lambda: None, name="nothing")
+    assert cli.app.registered_commands[-1].name == "nothing"
+    cli.unregister_command("nothing")
+    assert cli.app.registered_commands == before
+    for name in ("nothing", "train"):
+        with pytest.raises(InputError, match=f"that was added; got '{name}'"):
+            cli.unregister_command(name)

@@ -180,10 +180,26 @@ def test_one_column_is_one_factor():
     assert as_factors(np.array([True, False])).values.tolist() == [[1], [0]]
 
 
-def test_text_that_looks_like_numbers_is_numbers_only_among_objects():
-    assert as_factors(np.array(["1.5", "3"], dtype=object)).values.tolist() == [[1.5], [3]]
-    assert as_factors(np.array(["10", "9"])).categories == {"factor 0": ("10", "9")}
-    assert as_factors(["10", "9"]).kinds == ("labels",)
+@pytest.mark.parametrize("text", [["1.5", "3"], ["01", "1"], [str(2**60), str(2**60 + 1)]])
+def test_text_that_looks_like_numbers_is_text(text):
+    for column in (
+        text,
+        np.array(text),
+        np.array(text, dtype=object),
+        np.array([*text, None], dtype=object),
+        np.char.encode(text).astype(object),
+        pd.Series(text, dtype=object),
+        pd.Series(text, dtype="string"),
+    ):
+        known = as_factors(column)
+        assert known.kinds == ("labels",) and [*known.categories.values()] == [tuple(text)]
+        assert known.values[:2].tolist() == [[0], [1]]
+
+
+def test_objects_of_numbers_are_numbers():
+    known = as_factors(np.array([1.5, 3, True, None], dtype=object))
+    np.testing.assert_array_equal(known.values, [[1.5], [3], [1], [np.nan]])
+    assert known.kinds == ("numbers",)
 
 
 # ------------------------------------------------------------------------- order and identity
@@ -384,6 +400,30 @@ def test_kinds_of_grids():
         gd.FactorGrid((2,), kinds=["odd"])  # type: ignore[list-item]
 
 
+def test_grids_are_factors():
+    numbers = as_factors(gd.FactorGrid((2, 3)))
+    np.testing.assert_array_equal(numbers.values, gd.FactorGrid((2, 3)).factors(range(6)))
+    assert numbers.kinds == ("numbers", "numbers") and numbers.names == ("factor 0", "factor 1")
+    for sprites in (gd.Sprites(), gd.data.NoiseMasked(gd.Sprites())):
+        known = sprites.known_factors([0, len(sprites) - 1])
+        assert known.kinds == sprites.kinds and known.periods == {"orientation": 40.0}
+        assert known.categories == {"shape": ("square", "ellipse", "heart")}
+        np.testing.assert_array_equal(known.values, sprites.factors([0, len(sprites) - 1]))
+    observed = as_factors(gd.FactorGrid.from_arrays(None, frame()))
+    assert observed.kinds == EXPECTED.kinds and observed.categories == EXPECTED.categories
+    coded = gd.FactorGrid.from_arrays(None, as_factors(["b", "a"]), sizes=[2])
+    assert as_factors(coded).categories == {"factor 0": ("a", "b")}
+
+
+def test_scores_see_the_labels_of_a_grid():
+    rng = np.random.default_rng(0)
+    words = pd.DataFrame({"shape": np.repeat(["dot", "box"], 20), "x": np.tile(np.arange(5), 8)})
+    grid, code = gd.FactorGrid.from_arrays(None, words), rng.normal(size=(40, 2))
+    of_grid = gd.score_latents(code, grid, ["predictive", "mig"], chance=False, verbose=False)
+    of_frame = gd.score_latents(code, words, ["predictive", "mig"], chance=False, verbose=False)
+    assert of_grid.skipped.keys() == of_frame.skipped.keys() and of_grid.skipped
+
+
 def test_labels_with_sizes_are_refused_unless_their_codes_are_known():
     with pytest.raises(
         InputError, match="whole numbers where sizes are given; got labels in factor 0"
@@ -437,6 +477,25 @@ def test_factors_that_cannot_be_read(factors, message):
 def test_factors_that_contradict_themselves(arguments, message):
     with pytest.raises(InputError, match=message):
         Factors(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"periods": [3]}, r"periods must be a mapping of names to numbers; got \[3\]"),
+        ({"periods": 3}, "periods must be a mapping of names to numbers; got 3"),
+        ({"names": 5}, "names must be a sequence of names, one a factor; got 5"),
+        ({"names": "ab"}, "names must be a sequence of names, one a factor; got 'ab'"),
+    ],
+)
+def test_names_and_periods_of_another_type(options, message):
+    with pytest.raises(InputError, match=message):
+        as_factors(np.zeros((3, 2)), **options)
+
+
+def test_names_tell_double_columns_apart():
+    double = pd.DataFrame([[1, 2]], columns=["a", "a"])
+    assert as_factors(double, names=["a", "b"]).names == ("a", "b")
 
 
 def test_names_must_fit():

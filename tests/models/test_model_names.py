@@ -1,5 +1,6 @@
 """Models by name: those of geodis, the user's own, and those of other packages."""
 
+import gc
 import sys
 import textwrap
 from importlib.metadata import EntryPoint
@@ -61,6 +62,54 @@ def test_of_equal_names_the_one_defined_last_is_meant():
         """The second."""
 
     assert model_named("twice") is Twice is not first
+
+
+def test_of_equal_names_the_newest_is_meant_whatever_it_is_made_of():
+    def define(base):
+        return type("Again", (base,), {"__doc__": "Always of the same place."})
+
+    # Classes below VAE are listed before those below AE, which is defined after it, or the
+    # other way round: the order of definition is what counts.
+    defined = [define(base) for base in (models.VAE, models.AE)]
+    assert model_named("again") is defined[-1]
+    defined.append(define(models.VAE))
+    assert model_named("again") is defined[-1]
+
+
+@pytest.fixture
+def forgotten():
+    """Classes that a test defines are gone after it."""
+    yield
+    gc.collect()
+
+
+def test_a_name_of_two_classes_is_refused(forgotten, tmp_path):
+    class VAE(models.VAE):
+        """A model of the user's own by the name of one of ours."""
+
+    folder = models.save_model(VAE((3,), 2), tmp_path)
+    message = (
+        r"The name VAE must mean one class; got geodis\.models\.families\.unsupervised\.VAE and "
+        r"tests\.models\.test_model_names\..*VAE: rename one of them\."
+    )
+    for use in (lambda: models.load_model(folder), lambda: model_named("vae")):
+        with pytest.raises(InputError, match=message):
+            use()
+
+
+def test_a_name_is_free_again_once_the_other_class_is_gone():
+    gc.collect()
+    assert model_named("vae") is models.VAE
+
+
+def test_of_names_written_alike_the_exact_one_is_meant(forgotten):
+    class BetaVae(models.VAE):
+        """A model of the user's own."""
+
+    assert model_named("BetaVae") is BetaVae
+    assert model_named("BetaVAE") is models.BetaVAE
+    with pytest.raises(InputError, match="must mean one class"):
+        model_named("beta-vae")
 
 
 @pytest.mark.parametrize("name", ["beta-vae", "BetaVAE", "beta_vae"])

@@ -77,6 +77,12 @@ def test_results_hold_every_number_and_how_it_was_made():
     assert set(content["seconds"]) == set(report.parts)
 
 
+def test_labels_are_said_to_have_no_order():
+    said = [text for text in example_report().warnings if "have no order" in text]
+    assert len(said) == 1 and HOSTILE in said[0]
+    assert said[0].endswith("in the order of their categories.")
+
+
 def test_a_notebook_shows_the_summary_the_scores_and_the_figures():
     shown = example_report()._repr_html_()
     assert "modularity" in shown and "data:image/png;base64," in shown

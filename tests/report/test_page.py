@@ -90,10 +90,14 @@ def test_all_that_was_promised_is_there(text, read):
         "importances",
     }
     ids = {attrs.get("id") for _, attrs in read.tags}
-    assert {"scores", "manifold", "points", "distances", "held", "made", "warnings"} <= ids
+    names = ("scores", "manifold", "points", "distances", "held", "made")
+    assert {"warnings", *(f"section-{name}" for name in names)} <= ids
+    assert {a["href"] for _, a in read.tags if a.get("href", "").startswith("#")} == {
+        f"#section-{name}" for name in names
+    }
     assert read.text["h2"].startswith("Scores")
     for attrs in (a for t, a in read.tags if t == "div" and a.get("class") == "chart"):
-        assert attrs["aria-label"] and attrs["id"] in drawn(text)
+        assert attrs["aria-label"] and attrs["id"].removeprefix("figure-") in drawn(text)
 
 
 def test_every_section_says_how_to_read_it_its_source_and_its_python():

@@ -1,6 +1,8 @@
 """Sections that others add: on the page, in the summary, in the notes and in the results."""
 
 import json
+import re
+import sys
 from typing import Any, cast
 
 import numpy as np
@@ -8,9 +10,10 @@ import pytest
 
 import geodis as gd
 from geodis.base.check import InputError
-from geodis.plots import Axis, Dots, Panel, one_panel
-from geodis.report import Section, SectionFigure, register_section, registry
+from geodis.plots import Axis, Choices, Dots, Panel, one_panel
+from geodis.report import Section, SectionFigure, register_section, unregister_section
 from geodis.report.page import section_views
+from geodis.report.registry import all_sections
 from tests.report.example import HOSTILE
 
 
@@ -36,11 +39,16 @@ class Norms(Section):
 
 
 @pytest.fixture
-def added(monkeypatch):
+def added():
     """Nothing that a test adds stays."""
-    sections: dict = {}
-    monkeypatch.setattr(registry, "_added", sections)
-    return sections
+    before = {section.name for section in all_sections()}
+
+    def names():
+        return [section.name for section in all_sections() if section.name not in before]
+
+    yield names
+    for name in names():
+        unregister_section(name)
 
 
 def quick_report(out=None):
@@ -49,14 +57,15 @@ def quick_report(out=None):
 
 
 def test_a_section_of_others_is_everywhere(added, tmp_path):
-    assert register_section(Norms) is Norms and list(added) == ["norms"]
+    assert register_section(Norms) is Norms and added() == ["norms"]
     report = quick_report(tmp_path)
     longest = np.linalg.norm(report.material.latents, axis=1).max()
     assert report.summary[-1] == f"The longest latent has norm {longest:.2f}."
     assert "Norms depend on the scale of the latents." in report.warnings
     page = report.path.read_text()
-    assert '<section id="norms"><h2>Norms of the latents</h2>' in page
-    assert "<p>A norm is a &lt;b&gt;length&lt;/b&gt;.</p>" in page and 'id="norms"' in page
+    assert '<section id="section-norms"><h2>Norms of the latents</h2>' in page
+    assert "<p>A norm is a &lt;b&gt;length&lt;/b&gt;.</p>" in page and 'id="figure-norms"' in page
+    assert '<a href="#section-norms">' in page
     assert report.figures["norms"].exists() and report.figures["norms"].with_suffix(".svg").exists()
     content = json.loads((tmp_path / "results.json").read_text())
     assert (
@@ -84,10 +93,10 @@ def test_one_that_fails_says_so_and_leaves_the_rest(added, tmp_path):
     register_section(Failing)
     report = quick_report(tmp_path)
     assert f"Norms of the latents: not done. ValueError: {HOSTILE}" in report.warnings
-    assert "The figures of norms could not be drawn: 'no ink'" in report.warnings
+    assert "The figures of norms could not be drawn: KeyError: 'no ink'" in report.warnings
     assert report.manifold is not None and "points" not in report.figures
     page = report.path.read_text()
-    assert HOSTILE not in page and "Not done: KeyError: &#39;no ink&#39;" in page
+    assert HOSTILE not in page and "Not done: ValueError: &lt;script&gt;document" in page
     content = json.loads((tmp_path / "results.json").read_text())
     assert content["norms"] is None and "norms" in content["failures"]
 
@@ -127,3 +136,170 @@ def test_a_name_is_taken_once_and_only_sections_are_added(added):
         register_section(Norms)
     with pytest.raises(InputError, match="subclass of Section; got 5"):
         register_section(cast(Any, 5))
+
+
+def test_a_section_goes_again(added):
+    register_section(Norms)
+    unregister_section("norms")
+    assert added() == []
+    for name in ("norms", "scores"):
+        with pytest.raises(InputError, match=f"that was added; got '{name}'"):
+            unregister_section(name)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "message"),
+    [
+        ("place", "top", "place must be an integer; got 'top'"),
+        ("place", 101, "place must be between 0 and 100; got 101"),
+        ("place", -1, "got -1"),
+        ("place", True, "got True"),
+        ("title", 5, "title of a section must be text; got 5"),
+        ("title", "", "title of a section must not be empty"),
+        ("about", None, "about of a section must be text; got None"),
+        ("source", 2022, "source of a section must be text; got 2022"),
+        ("name", 5, "lower-case letters.*got 5"),
+    ],
+)
+def test_attributes_are_checked_before_any_work(added, attribute, value, message):
+    with pytest.raises(InputError, match=message):
+        register_section(type("Other", (Norms,), {attribute: value}))
+    assert added() == []
+
+
+SPOKEN = {
+    "sentence": "its sentence of the summary",
+    "warnings": "its warnings",
+    "notes": "its notes",
+    "to_dict": "what to keep of it",
+    "expected_seconds": "how long it takes",
+}
+
+
+def check_the_rest(report, out):
+    """Results and page are written, and hold what others have said."""
+    content = json.loads((out / "results.json").read_text())
+    assert content["inspection"]["n"] == 60 and tuple(content["warnings"]) == report.warnings
+    page = (out / "index.html").read_text()
+    assert '<section id="section-manifold">' in page and "figure-cloud" in page
+    return content, page
+
+
+@pytest.mark.parametrize("computes", [True, False])
+@pytest.mark.parametrize(
+    "hook", [*SPOKEN, "needs", "compute", "figures", "failure", "body", "code"]
+)
+def test_whatever_raises_the_rest_goes_on(added, tmp_path, hook, computes):
+    def fail(*_):
+        raise OSError("no <b>luck</b>")
+
+    kind = Norms if computes else Section
+    if hook == "expected_seconds" and not computes:
+        return  # it is never asked
+    register_section(
+        type("Other", (kind,), {"name": "norms", "title": "Norms of the latents", hook: fail})
+    )
+    report = quick_report(tmp_path)
+    content, page = check_the_rest(report, tmp_path)
+    if hook in SPOKEN:
+        said = f"Norms of the latents: could not say {SPOKEN[hook]} (OSError: no <b>luck</b>)."
+        assert said in report.warnings
+    elif hook == "figures":
+        said = "The figures of norms could not be drawn: OSError: no <b>luck</b>"
+        assert said in report.warnings
+    elif hook in ("needs", "compute") and "norms" in report.parts:
+        assert report.parts["norms"].failure == "OSError: no <b>luck</b>"
+        assert "Norms of the latents: not done. OSError: no <b>luck</b>" in report.warnings
+        assert content["failures"]["norms"] == "OSError: no <b>luck</b>"
+        assert not any("could not say" in text for text in report.warnings)
+    if hook not in SPOKEN:
+        assert "Not done: OSError: no &lt;b&gt;luck" in page
+    if hook == "to_dict":
+        assert content.get("norms") is None
+
+
+@pytest.mark.parametrize(
+    ("hook", "value", "message"),
+    [
+        ("needs", 5, "not done. It must be text; got 5"),
+        ("expected_seconds", float("nan"), "0 or more; got nan"),
+        ("expected_seconds", "long", "TypeError"),
+        ("sentence", None, "It must be text; got None"),
+        ("warnings", "letters", "a sequence of texts; got the text 'letters'"),
+        ("notes", [5], "It must be text; got 5"),
+        ("to_dict", {1, 2}, "not JSON serializable"),
+        ("figures", ["norms"], "sequence of SectionFigure; got 'norms'"),
+    ],
+)
+def test_whatever_it_returns_the_rest_goes_on(added, tmp_path, hook, value, message):
+    register_section(type("Other", (Norms,), {hook: lambda *_: value}))
+    report = quick_report(tmp_path)
+    check_the_rest(report, tmp_path)
+    assert any(message in text for text in report.warnings)
+
+
+@pytest.mark.parametrize("hook", ["compute", "sentence", "needs", "body"])
+def test_one_that_ends_the_program_does_not(added, tmp_path, hook):
+    def leave(*_):
+        sys.exit("bye")
+
+    register_section(type("Other", (Norms,), {hook: leave}))
+    report = quick_report(tmp_path)
+    _, page = check_the_rest(report, tmp_path)
+    assert any("SystemExit: bye" in text for text in (*report.warnings, page))
+
+
+def test_a_value_that_json_cannot_hold_is_a_note(added, tmp_path):
+    register_section(type("Other", (Section,), {**PLAIN, "compute": lambda *_: object()}))
+    report = quick_report(tmp_path)
+    content, _ = check_the_rest(report, tmp_path)
+    assert content["norms"] is None
+    assert any("could not say what to keep of it (TypeError" in text for text in report.warnings)
+
+
+PLAIN = {"name": "norms", "title": "Norms of the latents"}
+
+
+def figure(name, values=(1.0, 2.0)):
+    panel = Panel([Dots(range(len(values)), values)])
+    return SectionFigure(name, lambda: one_panel("any", "some dots", panel))
+
+
+@pytest.mark.parametrize("name", ["../../evil", "cloud", "a-controls", "Évil", "", "a b", 5])
+def test_names_of_figures_are_words_of_their_own(added, tmp_path, name):
+    figures = [figure("fine"), figure(name), figure("fine")]
+    register_section(type("Other", (Section,), {**PLAIN, "figures": lambda *_: figures}))
+    out = tmp_path / "deep" / "report"
+    report = quick_report(out)
+    _, page = check_the_rest(report, out)
+    refused = [text for text in report.warnings if "A figure of norms was left out" in text]
+    assert len(refused) == 2 and repr(name) in refused[0] and "got 'fine'" in refused[1]
+    assert page.count('id="figure-fine"') == page.count('id="figure-cloud"') == 1
+    assert {file.name for file in tmp_path.rglob("*") if "evil" in file.name} == set()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["deep"]
+    assert report.figures["fine"].parent == out / "figures"
+
+
+def test_no_section_or_figure_takes_an_id_of_the_page(added, tmp_path):
+    for name in ("charts", "theme", "score_table"):
+        own = {"name": name, "title": "T", "figures": lambda *_, name=name: [figure(name)]}
+        register_section(type("Other", (Section,), own))
+    page = quick_report(tmp_path).path.read_text()
+    ids = re.findall(r'<[^>]* id="([^"]*)"', page.split("<script>")[0])
+    assert len(ids) == len(set(ids)) and {"theme", "charts", "section-theme"} <= set(ids)
+    assert {"figure-charts", "section-charts", "figure-theme", "controls-cloud"} <= set(ids)
+
+
+def test_a_figure_that_is_no_json_leaves_the_others(added, tmp_path):
+    chart = Choices("x", "odd data", "cloud", {"views": object()})
+    figures = [SectionFigure("odd", lambda: chart, where="page"), figure("fine")]
+    register_section(type("Other", (Section,), {**PLAIN, "figures": lambda *_: figures}))
+    _, page = check_the_rest(quick_report(tmp_path), tmp_path)
+    assert "figure-odd" not in page and "figure-fine" in page
+    assert "Not done: TypeError" in page
+
+
+def test_half_a_character_does_not_cost_the_page(added, tmp_path):
+    register_section(type("Other", (Section,), {**PLAIN, "sentence": lambda *_: "a \ud800"}))
+    _, page = check_the_rest(quick_report(tmp_path), tmp_path)
+    assert "a &#55296;" in page

@@ -101,6 +101,30 @@ def test_a_name_is_registered_once(registered):
         unregister_score("elbo")
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"name": "information"}, "A score needs .* got 'information', which is a family of"),
+        (
+            {"name": "dci_completeness"},
+            "A score needs .* 'dci_completeness', which is a row of dci",
+        ),
+        ({"name": "downstream_trees_efficiency"}, "which is a row of downstream_trees"),
+        ({"name": "new", "rows": {"mig": ""}}, r"A row of a score .* 'mig', which is geodis.*mig"),
+        ({"name": "new", "rows": {"dci_completeness": ""}}, "got .*, which is a row of dci"),
+        ({"name": "new", "rows": {"ratios": ""}}, "got 'ratios', which is a family of scores"),
+        (
+            {"name": "new", "family": "mig"},
+            r"A family of scores needs .* got 'mig', which is geodis",
+        ),
+    ],
+)
+def test_what_stands_in_the_table_has_one_meaning(given, message):
+    with pytest.raises(InputError, match=message):
+        scores.register_score(**{"family": "neighbours", **given})(nearest_agreement)
+    assert [entry.name for entry in entries()] == ORDER
+
+
 def test_one_function_has_variants(registered):
     plain, continuous = choose_scores(["sap", "sap_continuous"])
     assert plain.function is continuous.function is scores.sap

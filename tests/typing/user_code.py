@@ -14,6 +14,14 @@ from geodis import kernels, models, plots, scores
 Array = NDArray[np.float64]
 
 
+class Uniform:
+    def cdf(self, x: Array) -> Array:
+        return x
+
+    def ppf(self, q: Array) -> Array:
+        return q
+
+
 def files_and_grids() -> gd.XYSquares:
     assert gd.load_array("latents.npy").shape == (1000, 5)
     factors = gd.load_factors("factors.csv")
@@ -24,6 +32,8 @@ def files_and_grids() -> gd.XYSquares:
     assert_type(sample, gd.ManifoldSample)
     gd.published_grid("dsprite", "folder")  # type: ignore[arg-type]
     gd.XYObject(palette="neon")  # type: ignore[arg-type]
+    gd.data.flat_sample("nope", 10)  # type: ignore[arg-type]
+    gd.data.flat_sample("swiss roll", 10)
     gd.no_such_name()  # type: ignore[attr-defined]
     assert_type(gd.as_factors({"x": [0, 1]}), gd.Factors)
     return gd.XYSquares(spacing=4)
@@ -35,12 +45,23 @@ def geometry(points: Array) -> None:
     gd.GeoManCER(rule="nope")  # type: ignore[arg-type]
     gd.GeoManCER(flat="nope")  # type: ignore[arg-type]
     gd.GeoManCER(tangents="nope")  # type: ignore[arg-type]
+    assert_type(est.dim_, int)
+    assert_type(est.n_factors_, int)
+    assert_type(est.graph_, gd.NeighborGraph)
+    assert_type(est.dimension_, gd.DimensionEstimate | None)
+    assert_type(est.seconds_, dict[str, float])
+    est.axes_.no_such_method()  # type: ignore[attr-defined]
+    gd.nearest_neighbors(points, 5, n_jobs="2")  # type: ignore[arg-type]
+    gd.manifold.Settings(n_jobs=None)
     gd.GeoManCER(no_such_option=1)  # type: ignore[call-arg]
     assert_type(gd.intrinsic_dimension(points), gd.DimensionEstimate)
     assert_type(gd.inspect_points(points), gd.Inspection)
     assert_type(gd.neighbor_graph(points), gd.NeighborGraph)
     gd.nearest_neighbors(points, 5, method="kd-tree")  # type: ignore[arg-type]
     gd.subspace_angles([points], [points], matching="best")  # type: ignore[arg-type]
+    gd.entangle(points, marginals="uniform")
+    gd.entangle(points, marginals="nope")  # type: ignore[arg-type]
+    gd.entangle(points, marginals=[Uniform(), Uniform()])
     plots.plot_eigenvalue_spectrum(est)
 
 
@@ -83,6 +104,9 @@ def learnt_losses(grid: gd.FactorGrid) -> None:
     assert_type(kernel, kernels.LossKernel)
     kernels.soft_rank([3.0, 1.0], regularization="l1")  # type: ignore[arg-type]
     kernels.learn_kernel(grid, radius="9")  # type: ignore[arg-type]
+    kernels.LossKernel.box(2, loss="mae", support="full")
+    kernels.LossKernel.box(2, normalise="nope")  # type: ignore[call-arg]
+    kernels.LossKernel.gaussian(2, support="nope")  # type: ignore[arg-type]
     model = models.VAE(grid, latents=4, loss=kernel)
     assert_type(models.train(model, grid, steps=5), models.Training)
     models.encode(model, grid)

@@ -35,11 +35,15 @@ SIGNATURES = {
 
 @dataclass(frozen=True)
 class Stored:
-    """An array in a file: what can be said without reading it, and how to read it."""
+    """An array in a file: what can be said without reading it, and how to read it.
+
+    As a factor it may be read otherwise: identities that no array of floats can hold are kept.
+    """
 
     shape: tuple[int, ...]
     dtype: str
     read: Callable[[], Column]
+    read_factor: Callable[[], Column] | None = None
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,11 @@ class Contents:
         """Read one array; whatever its bytes do to the reader ends as an InputError."""
         with reading(self.path):
             return self.arrays[key].read()
+
+    def read_factor(self, key: str) -> Column:
+        """Read one array as `read` does, but for factors."""
+        with reading(self.path):
+            return (self.arrays[key].read_factor or self.arrays[key].read)()
 
     def listing(self) -> str:
         """Say which keys there are, with shape and dtype."""

@@ -117,11 +117,12 @@ def load_factors(path: str | os.PathLike[str]) -> Factors:
     contents, key = _open(path, mmap=False)
     keys = _factor_keys(contents, key)
     beside = _names_beside(contents)
-    columns = {
-        name: column
-        for label, chosen in keys.items()
-        for name, column in _named_columns(path, label, contents.read(chosen), beside).items()
-    }
+    columns: dict[str, Column] = {}
+    for label, chosen in keys.items():
+        split = _named_columns(path, label, contents.read_factor(chosen), beside)
+        if twice := [name for name in split if name in columns]:
+            raise InputError(f"{path} must name every factor differently; two are {twice[0]!r}.")
+        columns |= split
     lengths = {_length(column) for column in columns.values()}
     if len(lengths) != 1 or 0 in lengths:
         raise InputError(
@@ -206,6 +207,9 @@ def _named_columns(
     """Split an array into its factors, each by its name."""
     if not isinstance(column, np.ndarray):
         return {name or "factor 0": column}
+    if fields := column.dtype.names:
+        column = column.reshape(-1) if column.shape[1:] == (1,) else column
+        return {field: read_column(column[field], f"{field} in {path}") for field in fields}
     if column.ndim not in (1, 2) or column.dtype.kind not in "biufSUmM":
         raise InputError(
             f"{path} must hold factors as real numbers, dates or text in the shape (n,) or (n, f); "

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from geodis.base.check import InputError, require
 from geodis.data.files.contents import TEXT, Contents, Stored, begins_like
 from geodis.data.files.formats import register_reader
-from geodis.data.read_column import Column, Labels, read_column
+from geodis.data.read_column import LARGEST_EXACT, Column, read_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +47,33 @@ def read_text_table(path: Path, mmap: bool) -> Contents:
         frame.columns = frame.columns.astype(str).str.lstrip("# ")
     else:
         frame.columns = [f"factor {column}" for column in range(frame.shape[1])]
-    return _contents(path, frame)
+    exact = {
+        str(name): partial(_read_digits, path, separator, header, j, frame.iloc[:, j])
+        for j, name in enumerate(frame.columns)
+        if _may_be_rounded(frame.iloc[:, j])
+    }
+    return _contents(path, frame, exact)
+
+
+def _may_be_rounded(series: pd.Series) -> bool:
+    """Whether it may hold large integers, which pandas made floats because of a gap."""
+    return (
+        series.dtype.kind == "f"
+        and bool(series.isna().any())
+        and bool((series.abs() > LARGEST_EXACT).any())
+    )
+
+
+def _read_digits(path: Path, separator: str, header: bool, j: int, series: pd.Series) -> Column:
+    """Read column j of the frame again: as integers of any size, if all of its values are some."""
+    rows = list(_rows(path, separator))
+    j += header and rows[0][0] == ""  # the row index that pandas writes
+    text = [row[j].strip() for _, row in rows[header:]]
+    pairs = list(zip(text, series.isna(), strict=True))
+    if not all(gap or field.lstrip("+-").isdecimal() for field, gap in pairs):
+        return _from_series(series)
+    values = [None if gap else int(field) for field, gap in pairs]
+    return read_column(values, str(series.name))
 
 
 @register_reader(".parquet")
@@ -55,7 +81,42 @@ def read_parquet(path: Path, mmap: bool) -> Contents:
     """Columns of a Parquet file; a pandas index stored with them is left out."""
     parquet = require("pyarrow.parquet", extra="files", purpose="Reading .parquet files")
     with parquet.ParquetFile(path) as file:
-        return _contents(path, file.read().to_pandas())
+        table = file.read()
+    frame = _with_categoricals(table)
+    exact = {
+        str(name): partial(_read_integers, table, str(name))
+        for j, name in enumerate(frame.columns)
+        if _may_be_rounded(frame.iloc[:, j]) and "int" in str(table.schema.field(str(name)).type)
+    }
+    return _contents(path, frame, exact)
+
+
+def _read_integers(table: Any, name: str) -> Column:
+    """Read integers with gaps, as which pandas has floats."""
+    return read_column(_integers(table.column(name)), name)
+
+
+def _integers(column: Any) -> pd.Series:
+    return column.to_pandas(integer_object_nulls=True)
+
+
+def _with_categoricals(table: Any) -> pd.DataFrame:
+    """Make categoricals again of those that Parquet stores as their values, as of integers.
+
+    The order of their categories is not stored: it is that of the values.
+    """
+    import pandas as pd
+
+    frame = table.to_pandas()
+    known = {str(name): name for name in frame.columns}
+    for column in (table.schema.pandas_metadata or {}).get("columns", ()):
+        name, about = column["field_name"], column.get("metadata") or {}
+        if column["pandas_type"] != "categorical" or name not in known:
+            continue
+        if not isinstance(frame[known[name]].dtype, pd.CategoricalDtype):
+            values = np.asarray(_integers(table.column(name)))
+            frame[known[name]] = pd.Categorical(values, ordered=bool(about.get("ordered")))
+    return frame
 
 
 def _separator(path: Path) -> str:
@@ -116,7 +177,9 @@ def _is_number(field: str) -> bool:
     return True
 
 
-def _contents(path: Path, frame: pd.DataFrame) -> Contents:
+def _contents(
+    path: Path, frame: pd.DataFrame, exact: Mapping[str, Callable[[], Column]] | None = None
+) -> Contents:
     """Make every column an array of its own; together they are the table."""
     if frame.empty:
         raise InputError(f"{path} holds no rows below its header.")
@@ -128,6 +191,7 @@ def _contents(path: Path, frame: pd.DataFrame) -> Contents:
             (len(series),),
             "labels" if _has_labels(series) else str(series.dtype),
             partial(_from_series, series),
+            (exact or {}).get(str(name)),
         )
     return Contents(path, arrays, columns={name: name for name in arrays})
 
@@ -141,12 +205,10 @@ def _has_labels(series: pd.Series) -> bool:
 
 
 def _from_series(series: pd.Series) -> Column:
-    if _has_labels(series):
-        return Labels.of(series)
-    if series.isna().any():
-        if series.dtype.kind in "iu":  # which may be beyond what floats can tell apart
-            return read_column(series, str(series.name))
-        # Integers and booleans with gaps: NaN is the only gap that an array of numbers has.
-        return series.to_numpy(dtype=float, na_value=np.nan)
-    # pandas before 2.2 would turn its own Int64 into an array of objects.
-    return series.to_numpy(dtype=getattr(series.dtype, "numpy_dtype", None))
+    """Numbers as they are, where NaN is the only gap; all else as any column is read."""
+    # Of pandas' own Int64, numpy's int64: as an array of its own choice it would hold objects.
+    plain = getattr(series.dtype, "numpy_dtype", series.dtype)
+    has_gaps = plain is not series.dtype and bool(series.isna().any())
+    if isinstance(plain, np.dtype) and plain.kind in "biuf" and not has_gaps:
+        return series.to_numpy(dtype=plain)
+    return read_column(series, str(series.name))

@@ -15,7 +15,7 @@ from geodis.base.check import (
     check_numeric,
     to_numpy,
 )
-from geodis.data.factors import FactorKind
+from geodis.data.factors import FactorKind, Factors
 
 if TYPE_CHECKING:
     from geodis.data.grids.observed import ObservedGrid
@@ -158,6 +158,36 @@ class FactorGrid:
         """Return the factors (n, f) of n indices, int64."""
         return self._factors(self.check_index(index))
 
+    def known_factors(self, index: Any) -> Factors:
+        """Return the factors of n indices with their names, labels, order and periods.
+
+        Values are those of `factors`, as floats; a cyclic factor is the same again after its size.
+
+        Examples
+        --------
+        >>> FactorGrid((2, 8), ("shape", "angle"), kinds=("labels", "cyclic")).known_factors([3, 8])
+        2 points, 2 factors
+        name   distinct  range
+        shape         2  0, 1
+        angle         2  0 to 3, period 8
+        """
+        kinds = dict(zip(self.names, self.kinds, strict=True))
+        return Factors(
+            self.factors(index).astype(float),
+            self.names,
+            {
+                name: self._labels(j)
+                for j, name in enumerate(self.names)
+                if kinds[name] in ("labels", "ordered")
+            },
+            ordered=tuple(name for name in self.names if kinds[name] == "ordered"),
+            periods={
+                name: float(size)
+                for name, size in zip(self.names, self.sizes, strict=True)
+                if kinds[name] == "cyclic"
+            },
+        )
+
     def index(self, factors: Any) -> np.ndarray:
         """Return the indices (n,) of factors (n, f): ``index(factors(i)) == i``."""
         return self._index(self._check_factors(factors))
@@ -252,6 +282,10 @@ class FactorGrid:
 
     def _factors(self, index: np.ndarray) -> np.ndarray:
         return np.stack(np.unravel_index(index, self.sizes), axis=1).astype(np.int64, copy=False)
+
+    def _labels(self, j: int) -> tuple[str, ...]:
+        """What to call the values of factor j, which is made of labels."""
+        return tuple(map(str, range(self.sizes[j])))
 
     def _index(self, factors: np.ndarray) -> np.ndarray:
         return np.asarray(np.ravel_multi_index(tuple(factors.T), self.sizes), dtype=np.int64)

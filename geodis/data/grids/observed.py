@@ -59,7 +59,12 @@ class ObservedGrid(FactorGrid):
                 )
             super().__init__(sizes, names, kinds=kinds or known.kinds)
             rows = self._check_factors(known.values)
-            self.values = tuple(np.arange(size) for size in self.sizes)
+            self.values = tuple(
+                _values(np.arange(size), labels if len(labels or ()) >= size else None)
+                for size, labels in zip(
+                    self.sizes, map(known.categories.get, known.names), strict=True
+                )
+            )
         self._rows = rows
         self._images, self.image_shape = _check_images(images, rows)
 
@@ -86,6 +91,9 @@ class ObservedGrid(FactorGrid):
 
     def _factors(self, index: np.ndarray) -> np.ndarray:
         return super()._factors(index) if self.complete else self._rows[index]
+
+    def _labels(self, j: int) -> tuple[str, ...]:
+        return tuple(map(str, self.values[j]))
 
     def _index(self, factors: np.ndarray) -> np.ndarray:
         places = super()._index(factors)

@@ -79,6 +79,9 @@ class Sprites(FactorGrid):
         levels[:, 4] /= SIZES["y"] - 1
         return levels
 
+    def _labels(self, j: int) -> tuple[str, ...]:
+        return tuple(OUTLINES) if self.names[j] == "shape" else super()._labels(j)
+
     def outline(self, i: int) -> np.ndarray:
         """Return the corners (p, 2) of the shape in image i, x then y, in pixels."""
         shape, turn, centre = self._places(self._factors(self.check_index(i)))
@@ -170,6 +173,9 @@ class NoiseMasked(FactorGrid):
 
     def _factors(self, index: np.ndarray) -> np.ndarray:
         return self.grid._factors(index)
+
+    def _labels(self, j: int) -> tuple[str, ...]:
+        return self.grid._labels(j)
 
     def _index(self, factors: np.ndarray) -> np.ndarray:
         return self.grid._index(factors)

@@ -10,12 +10,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from geodis.base.check import check_choice, check_int, check_random_state, check_real
 from geodis.data.manifolds.draws import random_rotations
+
+FlatCase: TypeAlias = Literal[
+    "rectangle",
+    "swiss roll",
+    "box",
+    "box, tightly bent",
+    "box, each on its own curve",
+    "exponential",
+    "beta(2, 2)",
+    "beta(.5, .5)",
+    "equal Gaussians",
+    "disc x interval",
+    "ball x interval",
+    "disc x disc",
+    "box of dimension 5",
+    "correlated .3",
+    "circle x interval",
+    "circle x circle",
+    "L-shape",
+    "triangle",
+    "hole",
+]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -172,7 +194,7 @@ def _keep(inside: Callable[[np.ndarray], np.ndarray]) -> Callable[..., np.ndarra
     return draw
 
 
-CASES: dict[str, _Case] = {
+CASES: dict[FlatCase, _Case] = {
     "rectangle": _Case(_uniform(1, 3), (1, 1), scale=0.2),
     "swiss roll": _Case(_uniform(8, 2), (1, 1), mixed=False, scale=0.25, side=2.0, straight=(1,)),
     "box": _Case(_uniform(1, 1, 1), (1, 1, 1)),
@@ -206,7 +228,7 @@ CASES: dict[str, _Case] = {
 
 
 def flat_sample(
-    case: str, n: int, *, noise: float = 0.0, pad: int = 0, random_state: Any = None
+    case: FlatCase, n: int, *, noise: float = 0.0, pad: int = 0, random_state: Any = None
 ) -> FlatSample:
     """Draw one of the named flat samples.
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar, get_args
 import numpy as np
 
 from geodis.base.check import InputError, check_choice, check_real, to_numpy
+from geodis.base.subclasses import Numbered
 from geodis.kernels.torch_extra import torch
 
 PixelLoss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
@@ -33,7 +34,7 @@ ARRAY_BATCH = 128
 Loss = TypeVar("Loss", bound="AugmentedLoss")
 
 
-class AugmentedLoss(torch.nn.Module):
+class AugmentedLoss(Numbered, torch.nn.Module):
     """Base of `LossKernel` and `FeatureLoss`, which define `augment`.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 import numpy as np
 
@@ -20,7 +20,19 @@ from geodis.kernels.losses.augmented import AugmentedLoss, PixelLoss, PixelLossN
 from geodis.kernels.losses.convolution import Method, Support, convolve, transform_size
 from geodis.kernels.torch_extra import torch
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 KernelNormalisation = Literal["none", "sum"]
+
+
+class ByHandOptions(TypedDict, total=False):
+    """Options of a kernel made by hand; its sum is one, so nothing is left to normalise."""
+
+    loss: PixelLossName | PixelLoss
+    scale: float
+    support: Support
+    method: Method
 
 
 class LossKernel(AugmentedLoss):
@@ -89,7 +101,9 @@ class LossKernel(AugmentedLoss):
             )
 
     @classmethod
-    def box(cls, radius: int, alpha: float | None = None, **options: Any) -> LossKernel:
+    def box(
+        cls, radius: int, alpha: float | None = None, **options: Unpack[ByHandOptions]
+    ) -> LossKernel:
         """A uniform kernel with sum 1; alpha is (2 radius + 1)^2 unless given.
 
         Examples
@@ -102,7 +116,11 @@ class LossKernel(AugmentedLoss):
 
     @classmethod
     def gaussian(
-        cls, radius: int, sigma: float | None = None, alpha: float | None = None, **options: Any
+        cls,
+        radius: int,
+        sigma: float | None = None,
+        alpha: float | None = None,
+        **options: Unpack[ByHandOptions],
     ) -> LossKernel:
         """A Gaussian kernel with sum 1; sigma is radius / 4 unless given, so cut at four of them.
 

@@ -9,21 +9,28 @@ from typing import Any
 
 from geodis.base.check import InputError
 from geodis.base.notes import named, note_entry, rebuilding
-from geodis.base.subclasses import all_subclasses
+from geodis.base.subclasses import all_subclasses, newest_of_each, only_one
 from geodis.base.tensors import read_tensors, write_tensors
 from geodis.base.write import write_json
 from geodis.kernels.losses.augmented import AugmentedLoss
-from geodis.kernels.losses.feature_loss import FeatureLoss
-from geodis.kernels.losses.loss_kernel import LossKernel
+from geodis.kernels.losses.feature_loss import FeatureLoss  # noqa: F401 - defines it
+from geodis.kernels.losses.loss_kernel import LossKernel  # noqa: F401 - defines it
 from geodis.kernels.torch_extra import torch
 from geodis.kernels.torch_state import AllocationLimit, load_state
 
 
-def loss_kinds() -> dict[str, type[AugmentedLoss]]:
-    """Learnt losses by the names of their classes; one of the user's own once it is defined."""
-    return {
-        kind.__name__: kind for kind in (LossKernel, FeatureLoss, *all_subclasses(AugmentedLoss))
-    }
+def learnt_loss_named(name: str, source: str | os.PathLike[str]) -> type[AugmentedLoss]:
+    """A learnt loss by the name of its class; one of the user's own once it is defined.
+
+    Examples
+    --------
+    >>> learnt_loss_named("LossKernel", "box.json") is LossKernel
+    True
+    """
+    kinds: dict[str, list[type[AugmentedLoss]]] = {}
+    for kind in newest_of_each(all_subclasses(AugmentedLoss)):
+        kinds.setdefault(kind.__name__, []).append(kind)
+    return only_one(named(kinds, name, source))
 
 
 def save_kernel(kernel: AugmentedLoss, path: str | os.PathLike[str]) -> Path:
@@ -80,7 +87,7 @@ def loss_from_config(
     source : path
         What to call the configuration in a message.
     """
-    kind = named(loss_kinds(), note_entry(config, "kind", str, source), source)
+    kind = learnt_loss_named(note_entry(config, "kind", str, source), source)
     note_entry(config, "options", dict, source)
     made = note_entry(config, "made", dict, source)
     with rebuilding(source):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError, check_int, check_points, check_random_state, to_numpy
+from geodis.base.jobs import check_jobs
 from geodis.manifold.flat.independence import (
     ContrastResult,
     independent_rotation,
@@ -131,7 +132,7 @@ def split_flat_part(
     *,
     graph: Any = None,
     n_neighbors: int | None = None,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
     random_state: Any = 0,
 ) -> FlatPart:
     """Unroll the flat part of a manifold and split it into independent factors.
@@ -147,7 +148,8 @@ def split_flat_part(
     n_neighbors : int, optional
         Neighbours in the graph; 2f, at least 10, by default, and more where the graph would
         be in pieces.
-    n_jobs : int
+    n_jobs : int, optional
+        Threads; one by default, -1 for every core.
     random_state : int, Generator or None
 
     Returns
@@ -167,6 +169,7 @@ def split_flat_part(
     """
     points = check_points(points)
     subspaces = _check_subspaces(subspaces, points)
+    workers = check_jobs(n_jobs)
     f = subspaces.shape[1]
     if n_neighbors is not None:
         n_neighbors = check_int(n_neighbors, "n_neighbors", low=1)
@@ -181,7 +184,7 @@ def split_flat_part(
     rows = np.arange(len(where)) if representative is None else representative
     if len(rows) < POINTS_A_DIMENSION:
         return _refusal(subspaces, f"{len(rows)} points are too few to unroll")
-    graph = graph or _connected_graph(places, f, n_neighbors, n_jobs, rng)
+    graph = graph or _connected_graph(places, f, n_neighbors, workers, rng)
     inside, note = np.arange(len(rows)), ""
     if graph.n_pieces > 1:
         sizes = np.bincount(graph.piece)

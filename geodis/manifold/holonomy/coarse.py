@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from geodis.base.jobs import check_jobs
 from geodis.manifold.holonomy.connection import connection, transports_between
 from geodis.manifold.holonomy.diffusion import diffuse
 from geodis.manifold.holonomy.eigenfields import bottom_eigenfields
@@ -25,7 +26,7 @@ def coarse_start(
     n_fields: int,
     *,
     normalized: bool = True,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
     random_state: Any = None,
 ) -> np.ndarray | None:
     """Solve on a sixteenth of the points, and carry the fields to all of them.
@@ -42,7 +43,8 @@ def coarse_start(
     frames : ndarray of shape (n, k, d)
     n_fields : int
     normalized : bool
-    n_jobs : int
+    n_jobs : int, optional
+        Threads; one by default, -1 for every core.
     random_state : int, Generator or None
 
     Returns
@@ -50,6 +52,7 @@ def coarse_start(
     ndarray of float32, shape (n, k (k + 1) / 2, n_fields), or None
         None where there are too few points for a coarse problem to pay.
     """
+    n_jobs = check_jobs(n_jobs)
     n, k, _ = frames.shape
     count = max(MIN_POINTS, n // RATIO)
     if n < 2 * count:
@@ -80,7 +83,7 @@ def extend_fields(
     to_frames: np.ndarray,
     nearest: np.ndarray,
     *,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
 ) -> np.ndarray:
     """Average fields over given points, each carried to the frame of the row.
 
@@ -89,7 +92,8 @@ def extend_fields(
     fields : ndarray of float32, shape (n_from, k (k + 1) / 2, R)
     from_frames, to_frames : ndarray of shape (n_from, k, d), (n_to, k, d)
     nearest : ndarray of int, shape (n_to, c)
-    n_jobs : int
+    n_jobs : int, optional
+        Threads; one by default, -1 for every core.
 
     Returns
     -------

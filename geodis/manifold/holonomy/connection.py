@@ -14,7 +14,9 @@ MAX_STEPS = 12
 TOLERANCE = 1e-6
 
 
-def connection(frames: np.ndarray, graph: NeighborGraph, *, n_jobs: int = 1) -> np.ndarray:
+def connection(
+    frames: np.ndarray, graph: NeighborGraph, *, n_jobs: int | None = None
+) -> np.ndarray:
     """Transport between the tangent spaces of neighbours, for every directed edge.
 
     ``Q_ij`` is the orthogonal polar factor of ``U_i U_j^T``, where rows of U are tangent
@@ -25,7 +27,8 @@ def connection(frames: np.ndarray, graph: NeighborGraph, *, n_jobs: int = 1) -> 
     ----------
     frames : ndarray of shape (n, k, d)
     graph : NeighborGraph
-    n_jobs : int
+    n_jobs : int, optional
+        Threads; one by default, -1 for every core.
 
     Returns
     -------
@@ -51,7 +54,7 @@ def transports_between(
     indptr: np.ndarray,
     indices: np.ndarray,
     *,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
 ) -> np.ndarray:
     """Polar factors of U_i V_j^T for the entries (i, j) of a CSR pattern, shape (e, k, k)."""
     k = to_frames.shape[1]

@@ -32,7 +32,7 @@ def diffuse(
     weight: float = 1.0,
     own: tuple[np.ndarray, np.ndarray] | None = None,
     older: tuple[float, np.ndarray] | None = None,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
 ) -> np.ndarray:
     """Return p s_i sum_j Q_ij (s'_j S_j) Q_ij^T + q_i Y_i + r Z_i, with its trace removed.
 
@@ -52,7 +52,8 @@ def diffuse(
         q of shape (n_to,) and Y of shape (n_to, k (k + 1) / 2, R); left out by default.
     older : float and ndarray, optional
         r and Z of the shape of Y; left out by default.
-    n_jobs : int
+    n_jobs : int, optional
+        Threads; one by default, -1 for every core.
 
     Returns
     -------

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import check_random_state
-from geodis.base.jobs import one_thread_each, over_blocks
+from geodis.base.jobs import check_jobs, one_thread_each, over_blocks
 from geodis.manifold.holonomy.diagonalise import ffdiag
 from geodis.manifold.holonomy.eigenfields import Eigenfields
 from geodis.manifold.holonomy.factor_count import FactorCount, count_factors
@@ -56,7 +56,7 @@ def factor_axes(
     fields: Eigenfields,
     count: FactorCount | int | None = None,
     *,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
     random_state: Any = None,
 ) -> FactorAxes:
     """Label the tangent axes by factor from the parallel fields.
@@ -68,13 +68,15 @@ def factor_axes(
     count : FactorCount or int, optional
         What `count_factors` says of the fields, or the number of factors when it is known;
         counted by default.
-    n_jobs : int
+    n_jobs : int, optional
+        Threads; one by default, -1 for every core.
     random_state : int, Generator or None
 
     Returns
     -------
     FactorAxes
     """
+    n_jobs = check_jobs(n_jobs)
     rng = check_random_state(random_state)
     if not isinstance(count, FactorCount):
         count = count_factors(fields, count, random_state=rng)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from geodis.base.check import InputError, check_choice
+from geodis.base.jobs import check_jobs
 from geodis.manifold.holonomy.diffusion import diffuse
 from geodis.manifold.holonomy.symmetric import n_coordinates, symmetric_basis, traceless_basis
 from geodis.manifold.local.graph import NeighborGraph
@@ -32,14 +33,18 @@ class ConnectionLaplacian:
     graph : NeighborGraph
     transports : ndarray of float32, shape (e, k, k)
     normalized : bool
-    n_jobs : int
-        Threads; the result does not depend on their number.
+    n_jobs : int, optional
+        Threads; one by default, -1 for every core. The result does not depend on their number.
     """
 
     graph: NeighborGraph
     transports: np.ndarray
     normalized: bool = True
-    n_jobs: int = 1
+    n_jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a wrong number of threads before a field is there."""
+        check_jobs(self.n_jobs)
 
     @property
     def k(self) -> int:

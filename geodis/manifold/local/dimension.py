@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError, check_int, check_points, check_random_state, check_real
+from geodis.base.jobs import check_jobs
 from geodis.manifold.local.neighbors import Neighbors, distinct_rows, neighbors_at
 
 # Few neighbours see little of the curvature and the boundary, which lower the estimate as the
@@ -74,7 +75,7 @@ def intrinsic_dimension(
     *,
     n_neighbors: int | None = None,
     neighbors: Neighbors | None = None,
-    n_jobs: int = -1,
+    n_jobs: int | None = None,
     random_state: Any = None,
 ) -> DimensionEstimate:
     """Estimate the intrinsic dimension by maximum likelihood and by two nearest neighbours.
@@ -88,8 +89,8 @@ def intrinsic_dimension(
         likely reason. Fewer when there are fewer points.
     neighbors : Neighbors, optional
         Fifty neighbours of the points, where they are known, to save the search.
-    n_jobs : int
-        Threads; -1 for all.
+    n_jobs : int, optional
+        Threads; every core by default and for -1.
     random_state : int, Generator or None
         Draws the 5,000 points used when there are more.
 
@@ -105,6 +106,7 @@ def intrinsic_dimension(
     dimension 2 (maximum likelihood 1.96, two nearest neighbours 1.99: both agree)
     """
     wanted = MANY if n_neighbors is None else check_int(n_neighbors, "n_neighbors", low=3)
+    n_jobs = check_jobs(n_jobs, default=-1)
     if neighbors is None:
         points = check_points(points)
         places = distinct_rows(points)[0]  # a place counts once, however often it is there

@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from geodis.base.check import InputError, check_finite, check_numeric, to_numpy
+from geodis.base.jobs import check_jobs
 from geodis.manifold.local.neighbors import (
     Neighbors,
     SearchMethod,
@@ -79,7 +80,7 @@ def neighbor_graph(
     graph: Any = None,
     distances: Any = None,
     method: SearchMethod = "auto",
-    n_jobs: int = -1,
+    n_jobs: int | None = None,
     random_state: Any = None,
 ) -> NeighborGraph:
     """Build the symmetric neighbour graph: an edge where either point is near the other.
@@ -110,6 +111,7 @@ def neighbor_graph(
     >>> graph.piece
     array([0, 0, 0, 1, 1], dtype=int32)
     """
+    n_jobs = check_jobs(n_jobs, default=-1)
     n = None if points is None else len(points)
     if graph is not None:
         return _finish(_given_adjacency(graph, n), "given")

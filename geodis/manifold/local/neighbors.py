@@ -18,7 +18,7 @@ from geodis.base.check import (
     check_random_state,
     to_numpy,
 )
-from geodis.base.jobs import blocks
+from geodis.base.jobs import blocks, check_jobs
 
 SearchMethod = Literal["auto", "kdtree", "brute", "pynndescent"]
 METHODS = ("kdtree", "brute", "pynndescent")
@@ -65,7 +65,7 @@ def nearest_neighbors(
     n_neighbors: int,
     *,
     method: SearchMethod = "auto",
-    n_jobs: int = -1,
+    n_jobs: int | None = None,
     random_state: Any = None,
 ) -> Neighbors:
     """Find the nearest other points of every point.
@@ -82,8 +82,9 @@ def nearest_neighbors(
     method : {"auto", "kdtree", "brute", "pynndescent"}
         "auto" takes the k-d tree up to nine dimensions; above, exact blocked search up to
         100,000 points, and pynndescent (approximate, recall above .98) beyond.
-    n_jobs : int
-        Threads; -1 for all. pynndescent always uses one: what it finds depends on their number.
+    n_jobs : int, optional
+        Threads; every core by default and for -1. pynndescent always uses one: what it finds
+        depends on their number.
     random_state : int, Generator or None
         Used by pynndescent alone.
 
@@ -104,6 +105,7 @@ def nearest_neighbors(
     """
     points = check_points(points)
     n_neighbors = check_int(n_neighbors, "n_neighbors", low=1)
+    workers = check_jobs(n_jobs, default=-1)
     places, representative, place = distinct_rows(points)
     if len(places) <= n_neighbors:
         raise InputError(
@@ -114,10 +116,10 @@ def nearest_neighbors(
         method = _choose_method(*places.shape)
     rows = np.arange(len(places))
     if check_choice(method, "method", ("auto", *METHODS)) == "pynndescent":
-        nearest = _search_pynndescent(places, n_neighbors + 1, n_jobs, random_state)
+        nearest = _search_pynndescent(places, n_neighbors + 1, workers, random_state)
         indices, distances = _without_self(*nearest, rows)
     else:
-        search = _EXACT[method](places, n_jobs)
+        search = _EXACT[method](places, workers)
         indices, distances = _others(search, places, rows, n_neighbors)
     if place is not None:
         indices, distances = representative[indices][place], distances[place]
@@ -126,7 +128,7 @@ def nearest_neighbors(
     )
 
 
-def searcher(targets: np.ndarray, *, n_jobs: int = -1) -> Search:
+def searcher(targets: np.ndarray, *, n_jobs: int | None = None) -> Search:
     """Prepare exact searches among targets: a function of queries (q, d) and a count.
 
     The function returns the indices of the nearest targets and their distances, both of shape
@@ -141,7 +143,7 @@ def searcher(targets: np.ndarray, *, n_jobs: int = -1) -> Search:
     (array([1, 0]), array([1., 1.]))
     """
     method = "kdtree" if targets.shape[1] <= KDTREE_MAX_DIMS else "brute"
-    return _EXACT[method](targets, n_jobs)
+    return _EXACT[method](targets, check_jobs(n_jobs, default=-1))
 
 
 def neighbors_at(
@@ -150,7 +152,7 @@ def neighbors_at(
     n_neighbors: int,
     *,
     search: Search | None = None,
-    n_jobs: int = -1,
+    n_jobs: int | None = None,
 ) -> Neighbors:
     """Nearest other points of some rows among all points, which must be distinct.
 

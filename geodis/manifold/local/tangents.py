@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from geodis.base.check import InputError, check_choice, check_int, check_points, check_random_state
-from geodis.base.jobs import over_blocks
+from geodis.base.jobs import check_jobs, over_blocks
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.dimension import tangent_terms
 from geodis.manifold.local.neighbors import Neighbors, neighbors_at, searcher
@@ -63,7 +63,7 @@ def tangent_frames(
     factor_dims: tuple[int, ...] | None = None,
     start: np.ndarray | None = None,
     centres: np.ndarray | None = None,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
     done: Callable[[float], None] | None = None,
 ) -> Tangents:
     r"""Estimate an orthonormal tangent frame at every point.
@@ -94,7 +94,8 @@ def tangent_frames(
         Frames to start from instead of local principal directions.
     centres : ndarray of shape (r, d), optional
         Estimate here instead of at all points; `neighbors` and `start` then have r rows as well.
-    n_jobs : int
+    n_jobs : int, optional
+        Threads; one by default, -1 for every core.
     done : callable, optional
         Called with the fraction done.
 
@@ -113,6 +114,7 @@ def tangent_frames(
     """
     points = check_points(points)
     check_choice(method, "method", ("curved", "pca"))
+    n_jobs = check_jobs(n_jobs)
     dim = check_int(dim, "dim", low=1, high=points.shape[1])
     most = neighbors.indices.shape[1]
     count = most if n_neighbors is None else check_int(n_neighbors, "n_neighbors", 1, most)
@@ -179,7 +181,7 @@ def choose_n_neighbors(
     points: np.ndarray,
     dim: int,
     *,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
     random_state: Any = 0,
 ) -> int:
     r"""Neighbours for curved tangents that balance noise against curvature.
@@ -197,7 +199,8 @@ def choose_n_neighbors(
     ----------
     points : ndarray of shape (n, d)
     dim : int
-    n_jobs : int
+    n_jobs : int, optional
+        Threads; one by default, -1 for every core.
     random_state : int, Generator or None
         Draws the points at which neighbourhoods are tried.
 
@@ -216,6 +219,7 @@ def choose_n_neighbors(
     >>> choose_n_neighbors(noisy, 2) > 100
     True
     """
+    n_jobs = check_jobs(n_jobs)
     n, d = points.shape
     least = min(neighbors_for_tangents(dim), n - 1)
     if d == dim:

@@ -97,7 +97,7 @@ class DistancesSection(Section):
         if labels:
             warnings.append(
                 f"The labels of {listed(labels)} have no order: their ground-truth distances "
-                "count steps between labels in the order of the alphabet."
+                "count steps between labels in the order of their categories."
             )
         return warnings
 

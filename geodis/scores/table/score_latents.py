@@ -184,7 +184,7 @@ def _read_rows(latents: Any, factors: Any, random: np.random.Generator) -> _Rows
     if len(grid) > MAX_ROWS:
         index = np.sort(random.choice(len(grid), MAX_ROWS, replace=False))
     encoded = encode(index)
-    known = Factors(grid.factors(index).astype(float), grid.names)
+    known = grid.known_factors(index)
     if not callable(latents):
         return _Rows(encoded, known, (check_latents(latents), grid))
     # An encoder runs once for each row; every score sees the same latents.

@@ -1,3 +1,4 @@
+import gc
 import json
 from typing import Any
 
@@ -173,3 +174,23 @@ def test_a_loss_of_the_users_own_is_written_and_read(tmp_path):
     again = load_kernel(save_kernel(Blurred.box(2), tmp_path / "b.safetensors"))
     assert type(again) is Blurred and again.radius == 2
     assert loss_from_config(Blurred.box(2).to_config()).weights.shape == (1, 1, 5, 5)
+
+
+def test_a_name_of_two_losses_is_refused(tmp_path):
+    def users_own():
+        class FeatureLoss(LossKernel):
+            """A loss of the user's own by the name of one of ours."""
+
+        return FeatureLoss
+
+    own = users_own()
+    message = r"The name FeatureLoss must mean one class; got geodis\..*FeatureLoss and tests\..*: "
+    path = save_kernel(own.box(2), tmp_path / "own.safetensors")
+    with pytest.raises(InputError, match=message + "rename one of them"):
+        load_kernel(path)
+    newer = users_own()  # of the same place: replaces the older, and is refused as well
+    with pytest.raises(InputError, match=message):
+        loss_from_config(newer.box(2).to_config())
+    del own, newer
+    gc.collect()
+    assert type(loss_from_config(FeatureLoss(2, (3, 4)).to_config())) is FeatureLoss

@@ -3,26 +3,12 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
 from geodis import scores
 from geodis.base.check import InputError
-
-
-def models(seed, n=40):
-    rng = np.random.default_rng(seed)
-    quality = rng.uniform(size=n)
-    return pd.DataFrame(
-        {
-            "mig": quality + 0.05 * rng.standard_normal(n),
-            "sap": np.exp(3 * quality),
-            "tc": -quality,
-            "noise": rng.uniform(size=n),
-            "same": np.full(n, 0.5),
-        }
-    )
+from tests.scores.across_models.conftest import models
 
 
 def test_correlations_are_those_of_scipy_and_signs_are_kept():

@@ -6,20 +6,7 @@ import pytest
 
 from geodis import scores
 from geodis.base.check import InputError
-
-
-def models(seed, n=40):
-    rng = np.random.default_rng(seed)
-    quality = rng.uniform(size=n)
-    return pd.DataFrame(
-        {
-            "mig": quality + 0.05 * rng.standard_normal(n),
-            "sap": np.exp(3 * quality),
-            "tc": -quality,
-            "noise": rng.uniform(size=n),
-            "same": np.full(n, 0.5),
-        }
-    )
+from tests.scores.across_models.conftest import models
 
 
 def test_explained_variance_is_the_r2_of_a_regression_on_indicators():

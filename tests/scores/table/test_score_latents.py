@@ -10,21 +10,9 @@ from geodis.base.check import InputError
 from geodis.data.factors import as_factors
 from geodis.data.grids.grid import FactorGrid
 from geodis.scores.registry import entries
+from tests.scores.table.conftest import sample
 
 FAST = ["mig", "modularity", "sap_continuous", "irs", "gaussian_total_correlation"]
-
-
-def sample(seed=0, n=600, sizes=(3, 4, 5)):
-    rng = np.random.default_rng(seed)
-    factors = np.column_stack([rng.integers(size, size=n) for size in sizes])
-    return factors @ rng.standard_normal((3, 4)) + 0.1 * rng.standard_normal((n, 4)), factors
-
-
-@pytest.fixture(scope="module")
-def everything():
-    latents, factors = sample()
-    frame = pd.DataFrame(factors, columns=["shape", "x", "y"])
-    return latents, frame, gd.score_latents(latents, frame, verbose=False)
 
 
 def test_every_score_is_there_and_none_is_skipped(everything):

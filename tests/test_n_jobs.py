@@ -1,0 +1,151 @@
+"""One rule for `n_jobs` wherever it stands: what is refused, and that results stay equal."""
+
+import inspect
+from importlib import import_module
+from pkgutil import walk_packages
+
+import numpy as np
+import pytest
+from numpy.testing import assert_equal
+
+import geodis as gd
+from geodis import manifold, scores
+from geodis.base import jobs
+from geodis.base.check import InputError
+from geodis.manifold.holonomy.coarse import extend_fields
+from geodis.manifold.holonomy.connection import connection, transports_between
+from geodis.manifold.holonomy.diffusion import diffuse
+from geodis.manifold.local.neighbors import neighbors_at, searcher
+
+SAMPLE = gd.product_manifold("S^2", 120, random_state=0)
+POINTS = SAMPLE.points
+NEAR = gd.nearest_neighbors(POINTS, 14, n_jobs=1)
+GRAPH = gd.neighbor_graph(POINTS, 8, n_jobs=1)
+FRAMES = manifold.tangent_frames(POINTS, NEAR, 2).frames
+CSR = GRAPH.adjacency.indptr, GRAPH.adjacency.indices
+TRANSPORTS = connection(FRAMES, GRAPH)
+FIELDS = np.random.default_rng(0).standard_normal((120, 3, 2)).astype(np.float32)
+ONES = np.ones(120, np.float32)
+LATENTS = np.random.default_rng(1).standard_normal((200, 2))
+FACTORS = (LATENTS > 0).astype(int)
+ROWS = np.arange(0, 120, 7)
+JUDGED = {"random_state": 0}
+
+
+def eigenfields():
+    laplacian = manifold.ConnectionLaplacian(GRAPH, TRANSPORTS)
+    return manifold.bottom_eigenfields(laplacian, n_fields=2, random_state=0)
+
+
+def split():
+    return gd.GeoManCER(2, n_jobs=1, verbose=0).fit(POINTS).split_
+
+
+def in_ranges(n_jobs):
+    rows = np.zeros(100)
+
+    def fill(start, stop):
+        rows[start:stop] = np.arange(start, stop)
+
+    jobs.over_ranges(fill, len(rows), n_jobs)
+    return rows
+
+
+def in_blocks(n_jobs):
+    rows = np.zeros(100)
+
+    def fill(some):
+        rows[some] = np.arange(100)[some]
+
+    jobs.over_blocks(fill, len(rows), 7, n_jobs)
+    return rows
+
+
+# Name -> what to call with `n_jobs`, and what of its result is compared.
+CALLS = {
+    "in_threads": lambda n: jobs.in_threads(abs, [-1, 2], n),
+    "in_processes": lambda n: list(jobs.in_processes(pow, [(2, 3), (3, 2)], n)),
+    "over_ranges": in_ranges,
+    "over_blocks": in_blocks,
+    "check_jobs": lambda n: jobs.check_jobs(n) > 0,
+    "nearest_neighbors": lambda n: gd.nearest_neighbors(POINTS, 5, n_jobs=n).distances,
+    "searcher": lambda n: searcher(POINTS, n_jobs=n)(POINTS, 3),
+    "neighbors_at": lambda n: neighbors_at(POINTS, ROWS, 3, n_jobs=n).distances,
+    "neighbor_graph": lambda n: gd.neighbor_graph(POINTS, 5, n_jobs=n).adjacency.toarray(),
+    "intrinsic_dimension": lambda n: gd.intrinsic_dimension(POINTS, n_jobs=n).mle,
+    "tangent_frames": lambda n: manifold.tangent_frames(POINTS, NEAR, 2, n_jobs=n).frames,
+    "choose_n_neighbors": lambda n: manifold.choose_n_neighbors(POINTS, 2, n_jobs=n),
+    "connection": lambda n: connection(FRAMES, GRAPH, n_jobs=n),
+    "transports_between": lambda n: transports_between(FRAMES, FRAMES, *CSR, n_jobs=n),
+    "diffuse": lambda n: diffuse(*CSR, TRANSPORTS, FIELDS, scales=(ONES, ONES), n_jobs=n),
+    "ConnectionLaplacian": lambda n: manifold.ConnectionLaplacian(
+        GRAPH, TRANSPORTS, n_jobs=n
+    ).apply(FIELDS),
+    "extend_fields": lambda n: extend_fields(FIELDS, FRAMES, FRAMES, NEAR.indices[:, :3], n_jobs=n),
+    "coarse_start": lambda n: manifold.coarse_start(POINTS, FRAMES, 2, n_jobs=n),
+    "factor_axes": lambda n: manifold.factor_axes(eigenfields(), 1, n_jobs=n, random_state=0).axes,
+    "split_flat_part": lambda n: manifold.split_flat_part(POINTS, FRAMES, n_jobs=n).coordinates,
+    "Settings": lambda n: manifold.Settings(n_jobs=n).refines,
+    "axes_at": lambda n: manifold.axes_at(
+        split(), POINTS, split().axes, POINTS[ROWS] + 0.01, n_jobs=n
+    ),
+    "GeoManCER": lambda n: gd.GeoManCER(2, n_jobs=n, verbose=0).fit(POINTS).axes_,
+    "sap": lambda n: scores.sap(LATENTS, FACTORS, n_jobs=n, **JUDGED).value,
+    "dci": lambda n: scores.dci(LATENTS, FACTORS, method="lasso", n_jobs=n, **JUDGED).value,
+    "explicitness": lambda n: scores.explicitness(LATENTS, FACTORS, n_jobs=n, **JUDGED).value,
+    "downstream": lambda n: scores.downstream(LATENTS, FACTORS, n_jobs=n, **JUDGED).value,
+    "score_latents": lambda n: (
+        gd.score_latents(
+            LATENTS, FACTORS, ["modularity", "mig"], n_jobs=n, verbose=False
+        ).values_by_name
+    ),
+    "Scenes": lambda n: gd.Scenes(8, n_jobs=n).sample(3, random_state=0).images,
+}
+# Stands behind `score_latents`, and is called by nothing else.
+BEHIND = {"run_jobs"}
+
+
+def names_with_n_jobs():
+    """Every public function and class of the package that has an argument `n_jobs`."""
+    names = set()
+    for module in walk_packages(gd.__path__, "geodis."):
+        if module.name.endswith("__main__"):
+            continue
+        for name, value in vars(import_module(module.name)).items():
+            own = getattr(value, "__module__", None) == module.name and not name.startswith("_")
+            called = value.__init__ if inspect.isclass(value) else value
+            if (
+                own
+                and inspect.isfunction(called)
+                and "n_jobs" in inspect.signature(called).parameters
+            ):
+                names.add(name)
+    return names
+
+
+def test_every_name_with_n_jobs_is_called_here():
+    assert names_with_n_jobs() == {*CALLS, *BEHIND}
+
+
+@pytest.mark.parametrize("n_jobs", [0, -2, 1.5, True, "2"])
+@pytest.mark.parametrize("name", CALLS)
+def test_a_wrong_n_jobs_is_refused(name, n_jobs):
+    with pytest.raises(InputError, match=r"n_jobs must be (an integer|at least -?1).*; got "):
+        CALLS[name](n_jobs)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_results_do_not_depend_on_n_jobs(name):
+    one, default, every = (CALLS[name](n_jobs) for n_jobs in (1, None, -1))
+    assert_equal(default, one)
+    assert_equal(every, one)
+
+
+@pytest.mark.parametrize("name", ["neighbor_graph", "choose_n_neighbors"])
+def test_it_is_checked_where_nothing_is_searched(name):
+    calls = {
+        "neighbor_graph": lambda: gd.neighbor_graph(graph=[[0, 1], [1, 0]], n_jobs=0),
+        "choose_n_neighbors": lambda: manifold.choose_n_neighbors(POINTS, 3, n_jobs=0),
+    }
+    with pytest.raises(InputError, match="n_jobs must be at least 1, or -1 for every core; got 0"):
+        calls[name]()
