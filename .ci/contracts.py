@@ -1,20 +1,22 @@
-"""Three rules of the house that import-linter does not know, as contract types of its own.
+"""Four rules of the house that import-linter does not know, as contract types of its own.
 
 What is private to a room is used in that room alone; inside the package nothing comes through its
-front door, where the names of all rooms lie; and what few rooms may import, others do not import
-by its name either. All read the source, because an import says
-nothing of the names that are used of what was imported.
+front door, where the names of all rooms lie; what few rooms may import, others do not import by
+its name either; nor does a room import one above it by its name. All read the source, because an
+import says nothing of the names that are used of what was imported.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from importlinter import Contract, ContractCheck, fields, output
+from importlinter.api import read_configuration
 
 Breach = tuple[str, int, str]  # module, line, what it does there
 
@@ -123,6 +125,37 @@ class ByNameContract(SourceContract):
                     yield source.module, line, f"imports {path} by its name"
 
 
+class LayersByNameContract(SourceContract):
+    """The layers of the package hold for imports by a text too, as `import_module("geodis.plots")`.
+
+    The layers are those of the contract of type "layers" on the package.
+    """
+
+    def breaches(self, sources: list[Source]) -> Iterator[Breach]:
+        """Calls that import a room which stands higher or beside."""
+        package = str(self.package)
+        heights = heights_of_rooms(package)
+        for source in sources:
+            if source.room not in heights:
+                continue
+            for line, path in imported_by_name(source.tree):
+                room = room_of(resolved(path, source), package)
+                beneath = heights.get(room, len(heights)) < heights[source.room]
+                if room.partition(".")[0] == package and room != source.room and not beneath:
+                    yield source.module, line, f"imports {room} by its name, which is not below it"
+
+
+def heights_of_rooms(package: str) -> dict[str, int]:
+    """How high each room stands, as the contract on the layers of the package says."""
+    heights = {}
+    for contract in read_configuration()["contracts_options"]:
+        if contract["type"] == "layers" and package in contract.get("containers", ()):
+            for height, layer in enumerate(reversed(contract["layers"])):
+                for room in re.split(r"[|:]", layer):
+                    heights[f"{package}.{room.strip()}"] = height
+    return heights
+
+
 def read_sources(packages: list[str], divided: str) -> list[Source]:
     """Every file of the packages, of which `divided` has rooms."""
     return [
@@ -177,6 +210,12 @@ def imported_by_name(tree: ast.Module) -> Iterator[tuple[int, str]]:
             for value in given:
                 if isinstance(value, ast.Constant) and isinstance(value.value, str):
                     yield node.lineno, value.value
+
+
+def resolved(path: str, source: Source) -> str:
+    """A dotted name, where it may begin with the dots of a relative import."""
+    name = path.lstrip(".")
+    return ".".join(filter(None, [package_above(source, len(path) - len(name)), name]))
 
 
 def called_name(call: ast.Call) -> str:

@@ -52,7 +52,9 @@ def main():
     pip(["setuptools", "wheel"], "install the build tools")
     # torch first and by itself: with it in place, no later requirement draws another build.
     pip(["torch"], "install torch")
-    pip(["--editable", ".[all,dev]"], "install geodis")
+    # As a plain path, which type checkers follow from any folder; they do not run import hooks.
+    plain = ["--config-settings", "editable_mode=compat"]
+    pip(plain + ["--editable", ".[all,dev]"], "install geodis")
     install_torchsort()
     write(READY, wanted)
     os.remove(STARTED)

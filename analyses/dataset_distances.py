@@ -25,11 +25,9 @@ from typing import Any
 import numpy as np
 
 import geodis as gd
-from analyses._run import main_of
+from analyses.shared.run import main_of
 from geodis import distances, plots
-from geodis.base.check import InputError, check_choice
-from geodis.base.progress import Stages
-from geodis.base.write import whole_file, write_json
+from geodis.base import InputError, Stages, check_choice, whole_file, write_json
 from geodis.data.grids.by_name import PUBLISHED
 from geodis.data.grids.grid import FactorGrid
 from geodis.distances.agreement_table import RANDOM

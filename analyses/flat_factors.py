@@ -8,7 +8,7 @@ is measured both ways.
 
 The same is asked of latents of small autoencoders with known factors, where nothing promises that
 factors are flat, isometric or independent; and two choices are measured on their own
-(`_flat_checks`).
+(`flat_checks`).
 
 Run `python -m analyses.flat_factors --preset quick`; what is finished is kept when it is
 interrupted. Models are trained once, and their latents are kept beside the results.
@@ -30,9 +30,9 @@ from typing import Any
 import numpy as np
 
 import geodis as gd
-from analyses import _flat_checks
-from analyses._flat_latents import LATENT_CASES, latent_lines, latent_sample, names_of
-from analyses._flat_methods import (
+from analyses.shared import flat_checks
+from analyses.shared.flat_latents import LATENT_CASES, latent_lines, latent_sample, names_of
+from analyses.shared.flat_methods import (
     NEIGHBORS,
     degrees,
     dim_of,
@@ -44,9 +44,7 @@ from analyses._flat_methods import (
     turns_of_factors,
 )
 from geodis import plots
-from geodis.base.check import check_choice
-from geodis.base.progress import Stages
-from geodis.base.write import whole_file, write_json
+from geodis.base import Stages, check_choice, whole_file, write_json
 from geodis.data.manifolds.draws import random_rotations
 from geodis.data.manifolds.flat_products import (
     CASES,
@@ -186,10 +184,10 @@ def run(
     first = preset.main or preset.cases
     jobs = [job_of(case, seed) for case, seed in wanted if case in first]
     if preset.checks and not kept_rows["noisy"]:
-        noisy = partial(_flat_checks.neighbourhoods, preset.n, preset.seeds, isomap_error)
+        noisy = partial(flat_checks.neighbourhoods, preset.n, preset.seeds, isomap_error)
         jobs.append(("noise", "noisy", noisy))
     if preset.checks and not kept_rows["grouped"]:
-        grouped = partial(_flat_checks.likelihood_against_pairs, preset.n, preset.seeds)
+        grouped = partial(flat_checks.likelihood_against_pairs, preset.n, preset.seeds)
         jobs.append(("groups", "grouped", grouped))
     jobs += [
         (case, "latents", partial(run_latents, case, preset, out))
@@ -273,7 +271,7 @@ def write_tables(kept_rows: dict[str, list[Row]], out: Path, preset: Preset, nam
     for row in {row["case"]: row for row in doubted}.values():
         said = "; ".join([*row["reasons"], *(f"uncertain: {doubt}" for doubt in row["doubts"])])
         lines.append(f"- {row['case']}: {said}")
-    lines += _flat_checks.lines_of(kept_rows["noisy"], kept_rows["grouped"])
+    lines += flat_checks.lines_of(kept_rows["noisy"], kept_rows["grouped"])
     lines += latent_lines(kept_rows["latents"])
     with whole_file(out / "results.md") as temporary:
         temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")

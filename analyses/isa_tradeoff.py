@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from analyses._model_runs import Row, run_preset, summarise, table, write_markdown
-from analyses._run import main_of
+from analyses.shared.model_runs import Row, run_preset, summarise, table, write_markdown
+from analyses.shared.run import main_of
 from geodis import FactorGrid, Sprites, models, plots, scores
 from geodis.models.model_inputs import to_input
 from geodis.models.objectives import reconstruction_rows
-from geodis.plots.style import FACTOR_COLORS, MARKERS
+from geodis.plots import FACTOR_COLORS, MARKERS
 
 OUT = Path(__file__).parent / "results" / "isa_tradeoff"
 VAE, TC, ISA, ISA_TC, LEARNT = "VAE", "beta-TCVAE", "ISA-VAE", "ISA-TCVAE", "ISA-VAE, learnt"

@@ -32,12 +32,11 @@ import torch
 
 import geodis as gd
 from analyses import xysquares_overlap
-from analyses._loss_kernels_published import COLUMNS, RECOMPUTED, TABLE_6_1
-from analyses._loss_kernels_report import tables
-from analyses._run import main_of
+from analyses.shared.loss_kernels_published import COLUMNS, RECOMPUTED, TABLE_6_1
+from analyses.shared.loss_kernels_report import tables
+from analyses.shared.run import main_of
 from geodis import distances, plots
-from geodis.base.progress import Stages
-from geodis.base.write import whole_file, write_json
+from geodis.base import Stages, whole_file, write_json
 from geodis.data.grids.grid import FactorGrid
 from geodis.data.grids.sprites import Sprites
 from geodis.data.grids.squares import XYObject, XYSquares

@@ -26,11 +26,9 @@ import numpy as np
 from scipy.spatial import KDTree
 
 import geodis as gd
-from analyses._run import main_of
+from analyses.shared.run import main_of
 from geodis import plots
-from geodis.base.check import InputError
-from geodis.base.progress import Stages
-from geodis.base.write import whole_file, write_json
+from geodis.base import InputError, Stages, whole_file, write_json
 from geodis.manifold.holonomy.coarse import coarse_start
 from geodis.manifold.holonomy.connection import connection
 from geodis.manifold.holonomy.eigenfields import bottom_eigenfields

@@ -26,10 +26,10 @@ import numpy as np
 from scipy import stats
 
 import geodis as gd
-from analyses import metric_agreement_report as report
-from analyses._run import main_of
-from analyses.synthetic_codes import FAMILIES, code_of, values_of
-from geodis.base.progress import Stages
+from analyses.shared import metric_agreement_report as report
+from analyses.shared.run import main_of
+from analyses.shared.synthetic_codes import FAMILIES, code_of, values_of
+from geodis.base import Stages
 from geodis.scores.intervention.factor_vae import batch_variances, count_votes
 from geodis.scores.intervention.fixed_source import open_source
 

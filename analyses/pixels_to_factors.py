@@ -28,13 +28,13 @@ from typing import Any
 import numpy as np
 
 import geodis as gd
-from analyses._model_runs import Row, run_preset, summarise, table, write_markdown
-from analyses._run import main_of
+from analyses.shared.model_runs import Row, run_preset, summarise, table, write_markdown
+from analyses.shared.run import main_of
 from geodis import models, plots
-from geodis.base.check import InputError
+from geodis.base import InputError
 from geodis.data.manifolds.turns import step_along
 from geodis.models.training.train_options import Precision
-from geodis.plots.style import FACTOR_COLORS
+from geodis.plots import FACTOR_COLORS
 
 OUT = Path(__file__).parent / "results" / "pixels_to_factors"
 IMAGE_SIZE = 32

@@ -18,12 +18,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analyses._model_runs import Row, run_preset, summarise, table, write_markdown
-from analyses._run import main_of
-from analyses._vae_cases import BY_FACTOR, Sizes, dataset, evaluate, train_case
+from analyses.shared.model_runs import Row, run_preset, summarise, table, write_markdown
+from analyses.shared.run import main_of
+from analyses.shared.vae_cases import BY_FACTOR, Sizes, dataset, evaluate, train_case
 from geodis import models, plots
 from geodis.models.training.train_options import Supervision
-from geodis.plots.style import FACTOR_COLORS, MARKERS
+from geodis.plots import FACTOR_COLORS, MARKERS
 
 OUT = Path(__file__).parent / "results" / "triplet_vaes"
 DATA = ("XYSquares", "Sprites")

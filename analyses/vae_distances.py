@@ -16,12 +16,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analyses._model_runs import Row, run_preset, summarise, table, write_markdown
-from analyses._run import main_of
-from analyses._vae_cases import Sizes, dataset, evaluate, train_case
+from analyses.shared.model_runs import Row, run_preset, summarise, table, write_markdown
+from analyses.shared.run import main_of
+from analyses.shared.vae_cases import Sizes, dataset, evaluate, train_case
 from geodis import models, plots
 from geodis.kernels import LossKernel
-from geodis.plots.style import FACTOR_COLORS
+from geodis.plots import FACTOR_COLORS
 
 OUT = Path(__file__).parent / "results" / "vae_distances"
 MSE, BOX, LEARNT = "MSE", "MSE + box blur", "MSE + learnt kernel"

@@ -25,10 +25,10 @@ import torch
 from scipy.special import gammaln
 from torch import Tensor
 
-from analyses._model_runs import Row, run_preset, summarise, table, write_markdown
-from analyses._run import main_of
+from analyses.shared.model_runs import Row, run_preset, summarise, table, write_markdown
+from analyses.shared.run import main_of
 from geodis import plots
-from geodis.plots.style import ACCENT, FACTOR_COLORS, FAINT, INK
+from geodis.plots import ACCENT, FACTOR_COLORS, FAINT, INK
 
 OUT = Path(__file__).parent / "results" / "variational_bias"
 

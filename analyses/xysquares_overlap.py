@@ -25,10 +25,9 @@ from typing import Any
 import numpy as np
 
 import geodis as gd
-from analyses._run import main_of
+from analyses.shared.run import main_of
 from geodis import distances, plots
-from geodis.base.progress import Stages
-from geodis.base.write import whole_file, write_json
+from geodis.base import Stages, whole_file, write_json
 from geodis.distances.grid_distances import GROUND_TRUTH, PERCEIVED
 
 OUT = Path(__file__).parent / "results" / "xysquares_overlap"

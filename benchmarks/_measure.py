@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from geodis.base.write import whole_file, write_json
+from geodis.base import whole_file, write_json
 
 RESULTS = Path(__file__).parent / "results"
 

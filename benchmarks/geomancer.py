@@ -56,7 +56,7 @@ def ours(spec: str, n: int) -> dict[str, Any]:
 
 
 def twin(spec: str, n: int) -> dict[str, Any]:
-    from tests.reference_geomancer import published_error, published_geomancer
+    from tests.reference.geomancer import published_error, published_geomancer
 
     sample = product_manifold(spec, n, random_state=1)
     (subspaces, _), cost = timed(lambda: published_geomancer(sample.points, sample.dim))

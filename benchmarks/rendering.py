@@ -30,7 +30,7 @@ def rate(draw: Callable[[], Any], n: int, repeats: int = REPEATS) -> float:
 
 
 def main() -> None:
-    from tests.reference_rendering import covered_share, ray_cast
+    from tests.reference.rendering import covered_share, ray_cast
 
     rng = np.random.default_rng(0)
     sprites = Sprites()

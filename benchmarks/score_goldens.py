@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks._measure import RESULTS, write_table
 from geodis import FactorGrid, scores
-from geodis.base.write import write_json
+from geodis.base import write_json
 from geodis.scores.active import active_latents
 from geodis.scores.intervention.beta_vae import linear_score, pair_differences
 from geodis.scores.intervention.factor_vae import majority_score, vote
@@ -22,7 +22,7 @@ from geodis.scores.intervention.fixed_source import open_source
 from geodis.scores.traversal.spreads import axis_variances, largest_share, linear_variances
 from geodis.scores.unsupervised.gaussian_total_correlation import total_correlation_of
 from geodis.scores.unsupervised.wasserstein_correlation import wasserstein_of
-from tests.reference_scores_b import Codebook, beta_vae_draws, factor_vae_draws
+from tests.reference.intervention_and_unsupervised import Codebook, beta_vae_draws, factor_vae_draws
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
 

@@ -82,7 +82,7 @@ def twins() -> list[dict[str, Any]]:
     from geodis import scores
     from geodis.scores.intervention.beta_vae import pair_differences
     from geodis.scores.intervention.factor_vae import count_votes, vote
-    from tests import reference_scores_b as slow
+    from tests.reference import intervention_and_unsupervised as slow
 
     latents, factors = drawn(2000, 10, 5)
     random = np.random.default_rng(1)

@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks._measure import measure, write_table
 from geodis import scores
-from tests import reference_scores as slow
+from tests.reference import scores as slow
 
 SMALL = (500, 6, 3)  # rows, latents, factors: what twins can do
 MIDDLE = (5_000, 10, 5)

@@ -78,6 +78,9 @@ def rooms() -> dict[str, list[Export]]:
             at_hand = collected.setdefault(export.room, [])
             if export.path not in [other.path for other in at_hand]:
                 at_hand.append(export)
+    for path in PACKAGE.glob("[a-z]*.py"):  # a room of one file says itself what is public
+        for name in names_listed(f"geodis.{path.stem}"):
+            collected.setdefault(path.stem, []).append(follow(f"geodis.{path.stem}", name))
     return {room: sorted(names, key=lambda one: one.is_module) for room, names in collected.items()}
 
 
@@ -90,6 +93,14 @@ def exports_of(stub: Path) -> list[Export]:
             module = ".".join(filter(None, [package, node.module]))
             exports += [follow(module, alias.name) for alias in node.names]
     return exports
+
+
+def names_listed(module: str) -> list[str]:
+    """What a module says in `__all__` is public; nothing where it does not say."""
+    for node in syntax(module).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return list(ast.literal_eval(node.value))
+    return []
 
 
 def follow(module: str, name: str) -> Export:

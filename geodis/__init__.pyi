@@ -1,5 +1,6 @@
 """Public names, and where each lives: what runs and what type checkers read."""
 
+from . import base as base
 from . import data as data
 from . import manifold as manifold
 from . import distances as distances

@@ -27,6 +27,8 @@ from geodis.commands.shared.options import flat_options
 from geodis.commands.train import train_command
 from geodis.commands.traverse import traverse_command
 
+__all__ = ["main", "register_command", "unregister_command"]
+
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 DEBUG = "--debug"
 COMMAND_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")

@@ -144,7 +144,7 @@ def test_the_selectors_change_colours_and_axes(browser):
         "return [...document.querySelectorAll('#figure-cloud .legendtext')].map(t => t.textContent)"
     )
     assert "<b>dot</b>" in browser.execute_script(legend)
-    Select(box.find_element("name", "color")).select_by_visible_text("hue")
+    Select(box.find_element("name", "panel")).select_by_visible_text("hue")
     wait_for(browser, f"{legend}.includes('4')")
     axis = "return document.querySelector('#figure-cloud .xtitle').textContent"
     before = browser.execute_script(axis)
@@ -152,7 +152,7 @@ def test_the_selectors_change_colours_and_axes(browser):
     wait_for(browser, f"{axis} === 'latent 2'")
     assert before != "latent 2"
     pairs = browser.find_element("css selector", "#controls-distance_scatter")
-    Select(pairs.find_element("name", "group")).select_by_visible_text("random pairs")
+    Select(pairs.find_element("name", "panel")).select_by_visible_text("random pairs")
     wait_for(
         browser,
         "return document.querySelectorAll('#figure-distance_scatter .trace.scatter').length === 1",

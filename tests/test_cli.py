@@ -195,7 +195,7 @@ def test_demo_writes_two_reports_and_says_where(geodis, monkeypatch, tmp_path):
         assert str(made / "index.html") in out
         assert json.loads((made / "results.json").read_text())["manifold"] is not None
     page = (tmp_path / "demo" / "latents" / "index.html").read_text()
-    assert "factors.csv" in page and "images.npy" in page
+    assert "factors.npz:factors" in page and "images.npy" in page
 
 
 def report_inputs(folder):

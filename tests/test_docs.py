@@ -124,6 +124,15 @@ def test_api_pages_are_written_one_a_room_and_a_room_that_is_gone_has_none(tmp_p
     assert "::: geodis.scores.information.mig.mig\n" in (tmp_path / "scores.md").read_text()
 
 
+def test_what_users_are_told_to_import_is_on_the_api_pages():
+    listed = {export.name for export in EXPORTS} | set(ROOMS)
+    told = {"InputError", "whole_file", "write_json", "Stages"}  # said in the text
+    for page in WRITTEN:
+        for names in re.findall(r"^from geodis.*? import (.+)", page.read_text(), re.MULTILINE):
+            told |= {name.strip() for name in names.split(",")}
+    assert "register_command" in told and told <= listed
+
+
 def test_every_room_is_in_the_menu_and_in_the_list_of_rooms():
     menu = (PAGES.parent / "mkdocs.yml").read_text(encoding="utf-8")
     for text in (menu, (PAGES / "api.md").read_text(encoding="utf-8")):

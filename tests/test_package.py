@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from itertools import pairwise
 from pathlib import Path
 
@@ -235,6 +235,26 @@ SHARED = {
             'from geodis.base.check import require\n\nrequire("torch.nn")',
             "geodis.commands.demo:3 imports torch.nn by its name",
         ),
+        (
+            "geodis/scores/wrong.py",
+            'import importlib\n\nimportlib.import_module("geodis.report.build")',
+            "geodis.scores.wrong:3 imports geodis.report by its name, which is not below it",
+        ),
+        (
+            "geodis/kernels/wrong.py",
+            'def later():\n    return __import__("geodis.scores")',
+            "geodis.kernels.wrong:2 imports geodis.scores by its name",
+        ),
+        (
+            "geodis/data/wrong.py",
+            'from importlib import import_module\n\nimport_module("..plots", "geodis.data")',
+            "geodis.data.wrong:3 imports geodis.plots by its name",
+        ),
+        (
+            "geodis/base/wrong.py",
+            '__import__("geodis")',
+            "geodis.base.wrong:1 imports geodis by its name",
+        ),
         ("geodis/annex/__init__.py", "", "annex"),
     ],
 )
@@ -264,15 +284,35 @@ def test_what_a_room_does_at_home_is_its_own_affair(empty_rooms, put_in):
     put_in(
         "geodis/kernels/at_home.py", 'from importlib import import_module\n\nimport_module("torch")'
     )
+    put_in(
+        "geodis/plots/at_home.py", '__import__("geodis.scores")\n__import__("geodis.plots.style")'
+    )
     put_in("geodis/commands/demo.py", 'from geodis.base.check import require\n\nrequire("torch")')
     code, said = lint(empty_rooms)
     assert code == 0, said
 
 
+# Folders. What a reader must look through at a glance; a package lists its public names beside.
+
+MOST_FILES = 13
+SOURCES = (".py", ".pyi", ".js", ".css")
+
+
+def crowded(root):
+    """Folders with more files of source than that."""
+    counts = Counter(path.parent for path in root.rglob("*") if path.suffix in SOURCES)
+    return {str(folder.relative_to(ROOT)) for folder, count in counts.items() if count > MOST_FILES}
+
+
+def test_folders_of_files_that_can_be_read_at_a_glance():
+    for name in ("geodis/report", "geodis/plots", "geodis/distances", "analyses"):
+        assert crowded(ROOT / name) == set()
+
+
 # Names. A file may have the name of what is in it, and the file of a command, of figures and of a
 # section that of what it runs, draws and shows; otherwise a name means one thing.
 
-NAMED_AFTER_OTHERS = ("commands", "plots", "report/sections")
+NAMED_AFTER_OTHERS = ("commands", "plots", "plots/geometry", "report/sections")
 
 # These stand in several rooms, and mean the same in each.
 MEANT_TWICE = {

@@ -25,6 +25,17 @@ def test_python_blocks_run(capsys):
     assert "2 factors of dimension 3 + 2" in capsys.readouterr().out
 
 
+def test_links_lead_somewhere_from_the_package_index_too():
+    here = re.search(r'^Source = "(.*)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert here is not None
+    targets = re.findall(r"\]\(([^)\s]+)\)|^\[\w+\]: (\S+)$", README, re.MULTILINE)
+    targets = [inline or below for inline, below in targets]
+    assert targets and all(target.startswith("https://") for target in targets)
+    for target in targets:
+        path = target.removeprefix(f"{here[1]}/blob/main/")
+        assert path == target or (ROOT / path).exists(), target
+
+
 def test_the_table_of_rooms_has_every_room_and_folder():
     package = ROOT / "geodis"
     named = set()

@@ -1,1 +1,5 @@
 """What every room stands on: checks, files that are whole or absent, jobs, progress."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

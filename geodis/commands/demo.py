@@ -79,25 +79,25 @@ def _report_on(
     """Write the arrays as a user would have them, and the report on them."""
     import numpy as np
 
-    from geodis.data.factors import Factors
+    from geodis.data.files.beside import arrays_of_factors
     from geodis.report.build import report
 
     arrays = {name: latents}
     factors = images = None
     if grid is not None:
         index = np.arange(len(grid))
-        factors = Factors(grid.factors(index).astype(float), grid.names)
+        factors = grid.known_factors(index)
         images = grid.images(index)
         arrays |= {"images": images}
-        header = ",".join(grid.names)
-        with whole_file(out / "factors.csv") as temporary:
-            np.savetxt(temporary, factors.values, "%d", ",", header=header, comments="")
+        with whole_file(out / "factors.npz") as temporary:
+            known: dict[str, Any] = arrays_of_factors(factors)
+            np.savez(temporary, **known)
     for key, array in arrays.items():
         with whole_file(out / f"{key}.npy") as temporary:
             np.save(temporary, array)
     sources = {"latents": str(out / f"{name}.npy")}
     if grid is not None:
-        sources |= {"factors": str(out / "factors.csv"), "images": str(out / "images.npy")}
+        sources |= {"factors": f"{out / 'factors.npz'}:factors", "images": str(out / "images.npy")}
     return report(
         latents,
         factors,

@@ -11,7 +11,12 @@ import typer
 from geodis import __version__
 from geodis.base.check import InputError
 from geodis.base.write import write_json
-from geodis.commands.shared.data_source import DataSource, named_grid, refuse_options_of_data
+from geodis.commands.shared.data_source import (
+    DataSource,
+    factors_of,
+    named_grid,
+    refuse_options_of_data,
+)
 from geodis.commands.shared.options import CommonOptions
 from geodis.commands.shared.output import OutputFolder, say
 
@@ -161,7 +166,7 @@ def open_compared(source: DataSource, latents: str | None, loss: str, quiet: boo
 
 
 def _open_grid(source: DataSource, latents: str | None, quiet: bool) -> FactorGrid:
-    from geodis.data.files.load import load_array, load_factors
+    from geodis.data.files.load import load_array
     from geodis.data.grids.grid import FactorGrid
 
     data, images, factors = source.data, source.images, source.factors
@@ -180,7 +185,7 @@ def _open_grid(source: DataSource, latents: str | None, quiet: bool) -> FactorGr
     if images is None and latents is None:
         raise InputError("--factors need --images, --latents or both; got neither.")
     pictures = None if images is None else load_array(images)
-    return FactorGrid.from_arrays(pictures, load_factors(str(factors)))
+    return FactorGrid.from_arrays(pictures, factors_of(source))
 
 
 def _loss(loss: str) -> LossLike:
@@ -206,7 +211,7 @@ def _ratios(compared: Compared, seed: int) -> tuple[dict[str, Any], list[str]]:
         options = {"random_state": seed} if entry.random else {}
         try:
             score = entry.compute(compared.code, compared.grid, **options)
-        except InputError as problem:  # too few traversals: the distances stand without ratios
+        except entry.refusals as problem:  # too few traversals: the distances stand without
             ratios[entry.name] = {"refused": str(problem)}
             lines.append(f"{entry.name}: {problem}")
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -30,13 +31,16 @@ def encode_command(
 ) -> None:
     """Write latents, with log-variances, and the factors and indices of images of a grid.
 
+    Beside the factors stand their names, and whether they are labels, ordered, numbers or cyclic.
+
     Examples: `geodis encode run --out latents.npz`, then
     `geodis scores latents.npz:latents --factors latents.npz:factors`
     """
     import numpy as np
 
     from geodis.base.check import check_random_state
-    from geodis.data.files.load import FACTOR_NAMES, load_array
+    from geodis.data.files.beside import arrays_of_factors
+    from geodis.data.files.load import load_array
     from geodis.data.grids.grid import FactorGrid
     from geodis.models import encode
 
@@ -55,8 +59,7 @@ def encode_command(
     if np.isfinite(log_variances).all():
         arrays["log_variances"] = log_variances
     if grid is not None:
-        arrays["factors"] = grid.factors(index)
-        arrays[FACTOR_NAMES] = np.array(grid.names)
+        arrays |= arrays_of_factors(replace(grid.known_factors(index), values=grid.factors(index)))
     with whole_file(out) as temporary:
         np.savez(temporary, **arrays)
     parts = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())

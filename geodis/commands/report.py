@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from geodis.commands.shared.options import CommonOptions, FileArgument
+from geodis.base.check import InputError
+from geodis.commands.shared.options import (
+    CommonOptions,
+    FileArgument,
+    PeriodOption,
+    periods_of,
+)
 from geodis.commands.shared.output import list_files
 
 if TYPE_CHECKING:
@@ -58,6 +64,7 @@ class ReportEffort:
 def report_command(
     *,
     files: ReportFiles,
+    period: PeriodOption = None,
     dim: Annotated[
         int | None, typer.Option(min=1, help="Intrinsic dimension.", show_default="estimated")
     ] = None,
@@ -75,9 +82,12 @@ def report_command(
     from geodis.data.files.load import load_array, load_factors
     from geodis.report.build import report
 
+    if period and files.factors is None:
+        raise InputError("--period belongs to --factors; got it without.")
+    periods = periods_of(period)
     page = report(
         load_array(files.latents),
-        None if files.factors is None else load_factors(files.factors),
+        None if files.factors is None else load_factors(files.factors, periods=periods),
         None if files.images is None else load_array(files.images),
         dim=dim,
         out=out,

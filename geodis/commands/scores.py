@@ -10,7 +10,7 @@ import typer
 
 from geodis import __version__
 from geodis.base.write import write_json
-from geodis.commands.shared.options import CommonOptions
+from geodis.commands.shared.options import CommonOptions, PeriodOption, periods_of
 from geodis.commands.shared.output import OutputFolder, say
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def scores_command(
             show_default=False,
         ),
     ],
+    period: PeriodOption = None,
     chosen: ScoreOptions,
     out: Annotated[
         Path | None, typer.Option(file_okay=False, help="Folder for JSON, table and figures.")
@@ -64,7 +65,9 @@ def scores_command(
     from geodis.data.files.load import load_array, load_factors
     from geodis.scores import score_latents
 
+    periods = periods_of(period)
     settings: dict[str, Any] = {
+        "periods": periods,
         "only": chosen.only,
         "bins": chosen.bins,
         "chance": chosen.chance,
@@ -72,7 +75,7 @@ def scores_command(
     }
     table = score_latents(
         load_array(latents),
-        load_factors(factors),
+        load_factors(factors, periods=periods),
         chosen.only or None,
         bins=chosen.bins,
         chance=chosen.chance,

@@ -6,12 +6,14 @@ from .files.load import (
     load_array as load_array,
     load_factors as load_factors,
     register_reader as register_reader,
+    unregister_reader as unregister_reader,
 )
 from .files.contents import Contents as Contents, Stored as Stored
 from .manifolds.products import (
     product_manifold as product_manifold,
     ManifoldSample as ManifoldSample,
     register_space as register_space,
+    unregister_space as unregister_space,
 )
 from .manifolds.spec import Space as Space
 from .manifolds.flat_products import (

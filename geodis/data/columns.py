@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from geodis.base.check import InputError, to_numpy
+from geodis.data.arrow import columns_of_arrow
 from geodis.data.read_column import without_masked
 
 
@@ -34,8 +36,15 @@ def columns_of(table: Any) -> tuple[list[Any], tuple[str, ...] | None]:
     """
     if hasattr(table, "obs") and hasattr(table, "obs_names"):  # AnnData
         table = table.obs
+    if isinstance(table, str | os.PathLike):
+        raise InputError(
+            f"factors must be values, not the name of a file; got {os.fspath(table)!r}: use "
+            "load_factors."
+        )
     if isinstance(table, Mapping):
         return list(table.values()), tuple(map(str, table))
+    if hasattr(table, "column_names") and hasattr(table, "to_pandas"):  # a table of pyarrow
+        return columns_of_arrow(table)
     if hasattr(table, "columns") and hasattr(table, "iloc"):  # a pandas frame
         names = tuple(map(str, table.columns))
         return [table.iloc[:, j] for j in range(len(names))], names

@@ -112,7 +112,12 @@ class Factors:
     @property
     def has_own_names(self) -> bool:
         """Whether the names are others than "factor 0", "factor 1", ..."""
-        return self.names != _default_names(len(self.names))
+        return self.names != default_names(len(self.names))
+
+    @property
+    def are_plain(self) -> bool:
+        """Whether an array says all of it: numbers without names of their own and periods."""
+        return not self.has_own_names and set(self.kinds) <= {"numbers"}
 
     @property
     def complete(self) -> np.ndarray:
@@ -197,9 +202,10 @@ def as_factors(
     ----------
     factors : array-like of shape (n, f), or (n,) for one factor
         An array, a list (of rows, which may mix text and numbers, or of records by name), a
-        tensor, a pandas or polars frame or series, a mapping of names to columns, a structured
-        array, whose fields are the factors, a masked array, an AnnData object, whose ``obs`` is
-        meant, a `FactorGrid`, all rows of it, or `Factors`, which stay as they are.
+        tensor, a pandas or polars frame or series, a table of pyarrow, a mapping of names to
+        columns, a structured array, whose fields are the factors, a masked array, an AnnData
+        object, whose ``obs`` is meant, a `FactorGrid`, all rows of it, or `Factors`, which stay as
+        they are. The name of a file is for `load_factors`.
     names : sequence of f str, optional
         Instead of those that the factors have; without any, "factor 0", "factor 1", ...
     periods : mapping of str to float, optional
@@ -257,7 +263,7 @@ def _require_one_each(names: tuple[str, ...], count: int) -> None:
 
 def _read(factors: Any, new_names: tuple[str, ...] | None) -> Factors:
     columns, own = columns_of(factors)
-    names = _default_names(len(columns)) if own is None else own
+    names = default_names(len(columns)) if own is None else own
     if new_names is not None:
         _require_one_each(new_names, len(columns))
         names = new_names
@@ -304,7 +310,14 @@ def _renamed(factors: Factors, names: tuple[str, ...]) -> Factors:
     )
 
 
-def _default_names(count: int) -> tuple[str, ...]:
+def default_names(count: int) -> tuple[str, ...]:
+    """What factors without names are called.
+
+    Examples
+    --------
+    >>> default_names(2)
+    ('factor 0', 'factor 1')
+    """
     return tuple(f"factor {j}" for j in range(count))
 
 
@@ -316,7 +329,7 @@ def called(names: Sequence[str], j: int) -> str:
     >>> called(("x",), 0), called((), 0)
     ("factor 'x'", 'factor 0')
     """
-    numbered = f"factor {j}"
+    numbered = default_names(j + 1)[j]
     return f"factor {names[j]!r}" if names and names[j] != numbered else numbered
 
 

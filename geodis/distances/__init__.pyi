@@ -6,13 +6,16 @@ from .pairwise import (
     latent as latent,
     LatentKind as LatentKind,
 )
-from .image_losses import Loss as Loss, LossLike as LossLike, resolve_loss as resolve_loss
-from .blurred import (
+from .images.image_losses import Loss as Loss, LossLike as LossLike, resolve_loss as resolve_loss
+from .images.blurred import (
     BlurredLoss as BlurredLoss,
     box_blur as box_blur,
     gaussian_blur as gaussian_blur,
 )
 from .grid_distances import (
+    GROUND_TRUTH as GROUND_TRUTH,
+    PERCEIVED as PERCEIVED,
+    LATENT as LATENT,
     GridDistances as GridDistances,
     DistanceSource as DistanceSource,
     perceived_between as perceived_between,
@@ -34,7 +37,7 @@ from .distance_agreement import (
     distance_correlations as distance_correlations,
     random_pairs as random_pairs,
 )
-from .agreement_table import DistanceCorrelations as DistanceCorrelations
+from .agreement_table import DistanceCorrelations as DistanceCorrelations, RANDOM as RANDOM
 from .along_factors import (
     traversal_matrix as traversal_matrix,
     traversal_matrices as traversal_matrices,

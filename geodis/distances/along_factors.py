@@ -15,7 +15,7 @@ from geodis.distances.agreement_table import RANDOM
 from geodis.distances.distance_agreement import random_pairs
 from geodis.distances.grid_distances import PERCEIVED, SOURCES, DistanceSource, GridDistances
 from geodis.distances.grid_traversals import grid_traversals, traversal_pairs, traversals_for
-from geodis.distances.image_losses import LossLike
+from geodis.distances.images.image_losses import LossLike
 from geodis.distances.pairwise import LatentKind
 
 # Factors with more values than this have matrices that nobody could read.

@@ -16,7 +16,7 @@ from geodis.distances.agreement_table import RANDOM, DistanceCorrelations, Sourc
 from geodis.distances.correlations import Correlation, correlation, geometric_mean
 from geodis.distances.grid_distances import GROUND_TRUTH, DistanceSource, GridDistances
 from geodis.distances.grid_traversals import TraversalPairs, traversal_pairs, traversals_for
-from geodis.distances.image_losses import LossLike
+from geodis.distances.images.image_losses import LossLike
 from geodis.distances.pairwise import LatentKind
 from geodis.distances.sampling import sample_pairs
 

@@ -10,7 +10,7 @@ from geodis.base.check import InputError, check_choice, check_points
 from geodis.data.grids.grid import FactorGrid
 from geodis.data.grids.latents import latents_of
 from geodis.data.grids.observed import ObservedGrid
-from geodis.distances.image_losses import Loss, LossLike, resolve_loss
+from geodis.distances.images.image_losses import Loss, LossLike, resolve_loss
 from geodis.distances.pairwise import BUDGET, LATENT_KINDS, LatentKind, ground_truth, latent
 
 DistanceSource = Literal["ground truth", "perceived", "latent"]

@@ -14,7 +14,7 @@ from geodis.data.grids.grid import FactorGrid
 from geodis.distances.correlations import correlation
 from geodis.distances.grid_distances import GROUND_TRUTH, PERCEIVED, GridDistances
 from geodis.distances.grid_traversals import Traversals, traversals_for
-from geodis.distances.image_losses import LossLike
+from geodis.distances.images.image_losses import LossLike
 
 MAX_TRIPLETS_EACH = 64
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from geodis.base.check import InputError, check_choice, check_finite, check_numeric, to_numpy
-from geodis.distances.image_losses import LossLike, resolve_loss
+from geodis.distances.images.image_losses import LossLike, resolve_loss
 
 LatentKind = Literal["l1", "l2", "kl", "symmetric_kl"]
 LATENT_KINDS: tuple[LatentKind, ...] = get_args(LatentKind)

@@ -11,7 +11,7 @@ from geodis.base.check import InputError, check_choice, check_int, check_random_
 from geodis.data.grids.grid import FactorGrid
 from geodis.distances.grid_distances import perceived_between
 from geodis.distances.grid_traversals import row_traversals
-from geodis.distances.image_losses import LossLike
+from geodis.distances.images.image_losses import LossLike
 from geodis.distances.pairwise import ground_truth
 
 PairsBy = Literal["random", "factor", "differing"]

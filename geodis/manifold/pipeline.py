@@ -1,7 +1,8 @@
 """The published algorithm in its eight steps: points -> axes by factor.
 
 Pfau, Higgins, Botev and Racaniere (2020), algorithm 1. The steps are those of the paper; what each
-does better here is said in its own file. `refine` goes on from what this finds.
+does better here is said in its own file, and the settings of `GeoManCER` bring the published form
+of each back. `refine` goes on from what this finds, and `flat` from what that leaves.
 """
 
 from __future__ import annotations

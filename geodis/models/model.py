@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 from torch import Tensor, nn
 
@@ -18,14 +18,19 @@ Weighted = tuple[tuple[Objective, float | str], ...]
 # stands for the value that the setting was given.
 Plan = Callable[[float], float] | tuple[float | None, float | None]
 
+PenaltyKind = Literal["I", "II"]
+Deltas = Literal["symmetric_kl", "kl", "absolute"]
+Average = Literal["gvae", "gvae-std", "ml-vae"]
+LearnFrom = Literal["distances", "neighbours"]
+
 # Names that a setting may have, where only some make sense.
 CHOICES: dict[str, tuple[Any, ...]] = {
     "normalise": ("sum", "mean"),
-    "kind": ("I", "II"),
-    "deltas": ("symmetric_kl", "kl", "absolute"),
-    "average": ("gvae", "gvae-std", "ml-vae"),
+    "kind": get_args(PenaltyKind),
+    "deltas": get_args(Deltas),
+    "average": get_args(Average),
     "p": (1, 2),
-    "learn_from": ("distances", "neighbours"),
+    "learn_from": get_args(LearnFrom),
 }
 
 

@@ -3,9 +3,13 @@
 from .style import (
     FACTOR_COLORS as FACTOR_COLORS,
     MARKERS as MARKERS,
+    INK as INK,
+    ACCENT as ACCENT,
+    FAINT as FAINT,
     new_axis as new_axis,
     new_axes as new_axes,
     save_figure as save_figure,
+    tidy as tidy,
 )
 from .figure.marks import (
     Dots as Dots,
@@ -16,27 +20,30 @@ from .figure.marks import (
     Axis as Axis,
     Panel as Panel,
     Figure as Figure,
-    Choices as Choices,
+    Picked as Picked,
+    PickedEnds as PickedEnds,
+    PickedLabel as PickedLabel,
     factor_color as factor_color,
     one_panel as one_panel,
 )
+from .figure.choices import Choices as Choices
 from .figure.static import draw_figure as draw_figure
 from .figure.interactive import to_chart as to_chart, Chart as Chart
-from .spectra import (
+from .geometry.spectra import (
     plot_principal_spectrum as plot_principal_spectrum,
     eigenvalue_spectrum_figure as eigenvalue_spectrum_figure,
     plot_eigenvalue_spectrum as plot_eigenvalue_spectrum,
     plot_field_separation as plot_field_separation,
 )
-from .directions import (
+from .geometry.directions import (
     plot_factor_directions as plot_factor_directions,
     plot_directions_by_factor as plot_directions_by_factor,
 )
-from .points import plot_points_by_factor as plot_points_by_factor
-from .cloud import point_cloud as point_cloud
-from .holonomy import plot_holonomy as plot_holonomy
-from .accuracy import plot_error_against_n as plot_error_against_n
-from .flat_coordinates import (
+from .geometry.points import plot_points_by_factor as plot_points_by_factor
+from .geometry.cloud import point_cloud as point_cloud
+from .geometry.holonomy import plot_holonomy as plot_holonomy
+from .geometry.accuracy import plot_error_against_n as plot_error_against_n
+from .geometry.flat_coordinates import (
     plot_flat_coordinates as plot_flat_coordinates,
     plot_contrast_angles as plot_contrast_angles,
 )

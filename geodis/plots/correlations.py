@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
@@ -12,14 +12,15 @@ import numpy as np
 from geodis.base.check import InputError
 from geodis.distances.agreement_table import RANDOM, DistanceCorrelations, SourcePair
 from geodis.distances.correlations import Correlation
-from geodis.plots.figure.labels import LONGEST_LABEL, label, short
+from geodis.plots.figure.choices import Choices
 from geodis.plots.figure.marks import (
     Axis,
-    Choices,
     Color,
     Dots,
     Figure,
     Panel,
+    Picked,
+    PickedLabel,
     factor_color,
     one_panel,
 )
@@ -28,6 +29,8 @@ from geodis.plots.style import ACCENT, FACTOR_COLORS, MARKERS, new_axis, tidy
 
 # Kind of distance -> distances of the same pairs; of random pairs, or along a factor.
 PairDistances = Mapping[str, Mapping[str, np.ndarray]]
+# Rank correlations of two kinds of distance, by the same.
+RankCorrelations = Mapping[str, Mapping[SourcePair, float]]
 
 RANDOM_PAIRS = "random pairs"
 APART = 0.22  # between marks of one row
@@ -160,7 +163,12 @@ def _kinds_of(pairs: PairDistances) -> list[str]:
 
 
 def plot_distance_scatter(
-    pairs: PairDistances, x: str | None = None, y: str | None = None, axis: Any = None
+    pairs: PairDistances,
+    x: str | None = None,
+    y: str | None = None,
+    axis: Any = None,
+    *,
+    rank: RankCorrelations | None = None,
 ) -> Any:
     """Draw pairs of points by two kinds of their distance.
 
@@ -170,6 +178,8 @@ def plot_distance_scatter(
         "random" or a factor -> kind of distance -> distances of the same pairs.
     x, y : str, optional
         Kinds; the first and the last by default.
+    rank : mapping of str to mapping of (kind, kind) to float, optional
+        As of `distance_scatter_choices`.
 
     Examples
     --------
@@ -183,56 +193,64 @@ def plot_distance_scatter(
     for kind in (x, y):
         if kind not in kinds:
             raise InputError(f"x and y must be of {', '.join(kinds)}; got {kind!r}.")
-    marks = [
-        Dots(
-            group.distances[x],
-            group.distances[y],
-            group.name,
-            group.color,
-            group.marker,
-            size="small",
-            alpha=0.6,
-        )
-        for group in pair_groups(pairs)
-    ]
-    panel = Panel(marks, Axis(f"{x} distance"), Axis(f"{y} distance"), legend="beside")
-    return draw_figure(one_panel("distance_scatter", "", panel, size=(6.4, 4.4)), axis)
+    choices = distance_scatter_choices(pairs, rank)
+    return draw_figure(choices.figure(0, kinds.index(x), kinds.index(y)), axis)
 
 
-def distance_scatter_choices(
-    pairs: PairDistances, rank: Mapping[str, Mapping[SourcePair, float]]
-) -> Choices:
+def distance_scatter_choices(pairs: PairDistances, rank: RankCorrelations | None = None) -> Choices:
     """Describe pairs of points by any two kinds of their distance.
 
     Parameters
     ----------
     pairs : mapping of str to mapping of str to ndarray of shape (p,)
-        As of `plot_distance_scatter`.
-    rank : mapping of str to mapping of (kind, kind) to float
+        "random" or a factor -> kind of distance -> distances of the same pairs.
+    rank : mapping of str to mapping of (kind, kind) to float, optional
         "random" or a factor -> rank correlations, of all pairs and not only of these.
 
     Examples
     --------
     >>> pairs = {"random": {"ground truth": np.arange(4.0), "latent": np.arange(4.0) ** 2}}
     >>> drawn = distance_scatter_choices(pairs, {"random": {("ground truth", "latent"): 1.0}})
-    >>> drawn.data["groups"][0]["correlation"]
-    {'ground truth|latent': 1.0}
+    >>> drawn.figure().panels[0][0].marks[0].label
+    'random pairs (rank correlation 1.00)'
     """
     kinds = _kinds_of(pairs)
-    groups = [
-        {
-            "name": label(group.name, LONGEST_LABEL + len("along ")),
-            "color": f"@{group.color}",
-            "values": {kind: short(group.distances[kind]) for kind in kinds},
-            "correlation": {
-                f"{a}|{b}": round(value, 3) for (a, b), value in rank[group.source].items()
-            },
-        }
-        for group in pair_groups(pairs)
-    ]
-    data = {"kinds": kinds, "groups": groups}
-    about = "pairs of points by two kinds of distance"
-    return Choices("distance_scatter", about, "scatter", data, 420)
+    groups = pair_groups(pairs)
+    columns, dots = {}, []
+    for i, group in enumerate(groups):
+        columns[f"pairs {i}"] = np.stack([group.distances[kind] for kind in kinds])
+        known = {} if rank is None else rank.get(group.source, {})
+        dots.append(_pair_dots(group, f"pairs {i}", kinds, known))
+    alone = [Panel([one], title=group.name) for group, one in zip(groups, dots, strict=True)]
+    return Choices(
+        "distance_scatter",
+        "pairs of points by two kinds of distance",
+        [Panel(dots, title="all pairs", legend="beside"), *alone],
+        [Axis(f"{kind} distance", from_zero=True) for kind in kinds],
+        columns,
+        asked="pairs",
+        y=len(kinds) - 1,
+    )
+
+
+def _pair_dots(
+    group: PairGroup, columns: str, kinds: Sequence[str], rank: Mapping[SourcePair, float]
+) -> Dots:
+    """The pairs of a group; its label says how far the two kinds of distance agree."""
+    more = {}
+    for (a, b), value in rank.items():
+        across, up = kinds.index(a), kinds.index(b)
+        more[across, up] = more[up, across] = f" (rank correlation {value:.2f})"
+    return Dots(
+        Picked(columns, "x"),
+        Picked(columns, "y"),
+        PickedLabel(group.name, more),
+        group.color,
+        group.marker,
+        size="small",
+        alpha=0.6,
+        hover="{x:.3g} across, {y:.3g} up",
+    )
 
 
 def plot_correlation_by_spacing(

@@ -1,5 +1,17 @@
 """Latents, factors, images -> results, and one self-contained HTML page about them.
 
+How a report comes about, a module a step; a step imports only from those above it::
+
+    latents, factors, images
+      -> material       the rows that are used, checked                     Material
+      -> run            every section computes its part                     Analysis (analysis.py)
+      -> sentences      what the sections say -> summary and warnings       Report (results.py)
+      -> page           results -> figures and one HTML file                index.html, figures/
+    build               report(): these steps in their order, and results.json first
+
+    section, registry   what a section is, and which there are; those of geodis are in sections/
+    ask                 asks a section one thing: what goes wrong in it stays in its place
+
 The room has the name of the function that people come for, so it can be called as that function:
 ``geodis.report(latents, factors)``.
 """

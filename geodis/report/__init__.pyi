@@ -8,5 +8,5 @@ from .registry import (
     register_section as register_section,
     unregister_section as unregister_section,
 )
-from .page import render_page as render_page
+from .page.render import render_page as render_page
 from .material import gather_material as gather_material, Material as Material

@@ -1,4 +1,4 @@
-"""What a report was asked for, and what became of each of its parts."""
+"""What step 2 gives: settings, rows and what became of every part; sections read it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from geodis.report.material import BINS, MAX_POINTS, Material
 if TYPE_CHECKING:
     from geodis.inspection import Inspection
     from geodis.manifold.geomancer import GeoManCER
-    from geodis.report.sections.distance_comparison import DistanceComparison
+    from geodis.report.distance_comparison import DistanceComparison
     from geodis.report.sections.manifold import Factorisation
     from geodis.scores.table.score_table import ScoreTable
 

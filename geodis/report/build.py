@@ -1,4 +1,4 @@
-"""One call from latents to results and a page."""
+"""The whole chain in one call: from latents to results and a page."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from geodis.base.check import InputError, check_int
 from geodis.base.progress import Stages
 from geodis.base.write import whole_file
 from geodis.report.analysis import INTERVALS, Analysis, ReportSettings
-from geodis.report.collect_sentences import collect_warnings, summarise
 from geodis.report.material import BINS, MAX_POINTS, gather_material
-from geodis.report.page import check_page_extras, render_page
-from geodis.report.pictures import draw_pictures
+from geodis.report.page.pictures import draw_pictures
+from geodis.report.page.render import check_page_extras, render_page
 from geodis.report.results import Report
 from geodis.report.run import run_sections
+from geodis.report.sentences.collect_sentences import collect_warnings, summarise
 
 PAGE, RESULTS, FIGURES = "index.html", "results.json", "figures"
 

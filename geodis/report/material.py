@@ -1,4 +1,4 @@
-"""What the user gave -> the rows that a report is made of, checked, and what was left out."""
+"""Step 1: what the user gave -> the rows that are used, checked, and what was left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report says, for Python, for machines and for notebooks."""
+"""What step 3 gives, and the user gets: the analysis and its summary, for Python and JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from geodis.base.write import to_jsonable, write_json
 from geodis.report.analysis import Analysis, versions
 from geodis.report.ask import ask
-from geodis.report.markup import render_template
+from geodis.report.page.markup import render_template
 from geodis.report.registry import all_sections
 
 

@@ -1,4 +1,4 @@
-"""Every section computes its part, whatever becomes of the others."""
+"""Step 2: rows -> every section computes its part, whatever becomes of the others."""
 
 from __future__ import annotations
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from geodis.plots.figure.marks import Choices, Figure
+from geodis.plots.figure.choices import Choices
+from geodis.plots.figure.marks import Figure
 
 if TYPE_CHECKING:
     from geodis.report.analysis import Analysis, ReportSettings

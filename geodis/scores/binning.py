@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from geodis.base.check import check_choice, check_int
-from geodis.data.factors import Factors
+from geodis.data.factors import Factors, as_factors
 from geodis.scores.inputs import code_factors
 
 BINS = 20  # as in the published scores
@@ -64,15 +64,15 @@ def bin_factors(factors: Any, bins: int = BINS, method: BinsBy = "equal_width") 
 
     Parameters
     ----------
-    factors : array-like of shape (n, f), pandas frame or Factors
+    factors : array-like of shape (n, f), frame, dict of columns, or Factors
     bins : int
     method : {"equal_width", "quantile"}
 
     Returns
     -------
-    ndarray of int64, shape (n, f)
-        Bins of continuous factors and codes of the others. A pandas frame comes back as a frame
-        and `Factors` as `Factors`, with their names.
+    Factors, or ndarray of int64, shape (n, f)
+        With the names, kinds and labels that were given, and the values of what is not continuous.
+        An array of numbers comes back as an array: bins, and codes of the others.
 
     Examples
     --------
@@ -82,19 +82,17 @@ def bin_factors(factors: Any, bins: int = BINS, method: BinsBy = "equal_width") 
     array([[0, 0, 0, 0, 1, 1, 1, 1, 1],
            [0, 0, 0, 1, 1, 1, 2, 2, 2]])
     """
-    coded = code_factors(factors)
-    binned = coded.codes.copy()
+    known = as_factors(factors)
+    coded = code_factors(known)
+    as_array = known.are_plain and not isinstance(factors, Factors)
+    # Wide enough for the number of any bin.
+    kept = known.values.astype(np.result_type(known.values, np.int32))
+    binned = coded.codes.copy() if as_array else kept
     if coded.continuous.any():
         binned[:, coded.continuous] = bin_columns(coded.values[:, coded.continuous], bins, method)
-    if isinstance(factors, Factors):
-        kept = {
-            name: labels
-            for name, labels in factors.categories.items()
-            if len(labels) == coded.sizes[factors.names.index(name)]
-        }
-        ordered = tuple(name for name in factors.ordered if name in kept)
-        # A period is in the units of the numbers, and bins and codes count in others.
-        return replace(factors, values=binned, categories=kept, ordered=ordered, periods={})
-    if hasattr(factors, "columns") and hasattr(factors, "iloc"):
-        return type(factors)(binned, columns=factors.columns, index=factors.index)
-    return binned
+    if as_array:
+        return binned
+    # A period is in the units of the numbers, and bins count in others.
+    cut = {known.names[j] for j in np.flatnonzero(coded.continuous)}
+    periods = {name: period for name, period in known.periods.items() if name not in cut}
+    return replace(known, values=binned, periods=periods)

@@ -9,7 +9,8 @@ import numpy as np
 
 from geodis.base.check import InputError, check_choice, check_int, check_random_state, check_real
 from geodis.base.progress import Stages
-from geodis.scores.inputs import check_latents, code_factors
+from geodis.data.factors import Factors, as_factors
+from geodis.scores.inputs import check_latents
 
 N_RESAMPLES = 200
 Resampling = Literal["bootstrap", "halves"]
@@ -37,7 +38,8 @@ def bootstrap_interval(
     Parameters
     ----------
     score : callable
-        `score(latents, factors, **options)`; what it returns must be convertible to float.
+        `score(latents, factors, **options)`; what it returns must be convertible to float. Of
+        resampled rows it gets `Factors`, with names and kinds, or an array where that was given.
     latents : array-like of shape (n, z)
     factors : array-like of shape (n, f)
     n_resamples : int
@@ -73,15 +75,16 @@ def bootstrap_interval(
     rng = check_random_state(random_state)
     z = check_latents(latents)
     value = float(score(latents, factors, **options))
-    coded = code_factors(factors)
-    known = np.where(coded.numeric, coded.values, coded.codes.astype(float))
+    known = as_factors(factors).refuse_missing()
+    as_array = known.are_plain and not isinstance(factors, Factors)
     n = len(z)
     resampled, problem = [], None
     with Stages("interval", verbose) as stages, stages.stage("resampling"):
         for r in range(n_resamples):
             chosen = resampled_rows(n, rows, rng)
             try:
-                resampled.append(float(score(z[chosen], known[chosen], **options)))
+                drawn = known.values[chosen] if as_array else known.take(chosen)
+                resampled.append(float(score(z[chosen], drawn, **options)))
             except InputError as error:  # these few rows lack a class, say
                 problem = error
             stages.advance((r + 1) / n_resamples)

@@ -13,7 +13,7 @@ from importlib import import_module
 from math import isnan
 from typing import Any, TypeVar
 
-from geodis.base.check import InputError
+from geodis.base.check import InputError, MissingExtraError
 from geodis.base.plugins import load_plugins
 from geodis.scores.score import Score
 
@@ -100,6 +100,12 @@ class ScoreEntry:
     def row_names(self) -> tuple[str, ...]:
         """Rows that are known before it runs; those of sizes are named by what was learnt from."""
         return (f"{self.name}_efficiency",) if self.by_size else tuple(self.rows or {self.name: ""})
+
+    @property
+    def refusals(self) -> tuple[type[Exception], ...]:
+        """What it raises for rows that it cannot score: ours say it, others may raise anything."""
+        ours = getattr(self.function, "__module__", None) in MODULES
+        return (InputError, MissingExtraError) if ours else (Exception,)
 
     def compute(self, *arguments: Any, **options: Any) -> Score:
         """Call the function with its own options and more."""

@@ -89,7 +89,8 @@ def test_a_model_is_trained_encoded_and_drawn(geodis, images):
     np.testing.assert_array_equal(
         arrays["latents"], encode(load_model(run), np.load(images / "x.npy"))
     )
-    assert set(arrays) == {"latents", "index", "log_variances", "factors", "factor_names"}
+    beside = {"factor_names", "factor_kinds"}
+    assert set(arrays) == {"latents", "index", "log_variances", "factors", *beside}
     names = tuple(pd.read_csv(images / "f.csv").columns)
     assert load_factors(f"{images / 'z.npz'}:factors").names == names
     np.testing.assert_array_equal(arrays["factors"], np.array(pd.read_csv(images / "f.csv")))
@@ -255,3 +256,19 @@ def test_losses_have_names(tmp_path):
 def test_help_has_examples(command, geodis):
     code, out, _ = geodis(command, "--help")
     assert code == 0 and f"geodis {command}" in out and "Examples" in out
+
+
+def test_kinds_and_periods_go_from_files_through_a_run_to_its_latents(geodis, tmp_path):
+    rows = [(shape, angle) for shape in ("dot", "box") for angle in (0, 90, 180, 270)]
+    table = pd.DataFrame(rows, columns=["shape", "angle"])
+    table.to_csv(tmp_path / "f.csv", index=False)
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).random((8, 8, 8)))
+    factors = ("--factors", tmp_path / "f.csv", "--period", "angle=360")
+    short = ("--model", "vae", "--steps", 2, "--batch-size", 4, "--latents", 2, "--quiet")
+    run = tmp_path / "run"
+    code, _, err = geodis("train", "--images", tmp_path / "x.npy", *factors, *short, "--out", run)
+    assert (code, err) == (0, "")
+    geodis("encode", run, "--out", tmp_path / "z.npz", "--quiet")
+    known = load_factors(f"{tmp_path / 'z.npz'}:factors")
+    assert known.kinds == ("labels", "cyclic") and known.periods == {"angle": 4}
+    assert known.categories == {"shape": ("box", "dot")}

@@ -9,8 +9,8 @@ import typer
 from typer.testing import CliRunner
 
 from geodis.base.check import InputError
-from geodis.commands.shared.data_source import DataSource, source_of
-from geodis.commands.shared.options import CommonOptions, flat_options
+from geodis.commands.shared.data_source import DataSource, open_data, source_of
+from geodis.commands.shared.options import CommonOptions, flat_options, periods_of
 
 
 @dataclass(frozen=True)
@@ -48,5 +48,16 @@ def test_a_source_is_read_as_it_was_written():
     source = source_of({"data": "dsprites", "path": "a/b.npz"})
     assert source.given() == {"data": "dsprites", "path": "a/b.npz"}
     assert source == source_of(source.given()) and DataSource().given() == {}
-    with pytest.raises(InputError, match="data, spacing, path, images, factors; got place"):
+    with pytest.raises(InputError, match="data, spacing, path, images, factors, period; got place"):
         source_of({"place": "here"})
+
+
+@pytest.mark.parametrize("pair", ["angle", "=360", "angle=", "angle=round"])
+def test_a_period_is_a_name_and_a_number(pair):
+    with pytest.raises(InputError, match=f"--period takes name=number, .*; got {pair}"):
+        periods_of(["hue=1", pair])
+
+
+def test_periods_belong_to_factors_of_files():
+    with pytest.raises(InputError, match="--period belongs to --factors; got it with --data"):
+        open_data(DataSource(data="xysquares", period=["x=3"]), quiet=True)

@@ -90,3 +90,11 @@ def test_what_cannot_be_scored_says_what_to_give(geodis, files):
     assert code == 0 and "in 5 bins of equal width: angle" in out
     code, _, err = geodis(*arguments, "--jobs", 0)
     assert code != 0 and "n_jobs must be at least 1" in err and "Error" not in err
+
+
+def test_periods_reach_the_table_and_wrong_ones_are_said(geodis, files):
+    arguments = ("scores", files / "z.npy", "--factors", files / "f.csv", "--only", "mig")
+    code, out, _ = geodis(*arguments, "--period", "x=4", "--json")
+    assert code == 0 and json.loads(out)["settings"]["periods"] == {"x": 4}
+    code, _, err = geodis(*arguments, "--period", "shape=4")
+    assert code == 2 and "periods must name factors of numbers; got shape, of labels" in err

@@ -1,6 +1,7 @@
 """One door for factors: the same table through every door is the same factors."""
 
 import datetime
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -67,6 +68,11 @@ def in_parquet(path):
     return gd.load_factors(path / "factors.parquet")
 
 
+def in_pyarrow(path):
+    pyarrow = pytest.importorskip("pyarrow", reason="its tables are factors too")
+    return pyarrow.Table.from_pandas(frame())
+
+
 def in_polars(path):
     polars = pytest.importorskip("polars", reason="polars is no dependency")
     size = polars.Series("size", SIZES, dtype=polars.Enum(LEVELS))
@@ -121,6 +127,7 @@ DOORS = {
     "Factors": lambda path: EXPECTED,
     "h5ad file": in_h5ad,
     "Parquet file": in_parquet,
+    "pyarrow table": in_pyarrow,
     "polars frame": in_polars,
     "like a polars frame": like_polars,
 }
@@ -225,6 +232,44 @@ def test_ordered_categories_keep_their_order_in_distances(tmp_path):
     )
     assert len({table["distance_correlation"] for table in values}) == 1
     assert values[0]["distance_correlation"] > alphabet["distance_correlation"] + 0.05
+
+
+def test_an_order_that_a_file_does_not_hold_is_not_made_up(tmp_path):
+    pytest.importorskip("pyarrow", reason="Parquet files are read by pyarrow")
+    level = pd.Categorical([3, 1, 2], categories=[3, 1, 2], ordered=True)
+    pd.DataFrame({"level": level}).to_parquet(tmp_path / "factors.parquet")
+    assert as_factors(level).values.tolist() == [[0], [1], [2]]
+    with pytest.warns(UserWarning, match="order of the categories of level is not in the file"):
+        known = gd.load_factors(tmp_path / "factors.parquet")
+    assert known.kinds == ("labels",) and known.categories == {"level": ("1", "2", "3")}
+    with pytest.warns(UserWarning, match="order of the categories of level is not in the file"):
+        again = as_factors(parquet_table(tmp_path / "factors.parquet"))
+    same(again, known)
+    pd.DataFrame({"level": level.as_unordered()}).to_parquet(tmp_path / "plain.parquet")
+    assert gd.load_factors(tmp_path / "plain.parquet").kinds == ("labels",)
+
+
+def parquet_table(path):
+    from pyarrow import parquet
+
+    return parquet.ParquetFile(path).read()
+
+
+def test_tables_of_pyarrow_are_read_as_files_are(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow", reason="its tables are factors too")
+    mixed = pd.DataFrame(
+        {
+            "id": pd.array([2**60 + 1, None, 2**60], dtype="Int64"),
+            "size": pd.Categorical(["b", "a", "b"], categories=["b", "a"], ordered=True),
+            "day": pd.to_datetime(["2021-03-01", "2020-12-31", "2021-03-01"]),
+        }
+    )
+    mixed.to_parquet(tmp_path / "factors.parquet")
+    for table in (pyarrow.Table.from_pandas(mixed), parquet_table(tmp_path / "factors.parquet")):
+        known = as_factors(table)
+        assert known.kinds == ("ordered", "ordered", "ordered")
+        same(known, gd.load_factors(tmp_path / "factors.parquet"))
+        assert known.categories == as_factors(mixed).categories
 
 
 def test_large_integers_keep_their_identity():
@@ -415,6 +460,33 @@ def test_grids_are_factors():
     assert as_factors(coded).categories == {"factor 0": ("a", "b")}
 
 
+@pytest.mark.parametrize(
+    ("angles", "kind"),
+    [
+        ([0, 90, 180, 270], "cyclic"),
+        ([45.0, 135.0, 225.0, 315.0], "cyclic"),
+        (np.arange(24) * 2 * np.pi / 24, "cyclic"),
+        ([0, 90, 180], "numbers"),
+        ([0, 90, 180, 270, 360], "numbers"),
+        ([0, 10, 180, 190], "numbers"),
+        ([90], "cyclic"),
+    ],
+)
+def test_a_grid_is_cyclic_where_its_values_go_round(angles, kind):
+    period = 360 if max(angles) > 7 else 2 * np.pi
+    values = {"angle": np.repeat(angles, 2), "side": np.tile([0, 1], len(angles))}
+    grid = gd.FactorGrid.from_arrays(None, as_factors(values, periods={"angle": period}))
+    assert grid.kinds == (kind, "numbers")
+    expected = {"angle": len(angles)} if kind == "cyclic" else {}
+    assert grid.known_factors([0]).periods == expected
+
+
+def test_a_grid_of_given_sizes_is_cyclic_where_its_period_is_its_size():
+    turns = as_factors({"turn": [0, 1, 3]}, periods={"turn": 4})
+    assert gd.FactorGrid.from_arrays(None, turns, sizes=[4]).kinds == ("cyclic",)
+    assert gd.FactorGrid.from_arrays(None, turns, sizes=[5]).kinds == ("numbers",)
+
+
 def test_scores_see_the_labels_of_a_grid():
     rng = np.random.default_rng(0)
     words = pd.DataFrame({"shape": np.repeat(["dot", "box"], 20), "x": np.tile(np.arange(5), 8)})
@@ -438,6 +510,8 @@ def test_labels_with_sizes_are_refused_unless_their_codes_are_known():
 @pytest.mark.parametrize(
     ("factors", "message"),
     [
+        ("f.csv", r"values, not the name of a file; got 'f\.csv': use load_factors"),
+        (Path("f.csv"), r"values, not the name of a file; got 'f\.csv': use load_factors"),
         (5, r"factors must have shape \(n, f\), one row a point; got shape \(\)"),
         (np.zeros((2, 2, 2)), r"got shape \(2, 2, 2\)"),
         (np.zeros((0, 2)), "at least one row and one factor; got none"),

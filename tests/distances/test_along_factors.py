@@ -18,7 +18,7 @@ from geodis.distances.grid_traversals import (
     row_traversals,
     traversal_pairs,
 )
-from tests import reference_distances as slow
+from tests.reference import distances as slow
 
 SIZES = (3, 4, 2)
 

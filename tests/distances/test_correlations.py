@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from geodis.base.check import InputError
 from geodis.distances import correlation, geometric_mean, ground_truth, latent, triplet_agreement
 from tests import GOLDEN
-from tests import reference_distances as slow
+from tests.reference import distances as slow
 
 EXPECTED = GOLDEN / "disent"
 lists = st.lists(st.tuples(st.integers(0, 6), st.integers(-3, 3)), min_size=3, max_size=30)

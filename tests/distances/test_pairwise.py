@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from geodis import distances
 from geodis.base.check import InputError
-from tests import reference_distances as slow
+from tests.reference import distances as slow
 
 LOSSES = ("mse", "mae", "bce")
 BLACK = np.zeros((1, 2, 2))

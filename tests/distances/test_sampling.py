@@ -9,7 +9,7 @@ from geodis.base.check import InputError
 from geodis.data.grids.grid import FactorGrid
 from geodis.data.grids.squares import XYSquares
 from geodis.distances import ground_truth, perceived_between, sample_pairs, sample_triplets
-from tests import reference_distances as slow
+from tests.reference import distances as slow
 
 GRID = FactorGrid((3, 1, 5, 4), names=("a", "b", "c", "d"))
 SEEDS = (0, 1, 2)

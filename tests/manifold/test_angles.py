@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from geodis import nearest_neighbors, product_manifold
 from geodis.base.check import InputError
 from geodis.manifold.angles import principal_angles, subspace_angles, unaligned_angles
-from tests import reference
+from tests.reference import manifold as reference
 
 SEEDS = st.integers(0, 2**32 - 1)
 RIGHT_ANGLE = np.pi / 2

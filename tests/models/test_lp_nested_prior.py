@@ -12,7 +12,7 @@ from scipy import stats
 from geodis.base.check import InputError
 from geodis.models import LpNested, StandardNormal
 from tests import GOLDEN
-from tests.reference_models import lp_nested_norm
+from tests.reference.models import lp_nested_norm
 
 EXPECTED = GOLDEN / "lpnested" / "lpnested_s.npz"
 with np.load(EXPECTED, allow_pickle=False) as file:

@@ -13,7 +13,7 @@ from geodis.models.objectives import Batch
 from geodis.models.priors import LpNested, StandardNormal
 from geodis.models.terms.adversaries import discriminator_loss, gradient_penalty, permuted_latents
 from geodis.models.terms.gaussians import aggregate_log_densities, gaussian_kl, gaussian_log_density
-from tests import reference_models as twin
+from tests.reference import models as twin
 
 
 def batch_of(n=6, d=3, *, prior=None, seed=0, **settings):

@@ -51,11 +51,27 @@ def test_a_page_has_all_pairs_by_every_kind_and_their_correlations():
         "<x>": {"a": np.ones(2), "b": np.ones(2)},
     }
     rank = {"random": {("a", "b"): 0.12345}, "<x>": {("a", "b"): 1.0}}
-    drawn = plots.distance_scatter_choices(pairs, rank)
-    assert drawn.data["kinds"] == ["a", "b"]
-    random, along = drawn.data["groups"]
-    assert random["values"]["a"] == [0, 1, 2] and random["correlation"] == {"a|b": 0.123}
-    assert along["name"] == "along &lt;x&gt;" and along["color"] == "@c0"
+    choices = plots.distance_scatter_choices(pairs, rank)
+    drawn = plots.to_chart(choices).data
+    assert [axis["title"]["text"] for axis in drawn["axes"]] == ["a distance", "b distance"]
+    assert drawn["columns"]["pairs 0"] == [[0, 1, 2], [1, 1, 1]]
+    random, along = drawn["panels"][0]["data"]
+    assert random["name"]["more"]["0|1"] == random["name"]["more"]["1|0"]
+    assert random["name"]["more"]["0|1"] == " (rank correlation 0.12)"
+    assert along["name"]["text"] == "along &lt;x&gt;" and along["marker"]["color"] == "@c0"
+    titles = [panel.title for panel in choices.panels]
+    assert titles == ["all pairs", "random pairs", "along <x>"]
+    assert [trace["x"]["columns"] for trace in drawn["panels"][2]["data"]] == ["pairs 1"]
+
+
+def test_paper_draws_what_the_page_shows_first():
+    pairs = {"random": {"a": np.arange(3.0), "b": np.ones(3)}}
+    rank = {"random": {("a", "b"): 0.5}}
+    axis = plots.draw_figure(plots.distance_scatter_choices(pairs, rank))
+    assert (axis.get_xlabel(), axis.get_ylabel()) == ("a distance", "b distance")
+    assert axis.get_xlim()[0] == axis.get_ylim()[0] == 0
+    (said,) = axis.get_legend().get_texts()
+    assert said.get_text() == "random pairs (rank correlation 0.50)"
 
 
 @pytest.mark.parametrize(

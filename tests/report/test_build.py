@@ -161,7 +161,7 @@ def test_warnings_of_a_part_are_kept(quick):
 
 def test_a_figure_that_fails_is_told_and_leaves_the_rest(quick, tmp_path, monkeypatch):
     quick.setattr(InspectionSection, "compute", lambda *_: gd.inspect_points(np.eye(20)))
-    monkeypatch.setattr("geodis.plots.spectra.tidy", fail(ValueError("no ink")))
+    monkeypatch.setattr("geodis.plots.geometry.spectra.tidy", fail(ValueError("no ink")))
     report = gd.report(np.eye(20), np.arange(20) % 2, out=tmp_path, verbose=0)
     assert any("principal_components could not be drawn: no ink" in w for w in report.warnings)
     assert list(report.figures) == ["points"] and report.figures["points"].exists()

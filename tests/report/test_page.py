@@ -8,9 +8,11 @@ import pandas as pd
 import pytest
 
 import geodis as gd
+from geodis.plots import Axis, Choices, Dots, Panel, Picked
 from geodis.plots.figure.labels import label
-from geodis.report import page
-from geodis.report.markup import definitions, render_template
+from geodis.report import SectionFigure
+from geodis.report.page import render as page
+from geodis.report.page.markup import definitions, render_template
 from tests.report.example import HOSTILE, example_report
 
 
@@ -74,8 +76,26 @@ def test_plotly_gets_no_markup_of_the_user(text):
     body = json.dumps(drawn(text))
     for sign in ("<script", "<b>dot", "${x}", "%{x}'"):
         assert sign not in body.replace("%{x}:", "").replace("%{x} ", "")
-    names = [color["name"] for color in drawn(text)["cloud"]["data"]["colors"][:3]]
-    assert names == [label(name) for name in (HOSTILE, "size & ${x}", "hue")]
+    panels = drawn(text)["cloud"]["data"]["panels"]
+    hovers = [panel["data"][0]["hovertemplate"] for panel in panels[:3]]
+    for hover, name in zip(hovers, (HOSTILE, "size & ${x}", "hue"), strict=True):
+        assert hover.startswith(f"{label(name)}: %{{")
+
+
+def test_names_of_choices_are_text():
+    """What a section names its panels, axes and views becomes options, and no element."""
+    evil = "<img src=x onerror=alert(1)>"
+    panels = [Panel([Dots(Picked("p", "x"), Picked("p", "y"))], title=evil)] * 2
+    axes, columns = [Axis(evil), Axis("&lt;b&gt;")], {"p": np.eye(2)}
+    choices = Choices("c", evil, panels, axes, columns, asked=evil, views={evil: (0, 1)})
+    (figure,), problem = page._shown([SectionFigure("c", lambda: choices, where="page")])
+    read = Reader()
+    read.feed(str(render_template("figure.html", figure=figure)))
+    assert problem == "" and {tag for tag, _ in read.tags} >= {"option", "select"}
+    assert not [tag for tag, _ in read.tags if tag in ("img", "b")]
+    assert read.text["option"].count(evil) == 5 and evil in read.text["label"]
+    assert read.text["option"].count("&lt;b&gt;") == 2  # as it was written
+    assert "<img" not in figure.json
 
 
 def test_all_that_was_promised_is_there(text, read):

@@ -12,7 +12,7 @@ import geodis as gd
 from geodis.base.check import InputError
 from geodis.plots import Axis, Choices, Dots, Panel, one_panel
 from geodis.report import Section, SectionFigure, register_section, unregister_section
-from geodis.report.page import section_views
+from geodis.report.page.render import section_views
 from geodis.report.registry import all_sections
 from tests.report.example import HOSTILE
 
@@ -291,7 +291,7 @@ def test_no_section_or_figure_takes_an_id_of_the_page(added, tmp_path):
 
 
 def test_a_figure_that_is_no_json_leaves_the_others(added, tmp_path):
-    chart = Choices("x", "odd data", "cloud", {"views": object()})
+    chart = Choices("x", "odd data", [Panel()], [Axis("a")], {"points": cast(Any, object())})
     figures = [SectionFigure("odd", lambda: chart, where="page"), figure("fine")]
     register_section(type("Other", (Section,), {**PLAIN, "figures": lambda *_: figures}))
     _, page = check_the_rest(quick_report(tmp_path), tmp_path)

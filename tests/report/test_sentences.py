@@ -7,7 +7,7 @@ import geodis as gd
 from geodis.manifold.local.dimension import DimensionEstimate
 from geodis.report.analysis import ReportSettings
 from geodis.report.material import gather_material
-from geodis.report.page import render_page
+from geodis.report.page.render import render_page
 from geodis.report.run import run_sections
 from tests.report.example import HOSTILE, example_report
 

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geodis.base.check import InputError
-from geodis.data.factors import Factors
-from geodis.scores import bin_factors
+from geodis.data.factors import Factors, as_factors
+from geodis.scores import bin_factors, score_latents
 from geodis.scores.binning import bin_columns
-from tests import reference_scores as slow
+from tests.reference import scores as slow
 from tests.scores._golden import NAMES, load
 
 
@@ -42,13 +42,45 @@ def test_only_continuous_factors_are_binned_and_names_stay():
     angle = np.linspace(0, 1, 40) ** 2
     frame = pd.DataFrame({"angle": angle, "shape": list("ab") * 20}, index=range(5, 45))
     binned = bin_factors(frame, bins=4, method="quantile")
-    assert list(binned.columns) == ["angle", "shape"] and binned.index.equals(frame.index)
-    assert np.bincount(binned["angle"]).tolist() == [10] * 4
-    assert binned["shape"].tolist() == [0, 1] * 20
+    assert binned.names == ("angle", "shape") and binned.kinds == ("numbers", "labels")
+    assert np.bincount(binned.values[:, 0].astype(int)).tolist() == [10] * 4
+    assert binned.values[:, 1].tolist() == [0, 1] * 20
     loaded = Factors(np.column_stack([angle, np.arange(40) % 2]), ("angle", "shape"))
     again = bin_factors(loaded, bins=4)
     assert again.names == loaded.names
     np.testing.assert_array_equal(np.unique(again.values[:, 0]), range(4))
+
+
+@pytest.mark.parametrize("table", [dict, pd.DataFrame, as_factors])
+def test_binned_factors_keep_their_kinds_and_values(table):
+    rng = np.random.default_rng(0)
+    size = pd.Categorical(["low", "high"] * 20, categories=["low", "middle", "high"], ordered=True)
+    columns = {
+        "angle": np.linspace(0, 359, 40),
+        "turn": np.tile([0.0, 90.0, 180.0, 270.0], 10),
+        "size": size,
+        "shape": pd.Categorical(["dot"] * 40, categories=["box", "dot"]),
+    }
+    known = as_factors(table(columns), periods={"angle": 360, "turn": 360})
+    binned = bin_factors(known, bins=4)
+    assert binned.kinds == ("numbers", "cyclic", "ordered", "labels")
+    assert binned.categories == known.categories and binned.periods == {"turn": 360}
+    np.testing.assert_array_equal(binned.values[:, 1:], known.values[:, 1:])
+    assert set(binned.values[:, 0]) == {0, 1, 2, 3}
+    assert bin_factors(table(columns), bins=4).names == known.names
+
+    # So the same scores apply as with bins=4.
+    code = rng.normal(size=(40, 3))
+    labelled = as_factors(columns)
+    first = score_latents(code, labelled, ["predictive"], bins=4, chance=False, verbose=False)
+    second = score_latents(code, binned, ["predictive"], chance=False, verbose=False)
+    assert first.skipped.keys() == second.skipped.keys()
+
+
+def test_arrays_of_numbers_stay_arrays():
+    for numbers in (np.linspace(0, 1, 40)[:, None], np.linspace(0, 1, 40).tolist()):
+        assert isinstance(bin_factors(numbers, bins=3), np.ndarray)
+    assert bin_factors(np.array(["b", "a"])).kinds == ("labels",)
 
 
 def test_bad_bins_are_refused():

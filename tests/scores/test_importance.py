@@ -14,7 +14,7 @@ from geodis.scores import (
     gap_of,
     modularity_of,
 )
-from tests import reference_scores as slow
+from tests.reference import scores as slow
 from tests.scores._golden import load
 
 SCORES = [disentanglement_of, completeness_of, modularity_of, compactness_of, gap_of]

@@ -52,6 +52,24 @@ def test_options_reach_the_score_and_labels_are_taken():
     assert bounds == scores.bootstrap_interval(scores.mig, latents, labels, bins=4, **options)
 
 
+def test_resampled_factors_keep_their_kinds():
+    codes = np.random.default_rng(0).integers(3, size=(60, 2))
+    named = pd.DataFrame({"shape": np.array(["a", "b", "c"])[codes[:, 0]], "x": codes[:, 1]})
+    seen = []
+
+    def score(latents, factors):
+        seen.append(factors)
+        return float(len(latents))
+
+    options = {"n_resamples": 2, "random_state": 0, "verbose": False}
+    scores.bootstrap_interval(score, codes, named, **options)
+    assert seen[0] is named
+    for drawn in seen[1:]:
+        assert drawn.names == ("shape", "x") and drawn.kinds == ("labels", "numbers")
+    scores.bootstrap_interval(score, codes, codes, **options)
+    assert all(isinstance(drawn, np.ndarray) for drawn in seen[-3:])
+
+
 def test_scores_that_hold_rows_out_take_halves():
     latents, factors = sample(0, n=200)
 

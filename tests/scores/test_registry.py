@@ -162,3 +162,42 @@ def test_every_function_is_in_a_file_of_its_name():
 def test_public_names_are_functions_and_classes_not_modules():
     for name in scores.__all__:
         assert not inspect.ismodule(getattr(scores, name)), name
+
+
+class UnhappyError(Exception):
+    pass
+
+
+def unhappy(latents, factors):
+    raise UnhappyError("no luck today")
+
+
+def by_chance(latents, factors):
+    if not np.array_equal(np.asarray(factors)[:, 0], np.round(latents[:, 0])):
+        raise UnhappyError("these rows do not belong together")
+    return 1.0
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_score_of_another_package_does_not_take_the_table_down(n_jobs):
+    for function in (unhappy, by_chance):
+        scores.register_score(family="others")(function)
+    try:
+        table = gd.score_latents(*sample(), ["mig", "others"], verbose=False, n_jobs=n_jobs)
+    finally:
+        for name in ("unhappy", "by_chance"):
+            unregister_score(name)
+    assert table.skipped == {"unhappy": "UnhappyError: no luck today"}
+    assert table["mig"] > 0.5
+    assert table["by_chance"] == 1 and np.isnan(table.frame.loc["by_chance", "chance"])
+
+
+def test_a_fault_of_ours_is_seen(monkeypatch):
+    [entry] = choose_scores(["mig"])
+
+    def broken(self, *arguments, **options):
+        raise UnhappyError("a fault")
+
+    monkeypatch.setattr(type(entry), "compute", broken)
+    with pytest.raises(UnhappyError, match="a fault"):
+        gd.score_latents(*sample(), ["mig"], verbose=False)

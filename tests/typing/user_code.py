@@ -39,6 +39,14 @@ def files_and_grids() -> gd.XYSquares:
     return gd.XYSquares(spacing=4)
 
 
+def own_results(value: float) -> None:
+    if value < 0:
+        raise gd.base.InputError(f"value must be 0 or more; got {value}.")
+    with gd.base.Stages("own") as stages, stages.stage("writing"):
+        gd.base.write_json("own.json", {"value": value})
+    gd.base.Stages(3)  # type: ignore[arg-type]
+
+
 def geometry(points: Array) -> None:
     est = gd.GeoManCER(rule="gap", flat="keep", tangents="pca", verbose=0).fit(points)
     assert_type(est, gd.GeoManCER)
@@ -111,3 +119,11 @@ def learnt_losses(grid: gd.FactorGrid) -> None:
     assert_type(models.train(model, grid, steps=5), models.Training)
     models.encode(model, grid)
     models.VAE(grid, latents="four")  # type: ignore[arg-type]
+    models.AdaTVAE(grid, deltas="kl", p=2, normalise="mean", random_state=1)
+    models.AdaTVAE(grid, deltas="nope")  # type: ignore[arg-type]
+    models.AdaTVAE(grid, nosuch=3)  # type: ignore[call-arg]
+    models.TVAE(grid, p=3)  # type: ignore[arg-type]
+    models.AdaGVAE(grid, average="nope")  # type: ignore[arg-type]
+    models.AdaMLVAE(grid, normalise="nope")  # type: ignore[arg-type]
+    models.DIPVAE(grid, kind="III")  # type: ignore[arg-type]
+    models.MetricEncoder(grid, learn_from="nope")  # type: ignore[arg-type]

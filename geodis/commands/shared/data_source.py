@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from geodis.base.check import InputError
+from geodis.commands.shared.options import PeriodOption, periods_of
 from geodis.data.grids.by_name import BUILT_IN, PUBLISHED, built_in_grid
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from geodis.data.factors import Factors
     from geodis.data.grids.grid import FactorGrid
 
 
@@ -38,8 +40,9 @@ class DataSource:
     factors: Annotated[
         str | None, typer.Option(help="Factors of the same rows: .csv with a header, ...")
     ] = None
+    period: PeriodOption = None
 
-    def given(self) -> dict[str, str | int]:
+    def given(self) -> dict[str, Any]:
         """What was given, as `source_of` reads it."""
         values = {each.name: getattr(self, each.name) for each in fields(DataSource)}
         return {
@@ -63,7 +66,7 @@ def source_of(given: Mapping[str, Any]) -> DataSource:
 
 def open_data(source: DataSource, quiet: bool) -> FactorGrid | np.ndarray:
     """Open the images of --data, or of --images: a grid, or an array where there are no factors."""
-    from geodis.data.files.load import load_array, load_factors
+    from geodis.data.files.load import load_array
     from geodis.data.grids.grid import FactorGrid
 
     if (source.data is None) == (source.images is None):
@@ -76,8 +79,17 @@ def open_data(source: DataSource, quiet: bool) -> FactorGrid | np.ndarray:
     refuse_options_of_data(source, "--images")
     images = load_array(str(source.images))
     if source.factors is None:
+        if source.period:
+            raise InputError("--period belongs to --factors; got it without.")
         return images
-    return FactorGrid.from_arrays(images, load_factors(source.factors))
+    return FactorGrid.from_arrays(images, factors_of(source))
+
+
+def factors_of(source: DataSource) -> Factors:
+    """The factors of --factors, cyclic where --period says so."""
+    from geodis.data.files.load import load_factors
+
+    return load_factors(str(source.factors), periods=periods_of(source.period))
 
 
 def named_grid(source: DataSource, quiet: bool) -> FactorGrid:
@@ -85,6 +97,8 @@ def named_grid(source: DataSource, quiet: bool) -> FactorGrid:
     from geodis.data.grids.published import published_grid
 
     name, spacing, path = source.data, source.spacing, source.path
+    if source.period:
+        raise InputError(f"--period belongs to --factors; got it with --data {name}.")
     if spacing is not None and name != "xysquares":
         raise InputError(f"--spacing belongs to xysquares; got it with {name}.")
     if name in PUBLISHED:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import update_wrapper
 from typing import Annotated, Any, get_type_hints
 
 import typer
+
+from geodis.base.check import InputError
 
 FileArgument = Annotated[
     str,
@@ -16,6 +18,13 @@ FileArgument = Annotated[
         help="Points, one row each: .npy, .npz:key, .csv, .tsv, .parquet, .safetensors:key, "
         ".pt:key, .h5:path or .h5ad:path.",
         show_default=False,
+    ),
+]
+PeriodOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--period",
+        help="After how much a factor is the same again, such as angle=360; may be repeated.",
     ),
 ]
 DeviceOption = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
@@ -33,6 +42,26 @@ class CommonOptions:
     def verbose(self) -> bool:
         """Whether to show progress."""
         return not self.quiet
+
+
+def periods_of(pairs: Sequence[str] | None) -> dict[str, float]:
+    """Periods of factors written as name=360.
+
+    Examples
+    --------
+    >>> periods_of(["angle=360", "hue=1"])
+    {'angle': 360.0, 'hue': 1.0}
+    """
+    periods: dict[str, float] = {}
+    for pair in pairs or ():
+        name, equals, text = pair.rpartition("=")
+        try:
+            periods[name] = float(text)
+        except ValueError:
+            equals = ""
+        if not equals or not name:
+            raise InputError(f"--period takes name=number, such as angle=360; got {pair}.")
+    return periods
 
 
 def flat_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from geodis.base.check import InputError, require
 from geodis.base.tensors import TensorPlace, read_header
-from geodis.data.files.contents import Contents, Stored, check_room, map_array
+from geodis.data.files.contents import Contents, Stored, check_room, check_written, map_array
 from geodis.data.files.formats import register_reader
 
 # bfloat16 has no numpy dtype: its two bytes are the upper half of a float32.
@@ -147,6 +147,8 @@ def read_torch(path: Path, mmap: bool) -> Contents:
 
 def _tensor_to_numpy(tensor: Any) -> np.ndarray:
     tensor = tensor.detach()
+    # A view may repeat its bytes: torch.zeros(1).expand(2**40) is a file of a kilobyte.
+    check_written(tensor.untyped_storage().nbytes(), tuple(tensor.shape), tensor.element_size())
     if str(tensor.dtype) == "torch.bfloat16":
         tensor = tensor.float()  # exact, and numpy has no bfloat16
     return tensor.numpy()

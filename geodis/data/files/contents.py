@@ -17,6 +17,9 @@ from geodis.data.read_column import Column
 # A message stays readable; a model checkpoint can hold thousands of arrays.
 MOST_LISTED = 12
 
+# What repeats a few bytes, or was never written, may be as large as this without being stored.
+MOST_UNWRITTEN = 2**30
+
 TEXT = "text"
 
 # The first bytes of the files that are most often found under a wrong name, with the byte after
@@ -139,6 +142,15 @@ def check_room(n_bytes: int, shape: tuple[int, ...], dtype: np.dtype) -> None:
         raise ValueError(
             f"an array of shape {shape} and dtype {dtype} needs {needed} bytes, "
             f"the file has {n_bytes} left"
+        )
+
+
+def check_written(n_bytes: int, shape: tuple[int, ...], itemsize: int) -> None:
+    """Refuse an array that fills the memory and of which next to nothing is stored."""
+    needed = math.prod(shape) * itemsize
+    if needed > max(n_bytes, MOST_UNWRITTEN):
+        raise ValueError(
+            f"an array of shape {shape} needs {needed} bytes, and {n_bytes} are stored of it"
         )
 
 

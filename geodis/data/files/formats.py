@@ -49,7 +49,7 @@ def register_reader(*suffixes: str) -> Callable[[AnyReader], AnyReader]:
     >>> np.arange(3.0).tofile(file)
     >>> load_array(file)
     array([0., 1., 2.])
-    >>> del READERS[".f64"]
+    >>> unregister_reader(".f64")
     """
     for suffix in suffixes:
         if not suffix.startswith(".") or suffix != suffix.lower() or len(suffix) < 2:
@@ -62,6 +62,13 @@ def register_reader(*suffixes: str) -> Callable[[AnyReader], AnyReader]:
         return reader
 
     return register
+
+
+def unregister_reader(suffix: str) -> None:
+    """Take a reader away again, as before it is written anew in a notebook."""
+    if suffix not in READERS:
+        raise InputError(f"suffix must be that of a registered reader; got {suffix!r}.")
+    del READERS[suffix]
 
 
 def reader_of(file: Path) -> Reader:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError, require
-from geodis.data.files.contents import Contents, Stored, map_array
+from geodis.data.files.contents import Contents, Stored, check_written, map_array
 from geodis.data.files.formats import register_reader
 from geodis.data.read_column import Column, Labels, read_column
 
@@ -77,7 +77,7 @@ def _read(path: Path, key: str, mmap: bool) -> Column:
             return _read_sparse(path, key, node, encoding)
         if encoding == "categorical":
             ordered = bool(node.attrs.get("ordered", False))
-            return _labels(node["codes"][()], node["categories"], ordered)
+            return _labels(_values(node["codes"]), node["categories"], ordered)
         return _read_masked(node)
 
 
@@ -86,9 +86,9 @@ def _read_dataset(path: Path, file: Any, dataset: Any, mmap: bool) -> Column:
 
     if "categories" in dataset.attrs:  # how AnnData before 0.8 stored a categorical
         categories = file[dataset.attrs["categories"]]
-        return _labels(dataset[()], categories, bool(categories.attrs.get("ordered", False)))
+        return _labels(_values(dataset), categories, bool(categories.attrs.get("ordered", False)))
     if h5py.check_string_dtype(dataset.dtype):
-        return np.asarray(dataset.asstr()[()], dtype=str)
+        return np.asarray(_values(dataset, as_text=True), dtype=str)
     offset = dataset.id.get_offset()  # None unless the bytes lie in one piece in this file
     # A dataset nobody wrote to has no bytes, though HDF5 can name an offset for it all the same.
     is_written = dataset.id.get_storage_size() == dataset.nbytes
@@ -96,7 +96,14 @@ def _read_dataset(path: Path, file: Any, dataset: Any, mmap: bool) -> Column:
     can_map = offset is not None and is_written and same_bytes and dataset.dtype.kind in "biuf"
     if mmap and can_map:
         return map_array(path, dataset.dtype, dataset.shape, offset=offset, mmap=True)
-    return np.asarray(dataset[()])
+    return np.asarray(_values(dataset))
+
+
+def _values(dataset: Any, as_text: bool = False) -> Any:
+    """All values; HDF5 makes up those that nobody wrote, however many there are."""
+    if dataset.id.get_storage_size() == 0:
+        check_written(0, dataset.shape, dataset.dtype.itemsize)
+    return (dataset.asstr() if as_text else dataset)[()]
 
 
 def _read_sparse(path: Path, key: str, group: Any, encoding: str) -> np.ndarray:
@@ -109,8 +116,8 @@ def _read_sparse(path: Path, key: str, group: Any, encoding: str) -> np.ndarray:
             f"than {MOST_DENSE_ENTRIES} entries: reduce it first, for example to {path.name}:"
             "obsm/X_pca."
         )
-    data, indices = group["data"][()], group["indices"][()]
-    counts = np.diff(group["indptr"][()].astype(np.int64))
+    data, indices = _values(group["data"]), _values(group["indices"])
+    counts = np.diff(_values(group["indptr"]).astype(np.int64))
     n_compressed = shape[SPARSE.index(encoding)]
     if len(counts) != n_compressed or (counts < 0).any() or counts.sum() != len(indices):
         raise ValueError(f"the index pointers of {key} do not fit its {len(indices)} entries")
@@ -125,7 +132,7 @@ def _labels(codes: np.ndarray, categories: Any, ordered: bool) -> Labels:
     import h5py
 
     is_text = h5py.check_string_dtype(categories.dtype)
-    names = tuple(str(name) for name in (categories.asstr() if is_text else categories)[()])
+    names = tuple(str(name) for name in _values(categories, as_text=is_text))
     if codes.size and not -1 <= codes.min() <= codes.max() < len(names):
         raise ValueError(
             f"got codes from {codes.min()} to {codes.max()} for {len(names)} categories"
@@ -137,12 +144,12 @@ def _read_masked(group: Any) -> Column:
     """Values with a mask that is true where one is missing."""
     import h5py
 
-    missing = group["mask"][()]
+    missing = _values(group["mask"])
     if h5py.check_string_dtype(group["values"].dtype):
-        text = group["values"].asstr()[()].astype(object)
+        text = _values(group["values"], as_text=True).astype(object)
         text[missing] = None
         return Labels.of(text)
-    values = group["values"][()]
+    values = _values(group["values"])
     if not missing.any():
         return values
     return read_column(np.ma.array(values, mask=missing), group.name)

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeGuard
 
 import numpy as np
 
 from geodis.base.check import InputError
-from geodis.data.factors import Factors, from_columns
+from geodis.data.columns import columns_of
+from geodis.data.factors import Factors, as_factors, default_names, from_columns
 from geodis.data.files import arrays, hdf5, tables  # noqa: F401, their readers register themselves
+from geodis.data.files.beside import FACTORS, names_beside, with_kinds_beside, without_beside
 from geodis.data.files.contents import Contents, reading
 from geodis.data.files.formats import reader_of
 from geodis.data.files.formats import register_reader as register_reader  # after the readers above
+from geodis.data.files.formats import unregister_reader as unregister_reader
 from geodis.data.read_column import Column, read_column
-
-# The array that names the columns of factors in the same file.
-FACTOR_NAMES = "factor_names"
 
 
 def load_array(path: str | os.PathLike[str], *, mmap: bool = True) -> np.ndarray:
@@ -75,7 +76,9 @@ def load_array(path: str | os.PathLike[str], *, mmap: bool = True) -> np.ndarray
     )
 
 
-def load_factors(path: str | os.PathLike[str]) -> Factors:
+def load_factors(
+    path: str | os.PathLike[str], *, periods: Mapping[str, float] | None = None
+) -> Factors:
     r"""Load the factors of variation of n points from a file.
 
     Parameters
@@ -84,6 +87,8 @@ def load_factors(path: str | os.PathLike[str]) -> Factors:
         A file, and perhaps a key, as for `load_array`. Without a key, the factors are the columns
         of a table, the ``obs`` of an AnnData file, the only array, or all the one-dimensional
         arrays in a file if their lengths are equal.
+    periods : mapping of str to float, optional
+        By name: the period of a factor of cyclic numbers, such as an angle.
 
     Returns
     -------
@@ -91,7 +96,8 @@ def load_factors(path: str | os.PathLike[str]) -> Factors:
         ``values`` (n, f) and ``names``. Numbers stay numbers; a column of labels becomes integer
         codes, whose labels are in ``categories``. Columns without names are called what an array
         ``factor_names`` of the same file says, as `geodis encode` writes it, or "factor 0" and
-        so on.
+        so on; beside an array ``factors``, ``factor_kinds``, ``factor_labels`` and
+        ``factor_periods`` say what its columns are.
 
     Raises
     ------
@@ -116,20 +122,26 @@ def load_factors(path: str | os.PathLike[str]) -> Factors:
     """
     contents, key = _open(path, mmap=False)
     keys = _factor_keys(contents, key)
-    beside = _names_beside(contents)
+    beside = names_beside(contents)
     columns: dict[str, Column] = {}
-    for label, chosen in keys.items():
-        split = _named_columns(path, label, contents.read_factor(chosen), beside)
-        if twice := [name for name in split if name in columns]:
-            raise InputError(f"{path} must name every factor differently; two are {twice[0]!r}.")
-        columns |= split
-    lengths = {_length(column) for column in columns.values()}
-    if len(lengths) != 1 or 0 in lengths:
-        raise InputError(
-            f"{path} must hold at least one factor, and as many values of each; "
-            f"{contents.listing()}."
-        )
-    return from_columns(columns)
+    with reading(contents.path):
+        for label, chosen in keys.items():
+            split = _named_columns(path, label, contents.read_factor(chosen), beside)
+            if twice := [name for name in split if name in columns]:
+                raise InputError(
+                    f"{path} must name every factor differently; two are {twice[0]!r}."
+                )
+            columns |= split
+        lengths = {_length(column) for column in columns.values()}
+        if len(lengths) != 1 or 0 in lengths:
+            raise InputError(
+                f"{path} must hold at least one factor, and as many values of each; "
+                f"{contents.listing()}."
+            )
+        factors = from_columns(columns)
+        if [*keys.values()] == [FACTORS] and not factors.categories:
+            factors = with_kinds_beside(factors, contents)
+    return as_factors(factors, periods=periods)
 
 
 def _open(path: str | os.PathLike[str], *, mmap: bool) -> tuple[Contents, str | None]:
@@ -184,6 +196,7 @@ def _factor_keys(contents: Contents, key: str | None) -> dict[str, str]:
     if key is None and contents.columns is not None:
         return columns
     if key is None:
+        contents = without_beside(contents)
         flat = {name: stored for name, stored in contents.arrays.items() if len(stored.shape) == 1}
         if len(flat) > 1 and len({stored.shape for stored in flat.values()}) == 1:
             return {name: name for name in flat}
@@ -191,38 +204,27 @@ def _factor_keys(contents: Contents, key: str | None) -> dict[str, str]:
     return {next((name for name in columns if columns[name] == chosen), ""): chosen}
 
 
-def _names_beside(contents: Contents) -> list[str]:
-    """Names of the columns of a table that stand in an array beside it."""
-    if FACTOR_NAMES not in contents.arrays:
-        return []
-    names = contents.read(FACTOR_NAMES)
-    if not isinstance(names, np.ndarray) or names.ndim != 1 or names.dtype.kind != "U":
-        return []
-    return list(dict.fromkeys(map(str, names)))
-
-
 def _named_columns(
     path: str | os.PathLike[str], name: str, column: Column, names: list[str]
 ) -> dict[str, Column]:
     """Split an array into its factors, each by its name."""
     if not isinstance(column, np.ndarray):
-        return {name or "factor 0": column}
-    if fields := column.dtype.names:
-        column = column.reshape(-1) if column.shape[1:] == (1,) else column
-        return {field: read_column(column[field], f"{field} in {path}") for field in fields}
-    if column.ndim not in (1, 2) or column.dtype.kind not in "biufSUmM":
+        return {name or default_names(1)[0]: column}
+    if not column.dtype.names and (
+        column.ndim not in (1, 2) or column.dtype.kind not in "biufSUmM"
+    ):
         raise InputError(
             f"{path} must hold factors as real numbers, dates or text in the shape (n,) or (n, f); "
             f"got an array of shape {column.shape} and dtype {column.dtype}."
         )
-    columns = [column] if column.ndim == 1 else list(column.T)
-    if name and column.ndim == 1:
-        names = [name]
-    elif len(names) != len(columns):
-        names = [f"factor {index}" for index in range(len(columns))]
+    columns, own = columns_of(column)
+    if own is None:
+        own = (name,) if name and column.ndim == 1 else tuple(names)
+    if len(own) != len(columns):
+        own = default_names(len(columns))
     return {
         called: read_column(values, f"{called} in {path}")
-        for called, values in zip(names, columns, strict=True)
+        for called, values in zip(own, columns, strict=True)
     }
 
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geodis.base.check import InputError, require
+from geodis.data.arrow import exact_column, frame_of_arrow
+from geodis.data.factors import default_names
 from geodis.data.files.contents import TEXT, Contents, Stored, begins_like
 from geodis.data.files.formats import register_reader
 from geodis.data.read_column import LARGEST_EXACT, Column, read_column
@@ -46,7 +48,7 @@ def read_text_table(path: Path, mmap: bool) -> Contents:
         # np.savetxt puts "# " before its header.
         frame.columns = frame.columns.astype(str).str.lstrip("# ")
     else:
-        frame.columns = [f"factor {column}" for column in range(frame.shape[1])]
+        frame.columns = list(default_names(frame.shape[1]))
     exact = {
         str(name): partial(_read_digits, path, separator, header, j, frame.iloc[:, j])
         for j, name in enumerate(frame.columns)
@@ -82,41 +84,16 @@ def read_parquet(path: Path, mmap: bool) -> Contents:
     parquet = require("pyarrow.parquet", extra="files", purpose="Reading .parquet files")
     with parquet.ParquetFile(path) as file:
         table = file.read()
-    frame = _with_categoricals(table)
-    exact = {
-        str(name): partial(_read_integers, table, str(name))
+    frame = frame_of_arrow(table)
+    as_factor = {
+        str(name): partial(_read_exact, table, frame.iloc[:, j])
         for j, name in enumerate(frame.columns)
-        if _may_be_rounded(frame.iloc[:, j]) and "int" in str(table.schema.field(str(name)).type)
     }
-    return _contents(path, frame, exact)
+    return _contents(path, frame, as_factor)
 
 
-def _read_integers(table: Any, name: str) -> Column:
-    """Read integers with gaps, as which pandas has floats."""
-    return read_column(_integers(table.column(name)), name)
-
-
-def _integers(column: Any) -> pd.Series:
-    return column.to_pandas(integer_object_nulls=True)
-
-
-def _with_categoricals(table: Any) -> pd.DataFrame:
-    """Make categoricals again of those that Parquet stores as their values, as of integers.
-
-    The order of their categories is not stored: it is that of the values.
-    """
-    import pandas as pd
-
-    frame = table.to_pandas()
-    known = {str(name): name for name in frame.columns}
-    for column in (table.schema.pandas_metadata or {}).get("columns", ()):
-        name, about = column["field_name"], column.get("metadata") or {}
-        if column["pandas_type"] != "categorical" or name not in known:
-            continue
-        if not isinstance(frame[known[name]].dtype, pd.CategoricalDtype):
-            values = np.asarray(_integers(table.column(name)))
-            frame[known[name]] = pd.Categorical(values, ordered=bool(about.get("ordered")))
-    return frame
+def _read_exact(table: Any, series: pd.Series) -> Column:
+    return _from_series(exact_column(table, series))
 
 
 def _separator(path: Path) -> str:

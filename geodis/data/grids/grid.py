@@ -15,7 +15,7 @@ from geodis.base.check import (
     check_numeric,
     to_numpy,
 )
-from geodis.data.factors import FactorKind, Factors
+from geodis.data.factors import FactorKind, Factors, default_names
 
 if TYPE_CHECKING:
     from geodis.data.grids.observed import ObservedGrid
@@ -81,8 +81,7 @@ class FactorGrid:
             raise InputError("sizes must have one number a factor; got none.")
         if math.prod(self.sizes) > np.iinfo(np.int64).max:
             raise InputError(f"sizes {self.sizes} give more combinations than an index can count.")
-        default = (f"factor {j}" for j in range(len(self.sizes)))
-        self.names = tuple(default if names is None else map(str, names))
+        self.names = default_names(len(self.sizes)) if names is None else tuple(map(str, names))
         if len(self.names) != len(self.sizes) or len(set(self.names)) != len(self.names):
             raise InputError(
                 f"names must be {len(self.sizes)} different names, one a factor; got {self.names}."
@@ -110,7 +109,8 @@ class FactorGrid:
         factors : array-like of shape (n, f)
             Row i has the factors of image i: numbers or labels of any kind that `as_factors`
             reads. Distinct values, sorted, become 0, 1, 2, ...; labels have the order of their
-            categories.
+            categories. A cyclic factor stays one where its values go round in even steps, as 0,
+            90, 180 and 270 do with the period 360; others become numbers.
         names : sequence of f str, optional
             Taken from a frame, or else "factor 0", ...
         sizes : sequence of f ints, optional

@@ -16,7 +16,8 @@ from geodis.data.grids.grid import FactorGrid
 class ObservedGrid(FactorGrid):
     """What `FactorGrid.from_arrays` makes; the parameters are described there.
 
-    Where `kinds` are not given, they are those of the factors.
+    Where `kinds` are not given, they are those of the factors, but of cyclic ones only those whose
+    values go round in even steps.
 
     Attributes
     ----------
@@ -50,7 +51,7 @@ class ObservedGrid(FactorGrid):
                     "factors must have fewer combinations than an index can count; got "
                     f"{counts} different values: bin continuous factors first."
                 )
-            super().__init__(counts, names, kinds=kinds or known.kinds)
+            super().__init__(counts, names, kinds=kinds or _kinds(known, [x for x, _ in coded]))
         else:
             if known.categories and not isinstance(factors, Factors):
                 raise InputError(
@@ -58,6 +59,8 @@ class ObservedGrid(FactorGrid):
                     f"{', '.join(known.categories)}."
                 )
             super().__init__(sizes, names, kinds=kinds or known.kinds)
+            if kinds is None:
+                self.kinds = _kinds(known, [np.arange(size) for size in self.sizes])
             rows = self._check_factors(known.values)
             self.values = tuple(
                 _values(np.arange(size), labels if len(labels or ()) >= size else None)
@@ -127,6 +130,22 @@ class ObservedGrid(FactorGrid):
             drawn = np.asarray(self._images[distinct])[inverse.reshape(-1)]
         drawn = drawn[..., None] if drawn.ndim == 3 else drawn
         return drawn * np.uint8(255) if drawn.dtype == bool else drawn
+
+
+def _kinds(known: Factors, distinct: Sequence[np.ndarray]) -> tuple[FactorKind, ...]:
+    """Kinds of factors of which only these values are there, sorted."""
+    # In a grid a cyclic factor is the same again after its size: with 0, 90 and 180 of 360, a half
+    # turn would be one step.
+    return tuple(
+        "numbers" if kind == "cyclic" and not _goes_round(values, known.periods[name]) else kind
+        for name, kind, values in zip(known.names, known.kinds, distinct, strict=True)
+    )
+
+
+def _goes_round(values: np.ndarray, period: float) -> bool:
+    """Whether sorted values are in even steps, of which the last leads to the first again."""
+    steps = np.diff([*values, values[0] + period])
+    return bool(np.allclose(steps, period / len(values), rtol=1e-6, atol=0))
 
 
 def _values(distinct: np.ndarray, labels: tuple[str, ...] | None) -> np.ndarray:

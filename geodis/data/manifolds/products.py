@@ -14,6 +14,7 @@ from geodis.data.manifolds.draws import random_rotations
 from geodis.data.manifolds.spaces import Sphere
 from geodis.data.manifolds.spec import Space, read_spec
 from geodis.data.manifolds.spec import register_space as register_space  # after the spaces above
+from geodis.data.manifolds.spec import unregister_space as unregister_space
 
 
 @dataclass(frozen=True, eq=False, repr=False)

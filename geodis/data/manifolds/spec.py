@@ -132,7 +132,7 @@ def register_space(
     ...     return Cube(2)
     >>> product_manifold("square(1) x S^1", n=5, random_state=0).dim
     3
-    >>> del FORMS["square"]
+    >>> unregister_space("square")
     """
 
     def register(make: Maker) -> Maker:
@@ -145,6 +145,13 @@ def register_space(
         return make
 
     return register
+
+
+def unregister_space(name: str) -> None:
+    """Take a space away again, as before it is written anew in a notebook."""
+    if str(name).lower() not in FORMS:
+        raise InputError(f"name must be that of a registered space; got {name!r}.")
+    del FORMS[name.lower()]
 
 
 def read_spec(spec: str | Sequence[str]) -> list[Space]:

@@ -4,6 +4,9 @@ In a product manifold the projectors Pi_j on the factors are parallel, and on a 
 dimension f so is every constant symmetric matrix. A parallel field is the same combination of
 these at every point; the combinations that commute with all fields are those of the projectors
 alone, the flat part counting as one factor: m factors have m - 1 of them beside the identity.
+
+Which fields are parallel was told by `eigenfields`. The number that is decided here can grow
+later: `refine` counts again within each factor, and `flat` splits what is flat.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from torch.nn.functional import affine_grid, grid_sample
 
 from geodis.base.check import check_int
 from geodis.models import networks, objectives
-from geodis.models.model import Model, Weighted
+from geodis.models.model import LearnFrom, Model, Weighted
 from geodis.models.objectives import Batch
 from geodis.models.randomness import seeded
 
@@ -36,13 +36,14 @@ class MetricEncoder(Model):
     shape : (channels, height, width), (columns,), or FactorGrid
     latents : int
         Columns of the code; more than the data has dimensions.
+    learn_from : {"distances", "neighbours"}
+        "distances" trains on rows with labels, `(images, labels)` or a FactorGrid, whose factors
+        are put on [-1, 1]; squared distances of labels are what codes shall have, at least among
+        neighbours. "neighbours" trains on pairs `(images, next images)` without labels, or on a
+        FactorGrid, whose neighbours are a step of one factor apart.
     random_state : int, Generator or None
         Of the initial weights.
     **settings
-        learn_from : "distances" trains on rows with labels, `(images, labels)` or a FactorGrid,
-        whose factors are put on [-1, 1]; squared distances of labels are what codes shall have,
-        at least among neighbours. "neighbours" trains on pairs `(images, next images)` without
-        labels, or on a FactorGrid, whose neighbours are a step of one factor apart.
         kappa : sharpness of the neighbourhood; with neighbours 1 / (their distance)^2.
         roll : turn all images of a batch by one random angle. It leaves distances as they are,
         and moves all factors together, where a camera looks straight at the object.
@@ -65,8 +66,15 @@ class MetricEncoder(Model):
     network = "metric"
 
     def __init__(
-        self, shape: Any, latents: int = 12, *, random_state: Any = 0, **settings: Any
+        self,
+        shape: Any,
+        latents: int = 12,
+        *,
+        learn_from: LearnFrom = "distances",
+        random_state: Any = 0,
+        **settings: Any,
     ) -> None:
+        settings["learn_from"] = learn_from
         super().__init__(shape, check_int(latents, "latents", low=1), settings)
         self.labelled = self.settings.learn_from == "distances"
         self.groups = 1 if self.labelled else 2

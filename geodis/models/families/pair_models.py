@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from torch import Tensor
 
 from geodis.models.families.unsupervised import VAE
 from geodis.models.terms.sharing import average_shared
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from geodis.models.families.settings import PairSettings
 
 
 class AdaGVAE(VAE):
@@ -13,6 +20,12 @@ class AdaGVAE(VAE):
 
     groups = 2
     defaults = {"beta": 1.0, "deltas": "symmetric_kl", "strength": 0.5, "average": "gvae"}
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, shape: Any, latents: int = 10, **options: Unpack[PairSettings]
+        ) -> None: ...
 
     def couple(self, mean: Tensor, log_variance: Tensor) -> tuple[Tensor, Tensor]:
         """Average the posteriors of shared latents."""

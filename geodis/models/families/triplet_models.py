@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from geodis.models import objectives
 from geodis.models.families.autoencoder import Autoencoder
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from geodis.models.families.settings import TripletSettings
+
 
 TRIPLET_DEFAULTS = {"scale": 1.0, "p": 1, "hard": True, "margin": 10.0}
 
@@ -16,6 +24,12 @@ class TAE(Autoencoder):
     objectives = ((objectives.reconstruction, 1.0), (objectives.triplet, "scale"))
     defaults = TRIPLET_DEFAULTS
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, shape: Any, latents: int = 10, **options: Unpack[TripletSettings]
+        ) -> None: ...
+
 
 class TVAE(Autoencoder):
     """beta-TVAE (seed 001, equation 5.12): a beta-VAE with a triplet loss on its means."""
@@ -27,6 +41,12 @@ class TVAE(Autoencoder):
         (objectives.triplet, "scale"),
     )
     defaults = {"beta": 1.0, **TRIPLET_DEFAULTS}
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, shape: Any, latents: int = 10, **options: Unpack[TripletSettings]
+        ) -> None: ...
 
 
 class AdaTVAE(Autoencoder):
@@ -49,3 +69,9 @@ class AdaTVAE(Autoencoder):
         "shared_weight": 0.5,
     }
     schedules = {"shared_weight": (1.0, None)}
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, shape: Any, latents: int = 10, **options: Unpack[TripletSettings]
+        ) -> None: ...

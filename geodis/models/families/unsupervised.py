@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -12,6 +12,11 @@ from geodis.models.families.autoencoder import Autoencoder
 from geodis.models.model import Weighted
 from geodis.models.objectives import Batch
 from geodis.models.terms.adversaries import discriminator_loss, permuted_latents
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from geodis.models.families.settings import DIPSettings
 
 
 class AE(Autoencoder):
@@ -95,6 +100,12 @@ class DIPVAE(Autoencoder):
         (objectives.dip, 1.0),
     )
     defaults = {"beta": 1.0, "kind": "I", "off_diagonal": 10.0, "diagonal": 100.0}
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, shape: Any, latents: int = 10, **options: Unpack[DIPSettings]
+        ) -> None: ...
 
 
 class InfoVAE(Autoencoder):

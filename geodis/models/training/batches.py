@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from geodis.base.check import InputError, check_choice, check_finite, to_numpy
+from geodis.data.factors import as_factors
 from geodis.data.grids.grid import FactorGrid
 from geodis.distances.sampling import TripletsBy, sample_pairs, sample_triplets
 from geodis.models.model import Model
@@ -221,8 +222,13 @@ def _checked_rows(data: Any) -> Any:
 
 
 def _labels(labels: Any) -> Tensor:
-    array = check_finite(to_numpy(labels, "labels").astype(np.float32), "labels")
-    return torch.from_numpy(array.reshape(len(array), -1))
+    known = as_factors(labels)
+    if words := [name for name in known.names if known.kind_of(name) == "labels"]:
+        raise InputError(
+            "Distances are learnt from numbers or ordered labels; got labels without an order in "
+            f"{', '.join(words)}."
+        )
+    return torch.from_numpy(known.refuse_missing().values.astype(np.float32))
 
 
 def _take(rows: Any, index: np.ndarray) -> Any:

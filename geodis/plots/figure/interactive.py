@@ -1,33 +1,37 @@
-"""Figure -> figures of plotly.js, as plain data.
+"""Figure -> figures of plotly.js, as plain data, which the script beside this file draws.
 
-Colours that begin with "@" are filled in by the page, for light and dark.
+What begins with "@" is a colour that the script takes from the style of the page, light or dark.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from string import Formatter
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from geodis.plots.figure.choices import Choices
 from geodis.plots.figure.labels import LONGEST_NAME, escape, label, name_labels, short
-from geodis.plots.figure.layout import panel_layout, place_panels
+from geodis.plots.figure.layout import axis_layout, panel_layout, place_panels
 from geodis.plots.figure.marks import (
-    FACTORS,
     Bars,
     Cells,
-    Choices,
     Dots,
     Figure,
+    Numbers,
     Panel,
+    Picked,
+    PickedEnds,
+    PickedLabel,
     Segments,
 )
 
-ChartKind: TypeAlias = Literal["plain", "cloud", "scatter"]
-PALETTE = tuple(f"@{color}" for color in FACTORS)
+ChartKind: TypeAlias = Literal["plain", "choices"]
 SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x")
+MOST_TICKS = 30  # names beside a scale that can be read
 SIZES = {"tiny": 3, "fine": 5, "small": 5, "middle": 10, "large": 11}
 
 
@@ -42,8 +46,8 @@ class Chart:
     about : str
         What it shows, for readers who cannot see it.
     data, layout : as plotly.js takes them
-    kind : {"plain", "cloud", "scatter"}
-        "plain", or the function of the page that draws it from `data`.
+    kind : {"plain", "choices"}
+        Of "choices", `data` has the traces and the layout of every panel, and what is filled in.
     height, min_width : int
         In pixels; a narrow screen scrolls what does not fit.
     """
@@ -68,7 +72,7 @@ def to_chart(figure: Figure | Choices) -> Chart:
     ([1, 2], '&lt;b&gt;')
     """
     if isinstance(figure, Choices):
-        return Chart(figure.name, figure.about, figure.data, {}, figure.kind, figure.height)
+        return _chart_of_choices(figure)
     traces: list[dict[str, Any]] = []
     layout: dict[str, Any] = {}
     for i, row in enumerate(figure.panels):
@@ -83,6 +87,27 @@ def to_chart(figure: Figure | Choices) -> Chart:
     return Chart(
         figure.name, figure.about, traces, layout, "plain", figure.height, figure.min_width
     )
+
+
+def _chart_of_choices(figure: Choices) -> Chart:
+    panels = []
+    for panel in figure.panels:
+        traces = _traces(panel, "")
+        layout = panel_layout(panel, "")
+        layout["showlegend"] = any(trace.get("showlegend") for trace in traces)
+        panels.append({"data": traces, "layout": layout})
+    data = {
+        "panels": panels,
+        "axes": [axis_layout(axis) for axis in figure.axes],
+        "columns": {name: short(values) for name, values in figure.columns.items()},
+        "views": [list(view) for view in figure.views.values()],
+    }
+    return Chart(figure.name, figure.about, data, {}, "choices", figure.height)
+
+
+def script_of_charts() -> str:
+    """The script that draws charts with plotly.js: ``drawChart(element, chart, chosen)``."""
+    return (files("geodis.plots.figure") / "interactive.js").read_text(encoding="utf-8")
 
 
 def _merge(layout: dict[str, Any], more: Mapping[str, Any]) -> None:
@@ -101,18 +126,35 @@ def _dots(mark: Dots, panel: Panel) -> dict[str, Any]:
     symbol = SYMBOLS[mark.marker % len(SYMBOLS)] + "-open" * mark.hollow
     look = {"size": SIZES[mark.size], "color": f"@{mark.color}", "symbol": symbol}
     if mark.values is not None:
-        look |= {"color": short(mark.values), "colorscale": "Viridis"}
+        look |= _scale(mark, panel)
     trace = {
         "type": "scatter",
         "mode": "markers",
-        "x": short(mark.x),
-        "y": short(mark.y),
+        "x": _places(mark.x),
+        "y": _places(mark.y),
         "marker": {**look, "opacity": mark.alpha},
-        "cliponaxis": False,
+        "cliponaxis": isinstance(mark.x, Picked),  # there a reader looks closer
         **_named(mark.label),
         **_hover(mark.hover, mark.told),
     }
     return trace if mark.spans is None else {**trace, "error_x": _spans(mark)}
+
+
+def _places(places: Numbers | Picked) -> Any:
+    if isinstance(places, Picked):
+        some = {} if places.rows is None else {"rows": places.rows.tolist()}
+        return {"columns": places.columns, "along": places.along, **some}
+    return short(places)
+
+
+def _scale(mark: Dots, panel: Panel) -> dict[str, Any]:
+    """Colours of values, and the scale beside."""
+    bar: dict[str, Any] = {"thickness": 12, "outlinewidth": 0}
+    bar["title"] = {"text": label(panel.title), "side": "right"}
+    if mark.names and len(mark.names) <= MOST_TICKS:
+        bar |= {"tickvals": list(range(len(mark.names))), "ticktext": name_labels(mark.names)}
+    look = {"colorscale": "@points", "showscale": True, "colorbar": bar}
+    return {"color": short(mark.values), **look}
 
 
 def _spans(mark: Dots) -> dict[str, Any]:
@@ -158,10 +200,18 @@ def _cells(mark: Cells, panel: Panel) -> dict[str, Any]:
 
 
 def _segments(mark: Segments, panel: Panel) -> dict[str, Any]:
-    broken = np.concatenate([mark.ends, np.full((len(mark.ends), 1, 2), np.nan)], axis=1)
-    x, y = short(broken.reshape(-1, 2).T)
+    if isinstance(mark.ends, PickedEnds):
+        x, y = _picked_ends(mark.ends)
+    else:
+        broken = np.concatenate([mark.ends, np.full((len(mark.ends), 1, 2), np.nan)], axis=1)
+        x, y = short(broken.reshape(-1, 2).T)
     look = {"type": "scatter", "mode": "lines", "x": x, "y": y, "hoverinfo": "skip"}
     return {**look, "line": {"color": f"@{mark.color}", "width": 2}, **_named(mark.label)}
+
+
+def _picked_ends(ends: PickedEnds) -> list[dict[str, Any]]:
+    line = {"columns": ends.columns, "rows": ends.rows.tolist(), "half": ends.half}
+    return [{**line, "directions": ends.directions, "along": along} for along in ("x", "y")]
 
 
 TRACES: dict[type, Callable[[Any, Panel], dict[str, Any]]] = {
@@ -172,7 +222,10 @@ TRACES: dict[type, Callable[[Any, Panel], dict[str, Any]]] = {
 }
 
 
-def _named(text: str) -> dict[str, Any]:
+def _named(text: str | PickedLabel) -> dict[str, Any]:
+    if isinstance(text, PickedLabel):
+        more = {f"{x}|{y}": escape(added) for (x, y), added in text.more.items()}
+        return {"name": {"text": label(text.text), "more": more}, "showlegend": True}
     return {"name": label(text), "showlegend": bool(text)}
 
 

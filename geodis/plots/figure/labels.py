@@ -20,8 +20,19 @@ def label(text: Any, most: int = LONGEST_LABEL) -> str:
     >>> label("<b>%{x}</b>")
     '&lt;b&gt;%&#123;x}&lt;/b&gt;'
     """
+    return escape(clip(text, most))
+
+
+def clip(text: Any, most: int = LONGEST_LABEL) -> str:
+    """Text on one line, cut where it is long; its signs are as they were.
+
+    Examples
+    --------
+    >>> clip("a <b>bold</b> name", 8)
+    'a <b>bo…'
+    """
     text = " ".join(str(text).split())
-    return escape(text if len(text) <= most else text[: most - 1] + "…")
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def escape(text: str) -> str:

@@ -18,12 +18,17 @@ MARGIN = 0.06  # of the room of a panel of several
 def panel_layout(panel: Panel, number: str) -> dict[str, Any]:
     """Axes, shapes and texts of one panel."""
     cells = any(isinstance(mark, Cells) for mark in panel.marks)
-    across, up = _axis(panel.x, cells), _axis(panel.y, cells)
+    across, up = axis_layout(panel.x, cells), axis_layout(panel.y, cells)
     if cells:
         across, up = {**across, "side": "top"}, {**up, "autorange": "reversed"}
-    if panel.equal:
+    if panel.equal and cells:
         across |= {"constrain": "domain"}
-        up |= {"constrain": "domain", "scaleanchor": f"x{number}"}
+        up |= {"constrain": "domain"}
+    elif panel.equal:  # in a space, zero is a place like any other
+        across |= {"zeroline": False}
+        up |= {"zeroline": False}
+    if panel.equal:
+        up |= {"scaleanchor": f"x{number}"}
     bands = [mark for mark in panel.marks if isinstance(mark, Band)]
     return {
         f"xaxis{number}": across,
@@ -33,7 +38,8 @@ def panel_layout(panel: Panel, number: str) -> dict[str, Any]:
     }
 
 
-def _axis(axis: Axis, cells: bool) -> dict[str, Any]:
+def axis_layout(axis: Axis, cells: bool = False) -> dict[str, Any]:
+    """One axis: its title, its ticks and how far it goes."""
     made: dict[str, Any] = {} if axis.ticks else dict(NO_TICKS)
     if axis.title:
         made["title"] = {"text": label(axis.title, 2 * LONGEST_LABEL)}
@@ -45,6 +51,8 @@ def _axis(axis: Axis, cells: bool) -> dict[str, Any]:
         made |= {"tickvals": list(range(len(axis.names))), "ticktext": name_labels(axis.names)}
     if axis.limits is not None:
         made["range"] = short(np.log10(axis.limits) if axis.log else axis.limits)
+    if axis.from_zero:
+        made["rangemode"] = "tozero"
     if axis.whole and axis.limits is not None:
         made["dtick"] = max(1, int(axis.limits[1] - axis.limits[0]) // 10)
     return made

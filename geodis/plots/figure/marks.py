@@ -19,7 +19,6 @@ Color: TypeAlias = Literal[
 Size: TypeAlias = Literal["tiny", "fine", "small", "middle", "large"]
 Legend: TypeAlias = Literal["none", "inside", "beside", "below"]
 Frame: TypeAlias = Literal["open", "box", "none"]
-ChoiceKind: TypeAlias = Literal["cloud", "scatter"]
 FACTORS: tuple[Color, ...] = get_args(Color)[4:]
 
 
@@ -35,20 +34,77 @@ def factor_color(number: int) -> Color:
 
 
 @dataclass(frozen=True, eq=False)
+class Picked:
+    """Places along one of the two axes that a reader chooses: see `Choices`.
+
+    Attributes
+    ----------
+    columns : str
+        Which of its columns.
+    along : {"x", "y"}
+    rows : ndarray of int, optional
+        Which of their entries; all by default.
+    """
+
+    columns: str
+    along: Literal["x", "y"]
+    rows: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class PickedEnds:
+    """Ends of short lines at some of the points, along both chosen axes: see `Choices`.
+
+    Attributes
+    ----------
+    columns : str
+        Which of its columns has the points.
+    directions : str
+        Which has a direction for every line.
+    rows : ndarray of int, shape (s,)
+        The point of every line.
+    half : float
+        Half a line, in parts of the extent of the points.
+    """
+
+    columns: str
+    directions: str
+    rows: np.ndarray
+    half: float
+
+
+@dataclass(frozen=True, eq=False)
+class PickedLabel:
+    """A label that says more of some pairs of chosen axes: see `Choices`.
+
+    Attributes
+    ----------
+    text : str
+    more : mapping of (int, int) to str
+        Numbers of the axes across and up -> what is added.
+    """
+
+    text: str
+    more: Mapping[tuple[int, int], str]
+
+
+@dataclass(frozen=True, eq=False)
 class Dots:
     """Points in a panel.
 
     Attributes
     ----------
-    x, y : array of shape (n,)
-    label : str
+    x, y : array of shape (n,), or Picked
+    label : str or PickedLabel
         In the legend; none where it is empty.
     marker : int
         Shape, counted through `geodis.plots.MARKERS`.
     alpha : float
         1 hides what lies below.
     values : array of shape (n,), optional
-        Colours by a scale, in place of `color`.
+        Colours by a scale, in place of `color`; on a page the title of the panel stands beside it.
+    names : sequence of str
+        What the values 0, 1, ... stand for.
     spans : sequence of (low, high) or None, optional
         Intervals of x, one a point.
     notes : sequence of str
@@ -59,15 +115,16 @@ class Dots:
         More that `hover` can tell, an entry a point.
     """
 
-    x: Numbers
-    y: Numbers
-    label: str = ""
+    x: Numbers | Picked
+    y: Numbers | Picked
+    label: str | PickedLabel = ""
     color: Color = "main"
     marker: int = 0
     hollow: bool = False
     size: Size = "middle"
     alpha: float = 1.0
     values: Numbers | None = None
+    names: Sequence[str] = ()
     spans: Sequence[tuple[float, float] | None] | None = None
     notes: Sequence[str] = ()
     hover: str = ""
@@ -135,12 +192,12 @@ class Segments:
 
     Attributes
     ----------
-    ends : ndarray of shape (s, 2, 2)
+    ends : ndarray of shape (s, 2, 2), or PickedEnds
         Line, end, coordinate.
     alpha : ndarray of shape (s,)
     """
 
-    ends: np.ndarray
+    ends: np.ndarray | PickedEnds
     alpha: np.ndarray
     label: str = ""
     color: Color = "main"
@@ -172,6 +229,8 @@ class Axis:
         Descending ones turn the axis round.
     zero : bool
         A line at zero.
+    from_zero : bool
+        It begins at zero.
     tilted : bool
         Names may be long.
     ticks : bool
@@ -183,6 +242,7 @@ class Axis:
     whole: bool = False
     limits: tuple[float, float] | None = None
     zero: bool = False
+    from_zero: bool = False
     tilted: bool = False
     ticks: bool = True
 
@@ -249,25 +309,6 @@ class Figure:
     size: tuple[float, float] = (6.4, 4.0)
     height: int = 380
     min_width: int = 0
-
-
-@dataclass(frozen=True)
-class Choices:
-    """A figure whose axes the reader of a page chooses, which the script of the page draws.
-
-    Attributes
-    ----------
-    kind : {"cloud", "scatter"}
-        The function of the script.
-    data : dict
-        What that function takes; its texts are labels already.
-    """
-
-    name: str
-    about: str
-    kind: ChoiceKind
-    data: dict[str, Any]
-    height: int = 420
 
 
 def one_panel(name: str, about: str, panel: Panel, **more: Any) -> Figure:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError
+from geodis.plots.figure.choices import Choices
 from geodis.plots.figure.marks import (
     FACTORS,
     Axis,
@@ -38,6 +39,7 @@ LEGENDS: dict[str, dict[str, Any]] = {
     "below": {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": 3},
 }
 HIDDEN = {"open": ("top", "right"), "box": (), "none": ("top", "right", "bottom", "left")}
+MOST_TICKS = 30  # names beside a scale that can be read
 GROUP = 0.8  # of the room of a name, for all of its bars
 
 
@@ -52,8 +54,10 @@ def plain_text(text: Any) -> str:
     return str(text).replace("$", r"\$")
 
 
-def draw_figure(figure: Figure, axis: Any = None) -> Any:
+def draw_figure(figure: Figure | Choices, axis: Any = None) -> Any:
     """Draw every panel, on a given axis if there is only one; return the first axis.
+
+    Of what a reader would choose, the first is drawn.
 
     Examples
     --------
@@ -62,6 +66,8 @@ def draw_figure(figure: Figure, axis: Any = None) -> Any:
     >>> float(axis.patches[1].get_height())
     2.0
     """
+    if isinstance(figure, Choices):
+        figure = figure.figure()
     count = sum(len(row) for row in figure.panels)
     if count == 1 and figure.panels[0][0] is not None:
         axis = new_axis(*figure.size) if axis is None else axis
@@ -151,6 +157,8 @@ def _mark_axis(axis: Any, name: str, one: Axis) -> None:
         getattr(axis, f"{name}axis").get_major_locator().set_params(integer=True)
     if one.limits is not None:
         axis.set(**{f"{name}lim": one.limits})
+    if one.from_zero:
+        getattr(axis, f"set_{name}lim")(0)
     if one.zero:
         {"x": axis.axvline, "y": axis.axhline}[name](0, color=FAINT, lw=0.8)
 
@@ -185,11 +193,14 @@ def _draw_dots(axis: Any, mark: Dots) -> None:
         **style,
     )
     if mark.values is not None:
-        axis.figure.colorbar(shown, ax=axis, shrink=0.8).outline.set_visible(False)
-    for span, y in zip(mark.spans or (), mark.y, strict=False):
+        bar = axis.figure.colorbar(shown, ax=axis, shrink=0.8)
+        bar.outline.set_visible(False)
+        if mark.names and len(mark.names) <= MOST_TICKS:
+            bar.set_ticks(range(len(mark.names)), labels=[plain_text(one) for one in mark.names])
+    for span, y in zip(mark.spans or (), np.asarray(mark.y), strict=False):
         if span is not None:
             axis.plot(span, [y, y], color=color, lw=1.2)
-    for x, y, note in zip(mark.x, mark.y, mark.notes, strict=False):
+    for x, y, note in zip(np.asarray(mark.x), np.asarray(mark.y), mark.notes, strict=False):
         above: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "fontsize": 8}
         axis.annotate(plain_text(note), (x, y), (0, 7), **above)
 
@@ -222,7 +233,9 @@ def _draw_segments(axis: Any, mark: Segments) -> None:
     from matplotlib.collections import LineCollection
 
     color = COLORS[mark.color]
-    lines = LineCollection(list(mark.ends), colors=color, alpha=mark.alpha, linewidths=1.3)
+    lines = LineCollection(
+        list(np.asarray(mark.ends)), colors=color, alpha=mark.alpha, linewidths=1.3
+    )
     axis.add_collection(lines)
     axis.plot([], [], color=color, label=plain_text(mark.label))
 

@@ -1,4 +1,7 @@
-"""The sections of geodis, in the order in which they are computed, summarised and warned of."""
+"""The sections of geodis, in the order in which they are computed, summarised and warned of.
+
+The page's summary has one sentence from each that has one: the first is the manifold's.
+"""
 
 from geodis.report.section import Section
 from geodis.report.sections.distances import DistancesSection

@@ -10,19 +10,18 @@ from geodis.distances.grid_distances import GROUND_TRUTH, LATENT, PERCEIVED
 from geodis.plots.correlations import (
     distance_correlations_figure,
     distance_scatter_choices,
-    plot_distance_scatter,
 )
 from geodis.plots.distances import plot_distance_distribution, traversal_matrices_figure
 from geodis.report.analysis import Analysis, ReportSettings
-from geodis.report.markup import render_template
-from geodis.report.material import Material
-from geodis.report.python_lines import seed_argument
-from geodis.report.section import Section, SectionFigure
-from geodis.report.sections.distance_comparison import (
+from geodis.report.distance_comparison import (
     PAIRS,
     DistanceComparison,
     compare_distances,
 )
+from geodis.report.material import Material
+from geodis.report.page.markup import render_template
+from geodis.report.page.python_lines import seed_argument
+from geodis.report.section import Section, SectionFigure
 
 if TYPE_CHECKING:
     from geodis.distances.agreement_table import DistanceCorrelations, SourcePair
@@ -175,7 +174,6 @@ def _figures(compared: DistanceComparison) -> list[SectionFigure]:
         SectionFigure(
             "distance_scatter",
             lambda: distance_scatter_choices(compared.pairs, _rank_correlations(compared)),
-            lambda: plot_distance_scatter(compared.pairs),
         )
     )
     if (agreed := compared.correlations) is not None:

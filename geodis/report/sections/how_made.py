@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from geodis.report.analysis import Analysis, versions
-from geodis.report.markup import definitions
-from geodis.report.python_lines import opening_lines
+from geodis.report.page.markup import definitions
+from geodis.report.page.python_lines import opening_lines
 from geodis.report.section import Section
 
 # What is shown of a setting: its value, or what None stands for.

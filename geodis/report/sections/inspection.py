@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from geodis.base.text import listed
-from geodis.plots.spectra import plot_principal_spectrum
+from geodis.plots.geometry.spectra import plot_principal_spectrum
 from geodis.report.analysis import Analysis, ReportSettings
-from geodis.report.markup import definitions, render_template
 from geodis.report.material import Material
+from geodis.report.page.markup import definitions, render_template
 from geodis.report.section import Section, SectionFigure
 
 if TYPE_CHECKING:

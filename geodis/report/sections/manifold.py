@@ -10,14 +10,14 @@ import numpy as np
 
 from geodis.base.check import InputError
 from geodis.base.text import first_sentence
-from geodis.plots.spectra import eigenvalue_spectrum_figure, plot_field_separation
+from geodis.plots.geometry.spectra import eigenvalue_spectrum_figure, plot_field_separation
 from geodis.report.analysis import Analysis, ReportSettings
-from geodis.report.markup import render_template
 from geodis.report.material import Material
-from geodis.report.python_lines import fitted_rows, seed_argument
+from geodis.report.page.markup import render_template
+from geodis.report.page.python_lines import fitted_rows, seed_argument
 from geodis.report.section import Section, SectionFigure
 from geodis.report.sections.inspection import InspectionSection
-from geodis.report.sections.manifold_sentences import (
+from geodis.report.sentences.manifold_sentences import (
     fit_warnings,
     flat_part_warnings,
     how_it_splits,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from geodis.plots.cloud import point_cloud
-from geodis.plots.directions import plot_directions_by_factor
-from geodis.plots.points import plot_points_by_factor
+from geodis.plots.geometry.cloud import point_cloud
+from geodis.plots.geometry.directions import plot_directions_by_factor
+from geodis.plots.geometry.points import plot_points_by_factor
 from geodis.report.analysis import Analysis
-from geodis.report.python_lines import fitted_rows
+from geodis.report.page.python_lines import fitted_rows
 from geodis.report.section import Section, SectionFigure
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from geodis.base.text import first_sentence, listed, number_text
 from geodis.plots.scores import plot_scores, scores_per_factor_figure
 from geodis.report.analysis import Analysis, ReportSettings
-from geodis.report.markup import render_template
 from geodis.report.material import Material
-from geodis.report.python_lines import seed_argument
+from geodis.report.page.markup import render_template
+from geodis.report.page.python_lines import seed_argument
 from geodis.report.section import Section, SectionFigure
 
 if TYPE_CHECKING:

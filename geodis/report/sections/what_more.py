@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from geodis.report.analysis import Analysis, ReportSettings
-from geodis.report.markup import render_template
 from geodis.report.material import Material
+from geodis.report.page.markup import render_template
 from geodis.report.section import Section
 
 

@@ -69,7 +69,7 @@ class Job:
             return self.entry.rows_of(
                 self.score(self.latents[order], self.factors, (CHANCE, stream), rows=order)
             )
-        except InputError:
+        except self.entry.refusals:
             return None
 
     def resampled(self, stream: int) -> dict[str, float] | None:
@@ -77,14 +77,14 @@ class Job:
 
         A grid is no sample: there the values are of new draws from it.
         """
-        if isinstance(self.factors, FactorGrid):
-            return self.entry.rows_of(self.score(self.latents, self.factors, (SPREAD, stream)))
         kind: Resampling = "halves" if self.entry.halves else "bootstrap"
         rows = resampled_rows(len(self.latents), kind, self._random(SPREAD, stream))
-        drawn = self.factors.take(rows)
         try:
+            if isinstance(self.factors, FactorGrid):
+                return self.entry.rows_of(self.score(self.latents, self.factors, (SPREAD, stream)))
+            drawn = self.factors.take(rows)
             return self.entry.rows_of(self.score(self.latents[rows], drawn, (SPREAD, stream), rows))
-        except InputError:
+        except self.entry.refusals:
             return None
 
     def _random(self, *stream: int) -> np.random.Generator:
@@ -123,16 +123,22 @@ def run_job(job: Job, confidence: float) -> Outcome:
         start = time.perf_counter()
         try:
             score = job.score(job.latents, job.factors, (VALUE, 0))
-        except (InputError, MissingExtraError) as problem:
-            return Outcome(None, skipped=str(problem))
+            values = job.entry.rows_of(score)
+        except job.entry.refusals as problem:
+            return Outcome(None, skipped=_sentence(problem))
         seconds = time.perf_counter() - start
         chance = [job.chance(stream) for stream in range(job.n_chance)]
         spread = [job.resampled(stream) for stream in range(job.n_resamples)]
-    values = job.entry.rows_of(score)
     low, high = intervals_of_rows(values, [x for x in spread if x is not None], confidence)
     scored = [x for x in chance if x is not None]
     mean = {row: float(np.mean([x[row] for x in scored])) for row in values} if scored else {}
     return Outcome(score, "", values, mean, low, high, seconds)
+
+
+def _sentence(problem: Exception) -> str:
+    """Why a score is skipped; of what was not meant as a message, with its kind."""
+    meant = isinstance(problem, InputError | MissingExtraError)
+    return str(problem) if meant else f"{type(problem).__name__}: {problem}"
 
 
 def run_jobs(

@@ -8,7 +8,7 @@ import pytest
 
 from geodis import as_factors, load_array, load_factors
 from geodis.base.check import InputError
-from geodis.data import Contents, Labels, Stored, register_reader
+from geodis.data import Contents, Labels, Stored, register_reader, unregister_reader
 from geodis.data.files import formats
 
 
@@ -47,6 +47,16 @@ def test_a_format_of_another_package_is_read(file):
     file.write_text("no json")
     with pytest.raises(InputError, match=r"cannot be read as \.records: Expecting value"):
         load_factors(file)
+
+
+@pytest.mark.usefixtures("readers")
+def test_a_format_goes_again_and_is_written_anew(file):
+    add_records()
+    unregister_reader(".records")
+    with pytest.raises(InputError, match=r"that of a registered reader; got '\.records'"):
+        unregister_reader(".records")
+    add_records()
+    assert len(load_factors(file)) == 2
 
 
 @pytest.mark.usefixtures("readers")

@@ -27,6 +27,7 @@ from scipy import sparse
 
 from geodis.base.check import InputError, MissingExtraError
 from geodis.data.factors import Factors
+from geodis.data.files.beside import arrays_of_factors
 from geodis.data.files.formats import READERS
 from geodis.data.files.load import load_array, load_factors
 
@@ -902,6 +903,90 @@ def test_codes_without_a_category(cells: Path, code: int) -> None:
 def test_an_array_beside_them_names_factors(tmp_path: Path, beside: list, expected: tuple) -> None:
     np.savez(tmp_path / "run.npz", factors=np.eye(3, 2), factor_names=beside)
     assert load_factors(f"{tmp_path / 'run.npz'}:factors").names == expected
+
+
+KINDS = Factors(
+    np.array([[0, 90, 2], [1, 0, 0], [0, 180, 1]]),
+    ("shape", "angle", "size"),
+    {"shape": ("box", "dot"), "size": ("low", "middle", "high")},
+    ordered=("size",),
+    periods={"angle": 360.0},
+)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".h5"])
+def test_kinds_come_back_from_what_stands_beside_factors(tmp_path: Path, suffix: str) -> None:
+    path, arrays = tmp_path / f"run{suffix}", arrays_of_factors(KINDS)
+    assert all(array.dtype.kind in "iufU" for array in arrays.values())
+    if suffix == ".npz":
+        np.savez(path, latents=POINTS[:3], **dict[str, Any](arrays))
+    else:
+        with h5py.File(path, "w") as file:
+            for name, array in arrays.items():
+                file[name] = array.astype(h5py.string_dtype()) if array.dtype.kind == "U" else array
+    factors = load_factors(f"{path}:factors")
+    assert factors.names == KINDS.names and factors.kinds == KINDS.kinds
+    assert factors.categories == KINDS.categories and factors.periods == KINDS.periods
+    np.testing.assert_array_equal(factors.values, KINDS.values)
+    if suffix == ".npz":
+        assert load_factors(f"{path}:latents").kinds == ("numbers",) * 3
+    else:  # nothing else is there that could be meant
+        assert load_factors(path).kinds == KINDS.kinds
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"factor_kinds": ["labels", "cyclic"]}, r"each of 3 factors in factor_kinds; got an arr"),
+        ({"factor_kinds": [1, 2, 3]}, "a text for each of 3 factors in factor_kinds; got an array"),
+        ({"factor_kinds": ["odd"] * 3}, "only labels, .* in factor_kinds; got 'odd'"),
+        ({"factor_labels": ["", "", ""]}, r"JSON for 'shape' in factor_labels; got ''"),
+        ({"factor_labels": ["[1]", "", "[]"]}, r"for 'shape' in factor_labels; got '\[1\]'"),
+        ({"factor_labels": ['["a"]', "", '["a"]']}, "labels of shape must have codes from 0 to 0"),
+        ({"factor_labels": None}, "in factor_labels; got no such array"),
+        ({"factor_periods": None}, "a number for each of 3 factors in factor_periods; got no such"),
+        ({"factor_periods": ["a", "b", "c"]}, "in factor_periods; got an array of shape"),
+        ({"factor_periods": [1, np.nan, 1]}, "The period of angle must be a finite number"),
+    ],
+)
+def test_what_stands_beside_factors_is_checked(tmp_path: Path, changed: dict, message: str) -> None:
+    arrays: dict[str, Any] = {**arrays_of_factors(KINDS), **changed}
+    kept = {name: array for name, array in arrays.items() if array is not None}
+    np.savez(tmp_path / "run.npz", **kept)
+    with pytest.raises(InputError, match=message):
+        load_factors(f"{tmp_path / 'run.npz'}:factors")
+
+
+def test_periods_are_said_where_a_file_is_read(tmp_path: Path) -> None:
+    path = write_text(tmp_path / "table.csv", "angle,x\n0,1\n90,2\n")
+    assert load_factors(path, periods={"angle": 360}).kinds == ("cyclic", "numbers")
+    with pytest.raises(InputError, match="periods must name factors among angle, x; got hue"):
+        load_factors(path, periods={"hue": 1})
+
+
+@pytest.mark.parametrize("load", [load_array, load_factors])
+def test_a_file_of_few_bytes_fills_no_memory(tmp_path: Path, load: Callable) -> None:
+    torch.save(torch.zeros(1).expand(2**45), tmp_path / "repeated.pt")
+    with pytest.raises(InputError, match=r"needs \d+ bytes, and 4 are stored of it"):
+        load(tmp_path / "repeated.pt")
+    with h5py.File(tmp_path / "unwritten.h5", "w") as file:
+        file.create_dataset("x", shape=(2**45,), dtype="f8", chunks=(2**20,))
+    with pytest.raises(InputError, match=r"needs \d+ bytes, and 0 are stored of it"):
+        load(tmp_path / "unwritten.h5")
+    torch.save(torch.zeros(1).expand(5), tmp_path / "few.pt")
+    assert len(load(tmp_path / "few.pt")) == 5
+
+
+def test_columns_that_do_not_fit_into_memory_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_room(values: Any, name: str) -> Any:
+        raise MemoryError("Unable to allocate 8.00 TiB")
+
+    np.save(tmp_path / "x.npy", POINTS)
+    monkeypatch.setattr("geodis.data.files.load.read_column", no_room)
+    with pytest.raises(InputError, match=r"cannot be read as \.npy: Unable to allocate 8.00 TiB"):
+        load_factors(tmp_path / "x.npy")
 
 
 def test_factors_print_as_a_table() -> None:

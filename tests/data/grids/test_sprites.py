@@ -7,7 +7,7 @@ from geodis import FactorGrid, NoiseMasked, Sprites
 from geodis.base.check import InputError
 from geodis.data.grids.sprite_outlines import OUTLINES, area, centroid, ellipse
 from geodis.data.grids.squares import XYSquares
-from tests.reference_rendering import covered_share
+from tests.reference.rendering import covered_share
 
 SHAPES = {"square": 0, "ellipse": 1, "heart": 2}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geodis.base.check import InputError
-from geodis.data import Space, product_manifold, register_space
+from geodis.data import Space, product_manifold, register_space, unregister_space
 from geodis.data.manifolds import spec
 from geodis.data.manifolds.spaces import Sphere
 from geodis.data.manifolds.spec import FORMS, read_spec
@@ -49,6 +49,16 @@ def test_a_space_of_another_package_is_named_in_a_spec(text):
     assert product_manifold("S^1xhelix(1)xhelix(2)", 5).n_factors == 3
     with pytest.raises(InputError, match=r"helix\(a\) needs a climb a > 0; got 'helix\(-1\)'"):
         product_manifold("helix(-1)", 5)
+
+
+@pytest.mark.usefixtures("forms")
+def test_a_space_goes_again_and_is_written_anew():
+    add_helix()
+    unregister_space("Helix")
+    with pytest.raises(InputError, match="name must be that of a registered space; got 'helix'"):
+        unregister_space("helix")
+    add_helix()
+    assert product_manifold("helix(1)", 5).dim == 1
 
 
 @pytest.mark.usefixtures("forms")

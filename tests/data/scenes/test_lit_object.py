@@ -10,7 +10,7 @@ from geodis import Scenes, SceneSample, SceneWalk
 from geodis.base.check import InputError
 from geodis.data.manifolds.turns import quaternions
 from geodis.data.scenes.meshes import Mesh, blob, cube, geodesic_sphere
-from tests.reference_rendering import ray_cast
+from tests.reference.rendering import ray_cast
 
 LIGHTS = {"free": (3, 2), "attached": (3,), "circle": (4,), "latitude": (4,)}
 SKEW = np.array([[0.0, -1, 2], [1, 0, -1], [-2, 1, 0]]) / np.sqrt(12)  # a turn of norm one

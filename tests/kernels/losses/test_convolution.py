@@ -7,7 +7,7 @@ import torch
 from geodis.base.check import InputError
 from geodis.kernels import convolve
 from tests import GOLDEN
-from tests import reference_kernels as literal
+from tests.reference import kernels as literal
 
 EXPECTED = np.load(GOLDEN / "kernels/conv_small_s.npz")
 

@@ -9,7 +9,7 @@ from geodis.data.grids.squares import XYSquares
 from geodis.distances import perceived
 from geodis.kernels import FeatureLoss, LossKernel
 from tests import GOLDEN, ROOT
-from tests import reference_kernels as literal
+from tests.reference import kernels as literal
 
 EXPECTED = np.load(GOLDEN / "kernels/kernel_pairs_s.npz")
 LEARNT = ROOT / "../shared/oracles/kernels/learnt_kernels.npz"

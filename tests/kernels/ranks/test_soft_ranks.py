@@ -12,7 +12,7 @@ from geodis.base.check import InputError
 from geodis.kernels import soft_rank, soft_rank_vjp, soft_sort, soft_sort_vjp
 from geodis.kernels.ranks import autograd
 from tests import GOLDEN
-from tests import reference_kernels as literal
+from tests.reference import kernels as literal
 
 EXPECTED = np.load(GOLDEN / "softrank/softrank_s.npz")
 CASES = [f"c{i:02d}" for i in range(25)]

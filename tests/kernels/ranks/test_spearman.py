@@ -6,7 +6,7 @@ from scipy import stats
 from geodis.base.check import InputError
 from geodis.kernels import pearson, relative_strength, soft_rank, soft_spearman
 from tests import GOLDEN
-from tests import reference_kernels as literal
+from tests.reference import kernels as literal
 
 EXPECTED = np.load(GOLDEN / "softrank/softrank_s.npz")
 

@@ -10,7 +10,7 @@ from geodis.data.manifolds.flat_products import bent_sample, flat_sample, grid_c
 from geodis.manifold.flat.flat_part import split_flat_part
 from geodis.manifold.local.neighbors import nearest_neighbors
 from geodis.manifold.local.tangents import choose_n_neighbors, tangent_frames
-from tests.reference_flat import wrapped_difference
+from tests.reference.flat import wrapped_difference
 
 
 def split(sample, count=None, **options):

@@ -23,7 +23,7 @@ from geodis.manifold.flat.independence import (
 )
 from geodis.manifold.flat.lp_nested import lp_nested_rotation, negative_log_likelihood
 from geodis.manifold.flat.ties import without_ties
-from tests import reference_flat as reference
+from tests.reference import flat as reference
 
 
 def turned(u, seed):

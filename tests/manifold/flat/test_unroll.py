@@ -20,7 +20,7 @@ from geodis.manifold.flat.unroll import along_tree, integrate, parallel_frame, u
 from geodis.manifold.local.graph import graph_of_neighbors
 from geodis.manifold.local.neighbors import nearest_neighbors
 from geodis.manifold.local.tangents import tangent_frames
-from tests import reference_flat as reference
+from tests.reference import flat as reference
 
 
 def true_frames(sample):

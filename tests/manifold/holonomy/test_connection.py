@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from geodis import neighbor_graph, product_manifold
 from geodis.manifold.holonomy.connection import connection, transports_between
-from tests import reference
+from tests.reference import manifold as reference
 
 
 def near_frames(n, k, d, rng, spread=0.2):

@@ -8,7 +8,7 @@ from scipy.spatial.distance import pdist
 
 from geodis.base.check import InputError
 from geodis.manifold.holonomy.diagonalise import ffdiag
-from tests import reference
+from tests.reference import manifold as reference
 
 SEEDS = st.integers(0, 2**32 - 1)
 HADAMARD = scipy.linalg.hadamard(4) / 2

@@ -20,7 +20,7 @@ from geodis.manifold.holonomy.eigenfields import (
 from geodis.manifold.holonomy.laplacian import ConnectionLaplacian, explicit_laplacian
 from geodis.manifold.holonomy.symmetric import symmetric_basis, traceless_basis, vec_symmetric
 from geodis.manifold.local.tangents import tangent_frames
-from tests import reference
+from tests.reference import manifold as reference
 
 
 def laplacian_of(points, frames, *, normalized=True):

@@ -15,7 +15,7 @@ from geodis.manifold.holonomy.symmetric import (
     unvec_symmetric,
     vec_symmetric,
 )
-from tests import reference
+from tests.reference import manifold as reference
 
 BASES = {
     "full": lambda k: np.eye(k * k),

@@ -10,7 +10,7 @@ from geodis.manifold.holonomy.symmetric import (
     unvec_symmetric,
     vec_symmetric,
 )
-from tests import reference
+from tests.reference import manifold as reference
 
 SIZES = st.integers(1, 7)
 SEEDS = st.integers(0, 2**32 - 1)

@@ -11,7 +11,7 @@ from geodis.manifold.local.dimension import (
     tangent_terms,
     two_nn_dimension,
 )
-from tests import reference
+from tests.reference import manifold as reference
 
 
 def test_estimators_equal_their_literal_twins(rng):

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from geodis import NeighborGraph, neighbor_graph
 from geodis.base.check import InputError
-from tests import reference
+from tests.reference import manifold as reference
 
 
 def test_graph_equals_its_literal_twin(rng):

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from geodis import nearest_neighbors, neighbor_graph
 from geodis.base.check import InputError
 from geodis.manifold.local.neighbors import distinct_rows, searcher
-from tests import reference
 from tests.conftest import sphere
+from tests.reference import manifold as reference
 
 EXACT = ("kdtree", "brute")
 

@@ -18,7 +18,7 @@ from geodis.manifold.local.tangents import (
     quadratic_pairs,
     tangent_frames,
 )
-from tests import reference
+from tests.reference import manifold as reference
 
 
 def projectors(frames):

@@ -8,7 +8,7 @@ import torch
 
 from geodis.models.terms.sharing import average_shared, latent_deltas, shared_latents
 from geodis.models.terms.triplet_losses import adaptive_triplet_loss, lp_distance, triplet_loss
-from tests import reference_models as twin
+from tests.reference import models as twin
 
 
 @pytest.fixture

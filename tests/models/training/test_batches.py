@@ -1,6 +1,7 @@
 """Batches: the same for the same seed and step, and grouped as the model needs."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
@@ -118,6 +119,23 @@ def test_parts_of_a_tuple_keep_their_rows():
     draw, _ = stream_of(MetricEncoder((1,), 2), (x, -x.numpy()), batch_size=8)
     drawn = draw(0, 0)
     assert torch.equal(drawn.labels, -drawn.x)
+
+
+def test_labels_are_factors_of_any_kind():
+    x, size = torch.rand(6, 3), ["low", "high", "low", "high", "middle", "low"]
+    ordered = pd.Categorical(size, categories=["low", "middle", "high"], ordered=True)
+    model = MetricEncoder((3,), 2)
+    for labels in (
+        pd.DataFrame({"size": ordered, "y": range(6)}),
+        np.array([*zip(ordered.codes, range(6), strict=True)], dtype=[("size", "i4"), ("y", "f8")]),
+    ):
+        draw, _ = stream_of(model, (x, labels), batch_size=50)
+        drawn = draw(0, 0)
+        rows = (drawn.x[:, None] == x).all(2).int().argmax(1)
+        expected = np.column_stack([ordered.codes, range(6)])[rows]
+        np.testing.assert_array_equal(drawn.labels, expected)
+    with pytest.raises(InputError, match="labels without an order in size"):
+        stream_of(model, (x, pd.DataFrame({"size": size})), batch_size=5)
 
 
 def test_a_loader_gives_its_own_batches(numbered):

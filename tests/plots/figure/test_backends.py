@@ -1,5 +1,7 @@
 """Paper and page show the same description."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,9 @@ from geodis.plots import (
     Dots,
     Figure,
     Panel,
+    Picked,
+    PickedEnds,
+    PickedLabel,
     Segments,
     draw_figure,
     factor_color,
@@ -111,9 +116,38 @@ def test_panels_stand_in_rows_and_columns_with_their_names():
         draw_figure(figure, plots.new_axis())
 
 
-def test_a_figure_of_choices_goes_to_the_script_of_the_page():
-    chart = to_chart(Choices("cloud", "points", "cloud", {"axes": []}, 520))
-    assert (chart.kind, chart.data, chart.height) == ("cloud", {"axes": []}, 520)
+def test_what_is_chosen_is_filled_in_on_paper_and_left_to_the_page():
+    rows = np.array([2, 0])
+    dots = Dots(Picked("p", "x", rows), Picked("p", "y", rows), PickedLabel("a", {(0, 1): HOSTILE}))
+    lines = Segments(PickedEnds("p", "d", np.array([1]), 0.25), np.ones(1), "lines")
+    columns = {"p": np.array([[0.0, 1, 2], [0, 0, 4]]), "d": np.array([[1.0], [0.0]])}
+    axes = [Axis("u"), Axis("<v>")]
+    choices = Choices("c", "points", [Panel([dots, lines], equal=True)], axes, columns, y=1)
+    axis, chart = draw_figure(choices), to_chart(choices)
+    np.testing.assert_array_equal(axis.collections[0].get_offsets(), [[2, 4], [0, 0]])
+    np.testing.assert_array_equal(axis.collections[1].get_segments(), [[[0, 0], [2, 0]]])
+    assert axis.get_ylabel() == "<v>"
+    assert (chart.kind, chart.height) == ("choices", 420)
+    assert chart.data["columns"]["p"] == [[0, 1, 2], [0, 0, 4]]
+    points, line = chart.data["panels"][0]["data"]
+    assert points["x"] == {"columns": "p", "along": "x", "rows": [2, 0]}
+    assert line["y"] == {
+        "columns": "p", "along": "y", "rows": [1], "half": 0.25, "directions": "d"
+    }  # fmt: skip
+    assert "<" not in json.dumps(chart.data)
+    across = choices.figure(0, 1, 0).panels[0][0].marks
+    assert across[0].label == "a" and across[0].x.tolist() == [4, 0]
+
+
+def test_codes_have_their_names_beside_the_scale():
+    dots = Dots([0.0, 1.0], [0.0, 1.0], values=[0, 1], names=("a", HOSTILE))
+    figure = only_panel(dots, title="<kind>")
+    (trace,) = to_chart(figure).data
+    bar = trace["marker"]["colorbar"]
+    assert bar["title"]["text"] == "&lt;kind&gt;" and bar["tickvals"] == [0, 1]
+    assert bar["ticktext"][0] == "a" and "<" not in bar["ticktext"][1]
+    beside = draw_figure(figure).figure.axes[1]
+    assert beside.get_yticklabels()[0].get_text() == "a"
 
 
 def test_one_row_and_one_column_keep_their_names():

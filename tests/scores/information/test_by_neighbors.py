@@ -10,7 +10,7 @@ from geodis.scores.information.by_neighbors import (
     continuous_information,
     jittered,
 )
-from tests import reference_scores as slow
+from tests.reference import scores as slow
 
 
 @settings(max_examples=20, deadline=None)

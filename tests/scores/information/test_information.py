@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from geodis import scores
 from geodis.base.check import InputError
-from tests import reference_scores as slow
+from tests.reference import scores as slow
 from tests.scores._golden import NAMES, grid, load, sample
 
 GAPS = [scores.mig, scores.robust_mig, scores.mig_sup]

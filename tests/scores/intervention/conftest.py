@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests import GOLDEN
-from tests import reference_scores_b as slow
+from tests.reference import intervention_and_unsupervised as slow
 
 EXPECTED = GOLDEN / "disentanglement_lib"
 FILES = sorted(EXPECTED.glob("betavae_factorvae_s*.npz"))

@@ -6,7 +6,7 @@ import pytest
 from geodis import scores
 from geodis.data.grids.grid import FactorGrid
 from geodis.scores.intervention import beta_vae, fixed_source
-from tests import reference_scores_b as slow
+from tests.reference import intervention_and_unsupervised as slow
 from tests.scores.intervention.conftest import FILES, SMALL, sample
 
 

@@ -8,7 +8,7 @@ from geodis.base.check import InputError
 from geodis.data.grids.grid import FactorGrid
 from geodis.scores.active import active_latents
 from geodis.scores.intervention import factor_vae, fixed_source
-from tests import reference_scores_b as slow
+from tests.reference import intervention_and_unsupervised as slow
 from tests.scores.intervention.conftest import EXPECTED, SMALL, sample
 
 

@@ -9,7 +9,7 @@ from geodis import scores
 from geodis.base.check import InputError
 from geodis.data.grids.grid import FactorGrid
 from tests import GOLDEN
-from tests import reference_scores_b as slow
+from tests.reference import intervention_and_unsupervised as slow
 
 EXPECTED = GOLDEN / "disentanglement_lib"
 FILES = sorted(EXPECTED.glob("latents_s*.npz"))

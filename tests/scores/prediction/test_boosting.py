@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from geodis.scores.prediction.boosting import bin_for_splits, boost
-from tests import reference_scores as slow
+from tests.reference import scores as slow
 from tests.scores._golden import sample
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from geodis import scores
 from geodis.scores.prediction.explicitness import ranked_area
-from tests import reference_scores as slow
+from tests.reference import scores as slow
 from tests.scores._golden import NAMES, load, sample
 
 SEEDS = st.integers(0, 2**31)

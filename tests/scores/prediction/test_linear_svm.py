@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geodis.scores.prediction.linear_svm import margin_accuracies
-from tests import reference_scores as slow
+from tests.reference import scores as slow
 
 
 @settings(deadline=None, max_examples=25)

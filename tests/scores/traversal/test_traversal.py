@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from geodis import scores
 from geodis.base.check import InputError
 from geodis.data.grids.grid import FactorGrid
-from tests import reference_distances as slow
+from tests.reference import distances as slow
 
 ALL = ("linearity_ratio", "axis_ratio", "axis_orientation", "flatness", "distance_correlation")
 SEEDS = (0, 1, 2)

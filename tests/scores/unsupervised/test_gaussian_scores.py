@@ -9,7 +9,7 @@ from geodis import scores
 from geodis.scores.unsupervised.gaussian_total_correlation import total_correlation_of
 from geodis.scores.unsupervised.wasserstein_correlation import wasserstein_of
 from tests import GOLDEN
-from tests import reference_scores_b as slow
+from tests.reference import intervention_and_unsupervised as slow
 
 EXPECTED = GOLDEN / "disentanglement_lib"
 FILES = sorted(EXPECTED.glob("latents_s*.npz"))

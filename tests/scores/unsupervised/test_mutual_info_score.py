@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geodis import scores
-from tests import reference_scores_b as slow
+from tests.reference import intervention_and_unsupervised as slow
 
 
 @settings(max_examples=10, deadline=None)

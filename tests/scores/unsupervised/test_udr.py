@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from geodis import scores
 from geodis.base.check import InputError
 from geodis.scores.unsupervised.udr import matching_strength
-from tests import reference_scores_b as slow
+from tests.reference import intervention_and_unsupervised as slow
 
 
 @settings(max_examples=15, deadline=None)

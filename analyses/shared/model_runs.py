@@ -1,0 +1,159 @@
+"""What the analyses of models share: cases that are kept as they finish, and tables."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from geodis import __version__
+from geodis.base import to_jsonable, whole_file, write_json
+
+Row = dict[str, Any]
+
+
+def run_cases(
+    cases: Sequence[Mapping[str, Any]],
+    run_case: Callable[[Mapping[str, Any]], Row],
+    out: Path,
+    preset: str,
+    write: Callable[[list[Row], Path], None],
+    settings: Any = None,
+) -> tuple[list[Row], bool]:
+    """Run what has not been run, keep every row at once, and write tables and figures.
+
+    Parameters
+    ----------
+    cases : sequence of mappings of plain values
+    run_case : callable
+        Case -> what was found; the case itself is added.
+    out : Path
+        Folder; rows that `results.json` has of the same case, preset and settings are not run
+        again.
+    preset : str
+    write : callable
+        Rows -> table and figures in the folder; called after every case.
+    settings : optional
+        What the preset says, kept as text.
+
+    Returns
+    -------
+    rows : list of dict
+    complete : bool
+        False after Ctrl-C.
+    """
+    made = {"preset": preset, "geodis": __version__, "settings": str(settings)}
+    rows = _known(out / "results.json", made)
+    order = [to_jsonable(dict(case)) for case in cases]
+    complete = True
+
+    def ordered() -> list[Row]:
+        planned = [row for row in rows if row["case"] in order]
+        return sorted(planned, key=lambda row: order.index(row["case"]))
+
+    try:
+        for number, case in enumerate(cases, start=1):
+            plain = to_jsonable(dict(case))
+            if any(row["case"] == plain for row in rows):
+                continue
+            print(f"[{number}/{len(cases)}] {describe(case)}", flush=True)
+            begun = time.perf_counter()
+            results = to_jsonable(run_case(case))
+            seconds = time.perf_counter() - begun
+            rows.append({"case": plain, **results, "seconds": seconds})
+            _keep(out, made, rows)
+            write(ordered(), out)
+    except KeyboardInterrupt:
+        complete = False
+    rows = ordered()
+    if rows:
+        _keep(out, made, rows)
+        write(rows, out)
+    return rows, complete
+
+
+def run_preset(
+    preset: str,
+    out: Path,
+    presets: Mapping[str, Any],
+    plan: Callable[[Any], Sequence[Mapping[str, Any]]],
+    run_case: Callable[[Mapping[str, Any], Any], Row],
+    write: Callable[[list[Row], Path, str], None],
+) -> bool:
+    """Run the cases that an analysis plans for a preset; whether all were run."""
+    settings = presets[preset]
+    _, complete = run_cases(
+        plan(settings),
+        lambda case: run_case(case, settings),
+        out,
+        preset,
+        lambda rows, folder: write(rows, folder, preset),
+        settings,
+    )
+    return complete
+
+
+def describe(case: Mapping[str, Any]) -> str:
+    """A case in a line."""
+    return ", ".join(f"{name} {value}" for name, value in case.items())
+
+
+def _known(path: Path, made: Mapping[str, str]) -> list[Row]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return []
+    # Files that say nothing of settings are from before they were kept.
+    same = all(content.get(name, value) == value for name, value in made.items())
+    return content["rows"] if same else []
+
+
+def _keep(out: Path, made: Mapping[str, str], rows: list[Row]) -> None:
+    import torch
+
+    content = {
+        **made,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "torch": torch.__version__,
+        "rows": rows,
+    }
+    write_json(out / "results.json", content)
+
+
+def summarise(
+    rows: Sequence[Row], by: Sequence[str], columns: Sequence[str], digits: int = 3
+) -> list[list[str]]:
+    """Mean over seeds, with the smallest and largest where there are several, as table cells."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row["case"].get(name) for name in by), []).append(row)
+    cells = []
+    for key, own in groups.items():
+        line = [str(part) for part in key] + [str(len(own))]
+        for column in columns:
+            values = [row[column] for row in own if isinstance(row.get(column), int | float)]
+            if not values:
+                line.append("")
+                continue
+            mean = f"{np.mean(values):.{digits}f}"
+            spread = f" ({min(values):.{digits}f} to {max(values):.{digits}f})"
+            line.append(mean + spread if len(values) > 1 else mean)
+        cells.append(line)
+    return cells
+
+
+def table(header: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a Markdown table."""
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return lines + ["| " + " | ".join(line) + " |" for line in cells]
+
+
+def write_markdown(out: Path, lines: Sequence[str]) -> None:
+    with whole_file(out / "results.md") as temporary:
+        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")

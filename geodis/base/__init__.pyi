@@ -1,0 +1,9 @@
+"""Public names, and where each lives: what runs and what type checkers read."""
+
+from .check import (
+    InputError as InputError,
+    MissingExtraError as MissingExtraError,
+    check_choice as check_choice,
+)
+from .write import whole_file as whole_file, write_json as write_json, to_jsonable as to_jsonable
+from .progress import Stages as Stages

@@ -1,0 +1,213 @@
+"""Figures of spectra: principal components, eigenvalues of fields, and the tests on these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geodis.base.check import check_int
+from geodis.manifold.holonomy.eigenfields import BULK_PART, PARALLEL_VARIATION, UNCERTAIN_VARIATION
+from geodis.plots.figure.labels import short
+from geodis.plots.figure.marks import Axis, Band, Dots, Figure, Panel, one_panel
+from geodis.plots.figure.static import draw_figure, draw_panel
+from geodis.plots.style import ACCENT, FACTOR_COLORS, FAINT, INK, MARKERS, new_axis, tidy
+
+if TYPE_CHECKING:
+    from geodis.manifold.evidence import Evidence
+
+# Logarithmic axes end here, in parts of the largest eigenvalue: smaller ones are rounding.
+FLOOR = 1e-6
+VARIATION_FLOOR = 1e-3
+LABELLED_FIELDS = 16
+NO_FIELD = Panel(empty="one factor, by dimension or by request: no field was computed")
+VARIATION_NOTE = "(number: how much the norm of the field varies; 0 if it is parallel)"
+TOLD_FIELD = "eigenfield {x}\neigenvalue {y:.3g}"
+
+
+def plot_principal_spectrum(explained: np.ndarray, dim: int | None = None, axis: Any = None) -> Any:
+    """Draw the fraction of variance along each principal component.
+
+    Parameters
+    ----------
+    explained : ndarray of shape (c,)
+        Fractions of the variance, largest first.
+    dim : int, optional
+        Intrinsic dimension, marked by a line: a manifold of dimension k bends through more than
+        k ambient directions, so the spectrum usually goes on beyond it.
+
+    Examples
+    --------
+    >>> plot_principal_spectrum(np.array([0.6, 0.3, 0.1]), dim=2).get_ylabel()
+    'variance (%)'
+    """
+    axis = new_axis() if axis is None else axis
+    shown = np.asarray(explained)[:50]
+    axis.bar(np.arange(1, len(shown) + 1), 100 * shown, color=INK)
+    if dim is not None and dim < len(shown):
+        axis.axvline(dim + 0.5, color=ACCENT, linestyle="--", label=f"intrinsic dimension {dim}")
+        axis.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0))
+    axis.set(xlabel="principal component", ylabel="variance (%)")
+    return tidy(axis, whole_x=True)
+
+
+def eigenvalue_spectrum_figure(
+    spectrum: Any, n_parallel: int | None = None, *, variation: np.ndarray | None = None
+) -> Figure:
+    """Describe the bottom eigenvalues, parallel fields in another colour, and the gap above them.
+
+    Parameters are those of `plot_eigenvalue_spectrum`.
+
+    Examples
+    --------
+    >>> eigenvalue_spectrum_figure([0.001, 0.05, 0.06], 1).about
+    '3 eigenvalues, 1 of them of parallel fields'
+    """
+    split = ""
+    if hasattr(spectrum, "evidence_"):
+        if not spectrum.evidence_:
+            return one_panel("spectrum", "no eigenvalues", NO_FIELD)
+        whole = spectrum.evidence_[0]
+        spectrum, variation, split = whole.eigenvalues, whole.variation, f": {_named(whole)}"
+        n_parallel = whole.n_parallel if n_parallel is None else n_parallel
+    values = _above_rounding(np.asarray(spectrum, dtype=float))
+    count = check_int(n_parallel or 0, "n_parallel", low=0, high=len(values))
+    fields = f"{count or 'no'} parallel field{'' if count == 1 else 's'}"
+    gap = [_gap(values, count)] if 0 < count < len(values) else []
+    panel = Panel(
+        [*_fields(values, count, variation), *gap],
+        x=Axis("eigenfield", whole=True, limits=(0.4, len(values) + 0.6)),
+        y=Axis("eigenvalue", log=True, limits=(values[0] / 3, values[-1] * 3)),
+        title=f"{fields}{split}",
+        note="" if variation is None else VARIATION_NOTE,
+        legend="inside" if gap else "none",
+    )
+    about = f"{len(values)} eigenvalues, {count} of them of parallel fields"
+    return one_panel("spectrum", about, panel, height=340)
+
+
+def _fields(values: np.ndarray, count: int, variation: np.ndarray | None) -> list[Dots]:
+    """The parallel fields, and the others."""
+    place = np.arange(1, len(values) + 1)
+    dots = []
+    for label, rows in (("parallel", slice(0, count)), ("not parallel", slice(count, None))):
+        notes: tuple[str, ...] = ()
+        told: dict[str, list[float]] = {}
+        hover = TOLD_FIELD
+        if variation is not None:
+            notes = tuple(f"{number:.2f}" for number in variation[:LABELLED_FIELDS][rows])
+            told, hover = (
+                {"varies": short(variation[rows])},
+                TOLD_FIELD + "\nnorm varies by {varies}",
+            )
+        dots.append(
+            Dots(
+                place[rows],
+                values[rows],
+                label,
+                "accent" if label == "parallel" else "main",
+                size="large",
+                notes=notes,
+                hover=hover,
+                told=told,
+            )
+        )
+    return [mark for mark in dots if len(np.asarray(mark.x))]
+
+
+def _gap(values: np.ndarray, count: int) -> Band:
+    low, high = float(values[count - 1]), float(values[count])
+    return Band(low, high, f"gap: {high / low:,.{1 if high < 10 * low else 0}f} times")
+
+
+def plot_eigenvalue_spectrum(
+    spectrum: Any,
+    n_parallel: int | None = None,
+    axis: Any = None,
+    *,
+    variation: np.ndarray | None = None,
+) -> Any:
+    """Draw the bottom eigenvalues, parallel fields in another colour, and the gap above them.
+
+    Parameters
+    ----------
+    spectrum : GeoManCER or array of shape (q,)
+        A fitted estimator, which brings the numbers below with it; or eigenvalues, ascending.
+    n_parallel : int, optional
+        How many of the first fields are parallel; none by default.
+    variation : array of shape (q,), optional
+        Variation over points of each field's norm, written at its eigenvalue.
+
+    Examples
+    --------
+    >>> plot_eigenvalue_spectrum([0.001, 0.05, 0.06], 1).get_title(loc="left")
+    '1 parallel field'
+    """
+    return draw_figure(eigenvalue_spectrum_figure(spectrum, n_parallel, variation=variation), axis)
+
+
+def plot_field_separation(evidence: Sequence[Evidence], axis: Any = None) -> Any:
+    """Draw the two tests on every eigenfield: why so many factors were found.
+
+    Fields of small eigenvalue and of the same norm everywhere are parallel; m factors have m - 1
+    of them, a flat part more. The large marks decide: the parallel fields and the next one. The
+    wider the empty space between these, the more certain the number.
+
+    Parameters
+    ----------
+    evidence : sequence of Evidence
+        Such as `GeoManCER.evidence_`: of the whole manifold, then of each part.
+    """
+    axis = new_axis(7.6, 4.6) if axis is None else axis
+    if not evidence:
+        return draw_panel(axis, NO_FIELD)
+    axis.set(xscale="log", yscale="log")
+    left, lowest = VARIATION_FLOOR / 1.5, 1e-2
+    for item, color, marker in zip(evidence, cycle(FACTOR_COLORS), cycle(MARKERS), strict=False):
+        x = np.maximum(item.variation, VARIATION_FLOOR)
+        y = _above_rounding(item.eigenvalues)
+        y = y / y[-1]
+        lowest = min(lowest, y.min())
+        deciding = np.arange(len(x)) <= item.n_parallel
+        axis.scatter(x[~deciding], y[~deciding], marker=marker, s=14, color=color, alpha=0.5)
+        axis.scatter(
+            x[deciding],
+            y[deciding],
+            marker=marker,
+            s=70,
+            color=color,
+            edgecolors="black",
+            zorder=3,
+            label=_named(item) + (" (uncertain)" if item.doubts else ""),
+        )
+    _draw_thresholds(axis, left, lowest / 4)
+    axis.set_title("Large marks decide: the parallel fields, and the next", loc="left", fontsize=10)
+    axis.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return tidy(axis)
+
+
+def _draw_thresholds(axis: Any, left: float, bottom: float) -> None:
+    """Where fields are parallel by both tests, and where that is uncertain."""
+    axis.fill_between([left, PARALLEL_VARIATION], bottom, BULK_PART, color="#009E73", alpha=0.12)
+    axis.axvspan(*UNCERTAIN_VARIATION, fill=False, edgecolor="#cccccc", hatch="////", linewidth=0)
+    axis.axvline(PARALLEL_VARIATION, color=FAINT, linestyle="--", linewidth=1)
+    axis.axhline(BULK_PART, color=FAINT, linestyle="--", linewidth=1)
+    axis.text(left * 1.15, BULK_PART / 1.2, "parallel", color="#00694c", va="top")
+    axis.text(UNCERTAIN_VARIATION[1] * 1.05, bottom * 1.3, "hatched: uncertain")
+    axis.set(xlim=(left, 2.5), ylim=(bottom, 2.0))
+    axis.set_xlabel(f"variation of the field's norm (threshold {PARALLEL_VARIATION})")
+    axis.set_ylabel(f"eigenvalue / largest computed (threshold {BULK_PART})")
+
+
+def _above_rounding(values: np.ndarray) -> np.ndarray:
+    """Ascending eigenvalues, those that are zero but for rounding lifted onto a log axis."""
+    return np.maximum(values, max(FLOOR * values[-1], np.finfo(np.float32).tiny))
+
+
+def _named(evidence: Evidence) -> str:
+    """What happened to one set of points."""
+    dims = evidence.factor_dims
+    parts = f"into {' + '.join(map(str, dims))}" if len(dims) > 1 else "is one factor"
+    return f"dimension {evidence.dim} {parts}"

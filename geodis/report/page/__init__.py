@@ -1,0 +1,1 @@
+"""The page: templates, style, script and figures that become one file."""

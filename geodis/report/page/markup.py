@@ -1,0 +1,48 @@
+"""Templates -> HTML in which every text is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from geodis.base.check import require
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+
+def template_engine() -> Any:
+    """The package that fills templates, or one sentence about how to get it."""
+    return require("jinja2", extra="report", purpose="The page of a report")
+
+
+@cache
+def _environment() -> Environment:
+    jinja2 = template_engine()
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("geodis.report.page"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def render_template(name: str, **values: Any) -> Markup:
+    """Fill a template of ``geodis/report/page/templates``.
+
+    Examples
+    --------
+    >>> print(render_template("definitions.html", rows={"rows": "<3"}))
+    <dl><dt>rows</dt><dd>&lt;3</dd></dl>
+    """
+    from markupsafe import Markup
+
+    return Markup(_environment().get_template(name).render(values))
+
+
+def definitions(rows: Mapping[str, str]) -> Markup:
+    """Names, and what there is to say of each."""
+    return render_template("definitions.html", rows=rows)

@@ -1,0 +1,1 @@
+"""What a report says in words, over all sections and of the manifold."""

@@ -1,0 +1,169 @@
+"""The analyses of models run, keep what is finished, and measure what they say they measure."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from analyses import isa_tradeoff, pixels_to_factors, triplet_vaes, vae_distances
+from analyses import variational_bias as bias
+from analyses.shared.model_runs import run_cases, summarise
+from analyses.shared.vae_cases import BY_FACTOR
+from geodis import Scenes
+
+TINY = "tiny-for-tests"
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    torch.set_num_threads(1)
+
+
+@pytest.mark.parametrize(
+    ("analysis", "figures"),
+    [
+        (isa_tradeoff, {"tradeoff.png"}),
+        (triplet_vaes, {"triplets.png"}),
+        (bias, {"factor_analysis.png", "components.png"}),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_an_analysis_runs_through(analysis, figures, tmp_path, monkeypatch, capsys):
+    if analysis is triplet_vaes:  # one data set, and the models that differ in what they are told
+        monkeypatch.setattr(analysis, "DATA", ("XYSquares",))
+        monkeypatch.setattr(analysis, "MODELS", ("BetaVAE", "AdaTVAE", analysis.PERCEIVED))
+    assert analysis.main(["--preset", TINY, "--out", str(tmp_path)]) == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"results.json", "results.md", *figures}
+    content = json.loads((tmp_path / "results.json").read_text())
+    assert content["preset"] == TINY and len(content["rows"]) == len(
+        analysis.plan(analysis.PRESETS[TINY])
+    )
+    assert f"Preset {TINY}" in (tmp_path / "results.md").read_text()
+
+
+def test_the_quick_preset_is_the_default_and_every_case_is_planned_once():
+    for analysis in (isa_tradeoff, triplet_vaes, vae_distances, bias, pixels_to_factors):
+        assert list(analysis.PRESETS) == ["quick", "paper", TINY]
+        for preset in analysis.PRESETS.values():
+            cases = [json.dumps(case) for case in analysis.plan(preset)]
+            assert len(cases) == len(set(cases)) and cases
+
+
+def test_a_case_of_distances_compares_all_three_kinds():
+    sizes = vae_distances.PRESETS[TINY]
+    case = {"data": "XYSquares", "loss": vae_distances.BOX, "beta": 0.01, "seed": 0}
+    row = vae_distances.run_case(case, sizes)
+    # Blurred images order the steps of a square that plain pixels cannot: the published reason.
+    assert row["bound along factors"] > 0.9
+    plain = vae_distances.run_case({**case, "loss": vae_distances.MSE}, sizes)
+    assert plain["bound along factors"] == 0
+    for one in (row, plain):
+        assert -1 <= one["data random"] <= 1 and one["error of the mean image"] > 0
+        by_factor = [value for key, value in one.items() if key.startswith(BY_FACTOR)]
+        mean = np.prod(np.clip(by_factor, 0, 1)) ** (1 / len(by_factor))
+        assert one["truth along factors"] == pytest.approx(mean)
+
+
+# What is finished is kept
+
+
+def test_finished_cases_are_kept_and_not_run_again(tmp_path):
+    calls, cases = [], [{"seed": seed} for seed in range(4)]
+
+    def run(case):
+        calls.append(case["seed"])
+        if case["seed"] == 2 and len(calls) == 3:
+            raise KeyboardInterrupt
+        return {"value": float(case["seed"])}
+
+    rows, complete = run_cases(cases, run, tmp_path, "quick", lambda rows, out: None)
+    assert not complete and [row["value"] for row in rows] == [0, 1]
+    rows, complete = run_cases(cases, run, tmp_path, "quick", lambda rows, out: None)
+    assert complete and calls == [0, 1, 2, 2, 3] and [row["value"] for row in rows] == [0, 1, 2, 3]
+    run_cases(cases, run, tmp_path, "paper", lambda rows, out: None)
+    assert calls[5:] == [0, 1, 2, 3]  # another preset is another experiment
+    run_cases(cases, run, tmp_path, "paper", lambda rows, out: None, "more steps")
+    assert calls[9:] == [0, 1, 2, 3]  # and so are other settings of the same
+    run_cases(cases, run, tmp_path, "paper", lambda rows, out: None, "more steps")
+    assert len(calls) == 13
+
+
+def test_means_come_with_their_range():
+    rows = [{"case": {"model": "a"}, "x": value} for value in (1.0, 2.0, None)]
+    assert summarise(rows, ["model"], ["x"], 1) == [["a", "3", "1.5 (1.0 to 2.0)"]]
+
+
+# Biases of variational inference
+
+
+def test_the_free_energy_is_the_likelihood_minus_the_distance_to_the_posterior():
+    """Exact at beta = 1: log p(x) - KL(q || p(z | x)), both normal."""
+    noise, weights = np.full(2, 0.3), bias.rotated(0.4)
+    second = weights @ weights.T + np.diag(noise) + 0.1
+    precision = weights.T @ (weights / noise[:, None]) + np.eye(2)
+    divergence = 0.5 * (np.log(np.diag(precision)).sum() - np.linalg.slogdet(precision)[1])
+    expected = bias.log_likelihood(weights, noise, second) - divergence
+    assert bias.free_energy(weights, noise, second) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("beta", [0.5, 1.0, 5.0])
+def test_the_free_energy_prefers_orthogonal_and_few_components(beta):
+    rotation = bias.factor_analysis({"part": "rotation", "beta": beta})
+    assert rotation["best"] == pytest.approx(0) and rotation["range"] > 0.01
+    assert np.ptp(rotation["likelihood"]) < 1e-10
+    third = bias.factor_analysis({"part": "third", "beta": beta})
+    assert third["best"] == 0 and (np.diff(third["energy"]) < 0).all()
+    assert np.ptp(third["likelihood"]) < 1e-10
+
+
+def test_a_heavier_divergence_flattens_the_free_energy():
+    ranges = [bias.factor_analysis({"part": "rotation", "beta": b})["range"] for b in bias.BETAS]
+    assert (np.diff(ranges) < 0).all()
+
+
+def test_fitting_components_never_lowers_the_free_energy():
+    preset = bias.PRESETS[TINY]
+    case = {"part": "components", "freedom": bias.SPARSER, "beta": 1.0, "seed": 0}
+    row = bias.independent_components(case, preset)
+    assert row["energy"] >= row["energy_of_true"]
+    assert row["coupling"] < row["coupling_true"]
+
+
+# From pixels to factors
+
+
+def test_true_latents_have_the_true_factors_and_random_directions_have_not():
+    preset = pixels_to_factors.PRESETS[TINY]
+    case = {"light": "free", "method": pixels_to_factors.TRUE, "seed": 0}
+    row = pixels_to_factors.run_case(case, preset)
+    assert row["found"] == [3, 2] and row["cca"] < 0.05 and row["fd"] < 0.05
+    chance = pixels_to_factors.run_case({**case, "method": pixels_to_factors.CHANCE}, preset)
+    assert chance["cca"] == pytest.approx(1.26, abs=0.05)  # published: 1.25
+
+
+def test_displacements_through_the_encoder_span_what_it_makes_of_the_factors():
+    """A code that mixes the latents linearly carries their tangents with it."""
+    scenes = Scenes(16, n_jobs=1)
+    test = scenes.sample(40, random_state=0)
+    pushed = pixels_to_factors.displaced(test, np.arange(10), test.points, None)
+    for frames, found in zip(test.tangents, pushed, strict=True):
+        # Chords of a geodesic are parallel to its tangent in the middle.
+        inside = np.linalg.norm(np.einsum("nij,nkj->nik", found, frames[:10]), axis=(1, 2))
+        np.testing.assert_allclose(inside, np.sqrt(frames.shape[1]), rtol=1e-6)
+
+
+def test_metric_encoders_go_all_the_way():
+    preset = pixels_to_factors.PRESETS[TINY]
+    for method in (pixels_to_factors.LABELLED, pixels_to_factors.WALKS):
+        row = pixels_to_factors.run_case({"light": "free", "method": method, "seed": 0}, preset)
+        assert 0 <= row["cca"] <= np.pi / 2 and row["columns"] in (10, 12)
+
+
+def test_labels_have_the_distances_they_should():
+    sample = Scenes(8, n_jobs=1).sample(5, random_state=0)
+    rows = pixels_to_factors.labels(sample)
+    expected = ((sample.rotations[0] - sample.rotations[1]) ** 2).sum() / 2 + (
+        (sample.lights[0] - sample.lights[1]) ** 2
+    ).sum()
+    assert ((rows[0] - rows[1]) ** 2).sum() == pytest.approx(expected)

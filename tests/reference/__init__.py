@@ -1,0 +1,1 @@
+"""Slow, literal twins of the fast code, a file for each room or method."""
