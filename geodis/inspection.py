@@ -17,9 +17,14 @@ from geodis.manifold.local.dimension import (
     intrinsic_dimension,
     points_needed,
 )
-from geodis.manifold.local.graph import default_degree, graph_of_neighbors
+from geodis.manifold.local.graph import connecting_degree, graph_of_neighbors
 from geodis.manifold.local.neighbors import distinct_rows, nearest_neighbors
-from geodis.manifold.principal import PrincipalComponents, principal_components
+from geodis.manifold.principal import (
+    KeptDirections,
+    PrincipalComponents,
+    kept_directions,
+    principal_components,
+)
 
 EnoughPoints = Literal["no", "barely", "yes"]
 
@@ -55,6 +60,11 @@ class Inspection:
     search : str
         How neighbours were found.
     dimension : DimensionEstimate
+    n_directions : int
+        Directions in which the points vary by more than a floor of even noise.
+    noise, edge : float
+        Standard deviation of that noise in every direction, and the largest variance that it alone
+        would give one; 0.0 where no floor was seen.
     explained : ndarray of shape (c,)
         Fraction of the variance along each global principal component.
     needed, recommended : int
@@ -76,6 +86,9 @@ class Inspection:
     pieces: list[int]
     search: str
     dimension: DimensionEstimate
+    n_directions: int
+    noise: float
+    edge: float
     explained: np.ndarray
     needed: int
     recommended: int
@@ -170,12 +183,15 @@ def inspect_points(
         used, n_distinct = _usable_rows(points, finite_rows, max_points, rng, notes)
         with stages.stage("principal components"):
             spectrum = principal_components(used, random_state=rng)
-            searched = _search_space(used, spectrum, notes)
+            directions = kept_directions(used, spectrum=spectrum)
+            searched = _search_space(used, spectrum, directions, notes)
         with stages.stage("neighbours"):
-            count = min(MANY, n_distinct - 1)
+            count = min(MANY, len(distinct_rows(searched)[0]) - 1)
             neighbors = nearest_neighbors(searched, count, random_state=rng)
-            dimension = intrinsic_dimension(searched, neighbors=neighbors)
-            degree = min(default_degree(dimension.dim), count)
+            dimension = intrinsic_dimension(
+                searched, directions=directions, neighbors=neighbors, random_state=0
+            )
+            degree = min(connecting_degree(dimension.dim), count)
             graph = graph_of_neighbors(neighbors, degree)
     needed, recommended = points_needed(dimension.dim)
     pieces = sorted(np.bincount(graph.piece).tolist(), reverse=True)
@@ -195,6 +211,9 @@ def inspect_points(
         pieces=pieces,
         search=neighbors.method,
         dimension=dimension,
+        n_directions=directions.n_directions,
+        noise=directions.noise,
+        edge=directions.edge,
         explained=spectrum.explained,
         needed=needed,
         recommended=recommended,
@@ -249,16 +268,25 @@ def _usable_rows(
 
 
 def _search_space(
-    points: np.ndarray, spectrum: PrincipalComponents, notes: list[str]
+    points: np.ndarray,
+    spectrum: PrincipalComponents,
+    directions: KeptDirections,
+    notes: list[str],
 ) -> np.ndarray:
-    """The points, or their leading principal coordinates where there are many columns."""
-    if points.shape[1] <= MAX_SEARCH_DIMS:
-        return points
-    enough = int(np.searchsorted(np.cumsum(spectrum.explained), SEARCH_VARIANCE)) + 1
-    kept = min(enough, MAX_SEARCH_DIMS, len(spectrum.variances))
-    share = 100 * spectrum.explained[:kept].sum()
-    notes.append(f"neighbours were sought in {kept} principal components ({share:.2f} %).")
-    return spectrum.project(points, kept)
+    """The points along the directions that are kept, or the leading ones where these are many."""
+    if directions.noise > 0:
+        notes.append(f"{directions}.")
+    kept = directions.n_directions
+    if kept <= MAX_SEARCH_DIMS:
+        searched = directions.project(points)
+    else:
+        enough = int(np.searchsorted(np.cumsum(spectrum.explained), SEARCH_VARIANCE)) + 1
+        kept = min(enough, MAX_SEARCH_DIMS, len(spectrum.variances))
+        searched = spectrum.project(points, kept)
+    if points.shape[1] > MAX_SEARCH_DIMS:
+        share = 100 * spectrum.explained[:kept].sum()
+        notes.append(f"neighbours were sought in {kept} principal components ({share:.2f} %).")
+    return searched
 
 
 def _listed(values: Sequence[Any], most: int = 8) -> str:

@@ -125,11 +125,11 @@ def test_factorise_writes_what_it_lists(geodis, product, tmp_path):
 def test_warnings_of_the_fit_are_notes(geodis, tmp_path):
     from geodis import product_manifold
 
-    noisy = product_manifold("S^2", 1500, noise=0.05, random_state=0).points
+    noisy = product_manifold("S^2", 1500, noise=0.2, random_state=0).points
     np.save(tmp_path / "noisy.npy", noisy)
     code, out, err = geodis("factorise", tmp_path / "noisy.npy", "--json")
     assert code == 0
-    assert err.startswith("note: Dimension") and "disagree" in err
+    assert err.startswith("note: Dimension") and "doubtful" in err
     assert json.loads(out)["warnings"][0] in err
 
 
@@ -164,7 +164,8 @@ def test_factorise_draws_a_curve_that_has_no_fields(geodis, tmp_path):
     assert code == 0
     assert {path.name for path in (tmp_path / "f").iterdir()} == FACTORISED
     summary = json.loads((tmp_path / "f" / "summary.json").read_text())
-    assert (summary["factor_dims"], summary["evidence"], summary["dimension"]) == ([1], [], None)
+    assert (summary["factor_dims"], summary["evidence"]) == ([1], [])
+    assert summary["dimension"]["dim"] == 1  # estimated though it was given, to compare
 
 
 def test_an_interrupted_factorisation_leaves_whole_files(geodis, monkeypatch, product, tmp_path):

@@ -6,6 +6,7 @@ import pytest
 from geodis import inspect_points, product_manifold
 from geodis.base.check import InputError
 from geodis.base.write import to_jsonable
+from geodis.manifold import kept_directions
 
 
 def test_a_clean_manifold_is_described():
@@ -53,6 +54,16 @@ def test_many_columns_are_searched_in_their_principal_components(rng):
     seen = inspect_points(flat)
     assert seen.dimension.dim == 2
     assert "2 principal components" in seen.notes[0]
+
+
+def test_a_floor_of_noise_is_left_out_as_in_a_fit():
+    sample = product_manifold("S^2 x S^2", 1500, pad=44, noise=0.1, rotate=True, random_state=0)
+    seen = inspect_points(sample.points)
+    assert (seen.dimension.dim, seen.dimension.verdict, seen.n_directions) == (4, "clear", 6)
+    assert abs(seen.noise - 0.1) < 0.005 and seen.search == "kdtree"
+    assert "6 of 50 directions lie above a floor of noise of 0.1" in str(seen)
+    directions = kept_directions(sample.points)
+    assert (directions.noise, directions.edge) == (seen.noise, seen.edge)
 
 
 @pytest.mark.parametrize(("n", "verdict"), [(12, "no"), (100, "barely"), (2000, "yes")])

@@ -12,15 +12,26 @@ import geodis as gd
 from geodis import manifold, scores
 from geodis.base import jobs
 from geodis.base.check import InputError
+from geodis.manifold.flat.curvature import measure_curvature
+from geodis.manifold.flat.flat_part import is_one_curved_factor
 from geodis.manifold.holonomy.coarse import extend_fields
 from geodis.manifold.holonomy.connection import connection, transports_between
 from geodis.manifold.holonomy.diffusion import diffuse
+from geodis.manifold.local.dimension_by_distances import dimension_by_distances
 from geodis.manifold.local.neighbors import neighbors_at, searcher
+from geodis.manifold.local.tangent_error import tangent_error
+from geodis.manifold.local.tangents import searched_tangent_frames
 
 SAMPLE = gd.product_manifold("S^2", 120, random_state=0)
 POINTS = SAMPLE.points
 NEAR = gd.nearest_neighbors(POINTS, 14, n_jobs=1)
 GRAPH = gd.neighbor_graph(POINTS, 8, n_jobs=1)
+PLANE = np.random.default_rng(1).uniform(-1, 1, (600, 2))
+SADDLE = (  # points, frames, coordinates
+    np.column_stack([PLANE, 0.2 * PLANE[:, 0] * PLANE[:, 1]]),
+    np.broadcast_to(np.eye(2, 3), (600, 2, 3)),
+    PLANE,
+)
 FRAMES = manifold.tangent_frames(POINTS, NEAR, 2).frames
 CSR = GRAPH.adjacency.indptr, GRAPH.adjacency.indices
 TRANSPORTS = connection(FRAMES, GRAPH)
@@ -73,8 +84,15 @@ CALLS = {
     "neighbors_at": lambda n: neighbors_at(POINTS, ROWS, 3, n_jobs=n).distances,
     "neighbor_graph": lambda n: gd.neighbor_graph(POINTS, 5, n_jobs=n).adjacency.toarray(),
     "intrinsic_dimension": lambda n: gd.intrinsic_dimension(POINTS, n_jobs=n).mle,
+    "dimension_by_distances": lambda n: (
+        dimension_by_distances(POINTS, n_jobs=n, random_state=np.random.default_rng(0)).two_nn
+    ),
+    "searched_tangent_frames": lambda n: searched_tangent_frames(POINTS, 2, 14, n_jobs=n).frames,
     "tangent_frames": lambda n: manifold.tangent_frames(POINTS, NEAR, 2, n_jobs=n).frames,
     "choose_n_neighbors": lambda n: manifold.choose_n_neighbors(POINTS, 2, n_jobs=n),
+    "tangent_error": lambda n: tangent_error(POINTS, 2, 14, n_jobs=n).angle,
+    "measure_curvature": lambda n: measure_curvature(*SADDLE, n_jobs=n).mean,
+    "is_one_curved_factor": lambda n: is_one_curved_factor(POINTS, FRAMES, n_jobs=n),
     "connection": lambda n: connection(FRAMES, GRAPH, n_jobs=n),
     "transports_between": lambda n: transports_between(FRAMES, FRAMES, *CSR, n_jobs=n),
     "diffuse": lambda n: diffuse(*CSR, TRANSPORTS, FIELDS, scales=(ONES, ONES), n_jobs=n),
@@ -90,6 +108,11 @@ CALLS = {
         split(), POINTS, split().axes, POINTS[ROWS] + 0.01, n_jobs=n
     ),
     "GeoManCER": lambda n: gd.GeoManCER(2, n_jobs=n, verbose=0).fit(POINTS).axes_,
+    "fit_confidence": lambda n: (
+        gd.manifold.fit_confidence(
+            gd.GeoManCER(2, n_jobs=1, verbose=0).fit(POINTS), quick=True, n_jobs=n, verbose=0
+        ).angles
+    ),
     "sap": lambda n: scores.sap(LATENTS, FACTORS, n_jobs=n, **JUDGED).value,
     "dci": lambda n: scores.dci(LATENTS, FACTORS, method="lasso", n_jobs=n, **JUDGED).value,
     "explicitness": lambda n: scores.explicitness(LATENTS, FACTORS, n_jobs=n, **JUDGED).value,
@@ -101,8 +124,8 @@ CALLS = {
     ),
     "Scenes": lambda n: gd.Scenes(8, n_jobs=n).sample(3, random_state=0).images,
 }
-# Stands behind `score_latents`, and is called by nothing else.
-BEHIND = {"run_jobs"}
+# Stand behind `score_latents` and `fit_confidence`, and are called by nothing else.
+BEHIND = {"curve_graph", "connected_graph", "run_jobs", "LocalAxes", "repeat_fit"}
 
 
 def names_with_n_jobs():

@@ -3,12 +3,22 @@
 from .principal import (
     principal_components as principal_components,
     PrincipalComponents as PrincipalComponents,
+    kept_directions as kept_directions,
+    KeptDirections as KeptDirections,
 )
 from .local.neighbors import nearest_neighbors as nearest_neighbors, Neighbors as Neighbors
 from .local.graph import neighbor_graph as neighbor_graph, NeighborGraph as NeighborGraph
 from .local.dimension import (
     intrinsic_dimension as intrinsic_dimension,
     DimensionEstimate as DimensionEstimate,
+)
+from .local.dimension_by_distances import (
+    mle_dimension as mle_dimension,
+    two_nn_dimension as two_nn_dimension,
+)
+from .local.curved_fit_ratio import (
+    curved_fit_ratios as curved_fit_ratios,
+    FitRatios as FitRatios,
 )
 from .local.tangents import (
     choose_n_neighbors as choose_n_neighbors,
@@ -49,7 +59,14 @@ from .flat.independence import (
 from .flat.flat_part import (
     split_flat_part as split_flat_part,
     FlatPart as FlatPart,
-    FlatEvidence as FlatEvidence,
+)
+from .flat.flat_evidence import FlatEvidence as FlatEvidence
+from .confidence.chance import chance_angle as chance_angle
+from .confidence.fit_confidence import (
+    fit_confidence as fit_confidence,
+    FitConfidence as FitConfidence,
 )
 from .geomancer import GeoManCER as GeoManCER
 from .angles import subspace_angles as subspace_angles, unaligned_angles as unaligned_angles
+from .holonomy.departure import Departure as Departure, departure_of as departure_of
+from .local.tangent_error import TangentError as TangentError, tangent_error as tangent_error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
+from geodis.manifold.doubts import SOME, doubts_of_dimension, doubts_of_rows
 
 if TYPE_CHECKING:
     from geodis.manifold.geomancer import GeoManCER
@@ -21,11 +21,13 @@ def describe_fit(est: GeoManCER) -> str:
     factors = "1 factor" if est.n_factors_ == 1 else f"{est.n_factors_} factors"
     lines = [
         f"GeoManCER: {n:,} points in {d} columns{left_out}, dimension {k}, "
-        f"{factors} of dimension {' + '.join(named)}"
-        + (" (number uncertain)" if est.uncertain_ else ""),
+        f"{factors} of dimension {' + '.join(named)}" + (" (uncertain)" if est.uncertain_ else ""),
     ]
-    if est.dimension_ is not None:
-        lines.append(f"  {est.dimension_}")
+    lines.append(f"  {est.dimension_}")
+    if est.noise_ > 0:
+        lines.append(f"  {est.directions_}")
+    if est.n_copies_:
+        lines.append(f"  {est.n_copies_:,} rows are near copies of others: one place each")
     lines.append(f"  {est.graph_}")
     lines += [f"  {item}" for item in est.evidence_]
     if est.flat_evidence_ is not None:
@@ -40,24 +42,18 @@ def describe_fit(est: GeoManCER) -> str:
     )
     seconds = ", ".join(f"{name} {value:.2f}" for name, value in est.seconds_.items())
     lines.append(f"  seconds: {seconds}; peak memory {est.peak_memory_:,.0f} MB")
+    if est.doubts_:
+        lines.append("  do not publish this without reading why it is uncertain:")
+        lines += [f"  - {doubt}" for doubt in est.doubts_]
     return "\n".join(lines)
 
 
 def warnings_of(est: GeoManCER) -> list[str]:
-    """What the user should know before trusting the numbers."""
-    warnings = []
-    if est.graph_.n_pieces > 1:
-        sizes = np.sort(np.bincount(est.graph_.piece))[::-1]
-        shown = ", ".join(map(str, sizes[:5])) + (", ..." if len(sizes) > 5 else "")
-        lost = int((~np.isfinite(est.axes_).all(axis=(1, 2))).sum())
-        warnings.append(
-            f"The neighbour graph is in {est.graph_.n_pieces} pieces (of {shown} points): "
-            "factor labels are only comparable within a piece"
-            + (f", and {lost} points do not split like the largest piece." if lost else ".")
-        )
-    if est.dimension_ is not None and not est.dimension_.agree:
-        warnings.append(f"{est.dimension_}.".capitalize())
-    return warnings
+    """What the user should know before trusting the numbers: of the rows, and of the dimension."""
+    told = est.dim != "auto"
+    about_rows = doubts_of_rows(est.graph_, est.outliers_, est.axes_, many=SOME)
+    about_dimension = doubts_of_dimension(est.dim_, est.dimension_, told)
+    return [f"{text[0].upper()}{text[1:]}." for text in (*about_rows, *about_dimension)]
 
 
 def _flat_remark(dim: int, est: GeoManCER) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -21,21 +22,27 @@ from geodis.base.check import (
 )
 from geodis.base.jobs import check_jobs, one_blas_thread
 from geodis.base.progress import Stages
+from geodis.manifold.confidence.fit_confidence import FitConfidence, fit_confidence
+from geodis.manifold.doubts import doubts_of_fit, remedy_for_counts
 from geodis.manifold.evidence import Evidence, collect_evidence
 from geodis.manifold.fit_summary import describe_fit, warnings_of
 from geodis.manifold.flat.flat_axes import coordinates_from, split_flat_axes
-from geodis.manifold.flat.flat_part import FlatEvidence
+from geodis.manifold.flat.flat_evidence import FlatEvidence
+from geodis.manifold.grids_and_walks import sampling_doubts
+from geodis.manifold.holonomy.departure import Departure
 from geodis.manifold.holonomy.eigenfields import FactorRule
 from geodis.manifold.holonomy.loops import Holonomy, loop_holonomy
-from geodis.manifold.local.dimension import DimensionEstimate, intrinsic_dimension
-from geodis.manifold.local.graph import NeighborGraph, default_degree, neighbor_graph
-from geodis.manifold.local.neighbors import distinct_rows, searcher
+from geodis.manifold.local.dimension import (
+    DimensionEstimate,
+    intrinsic_dimension,
+)
+from geodis.manifold.local.graph import NeighborGraph
+from geodis.manifold.local.neighbors import searcher
 from geodis.manifold.local.tangents import TangentMethod
-from geodis.manifold.new_points import axes_at
-from geodis.manifold.pipeline import published_pipeline
-from geodis.manifold.places import distinct_places, pieces_largest_first, task_inside
-from geodis.manifold.principal import varying_directions
-from geodis.manifold.refine import refined, with_other_pieces
+from geodis.manifold.new_points import FittedAxes
+from geodis.manifold.prepared import Prepared, graph_of, prepared, supported_dim
+from geodis.manifold.principal import KeptDirections
+from geodis.manifold.refine import split_pieces
 from geodis.manifold.split_result import Split
 from geodis.manifold.task import FlatTreatment, Settings, Task
 
@@ -51,7 +58,7 @@ class GeoManCER(BaseEstimator):
     Parameters
     ----------
     dim : int or "auto"
-        Intrinsic dimension k; "auto" estimates it by maximum likelihood.
+        Intrinsic dimension k; "auto" finds the smallest whose curved fits leave nothing long.
     n_factors : int or "auto"
         Number of factors m; "auto" counts the combinations of the parallel eigenfields that
         commute with all of them, and one more.
@@ -72,8 +79,8 @@ class GeoManCER(BaseEstimator):
     flat : {"split", "keep"}
         What to do with a flat part, about which holonomy says nothing: unroll it to isometric
         coordinates and split these by periods and statistical independence, or leave it as one
-        factor. It is also left as it is where the tests of the unrolling fail, and where
-        `n_factors` is given.
+        factor. It is also left as it is where lengths along any coordinates would be wrong by a
+        fifth, and where `n_factors` is given.
     random_state : int, Generator or None
     n_jobs : int, optional
         Threads of the dense stages; 2 by default, -1 for all. The result does not depend on it.
@@ -86,36 +93,53 @@ class GeoManCER(BaseEstimator):
     factor_dims_ : ndarray of int, shape (m,)
         Sum to `dim_`, largest first.
     axes_ : ndarray of shape (n, k, d)
-        Orthonormal rows grouped by factor, in the same order of factors at every point. NaN in
-        pieces of the graph that do not split like the largest.
+        Orthonormal rows grouped by factor, in the same order of factors at every point. NaN at
+        outliers, and in pieces of the graph that do not split like the largest.
     flat_ : ndarray of bool, shape (m,)
         Which factors are flat. Where the flat part was not unrolled, only those of dimension two
         or more are marked.
     flat_coordinates_ : ndarray of shape (n, f)
         Isometric coordinates along the flat factors, in their order: the latent variables up to
-        sign and origin, in units of length. No columns where nothing was unrolled.
+        sign and origin, in units of length; `flat_evidence_` has their quality. No columns where
+        nothing was unrolled.
     periods_ : tuple of ndarray of shape (b, f_j)
         For every flat factor, the periods of its coordinates; no rows where it does not close.
     flat_evidence_ : FlatEvidence or None
         How flat the flat part is, what told its factors apart, and what speaks against them.
         Independence is assumed there, not proved, and only between pairs of directions: factors
         told apart by their spread alone may be the principal axes of correlated Gaussians, which
-        is said, and a gently curved patch passes as flat.
+        is said, as is curvature of the part.
     eigenvalues_ : ndarray of shape (q,)
         Bottom of the spectrum, of the whole manifold's problem.
     evidence_ : list of Evidence
         For the whole manifold first, then for every factor that was tested on its own.
     uncertain_ : bool
-        Whether any of the evidence leaves doubt about the number of factors.
+        Do not publish this without reading `doubts_`.
+    doubts_ : tuple of str
+        Every reason to doubt the answer that was noticed, with what to do about it.
+    departure_ : Departure or None
+        How far the metric is from that of a product, in lengths; None with one factor, and where
+        errors of the tangents cannot be measured.
+    outliers_ : ndarray of bool, shape (n,)
+        Points far from all others, left out of the fit; their axes are NaN.
+    n_copies_ : int
+        Rows that are near copies of an earlier one; such rows are one place.
     graph_ : NeighborGraph
     holonomy_ : Holonomy
         Transport around loops, by factor; computed when first asked for.
+    confidence_ : FitConfidence or None
+        How often the factors were found again, and how far their directions err at every point,
+        where it was asked for.
     converged_ : bool
     history_ : list of dict
     n_directions_ : int
         Ambient directions that were used: those that vary by more than a floor of even noise.
-    dimension_ : DimensionEstimate or None
-        Both estimates, where the dimension was "auto".
+    directions_ : KeptDirections
+        These directions, the spectrum that they were read from, and the noise.
+    noise_ : float
+        Standard deviation of the noise in every direction; 0.0 where no floor was seen.
+    dimension_ : DimensionEstimate
+        Of the dimension, also where it was given.
     split_ : Split
         The whole split, factor within factor.
     seconds_ : dict of str to float
@@ -146,11 +170,18 @@ class GeoManCER(BaseEstimator):
     eigenvalues_: np.ndarray
     evidence_: list[Evidence]
     uncertain_: bool
+    doubts_: tuple[str, ...]
+    departure_: Departure | None
+    outliers_: np.ndarray
+    n_copies_: int
     graph_: NeighborGraph
+    confidence_: FitConfidence | None
     converged_: bool
     history_: list[dict[str, Any]]
     n_directions_: int
-    dimension_: DimensionEstimate | None
+    directions_: KeptDirections
+    noise_: float
+    dimension_: DimensionEstimate
     split_: Split
     seconds_: dict[str, float]
     peak_memory_: float
@@ -184,7 +215,14 @@ class GeoManCER(BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, *, graph: Any = None) -> GeoManCER:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        graph: Any = None,
+        confidence: Literal["quick", "full"] | None = None,
+    ) -> GeoManCER:
         """Split the manifold that the points lie on.
 
         Parameters
@@ -193,6 +231,9 @@ class GeoManCER(BaseEstimator):
         y : ignored
         graph : sparse matrix, array of shape (n, n) or networkx graph, optional
             The true neighbours, when they are known.
+        confidence : {"quick", "full"}, optional
+            Say how far the fit can be trusted, in `confidence_`: by half a fit's time more, or by
+            several; see `fit_confidence`.
 
         Returns
         -------
@@ -202,38 +243,34 @@ class GeoManCER(BaseEstimator):
         validate_data(self, X, skip_check_array=True)
         settings = self._settings()
         treatment = check_choice(self.flat, "flat", ("split", "keep"))
+        if confidence is not None:
+            check_choice(confidence, "confidence", ("quick", "full"))
         rng = check_random_state(self.random_state)
-        with Stages("GeoManCER", self.verbose) as stages:
-            # Directions without variance cost time and mean nothing: work in the others.
-            with stages.stage("principal components"):
-                basis = varying_directions(points)
-                reduced = points @ basis.T
-            dimension, dim, n_factors = self._dimensions(points, reduced, stages)
+        with Stages("GeoManCER", self.verbose) as stages, one_blas_thread():
+            least = int(self.dim) if isinstance(self.dim, Integral) else 1
+            begun = Task(settings, stages, rng)
+            ready = prepared(points, begun, told=graph is not None, least=least)
+            estimate, dim, n_factors = self._dimensions(points, ready, stages)
+            task = Task(settings, stages, rng, n_factors=n_factors)
             with stages.stage("graph"):
-                built = neighbor_graph(
-                    reduced,
-                    min(self.n_neighbors or default_degree(dim), _n_distinct_limit(reduced)),
-                    graph=graph,
-                    n_jobs=settings.n_jobs,
-                    random_state=rng,
-                )
-            task = Task(settings, stages, rng, built if graph is not None else None, n_factors)
-            with one_blas_thread():
-                # The largest piece of the graph, mostly all of it, says how many factors there are.
-                rows = pieces_largest_first(built.piece)[0]
-                inside = task_inside(task, rows, len(reduced))
-                places = distinct_places(reduced if built.n_pieces == 1 else reduced[rows], inside)
-                solution = published_pipeline(places.points, dim, inside)
-                split = places.spread(refined(places.points, solution, inside))
-                if built.n_pieces > 1:
-                    split = with_other_pieces(reduced, dim, task, built.piece, split)
-            flat = split_flat_axes(reduced, split, task, built, treatment)
+                built = graph_of(ready, dim, task, graph)
+            sampled = (
+                () if ready.near is None else sampling_doubts(ready.inside, ready.near, dim=dim)
+            )
+            if graph is not None:
+                task = replace(task, graph=built)
+            split = split_pieces(ready.points, dim, task, built)
+            flat = split_flat_axes(ready.points, split, task, built, treatment)
         # Nothing is published before everything is done: an interrupt leaves the old state.
         self.dim_ = dim
-        self.n_directions_ = len(basis)
-        self.dimension_ = dimension
+        self.n_directions_ = ready.directions.n_directions
+        self.directions_ = ready.directions
+        self.noise_ = ready.directions.noise
+        self.dimension_ = estimate
+        self.outliers_ = ready.outliers
+        self.n_copies_ = ready.n_copies
         self.split_ = split
-        self.axes_ = flat.axes @ basis
+        self.axes_ = flat.axes @ ready.directions.basis
         self.factor_dims_ = np.array(flat.dims)
         self.n_factors_ = len(flat.dims)
         self.flat_ = np.array(flat.flat)
@@ -242,14 +279,34 @@ class GeoManCER(BaseEstimator):
         self.flat_evidence_ = flat.evidence
         self.graph_ = built
         self.evidence_ = collect_evidence(split)
-        self.uncertain_ = any(item.doubts for item in self.evidence_) or bool(flat.doubts)
+        self.departure_ = split.departure
+        self.doubts_ = doubts_of_fit(
+            dim,
+            estimate,
+            self.dim != "auto",
+            built,
+            ready.outliers,
+            self.axes_,
+            self.evidence_,
+            flat.evidence,
+            sampled,
+        )
+        if self.doubts_:
+            self.doubts_ += remedy_for_counts(points)
+        self.uncertain_ = bool(self.doubts_)
         self.eigenvalues_ = self.evidence_[0].eigenvalues if self.evidence_ else np.zeros(0)
         self.history_ = split.history
         self.converged_ = all(entry["converged"] for entry in split.history)
         self.seconds_ = dict(stages.seconds)
         self.peak_memory_ = _peak_memory()
-        self._points, self._basis, self._flat = points, basis, flat
+        self._points, self._basis, self._flat = points, ready.directions.basis, flat
+        self._places = ready.points  # near copies have the same coordinates here
         self._holonomy: Holonomy | None = None
+        self.confidence_ = None
+        if confidence is not None:
+            self.confidence_ = fit_confidence(
+                self, quick=confidence == "quick", verbose=self.verbose
+            )
         for text in warnings_of(self):
             warnings.warn(text, stacklevel=2)
         return self
@@ -289,30 +346,16 @@ class GeoManCER(BaseEstimator):
                 f"points must have {self._points.shape[1]} columns as in the fit; "
                 f"got {points.shape[1]}."
             )
-        usable = np.flatnonzero(np.isfinite(self.axes_).all(axis=(1, 2)))
-        usable = usable[distinct_rows(self._points[usable])[1]]
-        nearest, distances = searcher(self._points[usable])(points, 1)
-        nearest, known = usable[nearest[:, 0]], distances[:, 0] == 0
-        axes_at_points = self.axes_[nearest]
-        jobs = self._settings().n_jobs
-        largest = self.graph_.piece[self.split_.rows[0]]
-        for piece in np.unique(self.graph_.piece[nearest[~known]]):
-            rows = np.flatnonzero((self.graph_.piece[nearest] == piece) & ~known)
-            fitted = usable[self.graph_.piece[usable] == piece]
-            split = self.split_
-            if piece != largest:  # its ambient subspaces were not kept
-                split = replace(split, parts=(), refined="none")
-            axes = axes_at(
-                split,
-                self._points[fitted] @ self._basis.T,
-                self.split_.axes[fitted],
-                points[rows] @ self._basis.T,
-                method=self.tangents,
-                n_jobs=jobs,
-            )
-            own = self.axes_[nearest[rows]] @ self._basis.T
-            axes_at_points[rows] = self._flat.axes_at(axes, own) @ self._basis
-        return axes_at_points
+        fitted = FittedAxes(
+            self._points,
+            self._places,
+            self.axes_,
+            self._basis,
+            self.split_,
+            self._flat,
+            self.graph_.piece,
+        )
+        return fitted.at(points, method=self.tangents, n_jobs=self._settings().n_jobs)
 
     @available_if(lambda self: getattr(self, "flat_coordinates_", np.zeros((0, 0))).shape[1] > 0)
     def transform(self, X: Any) -> np.ndarray:
@@ -374,23 +417,26 @@ class GeoManCER(BaseEstimator):
         )
 
     def _dimensions(
-        self, points: np.ndarray, reduced: np.ndarray, stages: Stages
-    ) -> tuple[DimensionEstimate | None, int, int | None]:
+        self, points: np.ndarray, ready: Prepared, stages: Stages
+    ) -> tuple[DimensionEstimate, int, int | None]:
         """The estimate of the dimension, the dimension, and the number of factors, as asked for."""
-        varying = reduced.shape[1]
-        estimate, dim = None, self.dim
-        if dim == "auto":
-            with stages.stage("dimension"):
-                estimate = intrinsic_dimension(reduced, random_state=0)
-            dim = min(estimate.dim, varying)
-        if isinstance(dim, str):
-            raise InputError(f"dim must be a positive integer or 'auto'; got {dim!r}.")
-        dim = check_int(dim, "dim", low=1)
-        if dim > varying:
+        varying = ready.points.shape[1]
+        if isinstance(self.dim, str) and self.dim != "auto":
+            raise InputError(f"dim must be a positive integer or 'auto'; got {self.dim!r}.")
+        told = None if isinstance(self.dim, str) else check_int(self.dim, "dim", low=1)
+        if told is not None and told > varying:
             raise InputError(
-                f"dim={dim} needs as many directions in which the points vary; got {varying} "
+                f"dim={told} needs as many directions in which the points vary; got {varying} "
                 f"(of {points.shape[1]} columns)."
             )
+        with stages.stage("dimension"):
+            estimate = intrinsic_dimension(
+                ready.inside,
+                directions=ready.directions,
+                n_jobs=self._settings().n_jobs,
+                random_state=0,
+            )
+        dim = supported_dim(estimate.dim, ready.inside, self.tangents) if told is None else told
         if isinstance(self.n_factors, str):
             check_choice(self.n_factors, "n_factors", ("auto",))
             return estimate, dim, None
@@ -399,10 +445,6 @@ class GeoManCER(BaseEstimator):
     def _check_fitted(self) -> None:
         if not hasattr(self, "split_"):
             raise NotFittedError("This GeoManCER is not fitted yet: call fit first.")
-
-
-def _n_distinct_limit(points: np.ndarray) -> int:
-    return len(distinct_rows(points)[0]) - 1
 
 
 def _peak_memory() -> float:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from geodis.base.jobs import blocks, check_jobs
+from geodis.manifold.flat.flat_axes import FlatAxes
 from geodis.manifold.holonomy.connection import transports_between
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.graph import default_degree
-from geodis.manifold.local.neighbors import Neighbors, searcher
+from geodis.manifold.local.neighbors import Neighbors, distinct_rows, searcher
 from geodis.manifold.local.tangents import TangentMethod, tangent_frames
 from geodis.manifold.split_result import Split, join_axes, part_axes
 
@@ -21,6 +23,69 @@ AVERAGED = 3
 # dimension k the quotient of both distances is near (1 / neighbours)^(1 / k): .6 for k = 10.
 OUTSIDE = 0.8
 BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class FittedAxes:
+    """What a fit knows of its points, to tell the axes at others.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, d)
+        As they were given.
+    places : ndarray of shape (n, c)
+        Along the basis, near copies at one place.
+    axes : ndarray of shape (n, k, d)
+        Of all factors; NaN where there are none.
+    basis : ndarray of shape (c, d)
+        Directions that were used.
+    split : Split
+    flat : FlatAxes
+    piece : ndarray of int, shape (n,)
+        Of the graph.
+    """
+
+    points: np.ndarray
+    places: np.ndarray
+    axes: np.ndarray
+    basis: np.ndarray
+    split: Split
+    flat: FlatAxes
+    piece: np.ndarray
+
+    def at(
+        self, targets: np.ndarray, *, method: TangentMethod = "curved", n_jobs: int | None = None
+    ) -> np.ndarray:
+        """Axes at points (p, d): a fitted one's own, others' from the piece of the nearest.
+
+        Returns
+        -------
+        ndarray of shape (p, k, d)
+        """
+        usable = np.flatnonzero(np.isfinite(self.axes).all(axis=(1, 2)))
+        usable = usable[distinct_rows(self.points[usable])[1]]
+        nearest, distances = searcher(self.points[usable])(targets, 1)
+        nearest, known = usable[nearest[:, 0]], distances[:, 0] == 0
+        axes = self.axes[nearest]
+        largest = self.piece[self.split.rows[0]]
+        for piece in np.unique(self.piece[nearest[~known]]):
+            rows = np.flatnonzero((self.piece[nearest] == piece) & ~known)
+            fitted = usable[self.piece[usable] == piece]
+            fitted = fitted[distinct_rows(self.places[fitted])[1]]
+            split = self.split
+            if piece != largest:  # its ambient subspaces were not kept
+                split = replace(split, parts=(), refined="none")
+            by_holonomy = axes_at(
+                split,
+                self.places[fitted],
+                self.split.axes[fitted],
+                targets[rows] @ self.basis.T,
+                method=method,
+                n_jobs=n_jobs,
+            )
+            own = self.axes[nearest[rows]] @ self.basis.T
+            axes[rows] = self.flat.axes_at(by_holonomy, own) @ self.basis
+        return axes
 
 
 def axes_at(

@@ -7,7 +7,7 @@ of each back. `refine` goes on from what this finds, and `flat` from what that l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,11 @@ import numpy as np
 from geodis.base.check import InputError
 from geodis.manifold.holonomy.coarse import coarse_start
 from geodis.manifold.holonomy.connection import connection
-from geodis.manifold.holonomy.eigenfields import Eigenfields, bottom_eigenfields
+from geodis.manifold.holonomy.eigenfields import (
+    Eigenfields,
+    bottom_eigenfields,
+    count_parallel,
+)
 from geodis.manifold.holonomy.factor_axes import factor_axes
 from geodis.manifold.holonomy.factor_count import count_factors
 from geodis.manifold.holonomy.laplacian import ConnectionLaplacian
@@ -28,10 +32,13 @@ from geodis.manifold.local.graph import (
     neighbors_in_graph,
 )
 from geodis.manifold.local.neighbors import Neighbors, nearest_neighbors, neighbors_at
+from geodis.manifold.local.tangent_error import TangentError, tangent_error
 from geodis.manifold.local.tangents import (
+    SEARCHED_ENTRIES,
     Tangents,
     choose_n_neighbors,
     neighbors_for_tangents,
+    searched_tangent_frames,
     tangent_frames,
 )
 from geodis.manifold.split_result import Split, split_of
@@ -91,7 +98,7 @@ def published_pipeline(
     Returns
     -------
     Solution
-        With axes at `rows`; without fields in dimension one, or where one factor was asked for.
+        With axes at `rows`; without fields in dimension one, or where it was to be left whole.
 
     Examples
     --------
@@ -101,7 +108,7 @@ def published_pipeline(
     (2, 1)
     """
     settings, stages, n = task.settings, task.stages, len(points)
-    whole = dim == 1 or task.n_factors == 1
+    whole = dim == 1 or task.leave_whole
     if rows is None:
         rows = np.arange(n) if whole else field_rows(n, dim, task)
     # 1 and 2. Neighbours of every point, and its tangent space from them.
@@ -133,7 +140,14 @@ def published_pipeline(
         counted = count_factors(fields, asked, random_state=task.rng)
         # 8. Joint diagonalisation and clustering: the factor of every axis, alike at every point.
         factors = factor_axes(fields, counted, n_jobs=settings.n_jobs, random_state=task.rng)
-    return Solution(tangents, split_of(tangents, fields, factors, rows, what))
+        told_apart = None if task.n_factors is None else _told_apart(fields, task)
+    # How far the frames err says what the eigenvalues of the fields may owe to them.
+    with stages.stage("error of the tangents"):
+        error = _error_of_tangents(points, dim, tangents.n_neighbors, task)
+    split = split_of(
+        tangents, fields, counted, factors, rows, what, error=error, told_apart=told_apart
+    )
+    return Solution(tangents, split)
 
 
 def field_rows(n: int, dim: int, task: Task) -> np.ndarray:
@@ -171,16 +185,62 @@ def estimate_tangents(
     if d == dim:  # the whole space is tangent
         return _whole_space(n if rows is None else len(rows), d)
     count = count or _tangent_neighbors(points, dim, task)
+    return fit_tangents(points, dim, min(count, n - 1), task, rows=rows)
+
+
+def fit_tangents(
+    points: np.ndarray,
+    dim: int,
+    count: int,
+    task: Task,
+    *,
+    rows: np.ndarray | None = None,
+    start: np.ndarray | None = None,
+    factor_dims: tuple[int, ...] | None = None,
+) -> Tangents:
+    """Tangent frames from so many neighbours, found a block at a time where that is a lot.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    dim, count : int
+    task : Task
+    rows : ndarray of int, shape (r,), optional
+    start : ndarray of shape (r, k, d), optional
+    factor_dims : tuple of int, optional
+        As in `tangent_frames`.
+
+    Returns
+    -------
+    Tangents
+    """
+    settings, n = task.settings, len(points)
+    n_fits = n if rows is None else len(rows)
+    if task.graph is None and n_fits * count > SEARCHED_ENTRIES:
+        with task.stages.stage("tangents"):
+            return searched_tangent_frames(
+                points,
+                dim,
+                count,
+                rows=rows,
+                method=settings.tangents,
+                factor_dims=factor_dims,
+                start=start,
+                n_jobs=settings.n_jobs,
+                done=task.stages.advance,
+            )
     with task.stages.stage("neighbours"):
-        near = neighbors_for_fit(points, min(count, n - 1), task, rows)
+        near = neighbors_for_fit(points, count, task, rows)
     with task.stages.stage("tangents"):
         return tangent_frames(
             points,
             near,
             dim,
-            method=task.settings.tangents,
-            n_jobs=task.settings.n_jobs,
+            method=settings.tangents,
+            factor_dims=factor_dims,
+            start=start,
             centres=None if rows is None else points[rows],
+            n_jobs=settings.n_jobs,
             done=task.stages.advance,
         )
 
@@ -212,6 +272,25 @@ def _tangent_neighbors(points: np.ndarray, dim: int, task: Task) -> int:
         return neighbors_for_tangents(dim)
     with task.stages.stage("neighbourhood size"):
         return choose_n_neighbors(points, dim, n_jobs=settings.n_jobs, random_state=task.rng)
+
+
+def _error_of_tangents(points: np.ndarray, dim: int, count: int, task: Task) -> TangentError | None:
+    """Measured error of curved tangents; None for others, and in a graph that is too sparse."""
+    if task.settings.tangents != "curved":
+        return None
+    near = None
+    if task.graph is not None:
+        try:
+            near = neighbors_in_graph(points, task.graph, 2 * count)
+        except InputError:
+            return None
+    return tangent_error(points, dim, count, near=near, n_jobs=task.settings.n_jobs)
+
+
+def _told_apart(fields: Eigenfields, task: Task) -> int:
+    """Factors that the fields tell apart by themselves, whatever number was given."""
+    own = replace(fields, n_parallel=count_parallel(fields.values, fields.variation))
+    return count_factors(own, random_state=task.rng).n_factors
 
 
 def _whole_space(n: int, d: int) -> Tangents:
@@ -262,7 +341,8 @@ def _enough_fields(
         "random_state": task.rng,
         "done": task.stages.advance,
     }
-    rule, width = task.settings.rule, task.settings.n_fields
+    rule = task.settings.rule
+    width = task.settings.n_fields if start is None else start.shape[-1]
     fields = bottom_eigenfields(laplacian, n_fields=width, start=start, rule=rule, **options)
     # On a flat part of dimension f there are f (f + 1) / 2 parallel fields.
     unknowns = (n_coordinates(laplacian.k) - 1) * laplacian.graph.n_points

@@ -15,17 +15,17 @@ import numpy as np
 from geodis.base.check import InputError
 from geodis.manifold.ambient import AmbientSplit, ambient_split
 from geodis.manifold.holonomy.coarse import extend_fields
+from geodis.manifold.local.graph import NeighborGraph
 from geodis.manifold.local.neighbors import Neighbors, neighbors_at
 from geodis.manifold.local.tangents import (
     Tangents,
     neighbors_for_tangents,
     quadratic_pairs,
-    tangent_frames,
 )
 from geodis.manifold.pipeline import (
     Solution,
     estimate_tangents,
-    neighbors_for_fit,
+    fit_tangents,
     published_pipeline,
 )
 from geodis.manifold.places import distinct_places, pieces_largest_first, task_inside
@@ -63,6 +63,33 @@ def split_factors(points: np.ndarray, dim: int, task: Task | None = None) -> Spl
     return places.spread(refined(places.points, solution, task))
 
 
+def split_pieces(points: np.ndarray, dim: int, task: Task, graph: NeighborGraph) -> Split:
+    """The eight steps and the refinement, on every piece of the graph.
+
+    The largest piece, mostly all of it, says how many factors there are.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    dim : int
+    task : Task
+    graph : NeighborGraph
+
+    Returns
+    -------
+    Split
+        NaN at the points of pieces that split otherwise, or are too small for the tangents.
+    """
+    rows = pieces_largest_first(graph.piece)[0]
+    inside = task_inside(task, rows, len(points))
+    places = distinct_places(points if graph.n_pieces == 1 else points[rows], inside)
+    solution = published_pipeline(places.points, dim, inside)
+    split = places.spread(refined(places.points, solution, inside))
+    return (
+        split if graph.n_pieces == 1 else with_other_pieces(points, dim, task, graph.piece, split)
+    )
+
+
 def refined(points: np.ndarray, solution: Solution, task: Task) -> Split:
     """Refine what the pipeline found, and extend it to all points.
 
@@ -82,7 +109,10 @@ def refined(points: np.ndarray, solution: Solution, task: Task) -> Split:
     if split.fields is None:  # one factor, by its dimension or because it was asked for
         return split
     dim = sum(split.dims)
-    if task.graph is None and task.settings.refines and len(split.dims) > 1:
+    # In subspaces of its own a factor would be forced to look alike everywhere: where lengths in
+    # it depend on the others, that makes the axes worse.
+    product = split.departure is None or split.departure.is_product
+    if product and task.graph is None and task.settings.refines and len(split.dims) > 1:
         alone = _each_on_its_own(points, split, task)
         if alone is not None:
             return alone
@@ -136,7 +166,7 @@ def _each_on_its_own(points: np.ndarray, split: Split, task: Task) -> Split | No
         ambient = ambient_split(split.axes, split.dims)
     if any(len(basis) < dim for basis, dim in zip(ambient.bases, split.dims, strict=True)):
         return None
-    whole = replace(task, n_factors=None if task.n_factors is None else 1)
+    whole = replace(task, n_factors=None, leave_whole=task.n_factors is not None)
     try:
         parts = tuple(
             split_factors(points @ basis.T, dim, whole)
@@ -222,15 +252,4 @@ def _tangents_by_factor(
     if count == neighbors_for_tangents(dim):  # no noise: fewer terms, fewer neighbours
         count = 2 * (1 + dim + len(quadratic_pairs(dim, split.dims)[0]))
     count = min(count, len(points) - 1)
-    with task.stages.stage("neighbours"):
-        near = neighbors_for_fit(points, count, task)
-    with task.stages.stage("tangents"):
-        return tangent_frames(
-            points,
-            near,
-            dim,
-            factor_dims=split.dims,
-            start=split.axes,
-            n_jobs=task.settings.n_jobs,
-            done=task.stages.advance,
-        )
+    return fit_tangents(points, dim, count, task, start=split.axes, factor_dims=split.dims)

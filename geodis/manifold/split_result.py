@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from geodis.manifold.holonomy.departure import Departure, departure_of
 from geodis.manifold.holonomy.eigenfields import Eigenfields
 from geodis.manifold.holonomy.factor_axes import FactorAxes
+from geodis.manifold.holonomy.factor_count import FactorCount
+from geodis.manifold.local.tangent_error import TangentError
 from geodis.manifold.local.tangents import Tangents
 
 
@@ -40,6 +43,12 @@ class Split:
         Neighbours of each tangent fit.
     leakage : float
         Share of the axes outside their factor's ambient subspace; NaN where not asked.
+    tangent_error : TangentError or None
+        How far the frames err that the fields rest on; None where there are no fields.
+    departure : Departure or None
+        How far the metric is from that of a product of these factors.
+    told_apart : int or None
+        Factors that the fields tell apart by themselves, where their number was given.
     history : list of dict
         One entry a round: what was done, factor dimensions, eigenvalues, norm variations.
     """
@@ -54,11 +63,22 @@ class Split:
     refined: str = "none"
     tangent_neighbors: int = 0
     leakage: float = np.nan
+    tangent_error: TangentError | None = None
+    departure: Departure | None = None
+    told_apart: int | None = None
     history: list[dict[str, Any]] = field(default_factory=list)
 
 
 def split_of(
-    tangents: Tangents, fields: Eigenfields, factors: FactorAxes, rows: np.ndarray, what: str
+    tangents: Tangents,
+    fields: Eigenfields,
+    counted: FactorCount,
+    factors: FactorAxes,
+    rows: np.ndarray,
+    what: str,
+    *,
+    error: TangentError | None = None,
+    told_apart: int | None = None,
 ) -> Split:
     """A split of its parts, with one line of history that says what was done.
 
@@ -67,9 +87,14 @@ def split_of(
     tangents : Tangents
         At the points `rows`.
     fields : Eigenfields
+    counted : FactorCount
     factors : FactorAxes
     rows : ndarray of int
     what : str
+    error : TangentError, optional
+        Of the frames.
+    told_apart : int, optional
+        As in `Split`.
     """
     return Split(
         factors.axes @ tangents.frames,
@@ -78,6 +103,9 @@ def split_of(
         fields,
         rows,
         tangent_neighbors=tangents.n_neighbors,
+        tangent_error=error,
+        departure=None if error is None else departure_of(fields, counted, error),
+        told_apart=told_apart,
         history=[_record(what, fields, factors)],
     )
 

@@ -61,6 +61,8 @@ class Task:
         The true neighbours, where the caller gave them.
     n_factors : int or None
         Factors, where their number is known.
+    leave_whole : bool
+        Take the points for one factor, without asking.
     """
 
     settings: Settings = field(default_factory=Settings)
@@ -68,3 +70,4 @@ class Task:
     rng: np.random.Generator = field(default_factory=_seeded)
     graph: NeighborGraph | None = None
     n_factors: int | None = None
+    leave_whole: bool = False

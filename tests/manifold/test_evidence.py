@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from geodis.manifold.evidence import collect_evidence, doubts_of, doubts_of_number
+from geodis.manifold.evidence import collect_evidence, doubts_of, doubts_of_tangents
 from geodis.manifold.holonomy.eigenfields import Eigenfields
-from geodis.manifold.local.dimension import points_needed
+from geodis.manifold.local.tangent_error import TangentError
 from geodis.manifold.split_result import Split
 
 
@@ -30,7 +32,7 @@ CLEAR = {"values": [0.0, 0.2, 0.3, 0.3], "variation": [0.0, 0.3, 0.3, 0.3]}
     [
         ({}, ()),
         (
-            {"variation": [0.04, 0.08, 0.3, 0.3]},
+            {"variation": [0.04, 0.08, 0.3, 0.3], "values": [0.0, 0.05, 0.3, 0.3]},
             ("the norm of field 1 varies by 0.04", "the norm of field 2 varies by 0.08"),
         ),
         (
@@ -41,15 +43,9 @@ CLEAR = {"values": [0.0, 0.2, 0.3, 0.3], "variation": [0.0, 0.3, 0.3, 0.3]}
     ],
 )
 def test_what_leaves_the_number_of_parallel_fields_uncertain(changed, doubts):
-    assert doubts_of(fields(**{**CLEAR, **changed})) == doubts
-
-
-@pytest.mark.parametrize("dim", [3, 6, 9])
-def test_fewer_points_than_are_enough_leave_doubt(dim):
-    enough = points_needed(dim)[1]
-    assert doubts_of_number(enough, dim) == ()
-    (doubt,) = doubts_of_number(enough // 4, dim)
-    assert doubt.startswith("20 points for each unknown of the tangent fit")
+    said = doubts_of(fields(**{**CLEAR, **changed}))
+    assert [text.split(":")[0] for text in said] == list(doubts)
+    assert all(":" in text for text in said)  # and what to do about it
 
 
 def split(dims, n=10, parts=()):
@@ -60,20 +56,52 @@ def split(dims, n=10, parts=()):
         fields=fields(**CLEAR),
         rows=np.arange(n),
         parts=parts,
+        tangent_error=TangentError(0.01, 0.0),
         history=[{"factor_dims": dims}],
     )
 
 
-def test_only_a_factor_that_could_be_several_and_was_not_split_is_doubted():
-    assert collect_evidence(split((2, 2)))[0].doubts == ()  # surfaces are one factor at most
-    assert "may leave factors merged" in collect_evidence(split((3, 2)))[0].doubts[0]
-    whole, part = collect_evidence(split((3,), parts=(split((3,)),)))
-    assert whole.doubts == () and len(part.doubts) == 1
+@pytest.mark.parametrize(
+    ("dims", "angle", "parts", "doubted"),
+    [
+        ((3, 2), 0.2, (), True),
+        ((3,), 0.16, (), True),
+        ((3, 2), 0.05, (), False),
+        ((2,), 0.2, (), False),  # what a surface could split into is flat
+        ((3, 2), 0.2, (3,), False),  # its parts have tangents of their own
+    ],
+)
+def test_large_errors_of_the_tangents_are_doubted_where_they_could_merge_factors(
+    dims, angle, parts, doubted
+):
+    inner = tuple(replace(split((dim,)), tangent_error=TangentError(0.01, 0.0)) for dim in parts)
+    whole = replace(split(dims, parts=inner), tangent_error=TangentError(angle, 0.0))
+    assert bool(doubts_of_tangents(whole)) == (doubted or bool(parts))
+    assert any("tangents err" in text for text in collect_evidence(whole)[0].doubts) == doubted
+
+
+def test_a_given_number_of_factors_is_compared_with_what_the_fields_tell():
+    (told,) = collect_evidence(replace(split((2, 1)), told_apart=1))
+    assert told.doubts[0].startswith("n_factors=2 was given, and the fields tell 1 apart")
+    assert collect_evidence(replace(split((2, 1)), told_apart=2))[0].doubts == ()
+
+
+def test_a_lowest_eigenvalue_that_stands_alone_is_doubted():
+    alone = fields([0.1, 0.2, 0.21, 0.22], [0.3] * 4, n_parallel=0)
+    assert "stands alone, 2.0 times below" in doubts_of(alone, 4)[0]
+    assert doubts_of(alone, 2) == ()
+    assert doubts_of(fields([0.19, 0.2, 0.21, 0.22], [0.3] * 4, n_parallel=0), 4) == ()
+
+
+def test_a_counted_field_of_uneven_norm_is_doubted_however_uneven():
+    (doubt,) = doubts_of(fields(**{**CLEAR, "variation": [0.4, 0.3, 0.3, 0.3]}))
+    assert doubt.startswith("the norm of field 1 varies by 0.40")
 
 
 def test_evidence_prints_as_one_line():
     (found,) = collect_evidence(split((2, 2)))
     assert str(found) == (
         "dimension 4 -> 2 + 2: 1 parallel field, eigenvalues 0 0.2, norms vary by 0.000 0.300"
+        "; tangents err by 0.010 rad (noise 0.010, bias 0.000)"
     )
     assert found.gap_rule == 2

@@ -5,6 +5,7 @@ import numpy as np
 import pandas
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_digits
 from sklearn.utils.estimator_checks import check_estimator
 
 import geodis as gd
@@ -107,9 +108,7 @@ def test_flat_patches_with_a_boundary_split_from_a_sphere(make, seed):
 @pytest.mark.parametrize(("n", "noise", "density"), [(3000, 0.1, None), (5000, 0.0, 5.0)])
 def test_strong_noise_and_uneven_density_leave_the_number_right(n, noise, density, seed):
     sample = gd.product_manifold("S^2 x S^2", n, noise=noise, density=density, random_state=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # the dimension estimates disagree
-        est = fit(sample.points)
+    est = fit(sample.points)
     assert est.factor_dims_.tolist() == [2, 2]
     assert error(est, sample) < (0.17 if noise else 0.002)
 
@@ -255,8 +254,9 @@ def test_pieces_are_fitted_apart_and_said():
 def test_pieces_that_are_too_small_or_split_otherwise_are_left_out():
     product = gd.product_manifold("S^2 x S^2", 1500, random_state=0).points
     stray = np.random.default_rng(0).normal(100.0, 1.0, (12, 6))
-    with pytest.warns(UserWarning, match="12 points do not split like the largest piece"):
+    with pytest.warns(UserWarning, match="12 of 1,512 points lie far from all others"):
         est = fit(np.concatenate([product, stray]), dim=4)
+    assert est.outliers_.sum() == 12 and not est.uncertain_
     assert np.isnan(est.axes_[1500:]).all() and np.isfinite(est.axes_[:1500]).all()
     assert np.isfinite(est.at(stray)).all()
 
@@ -274,7 +274,7 @@ def test_few_points_for_the_dimension_leave_doubt():
     """Eighteen points for each unknown: SO(3) x SO(3) is taken for one factor, and that is said."""
     few = fit(gd.product_manifold("SO(3) x SO(3)", 500, random_state=0).points, dim=6)
     assert few.n_factors_ == 1 and few.uncertain_
-    assert "18 points for each unknown of the tangent fit may leave factors merged" in str(few)
+    assert "and may merge or mix factors: give more points" in str(few)
 
 
 def test_networkx_graph_has_every_point_and_edge():
@@ -292,7 +292,7 @@ def test_the_summary_says_what_was_found():
     text = str(est.fit(gd.product_manifold("S^2 x S^2", 1000, random_state=0).points))
     for part in (
         "1,000 points in 6 columns, dimension 4, 2 factors of dimension 2 + 2",
-        "both agree",
+        "dimension 4, clear",
         "connected",
         "1 parallel field,",
         " | 0.0",  # the gap in the spectrum
@@ -313,10 +313,25 @@ def test_evidence_holds_both_tests_and_doubts():
     assert not est.uncertain_
 
 
-def test_disagreeing_dimension_estimates_warn():
-    points = gd.product_manifold("S^2", 3000, noise=0.05, random_state=0).points
-    with pytest.warns(UserWarning, match="they disagree"):
+def test_a_doubtful_dimension_warns():
+    points = gd.product_manifold("S^2", 3000, noise=0.2, random_state=0).points
+    with pytest.warns(UserWarning, match="Dimension 2, doubtful .*nearly as long"):
         fit(points)
+
+
+def test_noise_beside_the_signal_is_left_out_and_said():
+    sample = gd.product_manifold("S^2 x S^2", 2000, pad=44, noise=0.05, rotate=True, random_state=0)
+    est = fit(sample.points)
+    assert (est.n_directions_, est.directions_.n_columns) == (6, 50)
+    np.testing.assert_allclose(est.noise_, 0.05, rtol=0.05)
+    assert "6 of 50 directions lie above a floor of noise of 0.05" in str(est)
+    assert est.factor_dims_.tolist() == [2, 2] and error(est, sample) < 0.1
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_pixels_with_counts_are_fitted():
+    est = fit(load_digits().data)
+    assert est.axes_.shape[0] == 1797 and est.dimension_.verdict == "undecided"
 
 
 @pytest.mark.parametrize("stage", ["tangent_frames", "bottom_eigenfields", "ambient_split"])

@@ -59,6 +59,23 @@ def mle_dimension(distances):
     return 1 / (total / (n * (count - 1)))
 
 
+def curved_fit_ratio(points, i, count, k):
+    """Shortest of k tangent variances over the longest residual one, and that, at one point."""
+    distances = np.array([np.linalg.norm(x - points[i]) for x in points])
+    distances[i] = np.inf
+    y = points[np.argsort(distances, kind="stable")[:count]] - points[i]
+    y = y - y.mean(axis=0)
+    values, vectors = np.linalg.eigh(y.T @ y / count)
+    order = np.argsort(values)[::-1]
+    tangent, normal = y @ vectors[:, order[:k]], y @ vectors[:, order[k:]]
+    design = [np.ones(count), *tangent.T]
+    design += [tangent[:, a] * tangent[:, b] for a in range(k) for b in range(a, k)]
+    design = np.column_stack(design)
+    residual = normal - design @ np.linalg.lstsq(design, normal, rcond=None)[0]
+    thickness = np.linalg.eigvalsh(residual.T @ residual / (count - design.shape[1]))[-1]
+    return values[order[k - 1]] / thickness, thickness
+
+
 def two_nn_dimension(distances, kept):
     """Facco et al. (2017): slope through the origin of -log(1 - F(mu)) against log mu."""
     ratios = sorted(row[1] / row[0] for row in distances)
@@ -194,12 +211,31 @@ def norm_variation(matrices, weights):
 
 
 def count_parallel(values, variation, threshold):
-    """Fields before the first that varies or whose eigenvalue reaches half the last one."""
-    count = 0
-    for value, spread in zip(values, variation, strict=True):
-        if spread >= threshold or value >= values[-1] / 2:
-            break
-        count += 1
+    """Fields before the first that varies or whose eigenvalue reaches half the last one.
+
+    More, up to a variation of .15, if the next eigenvalue is four times theirs; fewer, where the
+    next is less than twice theirs, down to the last gap of two.
+    """
+
+    def leading(limit):
+        count = 0
+        for value, spread in zip(values, variation, strict=True):
+            if spread >= limit or value >= values[-1] / 2:
+                break
+            count += 1
+        return count
+
+    def gap(count):
+        return values[count] / max(values[count - 1], np.finfo(float).tiny)
+
+    count, wide = leading(threshold), leading(0.15)
+    if wide > count and wide < len(values) and values[wide] >= 4 * values[wide - 1]:
+        return wide
+    if count < 2 or count == len(values) or values[count] >= 2 * values[count - 1]:
+        return count
+    for fewer in range(count - 1, 0, -1):
+        if gap(fewer) >= 2:
+            return fewer
     return count
 
 

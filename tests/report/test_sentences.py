@@ -1,10 +1,12 @@
+import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import geodis as gd
-from geodis.manifold.local.dimension import DimensionEstimate
+from geodis.manifold.local.dimension import intrinsic_dimension
 from geodis.report.analysis import ReportSettings
 from geodis.report.material import gather_material
 from geodis.report.page.render import render_page
@@ -36,6 +38,15 @@ def test_the_geometry_in_a_sentence(spec, n, text):
     assert text in gd.report(points, out=None, verbose=0).summary[0]
 
 
+def test_how_far_the_geometry_can_be_trusted(tmp_path):
+    points = gd.product_manifold("S^2 x S^1", 600, random_state=0).points
+    report = gd.report(points, out=tmp_path / "r", verbose=0)
+    assert "A fit to 300 of the points found the same factors. With 90%" in report.summary[0]
+    kept = json.loads((tmp_path / "r" / "results.json").read_text())["manifold"]["confidence"]
+    assert kept["found"] == {"2 + 1": 1} and kept["quick"]
+    assert 0 < max(kept["median_bound"]) < 0.01
+
+
 def test_pieces_and_constant_columns_are_warned_of():
     rng = np.random.default_rng(0)
     far = np.concatenate([rng.normal(size=(60, 4)), 50 + rng.normal(size=(60, 4))])
@@ -43,7 +54,7 @@ def test_pieces_and_constant_columns_are_warned_of():
     text = " ".join(report.warnings)
     assert "in 2 pieces (the largest of 60 points)" in text
     assert "Columns without variation: 4." in text
-    assert text.count("pieces (") == 1  # not again by GeoManCER
+    assert text.count("pieces (the largest") == 1  # and by GeoManCER with what to do
 
 
 def test_too_few_points_are_warned_of():
@@ -63,13 +74,18 @@ def test_scores_at_chance_are_named():
     assert set(grey) == set(line.split(": ")[1].rstrip(".").split(", "))
 
 
-@pytest.mark.parametrize("other", [4.0, 2.2])
-def test_estimates_of_dimension_that_disagree_are_in_the_sentence(monkeypatch, other):
-    estimate = DimensionEstimate(2.1, other, 15)
-    monkeypatch.setattr("geodis.inspection.intrinsic_dimension", lambda *_, **__: estimate)
+@pytest.mark.parametrize(
+    ("verdict", "said"), [("clear", ""), ("doubtful", "in doubt"), ("undecided", "undecided")]
+)
+def test_a_dimension_that_is_not_clear_is_in_the_sentence(monkeypatch, verdict, said):
     sphere = gd.product_manifold("S^2", 300, random_state=0).points
-    text = gd.report(sphere, out=None, verbose=0).summary[0]
-    assert ("of about 2 dimensions (another estimate says 4) that" in text) == (other == 4)
+    doubts = () if verdict == "clear" else ("it was told",)
+    estimate = replace(intrinsic_dimension(sphere), verdict=verdict, doubts=doubts)
+    monkeypatch.setattr("geodis.inspection.intrinsic_dimension", lambda *_, **__: estimate)
+    report = gd.report(sphere, out=None, verbose=0)
+    about = f"of about 2 dimensions (their number is {said}) that"
+    assert (about in report.summary[0]) == bool(said)
+    assert any("it was told" in text for text in report.warnings) == bool(said)
 
 
 def test_scores_that_one_factor_makes_perfect_do_not_lead_the_summary():

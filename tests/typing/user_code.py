@@ -56,7 +56,7 @@ def geometry(points: Array) -> None:
     assert_type(est.dim_, int)
     assert_type(est.n_factors_, int)
     assert_type(est.graph_, gd.NeighborGraph)
-    assert_type(est.dimension_, gd.DimensionEstimate | None)
+    assert_type(est.dimension_, gd.DimensionEstimate)
     assert_type(est.seconds_, dict[str, float])
     est.axes_.no_such_method()  # type: ignore[attr-defined]
     gd.nearest_neighbors(points, 5, n_jobs="2")  # type: ignore[arg-type]

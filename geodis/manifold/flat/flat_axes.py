@@ -6,8 +6,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from geodis.base.jobs import check_jobs
 from geodis.manifold.flat.differences import Edges
-from geodis.manifold.flat.flat_part import FlatEvidence, FlatPart, split_flat_part
+from geodis.manifold.flat.flat_part import (
+    FlatEvidence,
+    FlatPart,
+    is_one_curved_factor,
+    looks_curved,
+    split_flat_part,
+)
 from geodis.manifold.flat.unroll import steps_along
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.graph import NeighborGraph, neighbor_graph
@@ -16,8 +23,14 @@ from geodis.manifold.task import Task
 
 # Fields of constant norm that were not counted as parallel: the unrolling decides.
 CONSTANT_NORM = 0.05
+# One factor of at most this dimension is unrolled though no field was parallel: images of one
+# object in some poses and lights have parameters, and a metric that is no product of theirs.
+TRIED_DIM = 3
 # The first unwanted eigenvalue of the connection Laplacian over the last wanted one.
 MIN_FIELD_RATIO = 1.8
+# Lengths along coordinates of closed curved manifolds are wrong by .3 and more, those of flat parts
+# under strong noise by .18: above this nothing flat was tried.
+CLOSED_STRAIN = 0.25
 
 
 @dataclass(frozen=True)
@@ -148,13 +161,31 @@ def split_flat_axes(
     maybe = [dim == 1 or flag for dim, flag in zip(split.dims, split.flat, strict=True)]
     asked = [flag or test for flag, test in zip(maybe, _to_be_tested(split), strict=True)]
     # A given number of factors counts the flat part as one, or as the caller thinks best.
-    if how == "keep" or task.n_factors is not None or not any(asked):
+    if how == "keep" or task.n_factors is not None:
+        return _as_it_was(split, None)
+    tried = not any(asked) and _may_be_tried(split, task)
+    if tried:
+        with task.stages.stage("flat factors"):
+            known = np.isfinite(split.axes).all(axis=(1, 2))
+            tried = not is_one_curved_factor(
+                points[known],
+                split.axes[known],
+                n_jobs=check_jobs(task.settings.n_jobs),
+                random_state=np.random.default_rng(0),  # leaves the other draws as they are
+            )
+        asked = [tried]
+    if not any(asked):
         return _as_it_was(split, None)
     with task.stages.stage("flat factors"):
         part, own = _unrolled(points, split, task, graph, asked)
-        if asked != maybe and not np.isfinite(part.coordinates).any():
+        if tried:
+            part = _with_doubt(part, _why_tried(split))
+        if asked != maybe and (
+            not np.isfinite(part.coordinates).any() or (tried and _is_curved(part))
+        ):
             if not any(maybe):
-                return _as_it_was(split, None)
+                curved = tried or part.evidence.strain > CLOSED_STRAIN
+                return _as_it_was(split, None if curved else part.evidence)
             asked = maybe
             part, own = _unrolled(points, split, task, graph, asked)
     if not np.isfinite(part.coordinates).any():
@@ -199,15 +230,16 @@ def _unrolled(
         split.axes[rows][:, own],
         graph=given,
         n_neighbors=task.settings.n_neighbors,
+        tangent_neighbors=_tangent_neighbors(split),
         n_jobs=task.settings.n_jobs,
         random_state=task.rng,
     )
     ratio = _field_ratio(split)
     if ratio < MIN_FIELD_RATIO:
-        part = _without_coordinates(
+        part = _with_doubt(
             part,
-            f"the number of parallel fields is not clear: the eigenvalue of the next is only "
-            f"{ratio:.2f} times as large",
+            "the number of parallel fields is not clear, and with it what is flat: the eigenvalue "
+            f"of the next is only {ratio:.2f} times as large; give more points, or the dimension",
         )
     if len(rows) < len(points):
         frames = np.full((len(points), *part.frames.shape[1:]), np.nan)
@@ -217,10 +249,39 @@ def _unrolled(
     return part, own
 
 
-def _without_coordinates(part: FlatPart, reason: str) -> FlatPart:
-    f = part.coordinates.shape[1]
-    evidence = replace(part.evidence, factor_dims=(f,), reasons=(reason,), doubts=())
-    return replace(part, coordinates=np.full_like(part.coordinates, np.nan), evidence=evidence)
+def _with_doubt(part: FlatPart, doubt: str) -> FlatPart:
+    return replace(part, evidence=replace(part.evidence, doubts=(*part.evidence.doubts, doubt)))
+
+
+def _may_be_tried(split: Split, task: Task) -> bool:
+    """Whether one factor without parallel fields has so few dimensions that it is unrolled."""
+    return (
+        task.graph is None
+        and len(split.dims) == 1
+        and 1 < split.dims[0] <= TRIED_DIM
+        and split.fields is not None
+    )
+
+
+def _why_tried(split: Split) -> str:
+    assert split.fields is not None
+    return (
+        "transport found no flat part (the most constant field varies by "
+        f"{split.fields.variation.min():.2f}): the coordinates rest on the unrolling alone, and "
+        "lengths along one depend on the others; factors are independent parameters at best"
+    )
+
+
+def _is_curved(part: FlatPart) -> bool:
+    """Whether a part that was only tried is one curved factor: then that is the answer."""
+    evidence = part.evidence
+    return looks_curved(evidence.dim, evidence.strain, evidence.curvature)
+
+
+def _tangent_neighbors(split: Split) -> int | None:
+    """Neighbours of the tangent fits: the most of any part that may be flat."""
+    counts = [part.tangent_neighbors for part in (split, *split.parts)]
+    return max(counts) or None
 
 
 def _field_ratio(split: Split) -> float:

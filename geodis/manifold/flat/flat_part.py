@@ -1,4 +1,4 @@
-"""The flat part of a manifold -> its factors one by one, or a refusal with the reason.
+"""The flat part of a manifold -> its factors one by one, how good they are, and what is doubted.
 
 Holonomy says nothing about flat factors. They are unrolled to isometric coordinates; what closes
 is found by its periods, and what is left is split by statistical independence.
@@ -14,92 +14,44 @@ import numpy as np
 
 from geodis.base.check import InputError, check_int, check_points, check_random_state, to_numpy
 from geodis.base.jobs import check_jobs
+from geodis.manifold.flat.curvature import Curvature, measure_curvature
+from geodis.manifold.flat.flat_evidence import FlatEvidence
+from geodis.manifold.flat.flat_graph import (
+    MANY_ON_CURVE,
+    connected_graph,
+    curve_graph,
+    unrolled_with_periods,
+)
 from geodis.manifold.flat.independence import (
+    MAX_INSTABILITY,
     ContrastResult,
     independent_rotation,
     information_between,
 )
-from geodis.manifold.flat.periods import Periods, find_periods
+from geodis.manifold.flat.periods import Periods
+from geodis.manifold.flat.strain import strain_of
 from geodis.manifold.flat.ties import without_ties
-from geodis.manifold.flat.unroll import Unrolling, parallel_frame, unrolled_coordinates
+from geodis.manifold.flat.unroll import Unrolling
 from geodis.manifold.linalg import polar_rows
-from geodis.manifold.local.graph import NeighborGraph, graph_of_neighbors, neighbor_graph
-from geodis.manifold.local.neighbors import distinct_rows, nearest_neighbors
+from geodis.manifold.local.graph import NeighborGraph, neighbor_graph
+from geodis.manifold.local.neighbors import distinct_rows
 
-# When the unrolling is refused: turn of the parallel frame from end to end, in radians, and share
-# of the squared steps that no coordinates explain. Spheres and tori turn by 1 and more, flat boxes
-# under noise of a tenth of their side by up to .2.
-MAX_TURN, MAX_REL = 0.25, 0.12
-DOUBTED_TURN = 0.1
-MIN_DEGREE, CURVE_DEGREE, MAX_DEGREE = 10, 20, 400
+# When there are no coordinates: where lengths along them would be wrong by this much, whatever the
+# noise. Closed curved manifolds have .21 to .7 (S^2 .30 to .38, S^3 .31 to .35, tori of revolution
+# .38, SO(3) .7), half a sphere .11, photographs of one face in all its poses .05 to .11, and flat
+# parts at most .003, under noise of a tenth of their side up to .18 beside a circle of that size.
+MAX_STRAIN = 0.2
+# When the coordinates are doubted: lengths wrong by this much, a frame that turns from end to end
+# by this much (radians), and squared steps that no coordinates explain. Flat boxes under noise of
+# a hundredth of their side have .01, .02 and .0002.
+DOUBTED_STRAIN, DOUBTED_TURN, DOUBTED_REL = 0.05, 0.1, 0.12
+# Points for each dimension beyond the first on which it is asked whether a part that is probably
+# curved is worth unrolling at all.
+ASKED_POINTS = 500
 POINTS_A_DIMENSION = 50
-# Of the points in the largest piece of the graph: enough to unroll it alone, and to leave the
-# others rather than to join them by long edges.
-MIN_SHARE, NEARLY_ALL = 0.5, 0.95
+# Of the points in the largest piece of the graph: enough to unroll it alone.
+MIN_SHARE = 0.5
 NEARLY_ORTHONORMAL = 1e-3
-
-
-@dataclass(frozen=True)
-class FlatEvidence:
-    """Why the flat part was split as it was.
-
-    Attributes
-    ----------
-    dim : int
-        Dimension f of the flat part.
-    factor_dims : tuple of int
-        Into what it was split; ``(f,)`` where it was left whole.
-    hol, turn : float
-        Turn of the parallel frame in radians between neighbours, and from end to end.
-    rel : float
-        Share of the squared steps that the coordinates leave.
-    instability : float
-        Degrees by which the factors turn between halves of the points.
-    contrast : str
-        The contrast that told them apart.
-    contrasts : tuple of ContrastResult
-        The result of every contrast.
-    information : ndarray of shape (m, m)
-        Largest mutual information between directions of two factors, in nats.
-    reasons : tuple of str
-        Why directions stayed together, or all of them.
-    doubts : tuple of str
-        Why the split may be wrong.
-    notes : tuple of str
-        What was done, a sentence each.
-    """
-
-    dim: int
-    factor_dims: tuple[int, ...]
-    hol: float
-    turn: float
-    rel: float
-    instability: float = 0.0
-    contrast: str = "none"
-    contrasts: tuple[ContrastResult, ...] = ()
-    information: np.ndarray | None = None
-    reasons: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @property
-    def refused(self) -> bool:
-        """Whether several dimensions were left as one factor."""
-        return self.dim > 1 and len(self.factor_dims) == 1
-
-    def __str__(self) -> str:
-        """A sentence for every split, merge, refusal and doubt."""
-        said = [f"flat part of dimension {self.dim}: {'; '.join(self.notes)}"]
-        split = " + ".join(map(str, self.factor_dims))
-        if self.refused:
-            said.append("not split")
-        elif self.dim > 1:
-            by = f" by {self.contrast}" if self.contrast != "none" else ""
-            said.append(f"split into {split}{by}, stable to {self.instability:.1f} degrees")
-        if self.reasons:
-            said.append("; ".join(self.reasons))
-        text = ": ".join(said[:1]) + "".join(f". {part[0].upper()}{part[1:]}" for part in said[1:])
-        return text + (f". Uncertain: {'; '.join(self.doubts)}" if self.doubts else "")
 
 
 @dataclass(frozen=True)
@@ -111,8 +63,9 @@ class FlatPart:
     frames : ndarray of shape (n, f, d)
         Orthonormal rows along the factors; derivatives of the points along the coordinates.
     coordinates : ndarray of shape (n, f)
-        Isometric coordinates in the order of the factors, of median zero; NaN at points that
-        could not be unrolled with the others, and everywhere where the unrolling was refused.
+        Isometric coordinates in the order of the factors, of median zero, as good as
+        `FlatEvidence.quality` says; NaN at points that could not be unrolled with the others, and
+        everywhere where coordinates would mean nothing, as on a closed curved manifold.
     dims : tuple of int
     periods : tuple of ndarray of shape (b_j, f_j)
         Periods of every factor in its own coordinates; no rows where it does not close.
@@ -132,6 +85,7 @@ def split_flat_part(
     *,
     graph: Any = None,
     n_neighbors: int | None = None,
+    tangent_neighbors: int | None = None,
     n_jobs: int | None = None,
     random_state: Any = 0,
 ) -> FlatPart:
@@ -147,7 +101,9 @@ def split_flat_part(
         True neighbours, when they are known.
     n_neighbors : int, optional
         Neighbours in the graph; 2f, at least 10, by default, and more where the graph would
-        be in pieces.
+        be in pieces. On a curve those among 2 to 20 with which it unrolls best.
+    tangent_neighbors : int, optional
+        Neighbours that were best for the tangents: the curvature is measured with so many.
     n_jobs : int, optional
         Threads; one by default, -1 for every core.
     random_state : int, Generator or None
@@ -184,7 +140,11 @@ def split_flat_part(
     rows = np.arange(len(where)) if representative is None else representative
     if len(rows) < POINTS_A_DIMENSION:
         return _refusal(subspaces, f"{len(rows)} points are too few to unroll")
-    graph = graph or _connected_graph(places, f, n_neighbors, workers, rng)
+    given = graph is not None
+    own = own[rows]
+    if graph is None and f == 1 and n_neighbors is None and len(rows) < MANY_ON_CURVE:
+        graph = curve_graph(places, own, workers, rng)
+    graph = graph or connected_graph(places, f, n_neighbors, workers, rng)
     inside, note = np.arange(len(rows)), ""
     if graph.n_pieces > 1:
         sizes = np.bincount(graph.piece)
@@ -193,19 +153,100 @@ def split_flat_part(
             return _refusal(
                 subspaces,
                 f"its neighbour graph is in {graph.n_pieces} pieces, the largest with "
-                f"{len(inside)} of {len(rows)} points",
+                f"{len(inside)} of {len(rows)} points (unroll each on its own, or give a graph)",
             )
         graph = neighbor_graph(graph=graph.adjacency[inside][:, inside])
         note = f"only the largest piece of its graph, {len(inside)} of {len(rows)} points"
-    frame = parallel_frame(own[rows[inside]], graph)
-    periods = find_periods(unrolled_coordinates(places[inside], frame, graph))
-    part = _split(periods, rng, note)
+    periods = unrolled_with_periods(places[inside], own[inside], graph)
+    unrolled = periods.unrolling
+    strain = strain_of(unrolled, periods.vectors)
+    # Among given neighbours, near points need not be near on the manifold.
+    curvature = None if given else measure_curvature(
+        places[inside],
+        unrolled.frames,
+        unrolled.coordinates,
+        tangent_neighbors=tangent_neighbors,
+        n_jobs=workers,
+        random_state=np.random.default_rng(0),  # leaves the draws of the split as they are
+    )  # fmt: skip
+    part = _split(periods, strain, curvature, rng, note)
     frames = np.full((len(rows), f, points.shape[1]), np.nan)
     frames[inside] = part.frames @ tangents
     coordinates = np.full((len(rows), f), np.nan)
     coordinates[inside] = part.coordinates
     back = slice(None) if place is None else place
     return replace(part, frames=frames[back], coordinates=coordinates[back])
+
+
+def is_one_curved_factor(
+    points: np.ndarray,
+    subspaces: np.ndarray,
+    *,
+    n_jobs: int | None = None,
+    random_state: Any = 0,
+) -> bool:
+    """Whether an even sample of the points says that no coordinates can be meant.
+
+    The unrolling of all of a curved manifold is dear, and few points tell it.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    subspaces : ndarray of shape (n, f, d)
+    n_jobs : int
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    bool
+        Also true where the sample is too small, or in pieces.
+
+    Examples
+    --------
+    >>> from geodis import product_manifold
+    >>> from geodis.data.manifolds.flat_products import flat_sample
+    >>> sphere = product_manifold("S^2", 1000, random_state=0)
+    >>> box = flat_sample("rectangle", 1000, random_state=0)
+    >>> is_one_curved_factor(sphere.points, sphere.tangents[0])
+    True
+    >>> is_one_curved_factor(box.points, np.concatenate(box.tangents, axis=1))
+    False
+    """
+    n_jobs = check_jobs(n_jobs)
+    rng = check_random_state(random_state)
+    points, rows, _ = distinct_rows(points)
+    asked = ASKED_POINTS * max(subspaces.shape[1] - 1, 1)
+    some = np.unique(np.linspace(0, len(points) - 1, asked).astype(np.intp))
+    points, subspaces = points[some], subspaces[rows[some]]
+    if len(points) < POINTS_A_DIMENSION:
+        return True
+    graph = connected_graph(points, subspaces.shape[1], None, n_jobs, rng)
+    inside = np.flatnonzero(graph.piece == np.bincount(graph.piece).argmax())
+    if len(inside) < MIN_SHARE * len(points):
+        return True
+    graph = neighbor_graph(graph=graph.adjacency[inside][:, inside])
+    periods = unrolled_with_periods(points[inside], subspaces[inside], graph)
+    strain = strain_of(periods.unrolling, periods.vectors)
+    if strain > MAX_STRAIN:
+        return True
+    curvature = measure_curvature(
+        points[inside],
+        periods.unrolling.frames,
+        periods.unrolling.coordinates,
+        n_jobs=n_jobs,
+        random_state=rng,
+    )
+    return looks_curved(subspaces.shape[1], strain, curvature)
+
+
+def looks_curved(dim: int, strain: float, curvature: Curvature | None) -> bool:
+    """Whether a part that transport did not find flat is curved, beyond what images are.
+
+    Images of one object in some poses bend so much more than they curve that they are not. Of
+    surfaces, lengths that are wrong are a sign of it where curvature is too uneven to be certain.
+    """
+    curved = curvature is not None and curvature.curved
+    return curved or (dim == 2 and strain > DOUBTED_STRAIN)
 
 
 def _check_subspaces(subspaces: Any, points: np.ndarray) -> np.ndarray:
@@ -227,7 +268,13 @@ def _check_subspaces(subspaces: Any, points: np.ndarray) -> np.ndarray:
     return subspaces
 
 
-def _split(periods: Periods, rng: np.random.Generator, note: str) -> FlatPart:
+def _split(
+    periods: Periods,
+    strain: float,
+    curvature: Curvature | None,
+    rng: np.random.Generator,
+    note: str,
+) -> FlatPart:
     """Judge the unrolling; closed directions by their periods, the others by independence."""
     unrolled = periods.unrolling
     n, f = unrolled.coordinates.shape
@@ -236,12 +283,14 @@ def _split(periods: Periods, rng: np.random.Generator, note: str) -> FlatPart:
         f"{unrolled.rel:.1g} of the squared steps left)"
     ]
     notes += [note] if note else []
-    doubts: list[str] = []
-    why = _why_not_unrolled(unrolled)
-    if why:
-        return _refusal(unrolled.frames, why, unrolled, notes=())
-    if unrolled.turn > DOUBTED_TURN:
-        doubts.append(f"its frame turns by {unrolled.turn:.2f} radian: noise, or not quite flat")
+    # A curve has no curvature of its own: its coordinate is as long as it is.
+    if f > 1 and strain > MAX_STRAIN:
+        why = (
+            f"lengths along any coordinates would be wrong by {strain:.0%}, which noise does not "
+            "explain: it is curved, or too coarsely sampled for its noise"
+        )
+        return _refusal(unrolled.frames, why, unrolled, strain, curvature)
+    doubts = _doubts_of_unrolling(unrolled, strain, curvature)
     closed = [np.linalg.qr(periods.vectors[list(g)].T)[0].T for g in periods.groups]
     dims = [len(group) for group in closed]
     rows = list(closed)
@@ -260,6 +309,7 @@ def _split(periods: Periods, rng: np.random.Generator, note: str) -> FlatPart:
         rows.append(outside)
         dims.append(len(outside))
         reasons = (f"{n} points are too few to judge {len(outside)} directions",)
+        doubts.append(f"{reasons[0]}, which may be several factors: give more points")
     elif len(outside):
         told = independent_rotation(unrolled.coordinates @ outside.T, random_state=rng)
         rows += np.split(told.rotation @ outside, np.cumsum(told.dims)[:-1])
@@ -267,6 +317,22 @@ def _split(periods: Periods, rng: np.random.Generator, note: str) -> FlatPart:
         instability, contrast, contrasts = told.instability, told.contrast, told.contrasts
         reasons = told.reasons
         doubts += [d for d in told.doubts if "share" not in d]  # said below for all factors
+        if told.instability > MAX_INSTABILITY:
+            doubts.append(
+                f"directions were left together because they turn by {told.instability:.0f} "
+                "degrees between halves of the points, so they may be several factors: give more "
+                "points"
+            )
+    if curvature is not None and curvature.curved:
+        said = f"it curves ({curvature})"
+        if len(dims) > 1 and curvature.matters:
+            doubts.append(
+                f"{said}, so directions that look independent need not be factors: take its "
+                "coordinates as a map of one factor, unless the data should be a product of other "
+                "lengths"
+            )
+        else:  # by next to nothing, or one factor, which may curve as it likes
+            notes.append(said)
     order = np.argsort([-dim for dim in dims], kind="stable")
     dims, rows = [dims[j] for j in order], [rows[j] for j in order]
     rotation = polar_rows(np.concatenate(rows))  # closed directions are only nearly orthogonal
@@ -287,6 +353,8 @@ def _split(periods: Periods, rng: np.random.Generator, note: str) -> FlatPart:
         unrolled.hol,
         unrolled.turn,
         unrolled.rel,
+        strain,
+        curvature,
         instability,
         contrast,
         contrasts,
@@ -298,28 +366,55 @@ def _split(periods: Periods, rng: np.random.Generator, note: str) -> FlatPart:
     return FlatPart(rotation @ unrolled.frames, coordinates, tuple(dims), tuple(own), evidence)
 
 
-def _why_not_unrolled(unrolled: Unrolling) -> str:
-    if unrolled.turn > MAX_TURN:
-        return (
-            f"its parallel frame turns by {unrolled.turn:.2f} radian from end to end: it is "
-            "curved, too noisy or too coarsely sampled"
+def _doubts_of_unrolling(
+    unrolled: Unrolling, strain: float, curvature: Curvature | None
+) -> list[str]:
+    """Why coordinates that mean something may still not be the latent variables.
+
+    A frame may turn by noise or by curvature: where curvature was measured, and was none, by noise.
+    """
+    doubts = []
+    f = unrolled.coordinates.shape[1]
+    if f > 1 and strain > DOUBTED_STRAIN:
+        doubts.append(
+            f"lengths along the coordinates are wrong by {strain:.0%}, which noise does not "
+            "explain: trust their order, not their lengths, or give more points"
         )
-    if unrolled.rel > MAX_REL:
-        return f"no coordinates explain {unrolled.rel:.0%} of the squared steps"
-    return ""
+    known_flat = curvature is not None and not curvature.curved
+    if f > 1 and unrolled.turn > DOUBTED_TURN and not known_flat:
+        doubts.append(
+            f"its frame turns by {unrolled.turn:.2f} radian from end to end: noise, or not quite "
+            "flat; more neighbours for the tangents, or fewer columns, tell which"
+        )
+    if unrolled.rel > DOUBTED_REL:
+        doubts.append(
+            f"no coordinates explain {unrolled.rel:.0%} of the squared steps: noise as long as the "
+            "steps, or shortcuts between neighbours; give more points, or n_neighbors"
+        )
+    return doubts
 
 
 def _refusal(
     frames: np.ndarray,
     reason: str,
     unrolled: Unrolling | None = None,
-    notes: tuple[str, ...] = (),
+    strain: float = np.nan,
+    curvature: Curvature | None = None,
 ) -> FlatPart:
+    """No coordinates; where there are several dimensions, that they may be factors is a doubt."""
     n, f, _ = frames.shape
-    hol, turn, rel = (
-        (unrolled.hol, unrolled.turn, unrolled.rel) if unrolled else (np.nan, np.nan, np.nan)
+    measured = (unrolled.hol, unrolled.turn, unrolled.rel) if unrolled else (np.nan,) * 3
+    doubts = (f"not unrolled, so it may be several factors: {reason}",) if f > 1 else ()
+    evidence = FlatEvidence(
+        f,
+        (f,),
+        *measured,
+        strain,
+        curvature,
+        reasons=(reason,),
+        doubts=doubts,
+        notes=("left as it was",),
     )
-    evidence = FlatEvidence(f, (f,), hol, turn, rel, reasons=(reason,), notes=("left as it was",))
     return FlatPart(frames, np.full((n, f), np.nan), (f,), (np.zeros((0, f)),), evidence)
 
 
@@ -328,19 +423,3 @@ def _span(subspaces: np.ndarray) -> np.ndarray:
     rows = subspaces.reshape(-1, subspaces.shape[2])
     values, vectors = np.linalg.eigh(rows.T @ rows)
     return vectors[:, values > 1e-9 * values[-1]].T
-
-
-def _connected_graph(
-    points: np.ndarray, f: int, n_neighbors: int | None, n_jobs: int, rng: np.random.Generator
-) -> NeighborGraph:
-    """Nearest neighbours, more where layers of a grid leave pieces of many points each."""
-    most = len(points) - 1
-    degree = n_neighbors or (CURVE_DEGREE if f == 1 else max(2 * f, MIN_DEGREE))
-    while True:
-        degree = min(degree, most)
-        near = nearest_neighbors(points, degree, n_jobs=n_jobs, random_state=rng)
-        graph = graph_of_neighbors(near, degree)
-        largest = np.bincount(graph.piece).max()
-        if largest > NEARLY_ALL * len(points) or degree >= min(MAX_DEGREE, most):
-            return graph
-        degree *= 2

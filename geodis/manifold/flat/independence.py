@@ -290,8 +290,8 @@ def information_between(values: np.ndarray, dims: tuple[int, ...]) -> tuple[np.n
     Examples
     --------
     >>> x = np.random.default_rng(0).uniform(size=2000)
-    >>> information_between(np.column_stack([x, x]), (1, 1))[1]
-    ['factors 0 and 1 share 2.597 nat of information']
+    >>> information_between(np.column_stack([x, x]), (1, 1))[1][0][:54]
+    'its factors 0 and 1 share 2.597 nat of information: ta'
     """
     m = len(dims)
     group = np.repeat(np.arange(m), dims)
@@ -306,7 +306,8 @@ def information_between(values: np.ndarray, dims: tuple[int, ...]) -> tuple[np.n
             doubts.append((g, h))
         shared[g, h] = shared[h, g] = max(shared[g, h], information)
     said = [
-        f"factors {g} and {h} share {shared[g, h]:.3f} nat of information"
+        f"its factors {g} and {h} share {shared[g, h]:.3f} nat of information: take them for one, "
+        "or draw them independently"
         for g, h in dict.fromkeys(doubts)
     ]
     return shared, said

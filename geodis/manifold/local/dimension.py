@@ -1,88 +1,174 @@
-"""Points -> intrinsic dimension, by two estimators that fail in different ways."""
+"""Points -> intrinsic dimension: the smallest whose curved fit leaves nothing long."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
-from geodis.base.check import InputError, check_int, check_points, check_random_state, check_real
+from geodis.base.check import InputError, check_int, check_points, check_random_state
 from geodis.base.jobs import check_jobs
-from geodis.manifold.local.neighbors import Neighbors, distinct_rows, neighbors_at
+from geodis.manifold.local.curved_fit_ratio import (
+    FitRatios,
+    curved_fit_ratios,
+    largest_fit,
+)
+from geodis.manifold.local.curved_fit_ratio import (
+    tangent_terms as tangent_terms,
+)
+from geodis.manifold.local.dimension_by_distances import (
+    EVENLY_SPACED,
+    DistanceEstimates,
+    dimension_by_distances,
+)
+from geodis.manifold.local.dimension_by_distances import (
+    MANY as MANY,
+)
+from geodis.manifold.local.neighbors import Neighbors, distinct_rows
+from geodis.manifold.principal import KeptDirections, kept_directions
 
-# Few neighbours see little of the curvature and the boundary, which lower the estimate as the
-# neighbourhood grows; many average over noise, which raises it as the neighbourhood shrinks. Noise
-# is told by how steeply the estimate falls: by more than 7 % from 5 to 50 neighbours, where
-# clean samples of boxes and of products of spheres and rotations fell by at most 6 %.
-FEW, MLE_NEIGHBORS, MANY, MANY_IN_NOISE = 5, 15, 50, 200
-NOISE_FALL = 0.07
-# The estimate at so many points varies by a hundredth or two between samples.
-SAMPLED = 5_000
-TWO_NN_KEPT = 0.9
+Verdict = Literal["clear", "doubtful", "undecided"]
+
+# Scales: neighbours from the first, each so many times those before, up to the part of the points
+# beyond which neighbourhoods are the manifold and too small a dimension passes; and a limit beyond
+# which nothing new was ever seen.
+FIRST_SCALE, GROWTH, LARGEST_PART, LARGEST_SCALE = 12, 1.6, 8, 2_500
+# The first may be a larger part: one in so many.
+FIRST_PART = 4
+# The points around which fits are tried, and unknowns of all their fits together.
+TRIALS, TRIAL_ENTRIES = 80, 4_000
+# Too small a dimension has ratios of 1.0 to 1.6 at every scale, the true one more: PASSES is the
+# least, TRUSTED what decides at the finest scale that has it, CLEAR what leaves no doubt. Below
+# PASSES a smaller dimension is near enough to matter from NEARLY on.
+NEARLY, PASSES, TRUSTED, CLEAR = 1.6, 2.0, 3.0, 4.0
+# A dimension that is not clear and whose next has a ratio so many times its own is passed over.
+FAR_BETTER = 100.0
+# Where all directions are filled the ratio of all but one of them stays below this, which it does
+# not where noise fills them.
+FILLED = 1.8
+# What is said where nothing speaks for noise: it is no reason to warn.
+FILLS = "the points fill all directions that vary"
+# The part of the directions that distances must see before all of them are the answer.
+FILLED_PART = 0.8
+# A surface whose residual variance is so many times that of the noise is thick.
+THICK = 10.0
+# From this ratio on a surface is thin, whatever its residual is made of.
+THIN = 10.0
+# A residual of true noise is alike in all directions within a factor of 100; and the ratio from
+# which nothing is hidden in it.
+UNEVEN, NOTHING_HIDDEN = 0.01, 100.0
+# The share of points at which a smaller dimension is clear that makes dimensions mixed.
+MIXED = 0.2
+# Two estimates from distances that are both as near to one dimension leave no doubt of it.
+CLOSE = 0.2
+# Dimensions tried at first; more where distances see more. They see too little in high dimension,
+# so that a third more is tried.
+FEWEST_TRIED, TRIED_BEYOND = 6, 1.3
 # Points for each unknown of a quadratic fit below which factors may be left merged, and the least
 # dimension in which that can happen: what a surface could split into is flat.
 ENOUGH_PER_UNKNOWN = 80
 SPLITTABLE = 3
 ENOUGH_FOR_SURFACES = 20
-# Ratios of one, but for rounding, are those of points on a grid.
-EVENLY_SPACED = 1000
 
 
 @dataclass(frozen=True)
 class DimensionEstimate:
-    """Intrinsic dimension by two estimators.
+    """Intrinsic dimension, how sure it is, and what it rests on.
 
     Attributes
     ----------
-    mle : float
-        Maximum-likelihood estimate: the one that `dim` rounds. Many neighbours make it steady
-        under noise, and biased where the manifold bends within a neighbourhood.
-    two_nn : float
-        Two-nearest-neighbour estimate: sees the smallest scale only, so curvature hardly
-        matters to it, and noise does.
+    dim : int
+        The dimension; where it is undecided, the best guess.
+    verdict : {"clear", "doubtful", "undecided"}
+    doubts : tuple of str
+        Sentences that say what speaks against it; none where it is clear.
+    scale : int
+        Neighbours at which the curved fits told the dimension; 0 where distances alone did.
+    ratio : float
+        How many times longer the shortest tangent direction is than what the fits leave there, in
+        variance; 0.0 where distances told the dimension.
+    mle, two_nn : float
+        Maximum-likelihood and two-nearest-neighbour estimate, from distances.
     n_neighbors : int
         Neighbours that the maximum-likelihood estimate used: 15, or up to 200 where noise shows.
+    n_directions : int
+        Directions in which the points vary by more than noise.
+    noise : float
+        Standard deviation of the noise in each; 0.0 where no floor was seen.
+    scales : tuple of int
+        Neighbours of the curved fits, ascending.
+    ratios : tuple of tuples of float
+        For every scale the ratio of k = 1, 2, ..., as far as its neighbours allow.
+    changes : str
+        How the dimension falls as the scale grows, as in "4 up to 200 neighbours, 2 beyond"; empty
+        where it does not.
     """
 
+    dim: int
+    verdict: Verdict
+    doubts: tuple[str, ...]
+    scale: int
+    ratio: float
     mle: float
     two_nn: float
     n_neighbors: int
+    n_directions: int
+    noise: float
+    scales: tuple[int, ...]
+    ratios: tuple[tuple[float, ...], ...]
+    changes: str = ""
 
     @property
-    def dim(self) -> int:
-        """The maximum-likelihood estimate, rounded, at least 1."""
-        return max(1, round(min(self.mle, EVENLY_SPACED)))
+    def remarkable(self) -> bool:
+        """Whether the doubts are more than that all directions are filled."""
+        return self.verdict != "clear" and self.doubts != (FILLS,)
 
     @property
     def agree(self) -> bool:
-        """Whether both estimates round to the same dimension."""
-        return bool(np.isfinite(self.two_nn)) and self.dim == max(1, round(self.two_nn))
+        """Whether the dimension is clear."""
+        return self.verdict == "clear"
 
     def __str__(self) -> str:
         """One line for people."""
-        agreement = "both agree" if self.agree else "they disagree: trust neither blindly"
-        if not np.isfinite(self.two_nn):
-            agreement = "the points are evenly spaced, which misleads both"
+        at = f" at {self.scale} neighbours" if self.scale else ""
+        told = f"curved fits {self.ratio:.1f} times{at}" if self.scale else "distances"
+        reasons = "".join(f"; {text}" for text in self.doubts)
+        if self.changes and self.changes not in reasons:
+            reasons += f"; {self.changes}"
         return (
-            f"dimension {self.dim} (maximum likelihood {self.mle:.2f}, "
-            f"two nearest neighbours {self.two_nn:.2f}: {agreement})"
+            f"dimension {self.dim}, {self.verdict} ({told}; maximum likelihood {self.mle:.2f}, "
+            f"two nearest neighbours {self.two_nn:.2f}){reasons}"
         )
 
 
 def intrinsic_dimension(
     points: Any,
     *,
+    directions: KeptDirections | None = None,
     n_neighbors: int | None = None,
     neighbors: Neighbors | None = None,
     n_jobs: int | None = None,
-    random_state: Any = None,
+    random_state: Any = 0,
 ) -> DimensionEstimate:
-    """Estimate the intrinsic dimension by maximum likelihood and by two nearest neighbours.
+    r"""Estimate the intrinsic dimension: the smallest whose curved fit leaves nothing long.
+
+    Around some points and at growing scales, quadratics in the first k principal directions are
+    fitted to the others for k = 1, 2, ... (`curved_fit_ratios`). With
+
+        ratio_k = variance along the k-th direction / largest residual variance
+
+    the dimension is the smallest k with a ratio of at least 2 at the *finest* scale at which that
+    ratio is at least 3, or else where it is largest. It is clear from a ratio of 4 on, where
+    nothing else speaks against it. Where no fit decides, two estimates from distances do if they
+    agree and noise is low; otherwise the dimension is undecided.
 
     Parameters
     ----------
     points : array-like of shape (n, d)
+    directions : KeptDirections, optional
+        Of the points before they were projected, where `points` are their coordinates along kept
+        directions; found here by default.
     n_neighbors : int, optional
         Neighbours for the maximum-likelihood estimate; 15 by default, or 200 (a tenth of the
         points at most) where the estimate falls so fast with their number that noise is the
@@ -92,7 +178,7 @@ def intrinsic_dimension(
     n_jobs : int, optional
         Threads; every core by default and for -1.
     random_state : int, Generator or None
-        Draws the 5,000 points used when there are more.
+        Draws the points at which fits and distances are looked at.
 
     Returns
     -------
@@ -100,98 +186,261 @@ def intrinsic_dimension(
 
     Examples
     --------
-    >>> rng = np.random.default_rng(0)
-    >>> flat_square_in_3d = np.c_[rng.uniform(size=(2000, 2)), np.zeros(2000)]
-    >>> print(intrinsic_dimension(flat_square_in_3d))
-    dimension 2 (maximum likelihood 1.96, two nearest neighbours 1.99: both agree)
+    >>> from geodis import product_manifold
+    >>> sample = product_manifold("S^2 x S^1", 2000, noise=0.05, random_state=0)
+    >>> estimate = intrinsic_dimension(sample.points)
+    >>> estimate.dim, estimate.verdict
+    (3, 'clear')
     """
-    wanted = MANY if n_neighbors is None else check_int(n_neighbors, "n_neighbors", low=3)
+    if n_neighbors is not None:
+        check_int(n_neighbors, "n_neighbors", low=3)
     n_jobs = check_jobs(n_jobs, default=-1)
-    if neighbors is None:
-        points = check_points(points)
-        places = distinct_rows(points)[0]  # a place counts once, however often it is there
-        if len(places) < 4:
-            raise InputError(f"The dimension needs at least 4 distinct points; got {len(places)}.")
-        count = min(wanted, len(places) - 1)
-        rows = np.arange(len(places))
-        if len(places) > SAMPLED:  # neighbours among all points, at some of them
-            rows = np.sort(check_random_state(random_state).choice(rows, SAMPLED, replace=False))
-        neighbors = neighbors_at(places, rows, count, n_jobs=n_jobs)
-    distances = neighbors.distances[:, :wanted]
-    used = distances.shape[1]
-    if n_neighbors is None and used > MLE_NEIGHBORS:
-        fall = 1 - mle_dimension(distances) / mle_dimension(distances[:, :FEW])
-        if fall < NOISE_FALL:
-            distances = distances[:, :MLE_NEIGHBORS]
-        elif (more := min(MANY_IN_NOISE, len(points) // 10)) > used:
-            return intrinsic_dimension(
-                points, n_neighbors=more, n_jobs=n_jobs, random_state=random_state
-            )
-    return DimensionEstimate(
-        mle=mle_dimension(distances),
-        two_nn=two_nn_dimension(distances),
-        n_neighbors=distances.shape[1],
+    points = check_points(points)
+    places = distinct_rows(points)[0]  # a place counts once, however often it is there
+    if len(places) < 4:
+        raise InputError(f"The dimension needs at least 4 distinct points; got {len(places)}.")
+    rng = check_random_state(random_state)
+    if directions is None:
+        directions = kept_directions(places, random_state=rng)
+        if directions.n_directions < points.shape[1]:
+            places, neighbors = distinct_rows(directions.project(places))[0], None
+    if len(places) < 4:
+        raise InputError(f"The dimension needs at least 4 distinct points; got {len(places)}.")
+    distances = dimension_by_distances(
+        places, n_neighbors=n_neighbors, neighbors=neighbors, n_jobs=n_jobs, random_state=rng
+    )
+    fits = _fits(places, distances, rng)
+    return _judged(fits, distances, directions.noise, *places.shape)
+
+
+def _fits(places: np.ndarray, distances: DistanceEstimates, rng: np.random.Generator) -> FitRatios:
+    """Curved fits of all dimensions that there may be, at all scales that the points allow."""
+    n, d = places.shape
+    scales = _scales(n)
+    if not scales or d == 1:
+        return FitRatios((), (), (), (), ())
+    seen = min(max(distances.mle, distances.two_nn if distances.agreed else 0.0), EVENLY_SPACED)
+    # Noise lets distances see too much: more is tried only where fits of that size are possible.
+    tried = min(max(FEWEST_TRIED, int(np.ceil(TRIED_BEYOND * seen)) + 1), largest_fit(scales[-1]))
+    tried = min(tried, d - 1)
+    trials = min(n, max(TRIALS // 4, min(TRIALS, TRIAL_ENTRIES // tangent_terms(tried))))
+    rows = np.sort(rng.choice(n, trials, replace=False))
+    return curved_fit_ratios(places, rows, scales, tried)
+
+
+def _scales(n: int) -> list[int]:
+    """Neighbours of the fits; none where there are too few points for the first."""
+    scales, count = [], float(FIRST_SCALE)
+    while count <= min(n / LARGEST_PART, LARGEST_SCALE):
+        scales.append(int(count))
+        count *= GROWTH
+    return scales or [FIRST_SCALE] * (n / FIRST_PART >= FIRST_SCALE)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Neighbouring scales at which the same dimension is the smallest that passes."""
+
+    dim: int
+    scales: tuple[int, ...]
+    ratios: tuple[float, ...]
+
+    @property
+    def best(self) -> float:
+        return max(self.ratios)
+
+
+def _runs(fits: FitRatios) -> list[_Run]:
+    """The smallest dimension that passes, scale by scale, in runs of the same."""
+    runs: list[_Run] = []
+    open_run = False
+    for count, ratios in zip(fits.counts, fits.ratios, strict=True):
+        dim = _smallest_that_passes(ratios)
+        if dim and open_run and runs[-1].dim == dim:
+            last = runs[-1]
+            runs[-1] = _Run(dim, (*last.scales, count), (*last.ratios, ratios[dim - 1]))
+        elif dim:
+            runs.append(_Run(dim, (count,), (ratios[dim - 1],)))
+        open_run = dim > 0
+    return runs
+
+
+def _smallest_that_passes(ratios: tuple[float, ...]) -> int:
+    """The smallest dimension that leaves nothing long; 0 where none does.
+
+    One that barely passes where the next leaves next to nothing does so at some points only.
+    """
+    for k, ratio in enumerate(ratios, start=1):
+        after = ratios[k] if k < len(ratios) else 0.0
+        if ratio >= CLEAR or (ratio >= PASSES and after < FAR_BETTER * ratio):
+            return k
+    return 0
+
+
+def _chosen_run(runs: list[_Run], seen: int) -> tuple[_Run | None, bool]:
+    """The run that tells the dimension, and whether its ratio can be trusted.
+
+    The finest whose ratio is trusted, and that is no accident: two scales, or what distances to
+    few neighbours see. Without one, the largest ratio. Where a smaller dimension lasted over finer
+    scales, the larger one is curvature; and where what distances see passed there, that is it.
+    """
+    firm = [run for run in runs if len(run.scales) > 1 or run.dim == seen]
+    trusted = [run for run in firm if run.best >= TRUSTED]
+    if not firm:
+        return None, False
+    run = trusted[0] if trusted else max(firm, key=lambda one: one.best)
+    finer = [
+        one
+        for one in firm
+        if one.scales[0] < run.scales[0] and (one.dim < run.dim or one.dim == seen)
+    ]
+    return (finer[0] if finer else run), bool(trusted)
+
+
+def _judged(
+    fits: FitRatios, distances: DistanceEstimates, noise: float, n: int, d: int
+) -> DimensionEstimate:
+    """The dimension, its verdict and what speaks against it."""
+    runs = _runs(fits)
+    agreed = distances.agreed
+    run, trusted = _chosen_run(runs, max(1, round(min(distances.fine, EVENLY_SPACED))))
+    blank = DimensionEstimate(
+        dim=min(max(1, round(min(distances.mle, EVENLY_SPACED))), d),
+        verdict="undecided",
+        doubts=(),
+        scale=0,
+        ratio=0.0,
+        mle=distances.mle,
+        two_nn=distances.two_nn,
+        n_neighbors=distances.n_neighbors,
+        n_directions=d,
+        noise=noise,
+        scales=fits.counts,
+        ratios=fits.ratios,
+    )
+    if run is not None and (trusted or agreed is None or agreed >= d):
+        return _by_fits(blank, run, runs, fits, agreed)
+    if _fills(fits, distances, d) and run is None:
+        return _by_filling(blank, fits, distances, noise, d)
+    if agreed is not None and agreed < d:
+        return _by_agreement(blank, agreed, fits, n)
+    return _undecided(blank, distances, n)
+
+
+def _by_fits(
+    blank: DimensionEstimate,
+    run: _Run,
+    runs: list[_Run],
+    fits: FitRatios,
+    agreed: int | None,
+) -> DimensionEstimate:
+    """The dimension of a run of scales, with all that speaks against it."""
+    longest = int(np.argmax(run.ratios))
+    decisive = next((i for i, ratio in enumerate(run.ratios) if ratio >= TRUSTED), longest)
+    scale, ratio = run.scales[decisive], run.ratios[decisive]
+    at = fits.counts.index(scale)
+    best = fits.counts.index(run.scales[longest])
+    sure = agreed == run.dim
+    doubts = []
+    if run.best < CLEAR:
+        doubts.append(f"the curved fits leave directions that are nearly as long ({run.best:.1f})")
+    rows = [fits.counts.index(count) for count in run.scales]
+    near = [np.median([fits.ratios[row][k] for row in rows]) for k in range(run.dim - 1)]
+    if near and max(near) >= NEARLY and not sure:
+        doubts.append(f"dimension {int(np.argmax(near)) + 1} nearly passes ({max(near):.1f})")
+    changes = _changes(run, runs)
+    if changes and not sure:
+        doubts.append(f"the dimension changes with the scale: {changes}")
+    matters = blank.noise > 0 and not sure and run.best < THIN
+    if matters and fits.thickness[at][run.dim - 1] > THICK * blank.noise**2:
+        thick = np.sqrt(fits.thickness[at][run.dim - 1]) / blank.noise
+        doubts.append(f"the surface is {thick:.0f} times as thick as the noise")
+    hidden = fits.evenness[best][run.dim - 1] < UNEVEN and run.best < NOTHING_HIDDEN
+    if blank.noise == 0 and hidden and not sure and blank.n_directions - run.dim > 1:
+        doubts.append("what the fits leave is no even noise: a small factor may be hidden in it")
+    if fits.below[at][run.dim - 1] > MIXED:
+        doubts.append(
+            f"at {100 * fits.below[at][run.dim - 1]:.0f} % of the points a smaller dimension is "
+            "clear: dimensions may be mixed"
+        )
+    if agreed is not None and not sure and agreed < blank.n_directions:  # noise fills them all
+        doubts.append(f"distances say {agreed}")
+    if not np.isfinite(blank.two_nn):
+        doubts.append("the points are evenly spaced, which misleads distances")
+    return replace(
+        blank,
+        dim=run.dim,
+        verdict="doubtful" if doubts else "clear",
+        doubts=tuple(doubts),
+        scale=scale,
+        ratio=ratio,
+        changes=changes,
     )
 
 
-def mle_dimension(distances: np.ndarray) -> float:
-    r"""Maximum-likelihood dimension from sorted neighbour distances, shape (n, n_neighbors).
-
-    With T_j the distance to the j-th of K neighbours (Levina and Bickel 2004, eq. 8), averaged
-    over points before it is inverted (MacKay and Ghahramani 2005)::
-
-        1 / k = mean_i 1/(K-1) sum_{j<K} log(T_K(i) / T_j(i))
-
-    The right side is unbiased as it stands: the factor (K - 2) / (K - 1) that corrects the mean
-    of the points' own estimates has no place here.
-
-    Examples
-    --------
-    >>> mle_dimension(np.array([[1.0, 2.0, 4.0]]))  # 1 / ((log 4 + log 2) / 2)
-    0.9617...
-    """
-    count = _sorted_distances(distances).shape[1]
-    if count < 3:
-        raise InputError(f"The estimate needs at least 3 neighbours a point; got {count}.")
-    log_ratios = np.log(distances[:, -1:] / distances[:, :-1])
-    mean = float(log_ratios.sum() / (len(distances) * (count - 1)))
-    return 1 / mean if mean > 0 else np.inf
+def _changes(run: _Run, runs: list[_Run]) -> str:
+    """How the dimension falls with the scale: what rises is curvature in large neighbourhoods."""
+    finer = [one for one in runs if one.scales[0] < run.scales[0] and one.dim > run.dim]
+    coarser = [one for one in runs if one.scales[0] > run.scales[0] and one.dim < run.dim]
+    first = finer[0] if finer else run
+    then = run if finer else coarser[0] if coarser else None
+    if then is None:
+        return ""
+    return f"{first.dim} up to {first.scales[-1]} neighbours, {then.dim} beyond"
 
 
-def two_nn_dimension(distances: np.ndarray, kept: float = TWO_NN_KEPT) -> float:
-    """Two-nearest-neighbour dimension from sorted neighbour distances, shape (n, >= 2).
-
-    The ratio mu = T_2 / T_1 follows F(mu) = 1 - mu^-k; k is the slope through the origin of
-    -log(1 - F) against log mu over the smallest `kept` part of the ratios, because the largest
-    ones feel the boundary and the curvature (Facco et al. 2017).
-
-    Examples
-    --------
-    >>> F = np.arange(1, 1000) / 1000
-    >>> ratios = (1 - F) ** (-1 / 3)  # as in dimension 3
-    >>> round(two_nn_dimension(np.column_stack([np.ones_like(ratios), ratios])), 2)
-    3.0
-    """
-    kept = check_real(kept, "kept", low=0.1, high=1.0)
-    distances = _sorted_distances(distances)
-    ratios = np.sort(np.log(distances[:, 1] / distances[:, 0]))
-    n = len(ratios)
-    used = slice(0, max(1, int(kept * n)))
-    survival = -np.log1p(-np.arange(1, n + 1) / (n + 1))  # n + 1: the last F stays below 1
-    spread = float(ratios[used] @ ratios[used])
-    dimension = float(ratios[used] @ survival[used]) / spread if spread > 0 else np.inf
-    return dimension if dimension < EVENLY_SPACED else np.inf
+def _fills(fits: FitRatios, distances: DistanceEstimates, d: int) -> bool:
+    """Whether nothing less than all directions passed, though it was tried."""
+    tried = [ratios for ratios in fits.ratios if len(ratios) >= d - 1]
+    seen = min(distances.mle, EVENLY_SPACED)
+    return d == 1 or distances.agreed == d or (bool(tried) and seen >= FILLED_PART * d)
 
 
-def tangent_terms(dim: int) -> int:
-    """Unknowns of a quadratic fit in `dim` coordinates: 1 + k + k (k + 1) / 2.
+def _by_filling(
+    blank: DimensionEstimate, fits: FitRatios, distances: DistanceEstimates, noise: float, d: int
+) -> DimensionEstimate:
+    """As many dimensions as directions: a flat piece of space, or noise that fills it."""
+    doubts = []
+    one_less = [ratios[d - 2] for ratios in fits.ratios if len(ratios) >= d - 1] if d > 1 else []
+    if not np.isfinite(distances.two_nn):
+        doubts.append("the points are evenly spaced, which misleads distances")
+    elif d > 1 and (noise > 0 or distances.agreed != d or max(one_less, default=0.0) >= FILLED):
+        doubts.append(f"noise may fill the {d} directions that vary")
+    elif d > 1:
+        doubts.append(FILLS)
+    return replace(blank, dim=d, verdict="doubtful" if doubts else "clear", doubts=tuple(doubts))
 
-    Examples
-    --------
-    >>> tangent_terms(4)
-    15
-    """
-    return 1 + dim + dim * (dim + 1) // 2
+
+def _by_agreement(
+    blank: DimensionEstimate, agreed: int, fits: FitRatios, n: int
+) -> DimensionEstimate:
+    """The dimension that both estimates from distances see, where no fit decides."""
+    needed = LARGEST_PART * 2 * tangent_terms(agreed)
+    doubts = []
+    # By chance too in small samples: the second estimate errs by k / sqrt(n).
+    known = blank.two_nn / np.sqrt(n) < CLOSE
+    close = known and abs(blank.mle - agreed) < CLOSE and abs(blank.two_nn - agreed) < CLOSE
+    if n < needed and not close:
+        doubts.append(
+            f"{n:,} points are too few for curved fits of dimension {agreed}, which take "
+            f"{needed:,}: distances alone tell it"
+        )
+    return replace(
+        blank, dim=agreed, verdict="doubtful" if doubts else "clear", doubts=tuple(doubts)
+    )
+
+
+def _undecided(blank: DimensionEstimate, distances: DistanceEstimates, n: int) -> DimensionEstimate:
+    """A guess that the points can support, and what to do."""
+    most = max(FEWEST_TRIED, largest_fit(n // LARGEST_PART))
+    reason = "no dimension stands out at any scale"
+    if not np.isfinite(distances.two_nn):
+        reason = "the points are evenly spaced, which misleads distances"
+    return replace(
+        blank,
+        dim=min(blank.dim, most),
+        doubts=(f"{reason}: give dim, more points, or points with less noise",),
+    )
 
 
 def fewest_points(dim: int) -> int:
@@ -222,10 +471,3 @@ def points_needed(dim: int) -> tuple[int, int]:
     """
     per_unknown = ENOUGH_PER_UNKNOWN if dim >= SPLITTABLE else ENOUGH_FOR_SURFACES
     return fewest_points(dim), per_unknown * tangent_terms(dim)
-
-
-def _sorted_distances(distances: Any) -> np.ndarray:
-    distances = check_points(distances, name="distances", min_points=1, min_dims=2)
-    if (distances[:, 0] <= 0).any() or (np.diff(distances, axis=1) < 0).any():
-        raise InputError("distances must be positive and sorted along each row.")
-    return distances

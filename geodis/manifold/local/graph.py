@@ -20,6 +20,8 @@ from geodis.manifold.local.neighbors import (
 
 MAX_GRAPH_STEPS = 3
 MIN_DEGREE = 8
+# Of n random points on a curve that have K neighbours each, about n exp(-K) gaps are not bridged.
+CURVE_DEGREE = 20
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,17 @@ class NeighborGraph:
 def default_degree(dim: int) -> int:
     """Nearest neighbours in the graph: 2k, and enough in low dimension to hang together."""
     return max(2 * dim, MIN_DEGREE)
+
+
+def connecting_degree(dim: int) -> int:
+    """Nearest neighbours with which a sample of one piece hangs together.
+
+    Examples
+    --------
+    >>> connecting_degree(1), connecting_degree(2), connecting_degree(6)
+    (20, 8, 12)
+    """
+    return CURVE_DEGREE if dim == 1 else default_degree(dim)
 
 
 def neighbor_graph(
@@ -178,6 +191,29 @@ def neighbors_in_graph(points: np.ndarray, graph: NeighborGraph, n_neighbors: in
         np.maximum(distances[chosen], np.finfo(float).tiny),
         "given",
     )
+
+
+def graph_among(graph: NeighborGraph, rows: np.ndarray, n: int) -> NeighborGraph:
+    """A graph of some points as one of all n, where the others stand alone, each a piece.
+
+    Parameters
+    ----------
+    graph : NeighborGraph
+    rows : ndarray of int, ascending
+        The points of the graph.
+    n : int
+
+    Examples
+    --------
+    >>> pair = neighbor_graph(graph=[[0, 1], [1, 0]])
+    >>> graph_among(pair, np.array([0, 2]), 3).piece
+    array([0, 1, 0], dtype=int32)
+    """
+    edges = sparse.coo_array(graph.adjacency)
+    adjacency = sparse.csr_array(
+        (edges.data, (rows[edges.coords[0]], rows[edges.coords[1]])), shape=(n, n)
+    )
+    return _finish(_symmetric(adjacency), graph.method)
 
 
 def _given_adjacency(graph: Any, n: int | None) -> sparse.csr_array:

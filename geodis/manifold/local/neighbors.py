@@ -30,6 +30,8 @@ METHODS = ("kdtree", "brute", "pynndescent")
 KDTREE_MAX_DIMS = 9
 BRUTE_MAX_POINTS = 100_000
 BLOCK_ROWS = 2**16
+# Distances from a few rows to all points that are held at once: 32 MB.
+BLOCK_DISTANCES = 2**22
 # Some thirty neighbours of every point are found a tenth faster than with leaves of ten points.
 LEAF_POINTS = 24
 
@@ -165,6 +167,32 @@ def neighbors_at(
     return Neighbors(*_others(search, points, rows, n_neighbors), "exact")
 
 
+def nearest_targets(points: np.ndarray, rows: np.ndarray, count: int) -> np.ndarray:
+    """Indices of the nearest other points of few rows, shape (r, count), nearest first.
+
+    Every distance is computed: for a few rows that is faster than a tree, and as exact. Of equally
+    near points the one with the lower index comes first.
+
+    Examples
+    --------
+    >>> nearest_targets(np.array([[0.0], [1.0], [3.0]]), np.array([1]), 2)
+    array([[0, 2]])
+    """
+    centred = points - points.mean(axis=0)
+    squared = np.einsum("nd,nd->n", centred, centred)
+    indices = np.empty((len(rows), count), np.intp)
+    for some in blocks(len(rows), max(1, BLOCK_DISTANCES // len(points))):
+        own = np.arange(len(rows[some]))
+        far = squared - 2 * (centred[rows[some]] @ centred.T)
+        far[own, rows[some]] = np.inf
+        near = np.argpartition(far, count - 1, axis=1)[:, :count]
+        near.sort(axis=1)  # so that the stable sort below leaves ties in the order of the points
+        distances = _exact_distances(points, near, points[rows[some]])
+        order = np.argsort(distances, axis=1, kind="stable")
+        indices[some] = np.take_along_axis(near, order, axis=1)
+    return indices
+
+
 def neighbors_from_distances(
     distances: Any, n_neighbors: int, *, n_points: int | None = None
 ) -> Neighbors:
@@ -259,7 +287,7 @@ def _brute_searcher(targets: np.ndarray, n_jobs: int) -> Search:
 
     def search(queries: np.ndarray, count: int) -> Nearest:
         indices = brute.kneighbors(queries - centre, count, return_distance=False)
-        return indices, _exact_distances(targets, indices, queries)
+        return _sorted_exactly(targets, indices, queries)
 
     return search
 
@@ -279,7 +307,7 @@ def _search_pynndescent(points: np.ndarray, count: int, n_jobs: int, random_stat
     incomplete = np.flatnonzero((indices < 0).any(axis=1))
     if len(incomplete):  # the approximate search gave up on these: ask for them exactly
         indices[incomplete] = _kdtree_searcher(points, n_jobs)(points[incomplete], count)[0]
-    return indices, _exact_distances(points, indices, points)
+    return _sorted_exactly(points, indices, points)
 
 
 _EXACT = {"kdtree": _kdtree_searcher, "brute": _brute_searcher}
@@ -301,6 +329,23 @@ def _without_self(indices: np.ndarray, distances: np.ndarray, own: np.ndarray) -
     keep = indices != own[:, None]
     keep[keep.all(axis=1), -1] = False
     return indices[keep].reshape(n, count - 1), distances[keep].reshape(n, count - 1)
+
+
+def _sorted_exactly(targets: np.ndarray, indices: np.ndarray, queries: np.ndarray) -> Nearest:
+    """Found neighbours in the order of their exact distances, of equal ones the first index first.
+
+    A search that rounds may give two neighbours in the wrong order, and equal ones in any.
+    """
+    distances = _exact_distances(targets, indices, queries)
+    gaps = np.diff(distances, axis=1)
+    # The index decides between equal distances; most rows have none and are in order already.
+    tied = np.flatnonzero((gaps <= 0).any(axis=1))
+    if len(tied):
+        order = np.lexsort((indices[tied], distances[tied]), axis=1)
+        indices = indices.copy()
+        indices[tied] = np.take_along_axis(indices[tied], order, axis=1)
+        distances[tied] = np.take_along_axis(distances[tied], order, axis=1)
+    return indices, distances
 
 
 def _exact_distances(targets: np.ndarray, indices: np.ndarray, queries: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from geodis.base.check import InputError, check_choice, check_int, check_points, check_random_state
-from geodis.base.jobs import check_jobs, over_blocks
+from geodis.base.jobs import blocks, check_jobs, over_blocks
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.dimension import tangent_terms
 from geodis.manifold.local.neighbors import Neighbors, neighbors_at, searcher
@@ -18,14 +18,20 @@ from geodis.manifold.local.neighbors import Neighbors, neighbors_at, searcher
 # Numbers in a block of design matrices: 2 MB, which a processor keeps near at hand.
 BLOCK_ENTRIES = 2**18
 FIT_ROUNDS = 2
+# Of so many times as many columns as neighbours the products of the neighbours are diagonalised.
+WIDE = 1.5
 # The search for the number of neighbours: unknowns fitted at all trial points together, and growth
 # from one trial to the next.
 TRIAL_ENTRIES = 3000
 GROWTH = 1.6
 PATIENCE = 3
-# Neighbours at most: so many times the unknowns, and what fits into memory for all points.
+# A neighbourhood so many times as wide as the noise is chosen by where points lie along the
+# surface. The nearest in a smaller one are those whose noise is alike, and it seems too small.
+WIDE_ENOUGH = 6.0
+# Neighbours at most: so many times the unknowns.
 MOST_FACTOR = 100
-MAX_NEIGHBOR_ENTRIES = 6 * 10**7
+# Neighbours of all the points of a block that are held at once, with their distances: 100 MB.
+SEARCHED_ENTRIES = 2**23
 
 
 TangentMethod = Literal["curved", "pca"]
@@ -119,7 +125,7 @@ def tangent_frames(
     most = neighbors.indices.shape[1]
     count = most if n_neighbors is None else check_int(n_neighbors, "n_neighbors", 1, most)
     pairs = quadratic_pairs(dim, factor_dims)
-    terms = 1 + dim + len(pairs[0]) if method == "curved" else dim
+    terms = _unknowns(dim, method, factor_dims)
     if count < terms:
         raise InputError(
             f"{method} tangents of dimension {dim} need at least {terms} neighbours a point; "
@@ -152,6 +158,76 @@ def tangent_frames(
     size = _block_size(count, terms, points.shape[1])
     over_blocks(fit, len(centres), size, n_jobs, done)
     return Tangents(frames, residual, neighbors.distances[:, count - 1].copy(), count)
+
+
+def searched_tangent_frames(
+    points: np.ndarray,
+    dim: int,
+    n_neighbors: int,
+    *,
+    rows: np.ndarray | None = None,
+    method: TangentMethod = "curved",
+    factor_dims: tuple[int, ...] | None = None,
+    start: np.ndarray | None = None,
+    n_jobs: int | None = None,
+    done: Callable[[float], None] | None = None,
+) -> Tangents:
+    """Tangent frames with neighbours found for a block of points at a time.
+
+    The same as `tangent_frames` with exact neighbours, which are never held for all points: under
+    noise the best number of them grows with n.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        Distinct.
+    dim : int
+    n_neighbors : int
+    rows : ndarray of int, shape (r,), optional
+        Points at which to estimate; all by default.
+    method, factor_dims, start, n_jobs, done
+        As in `tangent_frames`; `start` has a row for each of the points at which to estimate.
+
+    Returns
+    -------
+    Tangents
+
+    Examples
+    --------
+    >>> angle = np.linspace(0, 6, 100)
+    >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> searched_tangent_frames(circle, 1, 8, rows=np.array([50])).frames.shape
+    (1, 1, 2)
+    """
+    n_jobs = check_jobs(n_jobs)
+    rows = np.arange(len(points)) if rows is None else rows
+    search = searcher(points, n_jobs=n_jobs)
+    # Whole blocks of fits, so that sums are the same as with all points at once.
+    fits = _block_size(n_neighbors, _unknowns(dim, method, factor_dims), points.shape[1])
+    size = fits * max(1, SEARCHED_ENTRIES // (n_neighbors * fits))
+    parts = []
+    for some in blocks(len(rows), size):
+        near = neighbors_at(points, rows[some], n_neighbors, search=search)
+        parts.append(
+            tangent_frames(
+                points,
+                near,
+                dim,
+                method=method,
+                factor_dims=factor_dims,
+                start=None if start is None else start[some],
+                centres=points[rows[some]],
+                n_jobs=n_jobs,
+            )
+        )
+        if done is not None:
+            done(some.stop / len(rows))
+    return Tangents(
+        np.concatenate([part.frames for part in parts]),
+        np.concatenate([part.residual for part in parts]),
+        np.concatenate([part.radius for part in parts]),
+        n_neighbors,
+    )
 
 
 def quadratic_pairs(
@@ -224,7 +300,7 @@ def choose_n_neighbors(
     least = min(neighbors_for_tangents(dim), n - 1)
     if d == dim:
         return least
-    most = max(least, min(n // 4, MOST_FACTOR * tangent_terms(dim), MAX_NEIGHBOR_ENTRIES // n))
+    most = max(least, min(n // 4, MOST_FACTOR * tangent_terms(dim)))
     rng = check_random_state(random_state)
     trials = max(40, TRIAL_ENTRIES // tangent_terms(dim))
     rows = np.sort(rng.choice(n, min(n, trials), replace=False))
@@ -237,12 +313,18 @@ def choose_n_neighbors(
         near = neighbors_at(points, rows, count, search=search)
         measured.append(_try_neighborhood(points, rows, near, dim, n_jobs))
         misfit, variance, radius = np.array(measured).T
+        unit = max(radius[-1], np.finfo(float).tiny)  # any unit of length will do
+        misfit, variance, radius = misfit / unit**2, variance * unit**2, radius / unit
         # Relative least squares, so that the small neighbourhoods tell the noise.
         model = np.stack([np.ones_like(radius), radius**6], axis=1)
         scale = np.maximum(misfit, 1e-30)
-        (_, beta), _ = nnls(model / scale[:, None], misfit / scale)
+        wide = radius**2 > WIDE_ENOUGH**2 * misfit
+        settled = wide.sum() >= PATIENCE
+        if not settled:  # the largest come nearest
+            wide = np.arange(len(counts)) >= len(counts) - PATIENCE
+        (_, beta), _ = nnls((model / scale[:, None])[wide], (misfit / scale)[wide])
         best = int(np.argmin(misfit * variance + beta * radius**4 / 4))
-        if best < len(counts) - PATIENCE:
+        if settled and best < len(counts) - PATIENCE:
             break
     return counts[best]
 
@@ -277,6 +359,11 @@ def _try_neighborhood(
     return float(misfit), float(variance), float(radius)
 
 
+def _unknowns(dim: int, method: TangentMethod, factor_dims: tuple[int, ...] | None) -> int:
+    """Unknowns of a fit: neighbours that it needs at least."""
+    return 1 + dim + len(quadratic_pairs(dim, factor_dims)[0]) if method == "curved" else dim
+
+
 def _block_size(count: int, terms: int, d: int) -> int:
     """Points in a block of fits to so many neighbours."""
     return max(1, BLOCK_ENTRIES // (count * (terms + d)))
@@ -291,6 +378,8 @@ def _principal_frame(
     displacements: np.ndarray, weights: np.ndarray, dim: int, centred: bool
 ) -> np.ndarray:
     """Leading principal directions of each neighbourhood: weighted and centred, or as published."""
+    if displacements.shape[2] > WIDE * displacements.shape[1]:
+        return _principal_frame_of_few(displacements, weights, dim, centred)
     if centred:
         share = (weights / weights.sum(axis=1, keepdims=True))[..., None]
         weighted = share * displacements
@@ -300,6 +389,19 @@ def _principal_frame(
         covariance = np.swapaxes(displacements, 1, 2) @ displacements
     directions = np.linalg.eigh(covariance)[1]
     return np.swapaxes(directions[..., : -dim - 1 : -1], 1, 2)
+
+
+def _principal_frame_of_few(
+    displacements: np.ndarray, weights: np.ndarray, dim: int, centred: bool
+) -> np.ndarray:
+    """The same from fewer neighbours than columns: their products have the same eigenvalues."""
+    if centred:
+        share = (weights / weights.sum(axis=1, keepdims=True))[..., None]
+        mean = (share * displacements).sum(axis=1, keepdims=True)
+        displacements = np.sqrt(share) * (displacements - mean)
+    gram = displacements @ np.swapaxes(displacements, 1, 2)
+    leading = np.linalg.eigh(gram)[1][..., : -dim - 1 : -1]
+    return polar_rows(np.swapaxes(leading, 1, 2) @ displacements)
 
 
 def _quadratic_fit(

@@ -18,10 +18,13 @@ from geodis.report.page.python_lines import fitted_rows, seed_argument
 from geodis.report.section import Section, SectionFigure
 from geodis.report.sections.inspection import InspectionSection
 from geodis.report.sentences.manifold_sentences import (
+    confidence_warnings,
+    doubt_warnings,
+    factor_bounds,
     fit_warnings,
     flat_part_warnings,
     how_it_splits,
-    number_warnings,
+    how_sure,
     where_points_lie,
 )
 
@@ -46,6 +49,8 @@ FLAT_KEPT = (
     "instability",
     "contrast",
     "information",
+    "strain",
+    "quality",
     "reasons",
     "doubts",
     "notes",
@@ -79,7 +84,8 @@ class ManifoldSection(Section):
         """Grow with the fourth power of the dimension."""
         n, z = material.latents.shape
         dim = settings.dim or min(z, 6)
-        return 2 + 4e-7 * min(n, rows_for(dim)) * dim**4
+        # A fit, and half of its time once more for how far it can be trusted.
+        return 3 + 6e-7 * min(n, rows_for(dim)) * dim**4
 
     def compute(self, analysis: Analysis) -> Factorisation:
         """Fit a GeoManCER to as many rows as the time allows."""
@@ -95,14 +101,15 @@ class ManifoldSection(Section):
             n_factors="auto" if settings.n_factors is None else settings.n_factors,
             random_state=settings.random_state,
             verbose=0,
-        ).fit(rows.latents)
+        ).fit(rows.latents, confidence="quick")
         return Factorisation(est, rows)
 
     def sentence(self, analysis: Analysis) -> str:
         """Dimension and factors, or why there are none."""
         est, seen = analysis.manifold, analysis.inspection
         if est is not None:
-            return f"{where_points_lie(analysis, est)} that {how_it_splits(est)}."
+            found = f"{where_points_lie(analysis, est)} that {how_it_splits(est)}."
+            return f"{found} {how_sure(est)}".strip()
         if seen is None:
             return "The geometry of the points could not be analysed."
         if not np.isfinite(seen.dimension.two_nn):
@@ -118,7 +125,12 @@ class ManifoldSection(Section):
         est = analysis.manifold
         if est is None:
             return []
-        return [*number_warnings(est), *flat_part_warnings(est), *fit_warnings(analysis, est)]
+        return [
+            *doubt_warnings(est),
+            *confidence_warnings(est),
+            *flat_part_warnings(est),
+            *fit_warnings(analysis, est),
+        ]
 
     def notes(self, analysis: Analysis) -> Sequence[str]:
         """Leave out what the first look has said."""
@@ -157,14 +169,15 @@ class ManifoldSection(Section):
         given = [f"dim={settings.dim}"] if settings.dim else []
         given += [f"n_factors={settings.n_factors}"] if settings.n_factors else []
         call = f"gd.GeoManCER({', '.join([*given, seed_argument(settings)])})"
-        return f"est = {call}.fit({fitted_rows(analysis)})\nprint(est)"
+        fitted = f'est = {call}.fit({fitted_rows(analysis)}, confidence="quick")'
+        return f"{fitted}\nprint(est)\nprint(est.confidence_)"
 
     def to_dict(self, analysis: Analysis) -> dict[str, Any] | None:
         """Everything but what there is of every point."""
         est, rows = analysis.manifold, analysis.factorised
         if est is None or rows is None:
             return None
-        flat = est.flat_evidence_
+        flat, confidence = est.flat_evidence_, est.confidence_
         return {
             "n": len(rows.rows),
             "dim": est.dim_,
@@ -172,11 +185,17 @@ class ManifoldSection(Section):
             "factor_dims": est.factor_dims_,
             "flat": est.flat_,
             "uncertain": est.uncertain_,
+            "doubts": est.doubts_,
+            "departure": est.departure_ and asdict(est.departure_),
+            "n_copies": est.n_copies_,
+            "n_outliers": int(est.outliers_.sum()),
+            "noise": est.noise_,
             "converged": est.converged_,
             "eigenvalues": est.eigenvalues_,
             "evidence": [asdict(evidence) for evidence in est.evidence_],
             "flat_evidence": flat and {name: getattr(flat, name) for name in FLAT_KEPT},
             "periods": est.periods_,
+            "confidence": confidence and confidence.to_dict(),
             "settings": est.get_params(),
             "seconds": est.seconds_,
         }
@@ -203,6 +222,11 @@ def _estimated_dim(seen: Inspection) -> int:
             "The points are evenly spaced, so their dimension cannot be estimated: say which "
             "it is with dim (--dim) to have factors sought."
         )
+    if seen.dimension.verdict == "undecided" and seen.dimension.mle > MAX_DIM:
+        raise InputError(
+            f"The dimension of the points is undecided ({'; '.join(seen.dimension.doubts)}): say "
+            "which it is with dim (--dim) to have factors sought."
+        )
     if dim > MAX_DIM:
         raise InputError(
             f"The points have about {dim} dimensions: to look for factors takes at least "
@@ -215,10 +239,10 @@ def _estimated_dim(seen: Inspection) -> int:
 def _factors(est: GeoManCER | None) -> list[str]:
     if est is None:
         return []
-    known = zip(est.factor_dims_, est.flat_, strict=True)
+    known = zip(est.factor_dims_, est.flat_, factor_bounds(est), strict=True)
     return [
-        f"factor {j}: dimension {dim}{' (flat)' if flat else ''}"
-        for j, (dim, flat) in enumerate(known)
+        f"factor {j}: dimension {dim}{' (flat)' if flat else ''}{bound}"
+        for j, (dim, flat, bound) in enumerate(known)
     ]
 
 

@@ -133,7 +133,7 @@ def test_supports_that_are_no_products_are_refused_and_said(case):
 
 def test_correlated_factors_are_said():
     part = split(flat_sample("correlated .3", 2000, random_state=0))
-    assert "Uncertain: factors 0 and 1 share" in str(part.evidence)
+    assert "Uncertain: its factors 0 and 1 share" in str(part.evidence)
 
 
 @pytest.mark.parametrize("n", [500, 2000, 5000])

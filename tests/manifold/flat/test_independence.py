@@ -329,7 +329,7 @@ def test_information_between_groups():
     rng = np.random.default_rng(0)
     a, b = rng.uniform(size=(2, 3000))
     found, said = information_between(np.column_stack([a, b, a + 0.1 * b]), (2, 1))
-    assert found[0, 1] == found[1, 0] > 0.5 and said[0].startswith("factors 0 and 1 share")
+    assert found[0, 1] == found[1, 0] > 0.5 and said[0].startswith("its factors 0 and 1 share")
     assert information_between(np.column_stack([a, b]), (1, 1))[1] == []
 
 

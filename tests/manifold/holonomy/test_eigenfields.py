@@ -169,7 +169,7 @@ def test_progress_is_told_with_the_number_of_parallel_fields():
     fractions = [fraction for fraction, _ in told]
     assert fractions[0] == 0 and (np.diff(fractions) > 0).all()
     assert told[-1][1] == f"round {len(told)}: 1 parallel fields"
-    assert found.n_applications == 1 + 13 * len(told)
+    assert found.n_applications == 2 + 13 * len(told)  # at the start, and for the energies
 
 
 @pytest.mark.parametrize("normalized", [True, False])
@@ -270,7 +270,7 @@ def test_count_parallel_on_tables(values, variation, expected):
 
 
 def test_the_threshold_of_the_variation_can_be_moved():
-    values, variation = np.array([0.001, 0.002, 0.1]), np.array([0.02, 0.12, 0.5])
+    values, variation = np.array([0.001, 0.002, 0.005, 0.1]), np.array([0.02, 0.12, 0.5, 0.5])
     assert count_parallel(values, variation) == 1
     assert count_parallel(values, variation, threshold=0.15) == 2
     assert count_parallel(values, variation, threshold=0.01) == 0

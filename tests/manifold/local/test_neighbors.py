@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from geodis import nearest_neighbors, neighbor_graph
 from geodis.base.check import InputError
-from geodis.manifold.local.neighbors import distinct_rows, searcher
+from geodis.manifold.local.neighbors import distinct_rows, nearest_targets, searcher
 from tests.conftest import sphere
 from tests.reference import manifold as reference
 
@@ -20,6 +20,30 @@ def test_neighbors_equal_their_literal_twin(method, d, rng):
     found = nearest_neighbors(points, 7, method=method)
     np.testing.assert_array_equal(found.indices, indices)
     np.testing.assert_allclose(found.distances, distances, rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", EXACT)
+@pytest.mark.parametrize("decimals", [0, 1, 2])
+def test_repeated_distances_come_sorted(method, decimals, rng):
+    points = np.round(rng.standard_normal((500, 12)), decimals)
+    found = nearest_neighbors(points, 40, method=method)
+    assert (np.diff(found.distances, axis=1) >= 0).all()
+    if method == "brute":  # of equally near points the first comes first
+        tied = np.diff(found.distances, axis=1) == 0
+        assert tied.any() and (np.diff(found.indices, axis=1)[tied] > 0).all()
+
+
+def test_every_distance_is_sorted_and_ties_are_in_order():
+    grid = np.stack(np.meshgrid(*3 * [np.arange(5.0)]), axis=-1).reshape(-1, 3) @ np.ones((3, 12))
+    grid += np.arange(12) * np.arange(125)[:, None] % 7
+    rows = np.array([3, 60])
+    found = nearest_targets(grid, rows, 30)
+    for row, near in zip(rows, found, strict=True):
+        distances = np.linalg.norm(grid - grid[row], axis=1)
+        distances[row] = np.inf
+        np.testing.assert_allclose(distances[near], np.sort(distances)[:30], rtol=1e-12)
+        tied = np.diff(distances[near]) == 0
+        assert (np.diff(near)[tied] > 0).all()
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.sampled_from(EXACT))

@@ -16,6 +16,7 @@ from geodis.manifold.local.tangents import (
     choose_n_neighbors,
     neighbors_for_tangents,
     quadratic_pairs,
+    searched_tangent_frames,
     tangent_frames,
 )
 from tests.reference import manifold as reference
@@ -76,6 +77,17 @@ def test_pca_tangents_equal_the_singular_vectors_of_the_displacements(k):
             x - frame.T @ (frame @ x) for x in sample.points[near.indices[i, :7]] - sample.points[i]
         ]
         assert_allclose(found.residual[i], np.sqrt(np.mean([x @ x for x in outside])), rtol=1e-8)
+
+
+@pytest.mark.parametrize("method", ["curved", "pca"])
+def test_many_columns_have_the_tangents_of_the_few_that_vary(method):
+    sample = product_manifold("S^2", 150, noise=0.01, random_state=3)
+    turn = np.linalg.qr(np.random.default_rng(4).standard_normal((60, 3)))[0].T
+    near = nearest_neighbors(sample.points, 20)
+    few = tangent_frames(sample.points, near, 2, method=method)
+    many = tangent_frames(sample.points @ turn, near, 2, method=method)
+    assert_allclose(projectors(many.frames), projectors(few.frames @ turn), atol=1e-8)
+    assert_allclose(many.residual, few.residual, rtol=1e-6)
 
 
 def test_frames_are_orthonormal(rng):
@@ -223,6 +235,50 @@ def test_some_rows_alone_have_the_tangents_that_they_have_among_all():
     assert_allclose(projectors(found.frames), projectors(whole.frames[rows]), atol=1e-10)
     assert_allclose(found.residual, whole.residual[rows], rtol=1e-8)
     assert_array_equal(found.radius, whole.radius[rows])
+
+
+@pytest.mark.parametrize("entries", [2**23, 2**13, 1])
+@pytest.mark.parametrize("pad", [0, 8])  # by tree, and by blocks of distances
+def test_neighbours_found_by_blocks_give_the_same_tangents(monkeypatch, entries, pad):
+    sample = product_manifold("S^2 x S^1", 400, pad=pad, noise=0.02, rotate=True, random_state=2)
+    whole = tangent_frames(sample.points, nearest_neighbors(sample.points, 40), 3)
+    again = tangent_frames(
+        sample.points,
+        nearest_neighbors(sample.points, 40),
+        3,
+        start=whole.frames,
+        factor_dims=(2, 1),
+    )
+    monkeypatch.setattr(tangents, "SEARCHED_ENTRIES", entries)
+    monkeypatch.setattr(tangents, "BLOCK_ENTRIES", 2**13)
+    done: list[float] = []
+    found = searched_tangent_frames(sample.points, 3, 40, done=done.append)
+    assert_allclose(found.frames, whole.frames, atol=1e-9)
+    assert_allclose(found.residual, whole.residual, rtol=1e-9)
+    assert_array_equal(found.radius, whole.radius)
+    assert done[-1] == 1.0 and (len(done) > 10) == (entries == 1)
+    rows = np.array([7, 300, 20])
+    some = searched_tangent_frames(
+        sample.points, 3, 40, rows=rows, start=whole.frames[rows], factor_dims=(2, 1)
+    )
+    assert_allclose(some.frames, again.frames[rows], atol=1e-9)
+
+
+def test_more_noisy_points_are_given_more_neighbours_and_have_better_tangents():
+    """Against the tangent at the clean point nearest to the noisy one."""
+    error, chosen = [], []
+    for n in (4_000, 20_000):
+        points = product_manifold("S^2 x S^2", n, noise=0.02, random_state=0).points
+        chosen.append(choose_n_neighbors(points, 4))
+        rows = np.arange(0, n, n // 100)
+        frames = searched_tangent_frames(points, 4, chosen[-1], rows=rows).frames
+        normals = np.zeros((len(rows), 2, 6))
+        normals[:, 0, :3], normals[:, 1, 3:] = points[rows, :3], points[rows, 3:]
+        normals /= np.linalg.norm(normals, axis=2, keepdims=True)
+        sines = np.linalg.svd(normals @ np.swapaxes(frames, 1, 2), compute_uv=False)
+        error.append(np.arcsin(np.minimum(sines, 1)).mean())
+    assert chosen[0] < chosen[1] <= 100 * tangent_terms(4)
+    assert error[1] < 0.8 * error[0]
 
 
 @pytest.mark.parametrize("sigma", [0.0, 0.01, 0.03, 0.1])

@@ -1,0 +1,376 @@
+"""A fitted GeoManCER -> how often its factors are found again, and how far their directions err."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geodis.base.check import InputError, check_int, check_random_state, check_real
+from geodis.base.jobs import check_jobs, one_blas_thread
+from geodis.base.progress import Stages
+from geodis.manifold.confidence.chance import chance_angle
+from geodis.manifold.confidence.likely_errors import (
+    PARTS,
+    LikelyErrors,
+    graphs_over,
+    likely_errors,
+    upper_bounds,
+)
+from geodis.manifold.confidence.local_axes import LocalAxes
+from geodis.manifold.confidence.repeated_fits import (
+    HALF,
+    RepeatedFit,
+    changed_fits,
+    half_fits,
+    repeat_fit,
+)
+from geodis.manifold.local.neighbors import distinct_rows
+
+if TYPE_CHECKING:
+    from geodis.manifold.geomancer import GeoManCER
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is repeated.
+
+    Attributes
+    ----------
+    points : int
+        At which angles are looked at.
+    pairs : int
+        Of halves, for the angles there.
+    shifts : int
+        Draws of the noise there.
+    most : int or None
+        Points of one half to which a whole fit is repeated; both halves where it is None.
+    """
+
+    points: int
+    pairs: int
+    shifts: int
+    most: int | None
+
+
+# The quick form takes less than half of the fit's time; the other is several times as long.
+QUICK = Effort(points=200, pairs=1, shifts=2, most=1_000)
+FULL = Effort(points=600, pairs=3, shifts=4, most=None)
+REPEATS = {True: 1, False: 3}
+UNSOUND = (
+    "How far the directions err was not told: tangent fits to halves of the points are not sound, "
+    "as on a grid."
+)
+
+
+@dataclass(frozen=True)
+class FitConfidence:
+    """How far a fit can be trusted.
+
+    Attributes
+    ----------
+    level : float
+        Of the bounds.
+    dims : tuple of int
+        Dimensions of the fit's factors.
+    found : dict of tuple of int to int
+        How many of the repeated fits found factors of these dimensions, most frequent first.
+    fits : tuple of RepeatedFit
+    angles : ndarray of shape (n, m)
+        Angle in radians that the error of each factor's subspace exceeds with probability
+        1 - level at most, at every point; NaN where there are no axes, and where there were too
+        few points to tell.
+    parts : dict of str to ndarray of shape (m,)
+        Of what likely errors are made up, root mean squares in radians: "tilt" of the ambient
+        subspaces, "curvature" of the neighbourhoods, "sampling", and the shift of each point
+        by its own "noise".
+    noise : float
+        Standard deviation of the noise in each direction; NaN where it could not be told.
+    chance : ndarray of shape (m,)
+        Median angle between a factor and a random subspace of the tangent space.
+    chance_in_space : ndarray of shape (m,)
+        The same with random subspaces of all directions in which the points vary.
+    notes : tuple of str
+        What could not be told, and why.
+    quick : bool
+    seconds : dict of str to float
+    """
+
+    level: float
+    dims: tuple[int, ...]
+    found: dict[tuple[int, ...], int]
+    fits: tuple[RepeatedFit, ...]
+    angles: np.ndarray
+    parts: dict[str, np.ndarray]
+    noise: float
+    chance: np.ndarray
+    chance_in_space: np.ndarray
+    notes: tuple[str, ...]
+    quick: bool
+    seconds: dict[str, float]
+
+    @property
+    def agreeing(self) -> int:
+        """How many of the repeated fits found the factors of the fit."""
+        return self.found.get(self.dims, 0)
+
+    @property
+    def typical(self) -> np.ndarray:
+        """Median over points of each factor's bound, shape (m,), in radians."""
+        known = self.angles[np.isfinite(self.angles).all(axis=1)]
+        return np.median(known, axis=0) if len(known) else np.full(len(self.dims), np.nan)
+
+    @property
+    def tally(self) -> str:
+        """How often the factors were found again, in a sentence."""
+        total = sum(self.found.values())
+        if total == 0:
+            return "No fit could be repeated." if self.fits else "No fit was repeated."
+        if total == 1:
+            ((dims, _),) = self.found.items()
+            n = next(fit.n for fit in self.fits if fit.dims)
+            same = "the same factors" if dims == self.dims else f"{_named(dims)} instead"
+            return f"A fit to {n:,} of the points found {same}."
+        others = [f"{_named(dims)} in {n}" for dims, n in self.found.items() if dims != self.dims]
+        found = f"{self.agreeing} of {total} repeated fits found the same factors"
+        return f"{found} ({', '.join(others)})." if others else f"{found}."
+
+    @property
+    def sentence(self) -> str:
+        """How often the factors were found again, and how far their directions err."""
+        if not np.isfinite(self.typical).all():
+            return " ".join([self.tally, *self.notes])
+        angles = " and ".join(_degrees(angle) for angle in self.typical)
+        return (
+            f"{self.tally} With {self.level:.0%} confidence the directions of the factors err by "
+            f"less than {angles} at the median point."
+        )
+
+    def bounds(self) -> list[str]:
+        """What there is to say of each factor's directions; nothing where it could not be told."""
+        said = []
+        for angle, chance in zip(self.typical, self.chance, strict=True):
+            by_chance = f" (chance {_degrees(chance)})" if chance > 0 else ""
+            known = f"directions err by less than {_degrees(angle)} at {self.level:.0%}{by_chance}"
+            said.append(known if np.isfinite(angle) else "")
+        return said
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but what there is of every point, and how long it took."""
+        return {
+            "level": self.level,
+            "quick": self.quick,
+            "found": {_named(dims): count for dims, count in self.found.items()},
+            "repeated_fits": [{"what": f.what, "n": f.n, "dims": f.dims} for f in self.fits],
+            "median_bound": self.typical,
+            "parts": self.parts,
+            "noise": self.noise,
+            "chance": self.chance,
+            "chance_in_space": self.chance_in_space,
+            "notes": self.notes,
+        }
+
+    def __str__(self) -> str:
+        """A line for the number of factors, and one for each of them."""
+        lines = [f"Confidence: {self.tally}"]
+        for factor, (dim, bound) in enumerate(zip(self.dims, self.bounds(), strict=True)):
+            if bound:
+                parts = [f"{name} {_degrees(rms[factor])}" for name, rms in self.parts.items()]
+                lines.append(f"  factor {factor}, dimension {dim}: {bound}; {', '.join(parts)}")
+        lines += [f"  {note}" for note in self.notes]
+        seconds = ", ".join(f"{name} {value:.2f}" for name, value in self.seconds.items())
+        noise = f"noise {self.noise:.3g}; " if np.isfinite(self.noise) else ""
+        return "\n".join([*lines, f"  {noise}seconds: {seconds}"])
+
+
+def fit_confidence(
+    est: GeoManCER,
+    *,
+    level: float = 0.9,
+    repeats: int | None = None,
+    quick: bool = False,
+    noise: float | None = None,
+    n_jobs: int | None = None,
+    random_state: Any = 0,
+    verbose: int = 1,
+) -> FitConfidence:
+    """Say how far a fit can be trusted, by repeating it.
+
+    Whole fits are repeated on random halves of the points, on points with the noise found added
+    once more, and with fewer and more neighbours: how often did they find the same factors?
+
+    How far the axes err at every point takes more than the spread of such fits, which share the
+    point's own shift by noise and the bias of curvature. Tangent fits are repeated at some of the
+    points alone, and four parts told apart: see `likely_errors`. Which direction in a tangent
+    space belongs to which factor is not repeated there, but for flat factors that were told
+    apart by their coordinates; where factors were not found again, bounds mean nothing.
+
+    Parameters
+    ----------
+    est : GeoManCER
+        Fitted.
+    level : float
+        Probability with which an error lies below its bound.
+    repeats : int, optional
+        Pairs of halves, and draws of noise, of whole fits; three, or one with `quick`.
+    quick : bool
+        Repeat one whole fit on part of a half, and look at the angles at few points: at most
+        half of the time of the fit.
+    noise : float, optional
+        Standard deviation of the noise in each direction; estimated by default.
+    n_jobs : int, optional
+        Threads; those of the fit by default.
+    random_state : int, Generator or None
+    verbose : int
+        1 shows progress on a terminal; 0 is silent.
+
+    Returns
+    -------
+    FitConfidence
+
+    Examples
+    --------
+    >>> import geodis as gd
+    >>> sample = gd.product_manifold("S^2 x S^1", n=600, random_state=0)
+    >>> est = gd.GeoManCER(verbose=0).fit(sample.points)
+    >>> confidence = fit_confidence(est, quick=True, verbose=0)
+    >>> confidence.found
+    {(2, 1): 1}
+    >>> confidence.angles.shape
+    (600, 2)
+    """
+    est._check_fitted()
+    level = check_real(level, "level", low=0, high=1)
+    effort = QUICK if quick else FULL
+    repeats = check_int(REPEATS[bool(quick)] if repeats is None else repeats, "repeats", low=0)
+    noise = None if noise is None else check_real(noise, "noise", low=0)
+    jobs = check_jobs(est.n_jobs if n_jobs is None else n_jobs, default=2)
+    rng = check_random_state(random_state)
+    local = LocalAxes(est, effort.points, rng, jobs)
+    angles = np.full((len(est.axes_), len(local.dims)), np.nan)
+    with Stages("Confidence", verbose) as stages, one_blas_thread():
+        with stages.stage("angles"):
+            errors, notes = _errors_if_told(local, effort, noise, rng)
+        found_noise = errors.noise if errors is not None else noise
+        with stages.stage("repeated fits"):
+            variants = list(half_fits(est, repeats, effort.most, rng))
+            if not quick:
+                variants += changed_fits(est, found_noise or 0.0, repeats, rng)
+            rows = local.rows[local.chosen] if not quick or _split_flat(est) else None
+            fits = []
+            for number, variant in enumerate(variants):
+                stages.advance(number / len(variants), variant.what)
+                fits.append(repeat_fit(est, variant, rows, jobs, int(rng.integers(2**31))))
+        if errors is not None:
+            with stages.stage("angles"):
+                errors, said = _with_flat_turns(est, local, errors, fits)
+                angles[local.rows] = upper_bounds(local, errors, level)
+                angles = _to_copies(est, local, angles)
+            notes += said + _without_bounds(angles)
+    tally = Counter(fit.dims for fit in fits if fit.dims)
+    return FitConfidence(
+        level=level,
+        dims=local.dims,
+        found=dict(tally.most_common()),
+        fits=tuple(fits),
+        angles=angles,
+        parts={} if errors is None else dict(zip(PARTS, errors.parts.T, strict=True)),
+        noise=np.nan if found_noise is None else found_noise,
+        chance=np.array([chance_angle(dim, est.dim_) for dim in local.dims]),
+        chance_in_space=np.array([chance_angle(dim, len(est._basis)) for dim in local.dims]),
+        notes=notes + _not_repeated(fits),
+        quick=bool(quick),
+        seconds=dict(stages.seconds),
+    )
+
+
+def _errors_if_told(
+    local: LocalAxes, effort: Effort, noise: float | None, rng: np.random.Generator
+) -> tuple[LikelyErrors | None, tuple[str, ...]]:
+    """Likely errors, or why there are none."""
+    lacking = local.lacking()
+    if lacking:
+        return None, lacking
+    # On grids whole neighbourhoods fall together where factors are looked at on their own.
+    with np.errstate(all="ignore"):
+        try:
+            errors = likely_errors(
+                local, pairs=effort.pairs, shifts=effort.shifts, noise=noise, rng=rng
+            )
+        except (InputError, np.linalg.LinAlgError):
+            return None, (UNSOUND,)
+    sound = np.isfinite(errors.noise) and all(np.isfinite(draws).all() for draws in errors.draws)
+    return (errors, ()) if sound else (None, (UNSOUND,))
+
+
+def _split_flat(est: GeoManCER) -> list[int]:
+    """Flat factors that were told apart from other flat ones."""
+    own = int(est._flat.own.sum())
+    return [
+        factor for factor, dim in enumerate(est.factor_dims_) if est.flat_[factor] and dim < own
+    ]
+
+
+def _with_flat_turns(
+    est: GeoManCER, local: LocalAxes, errors: LikelyErrors, fits: list[RepeatedFit]
+) -> tuple[LikelyErrors, tuple[str, ...]]:
+    """Add how flat factors turn within the flat part from fit to fit, where it was split.
+
+    The fit to a half differs from the whole fit by about as much as that one errs: what both have
+    in common, the other half lacks.
+    """
+    split = _split_flat(est)
+    turned = [fit.axes for fit in fits if fit.axes is not None and fit.what == HALF]
+    if not split:
+        return errors, ()
+    if not turned:
+        note = (
+            "Bounds of the flat factors leave out how they may turn among themselves: no fit to a "
+            "half found them again."
+        )
+        return errors, (note,)
+    within = local.axes[:, est._flat.rows]
+    stops = np.cumsum((0, *local.dims))
+    draws = list(errors.draws)
+    for factor in split:
+        rows = slice(stops[factor], stops[factor + 1])
+        turns = np.array(
+            [graphs_over(local.axes[:, rows], (axes @ est._basis.T)[:, rows]) for axes in turned]
+        )
+        turns = turns @ np.swapaxes(within, 1, 2) @ within
+        draws[factor] = draws[factor] + turns[np.arange(len(draws[factor])) % len(turns)]
+    return LikelyErrors(draws, errors.parts, errors.noise), ()
+
+
+def _without_bounds(angles: np.ndarray) -> tuple[str, ...]:
+    lost = int((~np.isfinite(angles).all(axis=1)).sum())
+    if lost == 0:
+        return ()
+    return (f"{lost:,} points without axes, or outside the largest piece, have no bounds.",)
+
+
+def _not_repeated(fits: list[RepeatedFit]) -> tuple[str, ...]:
+    lost = sum(not fit.dims for fit in fits)
+    if lost == 0:
+        return ()
+    return (f"{lost} of {len(fits)} whole fits could not be repeated: too few points.",)
+
+
+def _to_copies(est: GeoManCER, local: LocalAxes, angles: np.ndarray) -> np.ndarray:
+    """Copies of a row have the bounds of the one that was looked at."""
+    first, place = distinct_rows(est._places)[1:]
+    if place is None:
+        return angles
+    known = np.full((len(first), angles.shape[1]), np.nan)
+    known[place[local.rows]] = angles[local.rows]
+    return known[place]
+
+
+def _named(dims: tuple[int, ...]) -> str:
+    return " + ".join(map(str, dims))
+
+
+def _degrees(angle: float) -> str:
+    return f"{np.degrees(angle):.2g}°"

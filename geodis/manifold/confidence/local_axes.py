@@ -1,0 +1,213 @@
+"""A fit, a part of its points -> the axes that this part alone would give at some of them.
+
+Repeating a whole fit to learn how its axes err wastes most of the time on what hardly errs: which
+direction in a tangent space belongs to which factor. What errs is the tangent fits, and they can be
+repeated at a few points alone, from any part of the points and with neighbourhoods of any size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from geodis.manifold.local.neighbors import distinct_rows
+from geodis.manifold.local.tangents import neighbors_for_tangents, quadratic_pairs
+from geodis.manifold.new_points import axes_at
+from geodis.manifold.split_result import Split, largest_first
+
+if TYPE_CHECKING:
+    from geodis.manifold.geomancer import GeoManCER
+
+# At most this part of the points are looked at: the others must stand for all of them.
+MOST_CHOSEN = 5
+# Points looked at below which their errors say too little of all.
+FEWEST_CHOSEN = 10
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A part of a split that was split no further: where its tangents are fitted.
+
+    Attributes
+    ----------
+    split : Split
+    basis : ndarray of shape (d_l, d)
+        Orthonormal rows: its ambient subspace.
+    rows : ndarray of int
+        Its rows among the axes of the whole split.
+    """
+
+    split: Split
+    basis: np.ndarray
+    rows: np.ndarray
+
+    @property
+    def dim(self) -> int:
+        """Its intrinsic dimension."""
+        return len(self.rows)
+
+    @property
+    def fills_its_space(self) -> bool:
+        """Whether every direction is tangent."""
+        return len(self.basis) == self.dim
+
+    @property
+    def fewest(self) -> int:
+        """Neighbours below which its tangent fits are no longer sound."""
+        split = self.split
+        fewest = neighbors_for_tangents(self.dim)
+        if split.refined == "tangents":
+            fewest = 2 * (1 + self.dim + len(quadratic_pairs(self.dim, split.dims)[0]))
+        return min(split.tangent_neighbors, fewest)
+
+
+def leaves(split: Split, d: int) -> list[Leaf]:
+    """The innermost parts of a split of points in d columns.
+
+    Examples
+    --------
+    >>> from geodis import product_manifold
+    >>> from geodis.manifold.refine import split_factors
+    >>> split = split_factors(product_manifold("S^2 x S^1", 500, random_state=0).points, 3)
+    >>> [(leaf.basis.shape, leaf.rows.tolist()) for leaf in leaves(split, 5)]
+    [((3, 5), [0, 1]), ((2, 5), [2])]
+    """
+    if not split.parts:
+        return [Leaf(split, np.eye(d), np.arange(sum(split.dims)))]
+    # Where each factor of the parts, one part after the other, has its rows in the whole.
+    dims = [dim for part in split.parts for dim in part.dims]
+    rows_of, stop = {}, 0
+    for factor in largest_first(dims):
+        rows_of[int(factor)] = np.arange(stop, stop := stop + dims[factor])
+    found, first = [], 0
+    for part, basis in zip(split.parts, split.bases, strict=True):
+        rows = np.concatenate([rows_of[first + own] for own in range(len(part.dims))])
+        first += len(part.dims)
+        found += [
+            Leaf(leaf.split, leaf.basis @ basis, rows[leaf.rows])
+            for leaf in leaves(part, len(basis))
+        ]
+    return found
+
+
+class LocalAxes:
+    """The fit, ready to be repeated at a few of its points.
+
+    Only the largest piece of the graph counts, and copies of a row count once.
+
+    Parameters
+    ----------
+    est : GeoManCER
+        Fitted.
+    n_points : int
+        Points at which it will be repeated, at most.
+    rng : Generator
+    n_jobs : int
+
+    Attributes
+    ----------
+    points : ndarray of shape (p, d)
+        Distinct points of the largest piece, in the varying directions.
+    rows : ndarray of int, shape (p,)
+        Their rows in the fit.
+    chosen : ndarray of int, shape (e,)
+        Where, among them, the fit is repeated.
+    others : ndarray of int, shape (p - e,)
+        From what it is repeated: no point has a say in its own repetition.
+    axes : ndarray of shape (e, k, d)
+        Those of the fit, at the chosen points.
+    dims : tuple of int
+        Of the factors.
+    leaves : list of Leaf
+    leaf_of : list of int
+        The leaf that each factor lies in; the first, where a flat one lies in several.
+    """
+
+    def __init__(
+        self, est: GeoManCER, n_points: int, rng: np.random.Generator, n_jobs: int = 1
+    ) -> None:
+        split, flat = est.split_, est._flat
+        usable = np.isfinite(est.axes_).all(axis=(1, 2))
+        usable &= est.graph_.piece == est.graph_.piece[split.rows[0]]
+        rows = np.flatnonzero(usable)
+        self.rows = rows[np.sort(distinct_rows(est._places[rows])[1])]
+        places = est._places[self.rows]
+        self.points = places - places.mean(axis=0)  # sums of them must not cancel
+        p, d = self.points.shape
+        count = min(n_points, p // MOST_CHOSEN)
+        self.chosen = np.sort(rng.choice(p, count, replace=False))
+        self.others = np.setdiff1d(np.arange(p), self.chosen)
+        self.axes = flat.axes[self.rows[self.chosen]]
+        self.dims = tuple(int(dim) for dim in est.factor_dims_)
+        self.leaves = leaves(split, d)
+        self.leaf_of = self._owners(est)
+        self._split, self._flat, self._method, self._n_jobs = split, flat, est.tangents, n_jobs
+        self._split_axes = split.axes[self.rows]
+
+    def _owners(self, est: GeoManCER) -> list[int]:
+        """The leaf of each factor's first row."""
+        owner = np.empty(est.dim_, dtype=int)
+        for number, leaf in enumerate(self.leaves):
+            owner[leaf.rows] = number
+        own = est._flat.own
+        if own.any():
+            owner = np.concatenate([owner[~own], owner[own]])[est._flat.order]
+        return [int(owner[first]) for first in np.cumsum((0, *self.dims[:-1]))]
+
+    def lacking(self) -> tuple[str, ...]:
+        """Why the fit cannot be repeated on halves, if it cannot."""
+        half = len(self.others) // 2
+        needed = max((2 * leaf.fewest + 1 for leaf in self.leaves), default=0)
+        if len(self.chosen) >= FEWEST_CHOSEN and half >= needed:
+            return ()
+        return (
+            f"How far the directions err was not told: halves of {len(self.points):,} points are "
+            f"too few for tangent fits of twice {needed // 2} neighbours.",
+        )
+
+    def count(self, leaf: Leaf, share: float, growth: float = 1.0) -> int:
+        """Neighbours of a tangent fit among a share of the points: the same radius if it can be.
+
+        Below the fewest that a sound fit takes, the radius grows instead.
+        """
+        same = max(round(leaf.split.tangent_neighbors * share), leaf.fewest)
+        return int(min(growth * same, share * len(self.points) - 1))
+
+    def from_part(
+        self, part: np.ndarray, growth: float = 1.0, targets: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Axes at the chosen points, or moved to as many targets, from a part of the others.
+
+        Parameters
+        ----------
+        part : ndarray of int
+            Rows of `points`.
+        growth : float
+            By how much more neighbours than `count` gives.
+        targets : ndarray of shape (e, d), optional
+
+        Returns
+        -------
+        ndarray of shape (e, k, d)
+        """
+        share = len(part) / len(self.points)
+        counts = [self.count(leaf, share, growth) for leaf in self.leaves]
+        axes = axes_at(
+            _resized(self._split, iter(counts)),
+            self.points[part],
+            self._split_axes[part],
+            self.points[self.chosen] if targets is None else targets,
+            method=self._method,
+            n_jobs=self._n_jobs,
+        )
+        return self._flat.axes_at(axes, self.axes)
+
+
+def _resized(split: Split, counts: Iterator[int]) -> Split:
+    """A split whose innermost parts use so many neighbours, in the order of `leaves`."""
+    if not split.parts:
+        return replace(split, tangent_neighbors=next(counts))
+    return replace(split, parts=tuple(_resized(part, counts) for part in split.parts))

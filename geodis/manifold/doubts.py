@@ -1,0 +1,119 @@
+"""Everything that was noticed in a fit -> the reasons not to publish it without reading them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from geodis.manifold.evidence import Evidence
+from geodis.manifold.flat.flat_evidence import FlatEvidence
+from geodis.manifold.local.dimension import DimensionEstimate
+from geodis.manifold.local.graph import NeighborGraph
+
+# Outliers are named in any case; more of them than this share of all points are worth a doubt.
+MANY = 0.05
+# And they are told of when they are more than the tail of a good sample.
+SOME = 0.005
+# Whole numbers are counts where some are larger than those of categories.
+LEAST_COUNT, ROWS_LOOKED_AT = 4, 1000
+
+
+def doubts_of_fit(
+    dim: int,
+    estimate: DimensionEstimate,
+    told: bool,
+    graph: NeighborGraph,
+    outliers: np.ndarray,
+    axes: np.ndarray,
+    evidence: Sequence[Evidence],
+    flat: FlatEvidence | None,
+    sampling: Sequence[str],
+) -> tuple[str, ...]:
+    """Every reason, each once, with what to do about it.
+
+    Parameters
+    ----------
+    dim : int
+        The dimension that was used.
+    estimate : DimensionEstimate
+    told : bool
+        Whether the dimension was given.
+    graph : NeighborGraph
+    outliers : ndarray of bool, shape (n,)
+    axes : ndarray of shape (n, k, d)
+    evidence : sequence of Evidence
+    flat : FlatEvidence or None
+    sampling : sequence of str
+        Why the rows are no random sample.
+    """
+    doubts = [
+        *doubts_of_dimension(dim, estimate, told),
+        *sampling,
+        *doubts_of_rows(graph, outliers, axes),
+        *(doubt for item in evidence for doubt in item.doubts),
+        *(() if flat is None else (f"the flat part: {doubt}" for doubt in flat.doubts)),
+    ]
+    return tuple(dict.fromkeys(doubts))
+
+
+def remedy_for_counts(points: np.ndarray) -> tuple[str, ...]:
+    """What to do with counts, whose noise grows with them.
+
+    Examples
+    --------
+    >>> remedy_for_counts(np.array([[0.0, 7.0], [3.0, 12.0]]))
+    ('the values are whole numbers: if they are counts, fit 2 sqrt(x + 3 / 8)',)
+    >>> remedy_for_counts(np.array([[0.0, 1.0], [0.5, 1.0]]))
+    ()
+    """
+    some = points[:ROWS_LOOKED_AT]
+    if some.min() < 0 or some.max() < LEAST_COUNT or (some != np.rint(some)).any():
+        return ()
+    return ("the values are whole numbers: if they are counts, fit 2 sqrt(x + 3 / 8)",)
+
+
+def doubts_of_dimension(dim: int, estimate: DimensionEstimate, told: bool) -> tuple[str, ...]:
+    """Whether the dimension is sure; one that was given is compared with the estimate."""
+    if told:
+        if estimate.dim == dim or estimate.remarkable:
+            return ()
+        return (f"dim={dim} was given, but the points look like {estimate}: leave dim out",)
+    if dim < estimate.dim:
+        return (
+            f"dimension {dim} was used, because there are too few points for more ({estimate}): "
+            "give more points",
+        )
+    if not estimate.remarkable:
+        return ()
+    if estimate.verdict == "undecided":  # which says what to do
+        return (str(estimate),)
+    return (f"{estimate}: give dim where it is known, or more points",)
+
+
+def doubts_of_rows(
+    graph: NeighborGraph, outliers: np.ndarray, axes: np.ndarray, *, many: float = MANY
+) -> tuple[str, ...]:
+    """Rows that the answer does not speak of: outliers, and pieces that do not split alike."""
+    doubts = []
+    if outliers.mean() > many:
+        doubts.append(
+            f"{outliers.sum():,} of {len(outliers):,} points lie far from all others and were left "
+            "out (outliers_): look at them"
+        )
+    sizes = np.sort(np.bincount(graph.piece[~outliers]))[::-1]
+    sizes = sizes[sizes > 0]
+    lost = int((~np.isfinite(axes).all(axis=(1, 2)) & ~outliers).sum())
+    if len(sizes) > 1:
+        shown = ", ".join(map(str, sizes[:5])) + (", ..." if len(sizes) > 5 else "")
+        without = f" {lost:,} points do not split like the largest piece;" if lost else ""
+        doubts.append(
+            f"the neighbour graph is in {len(sizes)} pieces (of {shown} points), and factors are "
+            f"only comparable within a piece:{without} fit them one by one, or give more neighbours"
+        )
+    elif lost:
+        doubts.append(
+            f"{lost:,} points could not be unrolled with the others and have no axes: fit them on "
+            "their own, or give a larger n_neighbors"
+        )
+    return tuple(doubts)

@@ -1,0 +1,215 @@
+"""Points -> for every dimension and scale, tangent variance over what a curved fit leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from geodis.manifold.local.neighbors import nearest_targets
+
+# The ratio from which one point alone tells its dimension.
+ALONE = 4.0
+# Numbers in a block of displacements and fits: 8 MB.
+BLOCK_ENTRIES = 2**20
+# A fit of p unknowns takes p neighbours exactly; with twice as many something is left to measure.
+NEIGHBORS_PER_UNKNOWN = 2
+# Neighbours on a grid, or fewer directions than terms, leave unknowns undetermined: a trace of
+# ridge, in units of the mean diagonal of the normal equations, keeps the others sound.
+RIDGE = 1e-9
+# Multiplications after which the largest eigenvalue of a residual is near enough: an error of a
+# few per cent of a ratio that is compared with 2.
+POWER_STEPS = 12
+# Up to so many directions a full eigenvalue solver is as fast.
+SMALL_MATRIX = 8
+
+
+def tangent_terms(dim: int) -> int:
+    """Unknowns of a quadratic fit in `dim` coordinates: 1 + k + k (k + 1) / 2.
+
+    Examples
+    --------
+    >>> tangent_terms(4)
+    15
+    """
+    return 1 + dim + dim * (dim + 1) // 2
+
+
+def largest_fit(count: int) -> int:
+    """The largest dimension whose fit has two neighbours for each unknown.
+
+    Examples
+    --------
+    >>> largest_fit(12), largest_fit(30)
+    (2, 4)
+    """
+    dim = 0
+    while NEIGHBORS_PER_UNKNOWN * tangent_terms(dim + 1) <= count:
+        dim += 1
+    return dim
+
+
+@dataclass(frozen=True)
+class FitRatios:
+    """How much longer the shortest fitted direction is than the longest that the fit leaves.
+
+    Attributes
+    ----------
+    counts : tuple of int
+        Neighbours of the fits, ascending: the scales.
+    ratios : tuple of tuples of float
+        One row a scale, with the ratio of k = 1, 2, ... as far as the neighbours allow.
+    thickness : tuple of tuples of float
+        The largest residual variance, in the same order and the squared units of the points.
+    evenness : tuple of tuples of float
+        The smallest residual variance by the largest.
+    below : tuple of tuples of float
+        The share of points at which a smaller dimension has a ratio of four or more.
+    """
+
+    counts: tuple[int, ...]
+    ratios: tuple[tuple[float, ...], ...]
+    thickness: tuple[tuple[float, ...], ...]
+    evenness: tuple[tuple[float, ...], ...]
+    below: tuple[tuple[float, ...], ...]
+
+
+def curved_fit_ratios(
+    points: np.ndarray, rows: np.ndarray, counts: Sequence[int], max_dim: int
+) -> FitRatios:
+    r"""Ratio of the k-th tangent variance to the largest residual variance, k by k, scale by scale.
+
+    Around each of some points the displacements to its nearest others are turned to their
+    principal directions, y_1, ..., y_d with variances v_1 >= ... >= v_d, and for every k the
+    others are fitted by a quadratic in the first k::
+
+        y_b  ~  c + sum_{a<=k} y_a l_ab + sum_{a<=a'<=k} y_a y_a' q_aa'b,     b > k
+
+        ratio_k = v_k / (largest eigenvalue of the covariance of the residuals),
+
+    the median over the points. Where k is too small, the direction that is missing lies in the
+    residuals and is about as long as the last one fitted: the ratio is near 1 at every scale.
+
+    The terms of k are the first of those of k + 1, so that one Cholesky factor of the largest
+    normal equations holds the fits of all k.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        Distinct.
+    rows : ndarray of int, shape (t,)
+        The points around which to look.
+    counts : sequence of int
+        Neighbours, ascending.
+    max_dim : int
+
+    Returns
+    -------
+    FitRatios
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> sphere = rng.standard_normal((1000, 3))
+    >>> sphere /= np.linalg.norm(sphere, axis=1, keepdims=True)
+    >>> one, two = curved_fit_ratios(sphere, np.arange(40), [30], 2).ratios[0]
+    >>> one < 2 < 1000 < two
+    True
+    """
+    d = points.shape[1]
+    found: list[np.ndarray] = []
+    near = nearest_targets(points, rows, counts[-1])
+    for count in counts:
+        dim = min(max_dim, largest_fit(count), d - 1)
+        size = max(1, BLOCK_ENTRIES // (count * (tangent_terms(dim) + 2 * d)))
+        measured = [
+            _fits_at(points, rows[start : start + size], near[start : start + size, :count], dim)
+            for start in range(0, len(rows), size)
+        ]
+        points_own = np.concatenate(measured)
+        middle = np.median(points_own, axis=0)  # (dim, 3)
+        smaller = np.maximum.accumulate(points_own[..., 0], axis=1) >= ALONE
+        below = np.concatenate([[0.0], smaller.mean(axis=0)[:-1]])[:dim]
+        found.append(np.column_stack([middle, below]))
+    columns = [tuple(tuple(map(float, one[:, j])) for one in found) for j in range(4)]
+    return FitRatios(tuple(counts), *columns)
+
+
+def _fits_at(points: np.ndarray, rows: np.ndarray, near: np.ndarray, dim: int) -> np.ndarray:
+    """Ratio, thickness and evenness for every k around some points, shape (t, dim, 3)."""
+    count = near.shape[1]
+    coordinates, variances = _principal_coordinates(points[near] - points[rows, None])
+    unit = np.sqrt(np.maximum(variances[:, 0], np.finfo(float).tiny))
+    coordinates /= unit[:, None, None]  # all terms are of order one: a sound system
+    design = _nested_terms(coordinates[..., :dim])
+    normal = np.swapaxes(design, 1, 2) @ design
+    diagonal = np.arange(normal.shape[1])
+    normal[:, diagonal, diagonal] *= 1 + RIDGE
+    normal[:, diagonal, diagonal] += (
+        RIDGE * np.trace(normal, axis1=1, axis2=2)[:, None] / len(diagonal)
+    )
+    whitened = np.linalg.solve(np.linalg.cholesky(normal), np.swapaxes(design, 1, 2) @ coordinates)
+    left = np.einsum("tcb,tce->tbe", coordinates, coordinates)
+    measured = np.empty((len(rows), dim, 3))
+    used = 0
+    for k in range(1, dim + 1):
+        terms = tangent_terms(k)
+        some = whitened[:, used:terms]
+        left -= np.swapaxes(some, 1, 2) @ some
+        used = terms
+        # Each unknown takes up one neighbour's worth of residual.
+        smallest, largest = _extreme_eigenvalues(left[:, k:, k:])
+        residual = largest / (count - terms)
+        tangent = variances[:, k - 1] / variances[:, 0].clip(np.finfo(float).tiny)
+        measured[:, k - 1, 0] = tangent / np.maximum(residual, np.finfo(float).eps)
+        measured[:, k - 1, 1] = residual * unit**2
+        measured[:, k - 1, 2] = smallest / np.maximum(largest, np.finfo(float).tiny)
+    return measured
+
+
+def _principal_coordinates(displacements: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Centred displacements along their principal directions, and the variances along these."""
+    displacements -= displacements.mean(axis=1, keepdims=True)
+    count, d = displacements.shape[1:]
+    if count < d:  # the smaller of the two products has the same eigenvalues
+        gram = displacements @ np.swapaxes(displacements, 1, 2)
+        values, vectors = np.linalg.eigh(gram)
+        values = np.maximum(values[:, ::-1], 0.0)
+        return vectors[..., ::-1] * np.sqrt(values)[:, None], values / count
+    values, vectors = np.linalg.eigh(np.swapaxes(displacements, 1, 2) @ displacements)
+    return displacements @ vectors[..., ::-1], np.maximum(values[:, ::-1], 0.0) / count
+
+
+def _nested_terms(coordinates: np.ndarray) -> np.ndarray:
+    """Columns 1, y_1, y_1 y_1, y_2, y_1 y_2, y_2 y_2, ...: those of k before those of k + 1."""
+    t, count, dim = coordinates.shape
+    design = np.empty((t, count, tangent_terms(dim)))
+    design[..., 0] = 1.0
+    column = 1
+    for a in range(dim):
+        own = coordinates[..., a : a + 1]
+        design[..., column : column + 1] = own
+        design[..., column + 1 : column + 2 + a] = coordinates[..., : a + 1] * own
+        column += a + 2
+    return design
+
+
+def _extreme_eigenvalues(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Smallest and largest eigenvalue of symmetric positive matrices (t, m, m), shape (t,) each.
+
+    Of large ones nearly: the smallest is at most that on the diagonal, the largest is iterated for.
+    """
+    if matrices.shape[1] <= SMALL_MATRIX:
+        values = np.maximum(np.linalg.eigvalsh(matrices), 0.0)
+        return values[:, 0], values[:, -1]
+    # A power iteration from the column of the longest direction, which is seldom orthogonal to
+    # the leading one.
+    along = np.diagonal(matrices, axis1=1, axis2=2)
+    vector = np.take_along_axis(matrices, along.argmax(axis=1)[:, None, None], axis=2)
+    largest = np.zeros(len(matrices))
+    for _ in range(POWER_STEPS):
+        length = np.linalg.norm(vector, axis=1, keepdims=True)
+        vector = matrices @ (vector / np.maximum(length, np.finfo(float).tiny))
+        largest = np.linalg.norm(vector[..., 0], axis=1)
+    return np.maximum(along.min(axis=1), 0.0), largest

@@ -1,0 +1,157 @@
+"""Points -> what a fit works on: kept directions, near copies at one place, outliers marked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from geodis.manifold.local.dimension import fewest_points
+from geodis.manifold.local.graph import (
+    NeighborGraph,
+    connecting_degree,
+    graph_among,
+    graph_of_neighbors,
+    neighbor_graph,
+)
+from geodis.manifold.local.neighbors import Neighbors, distinct_rows, nearest_neighbors
+from geodis.manifold.local.tangents import TangentMethod
+from geodis.manifold.principal import KeptDirections, kept_directions
+from geodis.manifold.sampling_scale import LOOKED_AT, near_copies, outlying
+from geodis.manifold.task import Task
+
+# Outliers hide one another: what is left is looked at again, so many times.
+OUTLIER_ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Points in the directions that are kept, near copies as one place, outliers marked.
+
+    Attributes
+    ----------
+    directions : KeptDirections
+        Those in which the points vary by more than noise.
+    points : ndarray of shape (n, c)
+        Along them; near copies have the same coordinates.
+    outliers : ndarray of bool, shape (n,)
+    n_copies : int
+        Rows that are near copies of an earlier row.
+    near : Neighbors or None
+        Twenty neighbours of every point but the outliers, among these; None where a graph was
+        given.
+    """
+
+    directions: KeptDirections
+    points: np.ndarray
+    outliers: np.ndarray
+    n_copies: int
+    near: Neighbors | None
+
+    @property
+    def inside(self) -> np.ndarray:
+        """The points that are no outliers, in their order."""
+        return self.points[~self.outliers] if self.outliers.any() else self.points
+
+
+def prepared(points: np.ndarray, task: Task, *, told: bool, least: int = 1) -> Prepared:
+    """Find the directions that matter, near copies and outliers.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    task : Task
+    told : bool
+        The neighbours are given: rows stay as they are.
+    least : int
+        Directions that are needed: a dimension that was given.
+
+    Returns
+    -------
+    Prepared
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> rows = np.vstack([rng.uniform(size=(200, 2)), [[9.0, 9.0]]])
+    >>> np.flatnonzero(prepared(rows, Task(), told=False).outliers).tolist()
+    [200]
+    """
+    nothing = np.zeros(len(points), bool)
+    directions = _directions(points, least, task)
+    if told:
+        return Prepared(directions, directions.project(points), nothing, 0, None)
+    outliers = nothing
+    for left in reversed(range(OUTLIER_ROUNDS)):
+        with task.stages.stage("sampling"):
+            rows = np.flatnonzero(~outliers)
+            reduced = directions.project(points)
+            reduced[rows], n_copies, near = _places(reduced[rows], task)
+            new = rows[outlying(near)]
+        if not len(new) or not left:  # what was looked at last is what is returned
+            break
+        outliers = outliers.copy()
+        outliers[new] = True
+        directions = _directions(
+            points[~outliers], least, task
+        )  # their directions are not the others'
+    return Prepared(directions, reduced, outliers, n_copies, near)
+
+
+def graph_of(prepared: Prepared, dim: int, task: Task, given: Any) -> NeighborGraph:
+    """The graph that was given, or that of the nearest neighbours, without edges to outliers.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    dim : int
+    task : Task
+    given : graph or None
+    """
+    points, near = prepared.points, prepared.near
+    if given is not None or near is None:
+        return neighbor_graph(points, graph=given, n_jobs=task.settings.n_jobs)
+    rows = np.flatnonzero(~prepared.outliers)
+    degree = task.settings.n_neighbors or connecting_degree(dim)
+    if degree > near.indices.shape[1]:
+        degree = min(degree, len(distinct_rows(points[rows])[0]) - 1)
+        near = _nearest(points[rows], degree, task)
+    graph = graph_of_neighbors(near, degree)
+    return graph if len(rows) == len(points) else graph_among(graph, rows, len(points))
+
+
+def supported_dim(dim: int, points: np.ndarray, tangents: TangentMethod) -> int:
+    """An estimated dimension, or the largest below it that so many places have tangents for.
+
+    Examples
+    --------
+    >>> points = np.random.default_rng(0).standard_normal((40, 9))
+    >>> supported_dim(3, points, "curved"), supported_dim(6, points, "curved")
+    (3, 4)
+    """
+    dim = min(dim, points.shape[1])
+    n_places = len(distinct_rows(points)[0])
+    while tangents == "curved" and 1 < dim < points.shape[1] and fewest_points(dim) > n_places:
+        dim -= 1
+    return dim
+
+
+def _directions(points: np.ndarray, least: int, task: Task) -> KeptDirections:
+    with task.stages.stage("principal components"):
+        return kept_directions(points, least=least)
+
+
+def _places(reduced: np.ndarray, task: Task) -> tuple[np.ndarray, int, Neighbors]:
+    """Points with their near copies at one place, how many those are, and all neighbours."""
+    near = _nearest(reduced, min(LOOKED_AT, len(distinct_rows(reduced)[0]) - 1), task)
+    first = near_copies(near)
+    if first is None:
+        return reduced, 0, near
+    reduced = reduced[first]
+    n_copies = int((first != np.arange(len(first))).sum())
+    return reduced, n_copies, _nearest(reduced, min(LOOKED_AT, len(reduced) - n_copies - 1), task)
+
+
+def _nearest(points: np.ndarray, count: int, task: Task) -> Neighbors:
+    return nearest_neighbors(points, count, n_jobs=task.settings.n_jobs, random_state=task.rng)

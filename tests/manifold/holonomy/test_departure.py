@@ -1,0 +1,74 @@
+"""How far from a product: known answers, true products, and things that only look like one."""
+
+import numpy as np
+import pytest
+
+import geodis as gd
+from tests.conftest import sphere, warped
+
+
+def departure(points, **options):
+    return gd.GeoManCER(verbose=0, n_jobs=1, **options).fit(points)
+
+
+def warped_product(n, strength, seed):
+    """S^2 x_f S^2 with f = 1 + c x_3: lengths in the second factor change with the first."""
+    rng = np.random.default_rng(seed)
+    first, second = sphere(n, 2, rng), sphere(n, 2, rng)
+    return np.hstack([first, (1 + strength * first[:, 2:]) * second])
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("strength", [0.05, 0.15, 0.3])
+def test_the_figure_is_the_spread_of_the_warp(strength, seed):
+    est = departure(warped_product(2500, strength, seed))
+    true = strength / np.sqrt(3)
+    assert abs(est.departure_.value / true - 1) < 0.2
+    assert est.departure_.low < est.departure_.value < est.departure_.high
+    assert not est.departure_.is_product and est.uncertain_
+    assert any("depart from a product" in doubt for doubt in est.doubts_)
+    assert est.split_.refined != "ambient"
+
+
+def test_the_figure_rises_with_the_strength():
+    values = [
+        departure(warped_product(2000, strength, 0)).departure_.value
+        for strength in (0.0, 0.03, 0.08, 0.2)
+    ]
+    assert (np.diff(values) > 0).all()
+
+
+def mixed(points, turn):
+    """An exact isometry of the ambient space that mixes factors: rotated, each axis rolled up."""
+    d = points.shape[1]
+    rotated = points @ np.linalg.qr(np.random.default_rng(5).standard_normal((d, d)))[0].T
+    return np.hstack([np.cos(turn * rotated), np.sin(turn * rotated)]) / turn
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(
+    ("spec", "n", "noise", "turn"),
+    [
+        ("S^2 x S^2", 2000, 0.0, 0),
+        ("S^2 x S^2", 3000, 0.05, 0),
+        ("S^2 x S^3", 2000, 0.0, 0),
+        ("ellipsoid(1,1,3) x S^2", 3000, 0.0, 0),
+        ("S^2 x S^2", 2000, 0.0, 1.0),
+        ("S^2 x S^1", 1500, 0.0, 1.0),
+        ("S^2 x S^2", 400, 0.0, 0),
+    ],
+)
+def test_products_are_products_however_they_lie_in_space(spec, n, noise, turn, seed):
+    points = gd.product_manifold(spec, n, noise=noise, random_state=seed).points
+    est = departure(mixed(points, turn) if turn else points)
+    assert est.departure_.is_product
+    assert not any("depart" in doubt for doubt in est.doubts_)
+
+
+def test_a_nonlinear_map_of_the_space_makes_no_product():
+    assert not departure(warped("S^2 x S^2", 3000, 0.5)[0], dim=4).departure_.is_product
+
+
+def test_one_factor_has_nothing_to_depart_from():
+    est = departure(sphere(1200, 3, np.random.default_rng(0)))
+    assert est.departure_ is None
