@@ -1,6 +1,7 @@
 """Run every benchmark, one after the other."""
 
 from benchmarks import (
+    confidence,
     distances,
     flat_accuracy,
     flat_split,
@@ -13,6 +14,7 @@ from benchmarks import (
     score_goldens,
     score_table,
     scores,
+    zoo,
 )
 
 for module in (
@@ -20,6 +22,7 @@ for module in (
     geomancer,
     flat_split,
     flat_accuracy,
+    confidence,
     distances,
     images,
     kernels,
@@ -31,3 +34,5 @@ for module in (
 ):
     print(f"{module.__name__}: {(module.__doc__ or '').strip()}", flush=True)
     module.main()
+print(f"{zoo.__name__}: {(zoo.__doc__ or '').strip()}", flush=True)
+zoo.main(["--fresh", "--jobs", "2"])

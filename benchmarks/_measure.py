@@ -81,8 +81,11 @@ def _child(
         sender.send(error)
 
 
-def write_table(name: str, title: str, rows: list[dict[str, Any]]) -> Path:
-    """Write rows as JSON and as a Markdown table into benchmarks/results."""
+def write_table(
+    name: str, title: str, rows: list[dict[str, Any]], folder: Path | None = None
+) -> Path:
+    """Write rows as JSON and as a Markdown table into benchmarks/results, or another folder."""
+    folder = RESULTS if folder is None else folder
     columns = list(dict.fromkeys(column for row in rows for column in row))
     lines = [
         f"# {title}",
@@ -94,8 +97,8 @@ def write_table(name: str, title: str, rows: list[dict[str, Any]]) -> Path:
         "|" + "---|" * len(columns),
     ]
     lines += ["| " + " | ".join(_cell(row.get(name)) for name in columns) + " |" for row in rows]
-    write_json(RESULTS / f"{name}.json", rows)
-    path = RESULTS / f"{name}.md"
+    write_json(folder / f"{name}.json", rows)
+    path = folder / f"{name}.md"
     with whole_file(path) as temporary:
         temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path

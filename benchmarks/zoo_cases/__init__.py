@@ -1,0 +1,1 @@
+"""The zoo's cases, a module per group; each registers its families when it is imported."""
