@@ -18,13 +18,14 @@ from geodis.manifold.local.dimension import (
     points_needed,
 )
 from geodis.manifold.local.graph import connecting_degree, graph_of_neighbors
-from geodis.manifold.local.neighbors import distinct_rows, nearest_neighbors
+from geodis.manifold.local.neighbors import Neighbors, distinct_rows, nearest_neighbors
 from geodis.manifold.principal import (
     KeptDirections,
     PrincipalComponents,
     kept_directions,
     principal_components,
 )
+from geodis.manifold.sampling_scale import near_copies, outlying
 
 EnoughPoints = Literal["no", "barely", "yes"]
 
@@ -186,8 +187,8 @@ def inspect_points(
             directions = kept_directions(used, spectrum=spectrum)
             searched = _search_space(used, spectrum, directions, notes)
         with stages.stage("neighbours"):
-            count = min(MANY, len(distinct_rows(searched)[0]) - 1)
-            neighbors = nearest_neighbors(searched, count, random_state=rng)
+            searched, neighbors = _sampled(searched, rng, notes)
+            count = neighbors.indices.shape[1]
             dimension = intrinsic_dimension(
                 searched, directions=directions, neighbors=neighbors, random_state=0
             )
@@ -287,6 +288,30 @@ def _search_space(
         share = 100 * spectrum.explained[:kept].sum()
         notes.append(f"neighbours were sought in {kept} principal components ({share:.2f} %).")
     return searched
+
+
+def _sampled(
+    points: np.ndarray, rng: np.random.Generator, notes: list[str]
+) -> tuple[np.ndarray, Neighbors]:
+    """Points with near copies at one place and without outliers, as in a fit; their neighbours."""
+    near = _neighbors(points, rng)
+    first = near_copies(near)
+    if first is not None:
+        copies = int((first != np.arange(len(first))).sum())
+        notes.append(f"{copies:,} rows are near copies of others: one place each.")
+        points = points[first]
+        near = _neighbors(points, rng)
+    outliers = outlying(near)
+    if outliers.any():
+        notes.append(f"{outliers.sum():,} rows lie far from all others and were left out.")
+        points = points[~outliers]
+        near = _neighbors(points, rng)
+    return points, near
+
+
+def _neighbors(points: np.ndarray, rng: np.random.Generator) -> Neighbors:
+    count = min(MANY, len(distinct_rows(points)[0]) - 1)
+    return nearest_neighbors(points, count, random_state=rng)
 
 
 def _listed(values: Sequence[Any], most: int = 8) -> str:

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from geodis import inspect_points, product_manifold
+from geodis import GeoManCER, inspect_points, product_manifold
 from geodis.base.check import InputError
 from geodis.base.write import to_jsonable
 from geodis.manifold import kept_directions
@@ -100,3 +100,16 @@ def test_everything_fits_into_json():
     content = json.loads(json.dumps(to_jsonable(seen.to_dict()), allow_nan=False))
     assert content["dimension"]["dim"] == 1
     assert content["enough_points"] == "yes"
+
+
+def test_copies_and_outliers_are_treated_as_in_a_fit():
+    rng = np.random.default_rng(0)
+    points = np.repeat(product_manifold("S^2 x S^1", 500, random_state=0).points, 2, axis=0)
+    points += 1e-9 * rng.standard_normal(points.shape)
+    points[:10] += 50 * rng.standard_normal((10, 5))
+    seen = inspect_points(points)
+    with pytest.warns(UserWarning, match="10 of 1,000 points lie far"):
+        est = GeoManCER(verbose=0, n_jobs=1).fit(points)
+    assert seen.dimension.dim == est.dim_ == 3 and len(seen.pieces) == 1
+    assert any(f"{est.n_copies_} rows are near copies" in note for note in seen.notes)
+    assert any(note.startswith("10 rows lie far from all others") for note in seen.notes)

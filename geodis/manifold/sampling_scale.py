@@ -55,19 +55,22 @@ def near_copies(near: Neighbors) -> np.ndarray | None:
     >>> near_copies(nearest_neighbors(twice, 12))[:6].tolist()
     [0, 0, 2, 2, 4, 4]
     """
-    n, count = near.distances.shape
+    distances = near.distances[:, :LOOKED_AT]
+    n, count = distances.shape
     if n < LEAST_COPIED or count < 3:
         return None
-    jump = near.distances[:, 1:] / np.maximum(near.distances[:, :-1], np.finfo(float).tiny)
+    jump = distances[:, 1:] / np.maximum(distances[:, :-1], np.finfo(float).tiny)
     largest = jump.max(axis=1)
     if (largest > COPY_JUMP).mean() < COPIED_SHARE:
         return None
     seen = np.flatnonzero(largest > COPY_JUMP)
     last = jump[seen].argmax(axis=1)
-    middle = np.sqrt(near.distances[seen, last] * near.distances[seen, last + 1])
-    copy = near.distances < np.median(middle)
+    middle = np.sqrt(distances[seen, last] * distances[seen, last + 1])
+    copy = distances < np.median(middle)
     row = np.repeat(np.arange(n), copy.sum(axis=1))
-    links = sparse.csr_array((np.ones(len(row)), (row, near.indices[copy])), shape=(n, n))
+    links = sparse.csr_array(
+        (np.ones(len(row)), (row, near.indices[:, :LOOKED_AT][copy])), shape=(n, n)
+    )
     label = connected_components(links, directed=False)[1]
     first = np.full(label.max() + 1, n)
     np.minimum.at(first, label, np.arange(n))
