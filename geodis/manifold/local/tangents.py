@@ -28,6 +28,8 @@ PATIENCE = 3
 # A neighbourhood so many times as wide as the noise is chosen by where points lie along the
 # surface. The nearest in a smaller one are those whose noise is alike, and it seems too small.
 WIDE_ENOUGH = 6.0
+# A predicted angle in radians that nobody would miss: more neighbours only cost time.
+NEGLIGIBLE = 8e-6
 # Neighbours at most: so many times the unknowns.
 MOST_FACTOR = 100
 # Neighbours of all the points of a block that are held at once, with their distances: 100 MB.
@@ -323,7 +325,11 @@ def choose_n_neighbors(
         if not settled:  # the largest come nearest
             wide = np.arange(len(counts)) >= len(counts) - PATIENCE
         (_, beta), _ = nnls((model / scale[:, None])[wide], (misfit / scale)[wide])
-        best = int(np.argmin(misfit * variance + beta * radius**4 / 4))
+        predicted = misfit * variance + beta * radius**4 / 4
+        best = int(np.argmin(predicted))
+        if predicted[best] < NEGLIGIBLE**2:  # then the fewest that are as good are enough
+            best = int(np.argmax(predicted < NEGLIGIBLE**2))
+            break
         if settled and best < len(counts) - PATIENCE:
             break
     return counts[best]
