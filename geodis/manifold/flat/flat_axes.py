@@ -69,11 +69,6 @@ class FlatAxes:
     order: np.ndarray
 
     @property
-    def doubts(self) -> tuple[str, ...]:
-        """Why the split of the flat part may be wrong."""
-        return () if self.evidence is None else self.evidence.doubts
-
-    @property
     def rows(self) -> np.ndarray:
         """Which rows of the axes are those of the flat factors, in the order of coordinates."""
         return np.flatnonzero(np.repeat(self.flat, self.dims) & self.own.any())
