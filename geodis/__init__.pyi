@@ -33,12 +33,12 @@ from .manifold.local.dimension import (
     intrinsic_dimension as intrinsic_dimension,
     DimensionEstimate as DimensionEstimate,
 )
-from .manifold.principal import (
+from .manifold.preparation.principal import (
     principal_components as principal_components,
     PrincipalComponents as PrincipalComponents,
 )
 from .manifold.geomancer import GeoManCER as GeoManCER
-from .manifold.evidence import Evidence as Evidence
+from .manifold.verdict.evidence import Evidence as Evidence
 from .manifold.holonomy.diagonalise import ffdiag as ffdiag, Diagonalisation as Diagonalisation
 from .manifold.angles import (
     subspace_angles as subspace_angles,

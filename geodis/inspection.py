@@ -19,13 +19,13 @@ from geodis.manifold.local.dimension import (
 )
 from geodis.manifold.local.graph import connecting_degree, graph_of_neighbors
 from geodis.manifold.local.neighbors import Neighbors, distinct_rows, nearest_neighbors
-from geodis.manifold.principal import (
+from geodis.manifold.preparation.principal import (
     KeptDirections,
     PrincipalComponents,
     kept_directions,
     principal_components,
 )
-from geodis.manifold.sampling_scale import near_copies, outlying
+from geodis.manifold.preparation.sampling_scale import near_copies, outlying
 
 EnoughPoints = Literal["no", "barely", "yes"]
 

@@ -1,6 +1,6 @@
 """Public names, and where each lives: what runs and what type checkers read."""
 
-from .principal import (
+from .preparation.principal import (
     principal_components as principal_components,
     PrincipalComponents as PrincipalComponents,
     kept_directions as kept_directions,
@@ -43,7 +43,7 @@ from .task import Settings as Settings, Task as Task
 from .pipeline import published_pipeline as published_pipeline, Solution as Solution
 from .refine import split_factors as split_factors
 from .split_result import Split as Split
-from .evidence import Evidence as Evidence
+from .verdict.evidence import Evidence as Evidence
 from .new_points import axes_at as axes_at
 from .flat.unroll import (
     parallel_frame as parallel_frame,

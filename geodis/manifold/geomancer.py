@@ -23,12 +23,8 @@ from geodis.base.check import (
 from geodis.base.jobs import check_jobs, one_blas_thread
 from geodis.base.progress import Stages
 from geodis.manifold.confidence.fit_confidence import FitConfidence, fit_confidence
-from geodis.manifold.doubts import doubts_of_fit, remedy_for_counts
-from geodis.manifold.evidence import Evidence, collect_evidence
-from geodis.manifold.fit_summary import describe_fit, warnings_of
 from geodis.manifold.flat.flat_axes import coordinates_from, split_flat_axes
 from geodis.manifold.flat.flat_evidence import FlatEvidence
-from geodis.manifold.grids_and_walks import sampling_doubts
 from geodis.manifold.holonomy.departure import Departure
 from geodis.manifold.holonomy.eigenfields import FactorRule
 from geodis.manifold.holonomy.loops import Holonomy, loop_holonomy
@@ -40,11 +36,15 @@ from geodis.manifold.local.graph import NeighborGraph
 from geodis.manifold.local.neighbors import searcher
 from geodis.manifold.local.tangents import TangentMethod
 from geodis.manifold.new_points import FittedAxes
-from geodis.manifold.prepared import Prepared, graph_of, prepared, supported_dim
-from geodis.manifold.principal import KeptDirections
+from geodis.manifold.preparation.grids_and_walks import sampling_doubts
+from geodis.manifold.preparation.prepared import Prepared, graph_of, prepared, supported_dim
+from geodis.manifold.preparation.principal import KeptDirections
 from geodis.manifold.refine import split_pieces
 from geodis.manifold.split_result import Split
 from geodis.manifold.task import FlatTreatment, Settings, Task
+from geodis.manifold.verdict.doubts import doubts_of_fit, remedy_for_counts
+from geodis.manifold.verdict.evidence import Evidence, collect_evidence
+from geodis.manifold.verdict.fit_summary import describe_fit, warnings_of
 
 
 class GeoManCER(BaseEstimator):

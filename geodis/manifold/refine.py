@@ -28,7 +28,7 @@ from geodis.manifold.pipeline import (
     fit_tangents,
     published_pipeline,
 )
-from geodis.manifold.places import distinct_places, pieces_largest_first, task_inside
+from geodis.manifold.preparation.places import distinct_places, pieces_largest_first, task_inside
 from geodis.manifold.split_result import Split, join_axes, largest_first
 from geodis.manifold.task import Task
 

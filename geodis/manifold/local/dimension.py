@@ -26,7 +26,7 @@ from geodis.manifold.local.dimension_by_distances import (
     MANY as MANY,
 )
 from geodis.manifold.local.neighbors import Neighbors, distinct_rows
-from geodis.manifold.principal import KeptDirections, kept_directions
+from geodis.manifold.preparation.principal import KeptDirections, kept_directions
 
 Verdict = Literal["clear", "doubtful", "undecided"]
 

@@ -93,7 +93,7 @@ def _panel(coloring: Coloring, lines: Sequence[Segments]) -> Panel:
 
 
 def _components(points: np.ndarray) -> list[NamedAxis]:
-    from geodis.manifold.principal import principal_components
+    from geodis.manifold.preparation.principal import principal_components
 
     spectrum = principal_components(points, random_state=0)
     return [

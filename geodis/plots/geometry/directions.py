@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geodis.base.check import InputError
-from geodis.manifold.principal import principal_components
+from geodis.manifold.preparation.principal import principal_components
 from geodis.plots.figure.choices import line_ends
 from geodis.plots.figure.marks import (
     Axis,

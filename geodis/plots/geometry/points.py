@@ -137,7 +137,7 @@ def plot_points_by_factor(
     'factor 0'
     """
     from geodis.data.factors import as_factors
-    from geodis.manifold.principal import principal_components
+    from geodis.manifold.preparation.principal import principal_components
 
     points = check_points(points)
     known = as_factors(factors).refuse_missing()

@@ -16,7 +16,7 @@ from geodis.plots.figure.static import draw_figure, draw_panel
 from geodis.plots.style import ACCENT, FACTOR_COLORS, FAINT, INK, MARKERS, new_axis, tidy
 
 if TYPE_CHECKING:
-    from geodis.manifold.evidence import Evidence
+    from geodis.manifold.verdict.evidence import Evidence
 
 # Logarithmic axes end here, in parts of the largest eigenvalue: smaller ones are rounding.
 FLOOR = 1e-6

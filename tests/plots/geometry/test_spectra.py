@@ -5,8 +5,8 @@ import pytest
 from matplotlib.collections import PathCollection
 
 from geodis.base.check import InputError
-from geodis.manifold.evidence import Evidence
 from geodis.manifold.holonomy.eigenfields import PARALLEL_VARIATION
+from geodis.manifold.verdict.evidence import Evidence
 from geodis.plots import (
     eigenvalue_spectrum_figure,
     new_axis,

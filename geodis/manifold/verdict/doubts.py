@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from geodis.manifold.evidence import Evidence
 from geodis.manifold.flat.flat_evidence import FlatEvidence
 from geodis.manifold.local.dimension import DimensionEstimate
 from geodis.manifold.local.graph import NeighborGraph
+from geodis.manifold.verdict.evidence import Evidence
 
 # Outliers are named in any case; more of them than this share of all points are worth a doubt.
 MANY = 0.05

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial import KDTree
 
 from geodis import Sprites, XYSquares, nearest_neighbors, product_manifold
-from geodis.manifold.grids_and_walks import sampling_doubts
+from geodis.manifold.preparation.grids_and_walks import sampling_doubts
 
 
 def said(points, count=20, **options):

@@ -3,7 +3,7 @@ import pytest
 
 from geodis import principal_components, product_manifold
 from geodis.base.check import InputError
-from geodis.manifold.principal import kept_directions, marchenko_pastur_quantiles
+from geodis.manifold.preparation.principal import kept_directions, marchenko_pastur_quantiles
 
 
 @pytest.mark.parametrize("n", [5, 400])

@@ -3,10 +3,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from geodis.manifold.evidence import collect_evidence, doubts_of, doubts_of_tangents
 from geodis.manifold.holonomy.eigenfields import Eigenfields
 from geodis.manifold.local.tangent_error import TangentError
 from geodis.manifold.split_result import Split
+from geodis.manifold.verdict.evidence import collect_evidence, doubts_of, doubts_of_tangents
 
 
 def fields(values, variation, n_parallel=1, converged=True):

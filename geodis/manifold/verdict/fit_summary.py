@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from geodis.manifold.doubts import SOME, doubts_of_dimension, doubts_of_rows
+from geodis.manifold.verdict.doubts import SOME, doubts_of_dimension, doubts_of_rows
 
 if TYPE_CHECKING:
     from geodis.manifold.geomancer import GeoManCER

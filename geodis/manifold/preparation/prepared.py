@@ -17,8 +17,8 @@ from geodis.manifold.local.graph import (
 )
 from geodis.manifold.local.neighbors import Neighbors, distinct_rows, nearest_neighbors
 from geodis.manifold.local.tangents import TangentMethod
-from geodis.manifold.principal import KeptDirections, kept_directions
-from geodis.manifold.sampling_scale import LOOKED_AT, near_copies, outlying
+from geodis.manifold.preparation.principal import KeptDirections, kept_directions
+from geodis.manifold.preparation.sampling_scale import LOOKED_AT, near_copies, outlying
 from geodis.manifold.task import Task
 
 # Outliers hide one another: what is left is looked at again, so many times.

@@ -1,0 +1,1 @@
+"""Evidence of a fit, its doubts, and the account that people read."""
