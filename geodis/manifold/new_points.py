@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -12,8 +13,9 @@ from geodis.base.jobs import blocks, check_jobs
 from geodis.manifold.flat.flat_axes import FlatAxes
 from geodis.manifold.holonomy.connection import transports_between
 from geodis.manifold.linalg import polar_rows
+from geodis.manifold.local.exact_search import Search, searcher, spatial_order
 from geodis.manifold.local.graph import default_degree
-from geodis.manifold.local.neighbors import Neighbors, distinct_rows, searcher
+from geodis.manifold.local.neighbors import Neighbors, distinct_rows
 from geodis.manifold.local.tangents import TangentMethod, tangent_frames
 from geodis.manifold.split_result import Split, join_axes, part_axes
 
@@ -23,6 +25,10 @@ AVERAGED = 3
 # dimension k the quotient of both distances is near (1 / neighbours)^(1 / k): .6 for k = 10.
 OUTSIDE = 0.8
 BLOCK = 4096
+# New points that are worked on at once.
+TARGETS = 2**16
+# Coordinates along the basis that differ by less than this part are one.
+ROUNDING = 16 * np.finfo(float).eps
 
 
 @dataclass(frozen=True)
@@ -58,34 +64,126 @@ class FittedAxes:
     ) -> np.ndarray:
         """Axes at points (p, d): a fitted one's own, others' from the piece of the nearest.
 
+        All is looked for along the basis; what was prepared for that is kept for the next call.
+
         Returns
         -------
         ndarray of shape (p, k, d)
         """
-        usable = np.flatnonzero(np.isfinite(self.axes).all(axis=(1, 2)))
-        usable = usable[distinct_rows(self.points[usable])[1]]
-        nearest, distances = searcher(self.points[usable])(targets, 1)
-        nearest, known = usable[nearest[:, 0]], distances[:, 0] == 0
+        reduced = targets @ self.basis.T
+        axes = np.empty((len(targets), *self.axes.shape[1:]))
+        order = spatial_order(reduced)
+        for block in blocks(len(targets), TARGETS):
+            rows = order[block]
+            axes[rows] = self._at(reduced[rows], method, check_jobs(n_jobs))
+        return axes
+
+    def _at(self, reduced: np.ndarray, method: TangentMethod, n_jobs: int) -> np.ndarray:
+        usable, search, rounding = self._nearest(n_jobs)
+        nearest, distances = search(reduced, 1)
+        nearest, known = usable[nearest[:, 0]], distances[:, 0] <= rounding
         axes = self.axes[nearest]
-        largest = self.piece[self.split.rows[0]]
         for piece in np.unique(self.piece[nearest[~known]]):
             rows = np.flatnonzero((self.piece[nearest] == piece) & ~known)
+            by_holonomy = self._prepared(int(piece), n_jobs).at(reduced[rows], method, n_jobs)
+            own = axes[rows] @ self.basis.T
+            axes[rows] = self.flat.axes_at(by_holonomy, own) @ self.basis
+        return axes
+
+    def _nearest(self, n_jobs: int) -> tuple[np.ndarray, Search, float]:
+        """Rows with axes, a search among them, and the distance that is rounding."""
+        if n_jobs not in self._searches:
+            usable = np.flatnonzero(np.isfinite(self.axes).all(axis=(1, 2)))
+            own = self.points[usable] @ self.basis.T  # near copies where they are, not at one place
+            # The product of a row in another block of rows may differ in its last digits.
+            rounding = ROUNDING * float(np.abs(own).max()) * np.sqrt(own.shape[1])
+            own, first, _ = distinct_rows(own)
+            self._searches[n_jobs] = usable[first], searcher(own, n_jobs=n_jobs), rounding
+        return self._searches[n_jobs]
+
+    def _prepared(self, piece: int, n_jobs: int) -> _PreparedSplit:
+        """What tells the axes near a piece of the graph."""
+        if (piece, n_jobs) not in self._pieces:
+            usable = self._nearest(n_jobs)[0]
             fitted = usable[self.piece[usable] == piece]
             fitted = fitted[distinct_rows(self.places[fitted])[1]]
             split = self.split
-            if piece != largest:  # its ambient subspaces were not kept
+            if piece != self.piece[self.split.rows[0]]:  # its ambient subspaces were not kept
                 split = replace(split, parts=(), refined="none")
-            by_holonomy = axes_at(
-                split,
-                self.places[fitted],
-                self.split.axes[fitted],
-                targets[rows] @ self.basis.T,
-                method=method,
-                n_jobs=n_jobs,
-            )
-            own = self.axes[nearest[rows]] @ self.basis.T
-            axes[rows] = self.flat.axes_at(by_holonomy, own) @ self.basis
-        return axes
+            places, axes = self.places[fitted], self.split.axes[fitted]
+            self._pieces[piece, n_jobs] = _prepare(split, places, axes, n_jobs)
+        return self._pieces[piece, n_jobs]
+
+    @cached_property
+    def _searches(self) -> dict[int, tuple[np.ndarray, Search, float]]:
+        return {}
+
+    @cached_property
+    def _pieces(self) -> dict[tuple[int, int], _PreparedSplit]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was prepared, which is soon made again."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+@dataclass(frozen=True)
+class _PreparedSplit:
+    """A split with a search among its points, or with its parts, each in its own subspace."""
+
+    split: Split
+    points: np.ndarray
+    axes: np.ndarray
+    search: Search | None
+    parts: tuple[_PreparedSplit, ...]
+
+    def at(self, targets: np.ndarray, method: TangentMethod, n_jobs: int) -> np.ndarray:
+        """Axes at points of its space, shape (p, k, d)."""
+        split, axes = self.split, self.axes
+        if self.parts:
+            own = [
+                part.at(targets @ basis.T, method, n_jobs)
+                for part, basis in zip(self.parts, split.bases, strict=True)
+            ]
+            return join_axes(split.parts, split.bases, own)
+        p, (_, k, d) = len(targets), axes.shape
+        if self.search is None:  # the whole space is tangent
+            return np.broadcast_to(np.eye(k), (p, k, k)).copy()
+        count = min(max(split.tangent_neighbors, AVERAGED), len(self.points))
+        near = Neighbors(*self.search(targets, count), "exact")
+        if d == k:
+            frames = np.broadcast_to(np.eye(k), (p, k, k)).copy()
+        else:
+            refined: dict[str, Any] = {}
+            if split.refined == "tangents":
+                start = _averaged_axes(axes, near, split.dims)
+                refined = {"factor_dims": split.dims, "start": start}
+            frames = tangent_frames(
+                self.points, near, k, centres=targets, method=method, n_jobs=n_jobs, **refined
+            ).frames
+        outside = np.flatnonzero(near.distances[:, 0] > OUTSIDE * near.distances[:, -1])
+        if len(outside):
+            beyond = Neighbors(near.indices[outside], near.distances[outside], near.method)
+            frames[outside] = _averaged_axes(axes, beyond, split.dims)
+        if len(split.dims) == 1:
+            return frames
+        return _carried_axes(axes, frames, near.indices[:, : default_degree(k)], split.dims)
+
+
+def _prepare(
+    split: Split, points: np.ndarray, axes: np.ndarray, n_jobs: int | None = None
+) -> _PreparedSplit:
+    """Searches among fitted points (n, d) with axes (n, k, d), in the subspaces of the parts."""
+    if split.parts:
+        own = part_axes(split.parts, split.bases, axes)
+        parts = tuple(
+            _prepare(part, points @ basis.T, inside, n_jobs)
+            for part, basis, inside in zip(split.parts, split.bases, own, strict=True)
+        )
+        return _PreparedSplit(split, points, axes, None, parts)
+    whole = points.shape[1] == axes.shape[1] and len(split.dims) == 1
+    search = None if whole else searcher(points, n_jobs=n_jobs)
+    return _PreparedSplit(split, points, axes, search, ())
 
 
 def axes_at(
@@ -123,37 +221,7 @@ def axes_at(
     ndarray of shape (p, k, d)
     """
     n_jobs = check_jobs(n_jobs)
-    if split.parts:
-        own = part_axes(split.parts, split.bases, axes)
-        own_axes = [
-            axes_at(part, points @ basis.T, inside, targets @ basis.T, method=method, n_jobs=n_jobs)
-            for part, basis, inside in zip(split.parts, split.bases, own, strict=True)
-        ]
-        return join_axes(split.parts, split.bases, own_axes)
-    p, k = len(targets), axes.shape[1]
-    if points.shape[1] == k and len(split.dims) == 1:  # the whole space is tangent
-        return np.broadcast_to(np.eye(k), (p, k, k)).copy()
-    count = min(max(split.tangent_neighbors, AVERAGED), len(points))
-    near = Neighbors(*searcher(points, n_jobs=n_jobs)(targets, count), "exact")
-    averaged = _averaged_axes(axes, near, split.dims)
-    if points.shape[1] == k:
-        frames = np.broadcast_to(np.eye(k), (p, k, k)).copy()
-    else:
-        refined: dict[str, Any] = {"factor_dims": split.dims, "start": averaged}
-        frames = tangent_frames(
-            points,
-            near,
-            k,
-            centres=targets,
-            method=method,
-            n_jobs=n_jobs,
-            **(refined if split.refined == "tangents" else {}),
-        ).frames
-    outside = near.distances[:, 0] > OUTSIDE * near.distances[:, -1]
-    frames[outside] = averaged[outside]
-    if len(split.dims) == 1:
-        return frames
-    return _carried_axes(axes, frames, near.indices[:, : default_degree(k)], split.dims)
+    return _prepare(split, points, axes, n_jobs).at(targets, method, n_jobs)
 
 
 def _averaged_axes(axes: np.ndarray, near: Neighbors, dims: tuple[int, ...]) -> np.ndarray:

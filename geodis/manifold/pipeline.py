@@ -24,19 +24,20 @@ from geodis.manifold.holonomy.factor_axes import factor_axes
 from geodis.manifold.holonomy.factor_count import count_factors
 from geodis.manifold.holonomy.laplacian import ConnectionLaplacian
 from geodis.manifold.holonomy.symmetric import n_coordinates
-from geodis.manifold.local.dimension import fewest_points
+from geodis.manifold.local.dimension_estimate import fewest_points
+from geodis.manifold.local.exact_search import KDTREE_MAX_DIMS
 from geodis.manifold.local.graph import (
     NeighborGraph,
     default_degree,
     graph_of_neighbors,
     neighbors_in_graph,
 )
+from geodis.manifold.local.neighborhood_size import balanced_n_neighbors
 from geodis.manifold.local.neighbors import Neighbors, nearest_neighbors, neighbors_at
 from geodis.manifold.local.tangent_error import TangentError, tangent_error
 from geodis.manifold.local.tangents import (
     SEARCHED_ENTRIES,
     Tangents,
-    choose_n_neighbors,
     neighbors_for_tangents,
     searched_tangent_frames,
     tangent_frames,
@@ -226,6 +227,7 @@ def fit_tangents(
                 method=settings.tangents,
                 factor_dims=factor_dims,
                 start=start,
+                search=task.search(points),
                 n_jobs=settings.n_jobs,
                 done=task.stages.advance,
             )
@@ -251,8 +253,9 @@ def neighbors_for_fit(
     """Neighbours for tangent fits: along the edges where a graph was given."""
     if task.graph is not None:
         return neighbors_in_graph(points, task.graph, count)
-    if rows is not None:
-        return neighbors_at(points, rows, count, n_jobs=task.settings.n_jobs)
+    if rows is not None or points.shape[1] <= KDTREE_MAX_DIMS:
+        rows = np.arange(len(points)) if rows is None else rows
+        return neighbors_at(points, rows, count, search=task.search(points))
     return nearest_neighbors(points, count, n_jobs=task.settings.n_jobs, random_state=task.rng)
 
 
@@ -271,7 +274,9 @@ def _tangent_neighbors(points: np.ndarray, dim: int, task: Task) -> int:
     if task.graph is not None:
         return neighbors_for_tangents(dim)
     with task.stages.stage("neighbourhood size"):
-        return choose_n_neighbors(points, dim, n_jobs=settings.n_jobs, random_state=task.rng)
+        return balanced_n_neighbors(
+            points, dim, task.search(points), n_jobs=settings.n_jobs, random_state=task.rng
+        )
 
 
 def _error_of_tangents(points: np.ndarray, dim: int, count: int, task: Task) -> TangentError | None:
@@ -284,7 +289,8 @@ def _error_of_tangents(points: np.ndarray, dim: int, count: int, task: Task) -> 
             near = neighbors_in_graph(points, task.graph, 2 * count)
         except InputError:
             return None
-    return tangent_error(points, dim, count, near=near, n_jobs=task.settings.n_jobs)
+    search = task.search(points) if near is None else None
+    return tangent_error(points, dim, count, near=near, search=search, n_jobs=task.settings.n_jobs)
 
 
 def _told_apart(fields: Eigenfields, task: Task) -> int:

@@ -9,19 +9,17 @@ terms that mix factors.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from geodis.base.check import InputError
 from geodis.manifold.ambient import AmbientSplit, ambient_split
 from geodis.manifold.holonomy.coarse import extend_fields
+from geodis.manifold.local.exact_search import Searches
 from geodis.manifold.local.graph import NeighborGraph
 from geodis.manifold.local.neighbors import Neighbors, neighbors_at
-from geodis.manifold.local.tangents import (
-    Tangents,
-    neighbors_for_tangents,
-    quadratic_pairs,
-)
+from geodis.manifold.local.tangents import Tangents, neighbors_for_tangents, quadratic_pairs
 from geodis.manifold.pipeline import (
     Solution,
     estimate_tangents,
@@ -166,7 +164,8 @@ def _each_on_its_own(points: np.ndarray, split: Split, task: Task) -> Split | No
         ambient = ambient_split(split.axes, split.dims)
     if any(len(basis) < dim for basis, dim in zip(ambient.bases, split.dims, strict=True)):
         return None
-    whole = replace(task, n_factors=None, leave_whole=task.n_factors is not None)
+    own: dict[str, Any] = {"n_factors": None, "leave_whole": task.n_factors is not None}
+    whole = replace(task, searches=Searches(), **own)
     try:
         parts = tuple(
             split_factors(points @ basis.T, dim, whole)
@@ -176,7 +175,7 @@ def _each_on_its_own(points: np.ndarray, split: Split, task: Task) -> Split | No
         return None
     axes = join_axes(parts, ambient.bases, [part.axes for part in parts])
     with task.stages.stage("ambient split"):
-        near = neighbors_at(points, split.rows, axes.shape[1], n_jobs=task.settings.n_jobs)
+        near = neighbors_at(points, split.rows, axes.shape[1], search=task.search(points))
         before = _share_outside(points, near, split.rows, split.axes)
         after = _share_outside(points, near, split.rows, axes[split.rows])
     if after > BELIEVED * before:

@@ -133,8 +133,14 @@ def join_axes(
     -------
     ndarray of shape (p, k, d)
     """
-    joined = np.concatenate([own @ basis for own, basis in zip(axes, bases, strict=True)], axis=1)
-    return joined[:, _row_order(parts)]
+    k = sum(own.shape[1] for own in axes)
+    joined = np.empty((len(axes[0]), k, bases[0].shape[1]))
+    place = np.argsort(_row_order(parts))
+    stop = 0
+    for own, basis in zip(axes, bases, strict=True):  # one part after the other, in place
+        start, stop = stop, stop + own.shape[1]
+        joined[:, place[start:stop]] = own @ basis
+    return joined
 
 
 def part_axes(

@@ -10,6 +10,7 @@ import numpy as np
 from geodis.base.jobs import check_jobs
 from geodis.base.progress import Stages
 from geodis.manifold.holonomy.eigenfields import FactorRule
+from geodis.manifold.local.exact_search import Search, Searches
 from geodis.manifold.local.graph import NeighborGraph
 from geodis.manifold.local.tangents import TangentMethod
 
@@ -63,6 +64,8 @@ class Task:
         Factors, where their number is known.
     leave_whole : bool
         Take the points for one factor, without asking.
+    searches : Searches
+        The search among the points that is prepared.
     """
 
     settings: Settings = field(default_factory=Settings)
@@ -71,3 +74,8 @@ class Task:
     graph: NeighborGraph | None = None
     n_factors: int | None = None
     leave_whole: bool = False
+    searches: Searches = field(default_factory=Searches)
+
+    def search(self, points: np.ndarray) -> Search:
+        """Exact searches among points, prepared once."""
+        return self.searches.among(points, n_jobs=self.settings.n_jobs)

@@ -1,8 +1,12 @@
+import pickle
+
 import numpy as np
 import pytest
 
 import geodis as gd
 from geodis.base.check import InputError
+from geodis.manifold import new_points
+from geodis.manifold.local import exact_search
 from geodis.manifold.split_result import Split, join_axes, part_axes
 from tests.conftest import warped
 
@@ -106,3 +110,29 @@ def test_axes_of_parts_are_joined_largest_factor_first_and_taken_apart_again(rng
     np.testing.assert_allclose(joined[:, 3:5] @ bases[1].T, axes[1][:, :2], atol=1e-12)
     for own, again in zip(axes, part_axes(parts, bases, joined), strict=True):
         np.testing.assert_allclose(again, own, atol=1e-12)
+
+
+def test_axes_depend_neither_on_other_new_points_nor_on_what_was_kept(monkeypatch):
+    sample = gd.product_manifold("S^2 x S^2", 1200, pad=4, rotate=True, random_state=0)
+    est = gd.GeoManCER(dim=4, verbose=0, n_jobs=1).fit(sample.points[:1000])
+    new = sample.points[1000:]
+    first = est.at(new)
+    again = pickle.loads(pickle.dumps(est))  # without the searches, which are made again
+    np.testing.assert_array_equal(again.at(new), first)
+    monkeypatch.setattr(exact_search, "CACHED_POINTS", 10)
+    monkeypatch.setattr(new_points, "TARGETS", 32)
+    for found in (est.at(new), again.at(new[::-1])[::-1]):
+        np.testing.assert_allclose(found, first, atol=1e-10)
+    np.testing.assert_allclose(est.at(new[7:8]), first[7:8], atol=1e-10)
+
+
+def test_near_copies_and_copies_that_differ_in_noise_alone_have_the_axes_of_their_place(rng):
+    sample = gd.product_manifold("S^2 x S^2", 900, pad=14, rotate=True, random_state=0)
+    points = np.repeat(sample.points, 2, axis=0)
+    points[1::2] += 1e-10 * rng.standard_normal(points[1::2].shape)
+    est = gd.GeoManCER(dim=4, verbose=0, n_jobs=1).fit(points)
+    assert est.n_copies_ == 900 and est.n_directions_ == 6
+    np.testing.assert_array_equal(est.at(points[:60]), est.axes_[:60])
+    beside = rng.standard_normal((30, 20))
+    beside -= beside @ est.directions_.basis.T @ est.directions_.basis
+    np.testing.assert_allclose(est.at(points[:30] + beside), est.axes_[:30], atol=1e-12)

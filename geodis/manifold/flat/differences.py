@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 from scipy import sparse
 
 from geodis.manifold.local.graph import NeighborGraph
@@ -122,22 +123,42 @@ def solve_differences(
     right = edges.gather(wanted * weights[:, None])
     values = np.zeros_like(right) if start is None else start.copy()
     residual = right - (diagonal[:, None] * values - off @ values)
-    scaled = residual / diagonal[:, None]
-    direction = scaled.copy()
-    energy = (residual * scaled).sum(axis=0)
     enough = tolerance**2 * np.maximum((right**2 / diagonal[:, None]).sum(axis=0), 1e-300)
-    for _ in range(MAX_STEPS):
-        active = energy > enough
-        if not active.any():
-            break
-        image = diagonal[:, None] * direction - off @ direction
-        curvature = (direction * image).sum(axis=0)
-        step = np.where(active & (curvature > 0), energy / np.maximum(curvature, 1e-300), 0.0)
-        values += step * direction
-        residual -= step * image
-        scaled = residual / diagonal[:, None]
-        new = (residual * scaled).sum(axis=0)
-        direction *= np.where(active, new / np.maximum(energy, 1e-300), 0.0)
-        direction += scaled
-        energy = new
+    columns, residual = np.ascontiguousarray(values.T), np.ascontiguousarray(residual.T)
+    _descend(off.indptr, off.indices, off.data, diagonal, residual, columns, enough)
+    values = np.ascontiguousarray(columns.T)
     return values - values.mean(axis=0)
+
+
+@njit(nogil=True, cache=True, fastmath={"contract", "nsz", "reassoc"}, error_model="numpy")
+def _descend(indptr, indices, data, diagonal, residuals, columns, enough):  # type: ignore[no-untyped-def]
+    """Conjugate gradients on one column (c, n) after another, until its residual is small."""
+    n = len(diagonal)
+    image, direction = np.empty(n), np.empty(n)
+    for f in range(len(columns)):
+        residual, values = residuals[f], columns[f]
+        energy = 0.0
+        for i in range(n):
+            direction[i] = residual[i] / diagonal[i]
+            energy += residual[i] * direction[i]
+        for _ in range(MAX_STEPS):
+            if not energy > enough[f]:
+                break
+            curvature = 0.0
+            for i in range(n):
+                total = diagonal[i] * direction[i]
+                for e in range(indptr[i], indptr[i + 1]):
+                    total -= data[e] * direction[indices[e]]
+                image[i] = total
+                curvature += direction[i] * total
+            step = energy / max(curvature, 1e-300) if curvature > 0 else 0.0
+            new = 0.0
+            for i in range(n):
+                values[i] += step * direction[i]
+                residual[i] -= step * image[i]
+                image[i] = residual[i] / diagonal[i]
+                new += residual[i] * image[i]
+            turn = new / max(energy, 1e-300)
+            for i in range(n):
+                direction[i] = turn * direction[i] + image[i]
+            energy = new

@@ -11,8 +11,8 @@ from geodis.manifold.holonomy.connection import connection, transports_between
 from geodis.manifold.holonomy.diffusion import diffuse
 from geodis.manifold.holonomy.eigenfields import bottom_eigenfields
 from geodis.manifold.holonomy.laplacian import ConnectionLaplacian
+from geodis.manifold.local.exact_search import searcher
 from geodis.manifold.local.graph import neighbor_graph
-from geodis.manifold.local.neighbors import searcher
 
 MIN_POINTS = 2500
 RATIO = 16

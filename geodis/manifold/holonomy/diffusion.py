@@ -2,10 +2,8 @@
 
 A field is kept as the lower triangle of a symmetric matrix at every point, off-diagonal entries
 times sqrt 2, and R fields lie side by side: shape (n, k (k + 1) / 2, R). One pass reads every
-transport once for all R fields. Loops over k and R have lengths known only at run time on
-purpose: the compiler turns the long inner ones into vector instructions, while lengths fixed at
-compile time are unrolled to scalars and run slower. Arrays are indexed whole: a slice of an array
-counts a reference, which costs more than the arithmetic on a small matrix.
+transport once for all R fields, eight fields in one vector. Arrays are indexed whole: a slice of an
+array counts a reference, which costs more than the arithmetic on a small matrix.
 
 The loops run over the rows start <= i < stop, for threads that take a range each: numba's own
 parallel loops take three times as long to compile.
@@ -16,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from geodis.base.eights import WIDTH, sum_eights
 from geodis.base.jobs import over_ranges
 
 # Reordering sums is not allowed (no "reassoc"): results do not depend on the vector length.
@@ -61,7 +60,8 @@ def diffuse(
     """
     n, k = len(indptr) - 1, transports.shape[1]
     to_scale, from_scale = scales
-    full = np.empty((len(fields), k, k * fields.shape[2]), np.float32)
+    filled = WIDTH * -(-fields.shape[2] // WIDTH)
+    full = np.zeros((len(fields), k, k, filled), np.float32)
     over_ranges(
         lambda start, stop: _fill(start, stop, fields, from_scale, full), len(fields), n_jobs
     )
@@ -91,7 +91,7 @@ def diffuse(
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def _fill(start, stop, fields, scale, full):  # type: ignore[no-untyped-def]
-    """Both triangles of s_i S_i: rows a, columns (b, field)."""
+    """Both triangles of s_i S_i, matrices (k, k) of as many fields as fill whole vectors."""
     width = fields.shape[2]
     half_root = np.float32(np.sqrt(0.5))
     for i in range(start, stop):
@@ -102,58 +102,37 @@ def _fill(start, stop, fields, scale, full):  # type: ignore[no-untyped-def]
             for b in range(a):
                 for f in range(width):
                     value = fields[i, t, f] * off
-                    full[i, a, b * width + f] = value
-                    full[i, b, a * width + f] = value
+                    full[i, a, b, f] = value
+                    full[i, b, a, f] = value
                 t += 1
             for f in range(width):
-                full[i, a, a * width + f] = fields[i, t, f] * on
+                full[i, a, a, f] = fields[i, t, f] * on
             t += 1
-
-
-@njit(inline="always")
-def _add_row(Q, e, a, rows, j, out, length):  # type: ignore[no-untyped-def]
-    """out[a, :length] += sum_b Q[e, a, b] rows[j, b, :length], four rows at a time."""
-    k = Q.shape[2]
-    b = 0
-    while b + 4 <= k:
-        w0, w1, w2, w3 = Q[e, a, b], Q[e, a, b + 1], Q[e, a, b + 2], Q[e, a, b + 3]
-        for x in range(length):
-            out[a, x] += (
-                w0 * rows[j, b, x]
-                + w1 * rows[j, b + 1, x]
-                + w2 * rows[j, b + 2, x]
-                + w3 * rows[j, b + 3, x]
-            )
-        b += 4
-    while b < k:
-        w0 = Q[e, a, b]
-        for x in range(length):
-            out[a, x] += w0 * rows[j, b, x]
-        b += 1
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def _diffuse(start, stop, indptr, indices, Q, full, p, q, own, r, older, out):  # type: ignore[no-untyped-def]
-    width = out.shape[2]
+    width, filled = out.shape[2], full.shape[3]
     k = Q.shape[1]
+    row = k * filled
     root = np.float32(np.sqrt(2.0))
-    left = np.empty((k, k * width), np.float32)  # Q S_j
-    turned = np.empty((1, k, k * width), np.float32)  # (Q S_j)^T
-    total = np.empty((k, k * width), np.float32)  # lower triangle of sum_j Q S_j Q^T
+    left = np.empty((k, k, filled), np.float32)  # Q S_j
+    total = np.empty((k, k, filled), np.float32)  # lower triangle of sum_j Q S_j Q^T
     trace = np.empty(width, np.float32)
     for i in range(start, stop):
         total[:] = 0.0
         for e in range(indptr[i], indptr[i + 1]):
-            j = indices[e]
-            left[:] = 0.0
+            begin = indices[e] * (k * row)
             for a in range(k):
-                _add_row(Q, e, a, full, j, left, k * width)
-            for b in range(k):
-                for a in range(k):
-                    for f in range(width):
-                        turned[0, b, a * width + f] = left[a, b * width + f]
+                weights = (e * k + a) * k
+                for x in range(0, row, WIDTH):
+                    sum_eights(left, a * row + x, False, Q, weights, full, begin + x, row, k)
             for a in range(k):
-                _add_row(Q, e, a, turned, 0, total, (a + 1) * width)
+                for b in range(a + 1):
+                    weights = (e * k + b) * k
+                    at = a * row + b * filled
+                    for x in range(0, filled, WIDTH):
+                        sum_eights(total, at + x, True, Q, weights, left, a * row + x, filled, k)
         on = p[i]
         off = on * root
         t = 0
@@ -162,9 +141,7 @@ def _diffuse(start, stop, indptr, indices, Q, full, p, q, own, r, older, out):  
             for b in range(a + 1):
                 scale = on if a == b else off
                 for f in range(width):
-                    out[i, t, f] = (
-                        scale * total[a, b * width + f] + q[i] * own[i, t, f] + r * older[i, t, f]
-                    )
+                    out[i, t, f] = scale * total[a, b, f] + q[i] * own[i, t, f] + r * older[i, t, f]
                 t += 1
             for f in range(width):
                 trace[f] += out[i, t - 1, f]

@@ -245,8 +245,9 @@ def _given_adjacency(graph: Any, n: int | None) -> sparse.csr_array:
 def _symmetric(adjacency: sparse.csr_array) -> sparse.csr_array:
     """Union of a binary graph with its transpose, without self loops."""
     union = sparse.csr_array(adjacency.maximum(adjacency.T))
-    union.setdiag(0)
-    union.eliminate_zeros()
+    if union.diagonal().any():
+        union.setdiag(0)
+        union.eliminate_zeros()
     union.sort_indices()
     if union.nnz < 2**31:  # one integer type: compiled code downstream is compiled once
         union.indptr = union.indptr.astype(np.int32)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,25 +18,23 @@ from geodis.base.check import (
     to_numpy,
 )
 from geodis.base.jobs import blocks, check_jobs
+from geodis.manifold.local.exact_search import (
+    BLOCK_DISTANCES,
+    BLOCK_ROWS,
+    EXACT,
+    KDTREE_MAX_DIMS,
+    Nearest,
+    Search,
+    _kdtree_searcher,
+    exact_distances,
+    searcher,
+    sorted_exactly,
+)
 
 SearchMethod = Literal["auto", "kdtree", "brute", "pynndescent"]
 METHODS = ("kdtree", "brute", "pynndescent")
 
-# A k-d tree visits most of its leaves once there are about ten dimensions. Beyond, blocked
-# matrix products are exact and beat pynndescent until their quadratic cost shows: at n = 100,000
-# and d = 17 both take about half a minute on two cores, of which pynndescent spends most of 20 s
-# on compiling itself anew in every process.
-KDTREE_MAX_DIMS = 9
 BRUTE_MAX_POINTS = 100_000
-BLOCK_ROWS = 2**16
-# Distances from a few rows to all points that are held at once: 32 MB.
-BLOCK_DISTANCES = 2**22
-# Some thirty neighbours of every point are found a tenth faster than with leaves of ten points.
-LEAF_POINTS = 24
-
-# Indices of the nearest targets and distances to them, (q, count) each, nearest first.
-Nearest = tuple[np.ndarray, np.ndarray]
-Search = Callable[[np.ndarray, int], Nearest]
 
 
 @dataclass(frozen=True)
@@ -121,31 +118,13 @@ def nearest_neighbors(
         nearest = _search_pynndescent(places, n_neighbors + 1, workers, random_state)
         indices, distances = _without_self(*nearest, rows)
     else:
-        search = _EXACT[method](places, workers)
+        search = EXACT[method](places, workers)
         indices, distances = _others(search, places, rows, n_neighbors)
     if place is not None:
         indices, distances = representative[indices][place], distances[place]
     return Neighbors(
         indices.astype(np.int32, copy=False), distances, method, len(points) - len(places)
     )
-
-
-def searcher(targets: np.ndarray, *, n_jobs: int | None = None) -> Search:
-    """Prepare exact searches among targets: a function of queries (q, d) and a count.
-
-    The function returns the indices of the nearest targets and their distances, both of shape
-    (q, count). A tree over many targets takes longer to build than to ask for a few queries, so
-    build it once.
-
-    Examples
-    --------
-    >>> search = searcher(np.array([[0.0], [5.0]]))
-    >>> indices, distances = search(np.array([[4.0], [1.0]]), 1)
-    >>> indices.ravel(), distances.ravel()
-    (array([1, 0]), array([1., 1.]))
-    """
-    method = "kdtree" if targets.shape[1] <= KDTREE_MAX_DIMS else "brute"
-    return _EXACT[method](targets, check_jobs(n_jobs, default=-1))
 
 
 def neighbors_at(
@@ -187,7 +166,7 @@ def nearest_targets(points: np.ndarray, rows: np.ndarray, count: int) -> np.ndar
         far[own, rows[some]] = np.inf
         near = np.argpartition(far, count - 1, axis=1)[:, :count]
         near.sort(axis=1)  # so that the stable sort below leaves ties in the order of the points
-        distances = _exact_distances(points, near, points[rows[some]])
+        distances = exact_distances(points, near, points[rows[some]])
         order = np.argsort(distances, axis=1, kind="stable")
         indices[some] = np.take_along_axis(near, order, axis=1)
     return indices
@@ -265,33 +244,6 @@ def _choose_method(n: int, d: int) -> SearchMethod:
     return "brute" if n <= BRUTE_MAX_POINTS else "pynndescent"
 
 
-def _kdtree_searcher(targets: np.ndarray, n_jobs: int) -> Search:
-    from scipy.spatial import KDTree
-
-    tree = KDTree(targets, leafsize=LEAF_POINTS)
-
-    def search(queries: np.ndarray, count: int) -> Nearest:
-        distances, indices = tree.query(queries, count, workers=n_jobs)
-        shape = (len(queries), count)
-        return indices.reshape(shape), distances.reshape(shape)
-
-    return search
-
-
-def _brute_searcher(targets: np.ndarray, n_jobs: int) -> Search:
-    from sklearn.neighbors import NearestNeighbors
-
-    # The search expands |a - b|^2, which loses digits far from the origin.
-    centre = targets.mean(axis=0)
-    brute = NearestNeighbors(algorithm="brute", n_jobs=n_jobs).fit(targets - centre)
-
-    def search(queries: np.ndarray, count: int) -> Nearest:
-        indices = brute.kneighbors(queries - centre, count, return_distance=False)
-        return _sorted_exactly(targets, indices, queries)
-
-    return search
-
-
 def _search_pynndescent(points: np.ndarray, count: int, n_jobs: int, random_state: Any) -> Nearest:
     from pynndescent import NNDescent
 
@@ -307,17 +259,16 @@ def _search_pynndescent(points: np.ndarray, count: int, n_jobs: int, random_stat
     incomplete = np.flatnonzero((indices < 0).any(axis=1))
     if len(incomplete):  # the approximate search gave up on these: ask for them exactly
         indices[incomplete] = _kdtree_searcher(points, n_jobs)(points[incomplete], count)[0]
-    return _sorted_exactly(points, indices, points)
-
-
-_EXACT = {"kdtree": _kdtree_searcher, "brute": _brute_searcher}
+    return sorted_exactly(points, indices, points)
 
 
 def _others(search: Search, points: np.ndarray, rows: np.ndarray, count: int) -> Nearest:
     """The nearest other points of some rows; searched in blocks, because indices come large."""
     indices = np.empty((len(rows), count), np.int32)
     distances = np.empty((len(rows), count))
-    for some in blocks(len(rows), BLOCK_ROWS):
+    order = search.order if search.order is not None and len(search.order) == len(rows) else None
+    for block in blocks(len(rows), BLOCK_ROWS):
+        some = block if order is None else order[block]
         nearest = search(points[rows[some]], count + 1)
         indices[some], distances[some] = _without_self(*nearest, rows[some])
     return indices, distances
@@ -326,31 +277,8 @@ def _others(search: Search, points: np.ndarray, rows: np.ndarray, count: int) ->
 def _without_self(indices: np.ndarray, distances: np.ndarray, own: np.ndarray) -> Nearest:
     """Drop each row's own index from it, or the last entry where it is not there."""
     n, count = indices.shape
+    if (indices[:, 0] == own).all():
+        return indices[:, 1:], distances[:, 1:]
     keep = indices != own[:, None]
     keep[keep.all(axis=1), -1] = False
     return indices[keep].reshape(n, count - 1), distances[keep].reshape(n, count - 1)
-
-
-def _sorted_exactly(targets: np.ndarray, indices: np.ndarray, queries: np.ndarray) -> Nearest:
-    """Found neighbours in the order of their exact distances, of equal ones the first index first.
-
-    A search that rounds may give two neighbours in the wrong order, and equal ones in any.
-    """
-    distances = _exact_distances(targets, indices, queries)
-    gaps = np.diff(distances, axis=1)
-    # The index decides between equal distances; most rows have none and are in order already.
-    tied = np.flatnonzero((gaps <= 0).any(axis=1))
-    if len(tied):
-        order = np.lexsort((indices[tied], distances[tied]), axis=1)
-        indices = indices.copy()
-        indices[tied] = np.take_along_axis(indices[tied], order, axis=1)
-        distances[tied] = np.take_along_axis(distances[tied], order, axis=1)
-    return indices, distances
-
-
-def _exact_distances(targets: np.ndarray, indices: np.ndarray, queries: np.ndarray) -> np.ndarray:
-    """Euclidean distances to the found neighbours, in float64 whatever the search used."""
-    distances = np.zeros(indices.shape)
-    for target, query in zip(targets.T, queries.T, strict=True):  # no (q, count, d) temporary
-        distances += (target[indices] - query[:, None]) ** 2
-    return np.sqrt(distances, out=distances)

@@ -14,6 +14,7 @@ import numpy as np
 from geodis.base.check import check_random_state
 from geodis.base.jobs import check_jobs
 from geodis.manifold.angles import principal_angles
+from geodis.manifold.local.exact_search import Search
 from geodis.manifold.local.neighbors import Neighbors, neighbors_at
 from geodis.manifold.local.tangents import neighbors_for_tangents, tangent_frames
 
@@ -63,6 +64,7 @@ def tangent_error(
     n_neighbors: int,
     *,
     near: Neighbors | None = None,
+    search: Search | None = None,
     n_jobs: int | None = None,
     random_state: Any = 0,
 ) -> TangentError:
@@ -86,6 +88,8 @@ def tangent_error(
         Neighbours c of each fit.
     near : Neighbors, optional
         Twice as many neighbours of all points, where they are known; searched for by default.
+    search : Search, optional
+        Among the points, where it is prepared.
     n_jobs : int, optional
         Threads; one by default, -1 for every core.
     random_state : int, Generator or None
@@ -113,7 +117,7 @@ def tangent_error(
     rng = check_random_state(random_state)
     rows = np.sort(rng.choice(n, min(n, TRIAL_POINTS), replace=False))
     if near is None or near.indices.shape[1] < 2 * count:
-        near = neighbors_at(points, rows, 2 * count, n_jobs=n_jobs)
+        near = neighbors_at(points, rows, 2 * count, search=search, n_jobs=n_jobs)
     else:
         near = Neighbors(near.indices[rows], near.distances[rows], near.method)
     # One of every two consecutive neighbours goes to each half, so that both reach as far.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from geodis.manifold.local.dimension import fewest_points
+from geodis.manifold.local.dimension_estimate import fewest_points
 from geodis.manifold.local.graph import (
     NeighborGraph,
     connecting_degree,

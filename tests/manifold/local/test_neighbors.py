@@ -5,7 +5,9 @@ from hypothesis import strategies as st
 
 from geodis import nearest_neighbors, neighbor_graph
 from geodis.base.check import InputError
-from geodis.manifold.local.neighbors import distinct_rows, nearest_targets, searcher
+from geodis.manifold.local import exact_search
+from geodis.manifold.local.exact_search import searcher
+from geodis.manifold.local.neighbors import distinct_rows, nearest_targets, neighbors_at
 from tests.conftest import sphere
 from tests.reference import manifold as reference
 
@@ -20,6 +22,18 @@ def test_neighbors_equal_their_literal_twin(method, d, rng):
     found = nearest_neighbors(points, 7, method=method)
     np.testing.assert_array_equal(found.indices, indices)
     np.testing.assert_allclose(found.distances, distances, rtol=1e-12)
+
+
+@pytest.mark.parametrize("rows", [slice(None), slice(None, None, -1), slice(5, 300)])
+def test_asking_in_spatial_order_finds_the_same(rows, rng, monkeypatch):
+    points, rows = rng.standard_normal((700, 4)), np.arange(700)[rows]
+    plain = neighbors_at(points, rows, 6)
+    monkeypatch.setattr(exact_search, "CACHED_POINTS", 10)
+    monkeypatch.setattr(exact_search, "BLOCK_ROWS", 100)
+    assert searcher(points).order is not None
+    ordered = neighbors_at(points, rows, 6)
+    np.testing.assert_array_equal(ordered.indices, plain.indices)
+    np.testing.assert_array_equal(ordered.distances, plain.distances)
 
 
 @pytest.mark.parametrize("method", EXACT)

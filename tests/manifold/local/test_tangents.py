@@ -11,9 +11,9 @@ from geodis.manifold.angles import principal_angles
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local import tangents
 from geodis.manifold.local.dimension import tangent_terms
+from geodis.manifold.local.neighborhood_size import choose_n_neighbors
 from geodis.manifold.local.neighbors import Neighbors
 from geodis.manifold.local.tangents import (
-    choose_n_neighbors,
     neighbors_for_tangents,
     quadratic_pairs,
     searched_tangent_frames,
@@ -249,7 +249,7 @@ def test_neighbours_found_by_blocks_give_the_same_tangents(monkeypatch, entries,
         start=whole.frames,
         factor_dims=(2, 1),
     )
-    monkeypatch.setattr(tangents, "SEARCHED_ENTRIES", entries)
+    monkeypatch.setattr(tangents, "HELD_ENTRIES", entries)
     monkeypatch.setattr(tangents, "BLOCK_ENTRIES", 2**13)
     done: list[float] = []
     found = searched_tangent_frames(sample.points, 3, 40, done=done.append)

@@ -1,0 +1,131 @@
+"""What is known of the dimension, how sure it is, and how many points it asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from geodis.base.check import check_int
+from geodis.manifold.local.curved_fit_ratio import (
+    tangent_terms as tangent_terms,
+)
+from geodis.manifold.local.dimension_by_distances import (
+    MANY as MANY,
+)
+
+Verdict = Literal["clear", "doubtful", "undecided"]
+
+
+# What is said where nothing speaks for noise: it is no reason to warn.
+FILLS = "the points fill all directions that vary"
+
+
+# Points for each unknown of a quadratic fit below which factors may be left merged, and the least
+# dimension in which that can happen: what a surface could split into is flat.
+ENOUGH_PER_UNKNOWN = 80
+
+
+SPLITTABLE = 3
+
+
+ENOUGH_FOR_SURFACES = 20
+
+
+@dataclass(frozen=True)
+class DimensionEstimate:
+    """Intrinsic dimension, how sure it is, and what it rests on.
+
+    Attributes
+    ----------
+    dim : int
+        The dimension; where it is undecided, the best guess.
+    verdict : {"clear", "doubtful", "undecided"}
+    doubts : tuple of str
+        Sentences that say what speaks against it; none where it is clear.
+    scale : int
+        Neighbours at which the curved fits told the dimension; 0 where distances alone did.
+    ratio : float
+        How many times longer the shortest tangent direction is than what the fits leave there, in
+        variance; 0.0 where distances told the dimension.
+    mle, two_nn : float
+        Maximum-likelihood and two-nearest-neighbour estimate, from distances.
+    n_neighbors : int
+        Neighbours that the maximum-likelihood estimate used: 15, or up to 200 where noise shows.
+    n_directions : int
+        Directions in which the points vary by more than noise.
+    noise : float
+        Standard deviation of the noise in each; 0.0 where no floor was seen.
+    scales : tuple of int
+        Neighbours of the curved fits, ascending.
+    ratios : tuple of tuples of float
+        For every scale the ratio of k = 1, 2, ..., as far as its neighbours allow.
+    changes : str
+        How the dimension falls as the scale grows, as in "4 up to 200 neighbours, 2 beyond"; empty
+        where it does not.
+    """
+
+    dim: int
+    verdict: Verdict
+    doubts: tuple[str, ...]
+    scale: int
+    ratio: float
+    mle: float
+    two_nn: float
+    n_neighbors: int
+    n_directions: int
+    noise: float
+    scales: tuple[int, ...]
+    ratios: tuple[tuple[float, ...], ...]
+    changes: str = ""
+
+    @property
+    def remarkable(self) -> bool:
+        """Whether the doubts are more than that all directions are filled."""
+        return self.verdict != "clear" and self.doubts != (FILLS,)
+
+    @property
+    def agree(self) -> bool:
+        """Whether the dimension is clear."""
+        return self.verdict == "clear"
+
+    def __str__(self) -> str:
+        """One line for people."""
+        at = f" at {self.scale} neighbours" if self.scale else ""
+        told = f"curved fits {self.ratio:.1f} times{at}" if self.scale else "distances"
+        reasons = "".join(f"; {text}" for text in self.doubts)
+        if self.changes and self.changes not in reasons:
+            reasons += f"; {self.changes}"
+        return (
+            f"dimension {self.dim}, {self.verdict} ({told}; maximum likelihood {self.mle:.2f}, "
+            f"two nearest neighbours {self.two_nn:.2f}){reasons}"
+        )
+
+
+def fewest_points(dim: int) -> int:
+    """The fewest points that curved tangents can use: twice the unknowns of a fit, and one.
+
+    Examples
+    --------
+    >>> fewest_points(4)
+    31
+    """
+    return 2 * tangent_terms(check_int(dim, "dim", low=1)) + 1
+
+
+def points_needed(dim: int) -> tuple[int, int]:
+    """The fewest points that GeoManCER can use in that dimension, and enough to trust it.
+
+    The first is what the quadratic tangent fit needs: twice its unknowns as neighbours of each
+    point. The second is eighty times the unknowns, at which all of twelve products were split
+    rightly in three samples but one: a torus of revolution times S^2 was taken for one factor,
+    and called uncertain. At twenty times, so were SO(3) x SO(3), (S^2)^4 and S^2 x SO(3), at
+    forty still the first: the more a factor bends within a neighbourhood, the more points it
+    takes. Twenty are enough for curves and surfaces, which are one factor.
+
+    Examples
+    --------
+    >>> points_needed(4)
+    (31, 1200)
+    """
+    per_unknown = ENOUGH_PER_UNKNOWN if dim >= SPLITTABLE else ENOUGH_FOR_SURFACES
+    return fewest_points(dim), per_unknown * tangent_terms(dim)

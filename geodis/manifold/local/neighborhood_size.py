@@ -1,0 +1,171 @@
+"""How many neighbours a tangent fit takes: noise against curvature."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
+
+from geodis.base.check import check_random_state
+from geodis.base.jobs import check_jobs, over_blocks
+from geodis.manifold.local.dimension import tangent_terms
+from geodis.manifold.local.exact_search import Search, searcher
+from geodis.manifold.local.neighbors import Neighbors, neighbors_at
+from geodis.manifold.local.tangents import (
+    block_size,
+    fit_neighborhoods,
+    neighbors_for_tangents,
+    quadratic_pairs,
+)
+
+# The search for the number of neighbours: unknowns fitted at all trial points together, and growth
+# from one trial to the next.
+TRIAL_ENTRIES = 3000
+
+
+GROWTH = 1.6
+
+
+AHEAD = 2
+
+
+PATIENCE = 3
+
+
+# A neighbourhood so many times as wide as the noise is chosen by where points lie along the
+# surface. The nearest in a smaller one are those whose noise is alike, and it seems too small.
+WIDE_ENOUGH = 6.0
+
+
+# A predicted angle in radians that nobody would miss: more neighbours only cost time.
+NEGLIGIBLE = 8e-6
+
+
+# Neighbours at most: so many times the unknowns.
+MOST_FACTOR = 100
+
+
+def choose_n_neighbors(
+    points: np.ndarray,
+    dim: int,
+    *,
+    n_jobs: int | None = None,
+    random_state: Any = 0,
+) -> int:
+    r"""Neighbours for curved tangents that balance noise against curvature.
+
+    At a few points and for growing neighbourhoods of radius r, the squared misfit s^2 of the
+    quadratic fit is split into noise, which does not depend on r, and what the quadratic leaves
+    of the surface, which is of third order::
+
+        s^2(r) ~ sigma^2 + beta r^6
+
+    The predicted squared angle is s^2 v(r) + beta r^4 / 4, with v the variance of a linear
+    coefficient for unit noise: without noise the fewest neighbours are best, with noise more.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    dim : int
+    n_jobs : int, optional
+        Threads; one by default, -1 for every core.
+    random_state : int, Generator or None
+        Draws the points at which neighbourhoods are tried.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> from geodis import product_manifold
+    >>> clean, noisy = (
+    ...     product_manifold("S^2", 2000, noise=sigma, random_state=0).points for sigma in (0, 0.02)
+    ... )
+    >>> choose_n_neighbors(clean, 2)
+    12
+    >>> choose_n_neighbors(noisy, 2) > 100
+    True
+    """
+    return balanced_n_neighbors(
+        points, dim, searcher(points, n_jobs=n_jobs), n_jobs=n_jobs, random_state=random_state
+    )
+
+
+def balanced_n_neighbors(
+    points: np.ndarray,
+    dim: int,
+    search: Search,
+    *,
+    n_jobs: int | None = None,
+    random_state: Any = 0,
+) -> int:
+    """The same with a search among the points (n, d) that is prepared."""
+    n_jobs = check_jobs(n_jobs)
+    n, d = points.shape
+    least = min(neighbors_for_tangents(dim), n - 1)
+    if d == dim:
+        return least
+    most = max(least, min(n // 4, MOST_FACTOR * tangent_terms(dim)))
+    rng = check_random_state(random_state)
+    trials = max(40, TRIAL_ENTRIES // tangent_terms(dim))
+    rows = np.sort(rng.choice(n, min(n, trials), replace=False))
+    near = None
+    counts: list[int] = []
+    measured: list[tuple[float, float, float]] = []
+    best = 0
+    while (count := int(least * GROWTH ** len(counts))) <= most:
+        if near is None or near.indices.shape[1] < count:  # some trials at once are soon found
+            further = int(least * GROWTH ** (len(counts) + AHEAD))
+            near = neighbors_at(points, rows, max(count, min(further, most)), search=search)
+        counts.append(count)
+        nearest = Neighbors(near.indices[:, :count], near.distances[:, :count], near.method)
+        measured.append(_try_neighborhood(points, rows, nearest, dim, n_jobs))
+        misfit, variance, radius = np.array(measured).T
+        unit = max(radius[-1], np.finfo(float).tiny)  # any unit of length will do
+        misfit, variance, radius = misfit / unit**2, variance * unit**2, radius / unit
+        # Relative least squares, so that the small neighbourhoods tell the noise.
+        model = np.stack([np.ones_like(radius), radius**6], axis=1)
+        scale = np.maximum(misfit, 1e-30)
+        wide = radius**2 > WIDE_ENOUGH**2 * misfit
+        settled = wide.sum() >= PATIENCE
+        if not settled:  # the largest come nearest
+            wide = np.arange(len(counts)) >= len(counts) - PATIENCE
+        (_, beta), _ = nnls((model / scale[:, None])[wide], (misfit / scale)[wide])
+        predicted = misfit * variance + beta * radius**4 / 4
+        best = int(np.argmin(predicted))
+        if predicted[best] < NEGLIGIBLE**2:  # then the fewest that are as good are enough
+            best = int(np.argmax(predicted < NEGLIGIBLE**2))
+            break
+        if settled and best < len(counts) - PATIENCE:
+            break
+    return counts[best]
+
+
+def _try_neighborhood(
+    points: np.ndarray, rows: np.ndarray, near: Neighbors, dim: int, n_jobs: int
+) -> tuple[float, float, float]:
+    """Median squared misfit, variance of a linear coefficient for unit noise, and radius."""
+    pairs = quadratic_pairs(dim)
+    measured = np.empty((3, len(rows)))
+
+    def fit(some: slice) -> None:
+        around, distances = near.indices[some], near.distances[some]
+        fits = fit_neighborhoods(points, points[rows[some]], around, distances, dim, pairs, None)
+        # Linear terms are odd and quadratic ones even: their coefficients hardly interact.
+        squared = (fits.frames @ fits.displacements) ** 2  # (b, k, nt)
+        weights = fits.weights[:, None]
+        wide = ((weights * weights) * squared).sum(axis=2)
+        variance = (wide / (weights * squared).sum(axis=2) ** 2).max(axis=1)
+        radius = np.sqrt(squared.sum(axis=1).max(axis=1))
+        measured[:, some] = fits.residual**2, variance, radius
+
+    over_blocks(
+        fit,
+        len(rows),
+        block_size(near.indices.shape[1], tangent_terms(dim), points.shape[1]),
+        n_jobs,
+    )
+    misfit, variance, radius = np.median(measured, axis=1)
+    return float(misfit), float(variance), float(radius)
