@@ -10,8 +10,10 @@ import numpy as np
 from geodis.base.check import check_random_state
 from geodis.base.jobs import check_jobs
 from geodis.manifold.local.dimension import tangent_terms
-from geodis.manifold.local.neighbors import neighbors_at, searcher
-from geodis.manifold.local.tangents import choose_n_neighbors, quadratic_pairs
+from geodis.manifold.local.exact_search import searcher
+from geodis.manifold.local.neighborhood_size import choose_n_neighbors
+from geodis.manifold.local.neighbors import neighbors_at
+from geodis.manifold.local.tangents import quadratic_pairs
 
 # Disjoint sets of neighbours, and neighbours in each for every unknown of its quadratic fit.
 SETS, FOR_EACH_UNKNOWN = 4, 2

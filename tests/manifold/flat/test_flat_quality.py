@@ -14,8 +14,9 @@ from geodis.manifold.flat.flat_part import MAX_STRAIN, split_flat_part
 from geodis.manifold.flat.periods import find_periods
 from geodis.manifold.flat.strain import strain_of
 from geodis.manifold.flat.unroll import parallel_frame, unrolled_coordinates
+from geodis.manifold.local.neighborhood_size import choose_n_neighbors
 from geodis.manifold.local.neighbors import nearest_neighbors
-from geodis.manifold.local.tangents import choose_n_neighbors, tangent_frames
+from geodis.manifold.local.tangents import tangent_frames
 
 
 def frames_of(points, dim, count=None):

@@ -1,0 +1,1 @@
+"""Axes of a factor -> its map: coordinates, distances, movement along it."""

@@ -1,0 +1,146 @@
+"""Unrolled coordinates and their periods -> coordinates that close, and distances around."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+# Periods whose product is a smaller share of their squares are at right angles: each is a circle.
+ORTHOGONAL = 0.03
+REDUCTIONS = 100
+
+
+@dataclass(frozen=True)
+class ClosedCoordinates:
+    """How flat coordinates become coordinates without a seam.
+
+    Attributes
+    ----------
+    periods : ndarray of shape (b, f)
+    open_directions : ndarray of shape (f - b, f)
+        Orthonormal rows, at right angles to all periods.
+    forms : ndarray of int, shape (q, b)
+        Whole combinations of the phases: each has a circle.
+    radii : ndarray of shape (q,)
+    """
+
+    periods: np.ndarray
+    open_directions: np.ndarray
+    forms: np.ndarray
+    radii: np.ndarray
+
+    @property
+    def n_coordinates(self) -> int:
+        """Two for every circle, one for every open direction."""
+        return 2 * len(self.forms) + len(self.open_directions)
+
+    def close(self, flat: np.ndarray) -> np.ndarray:
+        """Coordinates without a seam (n, r): two for every circle, then the open ones."""
+        angles = 2 * np.pi * (self._phases(flat) @ self.forms.T)
+        circles = np.stack([np.cos(angles), np.sin(angles)], axis=2) * self.radii[:, None]
+        return np.hstack([circles.reshape(len(flat), -1), flat @ self.open_directions.T])
+
+    def slopes(self, flat: np.ndarray, turn: np.ndarray) -> np.ndarray:
+        """Where unit steps along the flat coordinates lead, with the turned ones: (n, r, f)."""
+        per_step = 2 * np.pi * np.linalg.pinv(self.periods) @ self.forms.T  # (f, q)
+        angles = 2 * np.pi * (self._phases(flat) @ self.forms.T)
+        around = np.stack([-np.sin(angles), np.cos(angles)], axis=2) * self.radii[:, None]
+        circles = around[..., None] * per_step.T[:, None]  # (n, q, 2, f)
+        straight = np.broadcast_to(self.open_directions, (len(flat), *self.open_directions.shape))
+        slopes = np.concatenate([circles.reshape(len(flat), -1, flat.shape[1]), straight], axis=1)
+        return turn @ slopes
+
+    def shortest(self, differences: np.ndarray) -> np.ndarray:
+        """Differences of flat coordinates (p, f), around where that is shorter."""
+        if not len(self.periods):
+            return differences
+        rest = differences - np.rint(self._phases(differences)) @ self.periods
+        around = np.array(list(product((-1, 0, 1), repeat=len(self.periods)))) @ self.periods
+        ways = rest[None] + around[:, None]
+        least = np.linalg.norm(ways, axis=2).argmin(axis=0)
+        return ways[least, np.arange(len(rest))]
+
+    def distances(self, differences: np.ndarray) -> np.ndarray:
+        """Lengths of differences of flat coordinates (p, f), around where that is shorter."""
+        return np.linalg.norm(self.shortest(differences), axis=1)
+
+    def _phases(self, flat: np.ndarray) -> np.ndarray:
+        return flat @ np.linalg.pinv(self.periods)
+
+
+def closed_coordinates(periods: np.ndarray, dim: int) -> ClosedCoordinates:
+    """Find circles whose product has the metric of a flat torus, and what stays open.
+
+    With an obtuse superbase of the lattice, ``v_0 + v_1 + ... + v_b = 0`` and
+    ``p_ij = -v_i . v_j >= 0``, the flat metric is ``sum_{i<j} p_ij (dc_i - dc_j)^2`` in the
+    coordinates c of ``sum c_i v_i`` (Selling 1874): every pair is a circle of radius
+    ``sqrt(p_ij) / 2 pi`` in the angle ``2 pi (c_i - c_j)``, so that also a hexagonal torus gets
+    coordinates that are isometric. There are such bases up to three periods; with more, each
+    period is a circle, which is isometric where they are at right angles.
+
+    Parameters
+    ----------
+    periods : ndarray of shape (b, f)
+    dim : int
+        f.
+
+    Returns
+    -------
+    ClosedCoordinates
+
+    Examples
+    --------
+    >>> closed_coordinates(np.array([[2 * np.pi]]), 1).close(np.array([[0.0], [np.pi]])).round(9)
+    array([[ 1.,  0.],
+           [-1.,  0.]])
+    >>> hexagonal = np.array([[1.0, 0.0], [0.5, 0.75**0.5]])
+    >>> (2 * np.pi * closed_coordinates(hexagonal, 2).radii).round(6).tolist()
+    [0.707107, 0.707107, 0.707107]
+    """
+    periods = np.asarray(periods, float).reshape(-1, dim)
+    b = len(periods)
+    open_directions = np.linalg.svd(np.vstack([periods, np.zeros((1, dim))]))[2][b:]
+    lengths = np.linalg.norm(periods, axis=1)
+    slant = np.abs(periods @ periods.T - np.diag(lengths**2))
+    slant /= np.minimum.outer(lengths, lengths) ** 2
+    if b <= 1 or b > 3 or slant.max() < ORTHOGONAL:
+        return ClosedCoordinates(
+            periods, open_directions, np.eye(b, dtype=int), lengths / 2 / np.pi
+        )
+    combined = _obtuse(periods)  # (b + 1, b) whole combinations of the periods
+    vectors = combined @ periods
+    # c of a vector sum_i t_i v_i with c_0 = 0: t in the basis v_1 ... v_b, from the phases.
+    to_basis = np.rint(np.linalg.inv(combined[1:].T)).astype(int)  # phases -> t
+    forms = np.vstack([np.zeros((1, b), int), to_basis])
+    pairs = [(i, j) for i in range(b + 1) for j in range(i)]
+    weights = np.array([max(-vectors[i] @ vectors[j], 0.0) for i, j in pairs])
+    used = weights > ORTHOGONAL * (vectors**2).sum(axis=1).min()
+    differences = np.array([forms[i] - forms[j] for i, j in pairs])
+    return ClosedCoordinates(
+        periods, open_directions, differences[used], np.sqrt(weights[used]) / 2 / np.pi
+    )
+
+
+def _obtuse(periods: np.ndarray) -> np.ndarray:
+    """Whole combinations of the periods that are an obtuse superbase, by Selling's reduction."""
+    b = len(periods)
+    combined = np.vstack([-np.ones((1, b), int), np.eye(b, dtype=int)])
+    for _ in range(REDUCTIONS):
+        vectors = combined @ periods
+        products = vectors @ vectors.T
+        np.fill_diagonal(products, -np.inf)
+        i, j = np.unravel_index(products.argmax(), products.shape)
+        if products[i, j] <= 1e-9 * np.abs(np.diag(vectors @ vectors.T)).max():
+            break
+        # v_i -> -v_i, v_j stays, and v_i goes to the others but one in dimension three.
+        others = [o for o in range(b + 1) if o not in (i, j)]
+        moved = combined[i].copy()
+        if b == 2:
+            combined[others[0]] = combined[others[0]] + 2 * moved
+        else:
+            for other in others:
+                combined[other] = combined[other] + moved
+        combined[i] = -moved
+    return combined

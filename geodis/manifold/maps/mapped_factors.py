@@ -1,0 +1,250 @@
+"""What a fitted estimator says of its factors through their maps."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from geodis.base.check import InputError, check_int, check_points
+from geodis.base.jobs import one_blas_thread
+from geodis.base.progress import Stages
+from geodis.manifold.flat.flat_axes import FlatAxes
+from geodis.manifold.flat.flat_evidence import FlatEvidence
+from geodis.manifold.linalg import polar_rows
+from geodis.manifold.local.exact_search import searcher
+from geodis.manifold.local.graph import NeighborGraph
+from geodis.manifold.maps.all_maps import factor_maps
+from geodis.manifold.maps.factor_map import FactorMap
+from geodis.manifold.maps.unrolled_map import UnrolledMap
+from geodis.manifold.task import Settings
+from geodis.manifold.topology.space_names import UNKNOWN
+from geodis.manifold.topology.topology_of import Topology, topology_of
+
+# A new point belongs to the fitted ones where it is nearer to one than so many of its neighbours.
+WITHIN_REACH = 40
+# Above this misfit a map is no ground to name a space without a doubt.
+ROUGH = 0.07
+
+
+class MappedFactors:
+    """Coordinates, distances and names of the factors of a fitted `GeoManCER`.
+
+    Maps are made when they are first asked for, and kept.
+    """
+
+    verbose: int
+    n_factors_: int
+    factor_dims_: np.ndarray
+    flat_: np.ndarray
+    flat_coordinates_: np.ndarray
+    flat_evidence_: FlatEvidence | None
+    periods_: tuple[np.ndarray, ...]
+    graph_: NeighborGraph
+    _points: np.ndarray
+    _places: np.ndarray
+    _basis: np.ndarray
+    _flat: FlatAxes
+    _maps: list[FactorMap]
+    _topologies: list[Topology]
+
+    @abstractmethod
+    def at(self, points: Any) -> np.ndarray:
+        """Axes at new points."""
+
+    @abstractmethod
+    def _check_fitted(self) -> None: ...
+
+    @abstractmethod
+    def _settings(self) -> Settings: ...
+
+    @property
+    def maps_(self) -> tuple[FactorMap, ...]:
+        """The map of every factor."""
+        self._check_fitted()
+        if not self._maps:
+            with Stages("maps of the factors", self.verbose) as stages, one_blas_thread():
+                made = factor_maps(
+                    self._points,
+                    self._places,
+                    self._flat.axes,
+                    self._flat.dims,
+                    self.graph_,
+                    unrolled=self._unrolled(),
+                    strain=np.nan if self.flat_evidence_ is None else self.flat_evidence_.strain,
+                    stages=stages,
+                    n_jobs=self._settings().n_jobs,
+                )
+            self._maps.extend(made)  # in place: nothing of the estimator itself changes
+        return tuple(self._maps)
+
+    @property
+    def has_maps(self) -> bool:
+        """Whether the maps are made already."""
+        self._check_fitted()
+        return bool(self._maps)
+
+    @property
+    def topology_(self) -> tuple[Topology, ...]:
+        """Which space every factor is, with the evidence: see `Topology`."""
+        maps = self.maps_
+        if not self._topologies:
+            with Stages("names of the factors", self.verbose) as stages, one_blas_thread():
+                for own, flat in zip(maps, self.flat_, strict=True):
+                    with stages.stage("topology"):
+                        self._topologies.append(
+                            topology_of_map(own, bool(flat), self._settings().n_jobs)
+                        )
+        return tuple(self._topologies)
+
+    @property
+    def names_(self) -> tuple[str, ...]:
+        """What every factor is, as "sphere" or "circle"; "unknown" where that cannot be told."""
+        return tuple(topology.name for topology in self.topology_)
+
+    def coordinates(self, factor: int) -> np.ndarray:
+        """Coordinates of the fitted points in one factor, shape (n, r_j).
+
+        A map of the factor that is as isometric as it can be, in a space of as few dimensions as
+        it needs: a sphere has three coordinates, a circle two, an open flat part its unrolled
+        ones. It is centred, and turned alike every time: its first direction is that in which
+        the first clear column of the points grows; what closes along its periods is centred on
+        its circles. NaN where a point has no axes; coordinates of different pieces of the graph
+        have nothing in common.
+
+        Parameters
+        ----------
+        factor : int
+        """
+        return self._map(factor).coordinates.copy()
+
+    def factor_distances(self, factor: int, a: Any, b: Any) -> np.ndarray:
+        """How far apart fitted points are in one factor alone.
+
+        Parameters
+        ----------
+        factor : int
+        a, b : int or array-like of int
+            Rows of the fitted points; broadcast against each other.
+
+        Returns
+        -------
+        ndarray
+            Lengths of geodesics, in the units of the points: ``d_f`` with
+            ``d^2 = sum_f d_f^2`` in a product. Infinite between pieces of the graph.
+        """
+        chosen = self._map(factor)
+        a, b = self._check_rows(a, "a"), self._check_rows(b, "b")
+        try:
+            a, b = np.broadcast_arrays(a, b)
+        except ValueError as error:
+            raise InputError(
+                f"a and b must be as many rows, or one of them one; got shapes {a.shape} and "
+                f"{b.shape}."
+            ) from error
+        found = chosen.distances(a.ravel(), b.ravel(), n_jobs=self._settings().n_jobs)
+        return found.reshape(a.shape)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Coordinates of points in all factors, side by side: (p, r_0 + r_1 + ...).
+
+        A fitted point gets its own, others what steps from the nearest fitted points lead to:
+        NaN beside a fitted point without coordinates, and beyond the reach of the fitted points.
+
+        Parameters
+        ----------
+        X : array-like of shape (p, d)
+        """
+        self._check_fitted()
+        points = check_points(X, name="X", min_points=1)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        axes = self.at(points) @ self._basis.T
+        places = points @ self._basis.T
+        n_jobs = self._settings().n_jobs
+        bounds = np.cumsum([0, *self.factor_dims_])
+        with one_blas_thread():
+            told = [
+                own.at(places, axes[:, start:stop], n_jobs=n_jobs)
+                for own, start, stop in zip(self.maps_, bounds, bounds[1:], strict=False)
+            ]
+        coordinates = np.hstack(told)
+        lost = self._out_of_reach(places)
+        coordinates[lost] = np.nan
+        if lost.any():
+            warnings.warn(
+                f"{lost.sum():,} of {len(lost):,} points lie beyond the fitted ones, or beside one "
+                "without coordinates: theirs are NaN.",
+                stacklevel=2,
+            )
+        return coordinates
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns of `transform`, such as ``factor0_sphere_x``."""
+        names = []
+        for j, (own, topology) in enumerate(zip(self.maps_, self.topology_, strict=True)):
+            r = own.n_coordinates
+            letters = "xyz"[:r] if r <= 3 else [str(c) for c in range(r)]
+            kind = "" if topology.name == UNKNOWN else f"{topology.short}_"
+            names += [f"factor{j}_{kind}{letter}" for letter in letters]
+        return np.array(names, dtype=object)
+
+    def _out_of_reach(self, places: np.ndarray) -> np.ndarray:
+        """Which places lie farther off than neighbours do, or beside a point without axes."""
+        search = searcher(self._places, n_jobs=self._settings().n_jobs)
+        near, distances = search(places, 1)
+        lost = ~np.isfinite(self._flat.axes).all(axis=(1, 2))[near[:, 0]]
+        new = np.flatnonzero((distances[:, 0] > 0) & ~lost)
+        if len(new):
+            count = min(WITHIN_REACH, len(self._places))
+            reach = search(self._places[near[new, 0]], count)[1][:, -1]
+            lost[new] = distances[new, 0] > reach
+        return lost
+
+    def _map(self, factor: int) -> FactorMap:
+        self._check_fitted()
+        return self.maps_[check_int(factor, "factor", low=0, high=self.n_factors_ - 1)]
+
+    def _check_rows(self, rows: Any, name: str) -> np.ndarray:
+        asked = np.asarray(rows)
+        asked = asked if asked.size else asked.astype(int)
+        n = len(self._points)
+        if not np.issubdtype(asked.dtype, np.integer):
+            raise InputError(f"{name} must be rows of the fitted points, integers; got {rows!r}.")
+        if asked.size and not (-n <= asked.min() and asked.max() < n):
+            outside = asked[(asked < -n) | (asked >= n)].ravel()
+            raise InputError(f"{name} must be rows of the {n:,} fitted points; got {outside[0]}.")
+        return np.where(asked < 0, asked + n, asked)
+
+    def _unrolled(self) -> list[tuple[np.ndarray, np.ndarray] | None]:
+        """Unrolled coordinates and periods of every factor; None of those that were not."""
+        known: list[tuple[np.ndarray, np.ndarray] | None] = []
+        column, flat = 0, 0
+        for dim, is_flat in zip(self.factor_dims_, self.flat_, strict=True):
+            if not is_flat or not self.flat_coordinates_.shape[1]:
+                known.append(None)
+                continue
+            own = self.flat_coordinates_[:, column : column + dim]
+            known.append((own, np.asarray(self.periods_[flat]).reshape(-1, dim)))
+            column, flat = column + dim, flat + 1
+        return known
+
+
+def topology_of_map(own: FactorMap, flat: bool, n_jobs: int | None) -> Topology:
+    """The name of a factor by its map, which is flat for sure only where it was unrolled."""
+    rows, slopes = own.tangents()
+    known = isinstance(own, UnrolledMap) or (None if flat else False)
+    named = topology_of(
+        own.coordinates[rows],
+        own.dim,
+        frames=polar_rows(np.swapaxes(slopes, 1, 2)),
+        flat=known,
+        n_jobs=n_jobs,
+    )
+    if own.residual > ROUGH:
+        doubt = f"lengths on its map are off by {100 * own.residual:.0f} %"
+        named = replace(named, doubts=(*named.doubts, doubt))
+    return named
