@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError, check_int, check_random_state, check_real
-from geodis.data.manifolds import matrix_spaces  # noqa: F401, its spaces register themselves
+from geodis.data.manifolds import (  # their spaces register themselves
+    matrix_spaces,  # noqa: F401
+    twisted_spaces,  # noqa: F401
+)
 from geodis.data.manifolds.draws import random_rotations
 from geodis.data.manifolds.spaces import Sphere
 from geodis.data.manifolds.spec import Space, read_spec
@@ -136,6 +139,13 @@ def product_manifold(
     Gr(m, p)             p (m - p)         m^2          projectors onto p-planes, row by row,
                                                         isometric to geomstats' metric (sqrt(2)
                                                         times the principal angles); 1 <= p < m
+    CP^k                 2 k               (k + 1)^2    complex lines as projectors, isometric to
+                                                        their matrices; CP^1 is S^2(sqrt(1/2))
+    Klein(R, r)          2                 4            Klein bottle: a circle of radius r goes
+                                                        round one of radius R; R > r > 0
+    Moebius(R, w)        2                 3            band of width 2 w round a circle of radius
+                                                        R; R > w > 0
+    knot(p, q)           1                 3            torus knot; knot(2, 3) is the trefoil
     ==================== ================= ============ =========================================
 
     Case and blanks do not matter; S2, T2, R2, H2 and SO3 are understood, and so is S².

@@ -630,13 +630,15 @@ def test_a_sample_prints_as_a_table() -> None:
 
 
 SPHERE = r"S\^k or S\^k\(r\) needs an integer k >= 1 and a radius r > 0; got "
-NOT_KNOWN = r"spec must be made of the spaces ellipsoid\(a, b, ...\), Gr\(m, p\), .*T\^k, .*; got "
+NOT_KNOWN = (
+    r"spec must be made of the spaces CP\^k, ellipsoid\(a, b, ...\), Gr\(m, p\), .*T\^k, .*; got "
+)
 
 
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("Klein", NOT_KNOWN + "'Klein'"),
+        ("Boy", NOT_KNOWN + "'Boy'"),
         ("S^2 x ball", NOT_KNOWN + "'ball'"),
         ("3", NOT_KNOWN + "'3'"),
         ("S^2, S^3", SPHERE + r"'S\^2, S\^3'"),

@@ -1,0 +1,1 @@
+"""Which space a factor is, and the evidence: boundary, handedness, holes, curvature, size."""

@@ -1,0 +1,154 @@
+"""Neighbours on one side only -> whether a factor ends somewhere; and how large it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import gamma, pi
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
+from scipy.special import betainc
+
+from geodis.base.jobs import blocks
+from geodis.manifold.topology.local_fits import BLOCK, LocalFits
+from geodis.manifold.topology.place_graph import PlaceGraph
+
+# Inside a space many neighbours lie further out, in any direction, than this share of the radius;
+# at a rim there are none on one side.
+OUT = 0.25
+# A place is at the rim where those further out than that, on the emptier side, are fewer than this
+# share of the others. Round balls have .46 to .25 in dimension 2 to 4.
+EMPTY = 0.04
+# With more than this part of what a whole ball has out there, a place is inside.
+WHOLE = 0.6
+# A strip so narrow that fewer places are inside is measured at all of them.
+FEW_INSIDE = 0.03
+# Share of the places at the rim, by dimension: closed spaces have less than the first, from chance
+# gaps among few neighbours; a boundary has more than the second, in the plane even where a sheet is
+# ten times as long as wide.
+CLOSED = {2: 0.007, 3: 0.03, 4: 0.06}
+BOUNDED = {2: 0.014, 3: 0.08, 4: 0.15}
+# Pieces of the rim with a smaller share of its places are gaps.
+PIECE = 0.08
+# Of the radius: as far as neighbours along the tangent space are complete.
+COMPLETE = 0.8
+
+
+@dataclass(frozen=True)
+class Rim:
+    """Whether there is a boundary, of how many pieces, and the volume inside.
+
+    Attributes
+    ----------
+    boundary : bool or None
+        None where it cannot be told.
+    share : float
+        Of the places that lie at the rim.
+    n_pieces : int
+        Pieces of the boundary, 0 without one.
+    inside : ndarray of bool, shape (c,)
+        Places whose neighbourhood is whole.
+    volumes : ndarray of shape (c,)
+        The length, area or volume that every place stands for.
+    """
+
+    boundary: bool | None
+    share: float
+    n_pieces: int
+    inside: np.ndarray
+    volumes: np.ndarray
+
+    @property
+    def size(self) -> float:
+        """Length, area or volume."""
+        return float(self.volumes.sum())
+
+    def __str__(self) -> str:
+        """In words."""
+        share = f"{100 * self.share:.2g} % of the places have neighbours on one side only"
+        if self.boundary is None:
+            return f"whether it has a boundary cannot be told ({share})"
+        if self.boundary:
+            pieces = "one piece" if self.n_pieces == 1 else f"{self.n_pieces} pieces"
+            return f"with a boundary of {pieces}: {share}"
+        return f"closed: {share}"
+
+
+def find_rim(points: np.ndarray, fits: LocalFits, graph: PlaceGraph) -> Rim:
+    """Look for places with neighbours on one side only, and add up the volume of all.
+
+    At a place, ``v = V_k R^k (1 + |h|^2 R^2 / (2 (k + 2))) / (N + 1)`` is the volume for each of
+    the N neighbours within R along the tangent space, right in the mean for any density, with h
+    the second fundamental form. Where there is a boundary, the part of the ball that is inside is
+    read off the offset of the neighbours' mean.
+    """
+    dim = fits.dim
+    out, offset, count, ball = _sides(points, fits)
+    at_rim = out < EMPTY * (count - out)
+    share = float(at_rim[graph.rows].mean())
+    boundary = None if CLOSED[dim] <= share < BOUNDED[dim] else share >= BOUNDED[dim]
+    inside = np.ones(len(out), bool)
+    volumes = ball / (count + 1)
+    n_pieces = 0
+    if boundary:
+        whole = out > WHOLE * _expected(dim) * (count - out)
+        inside = whole if whole.mean() > FEW_INSIDE else inside
+        offsets, parts = _cut_balls(dim)
+        volumes = volumes * np.where(inside, 1.0, np.interp(offset, offsets, parts))
+        n_pieces = _count_pieces(at_rim & ~fits.bad, fits.near)
+    return Rim(boundary, share, n_pieces, inside, volumes)
+
+
+def _sides(
+    points: np.ndarray, fits: LocalFits
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Neighbours far out on the emptier side, offset of their mean, their number, volume of all."""
+    c, dim = len(points), fits.dim
+    out, offset, count, ball = (np.empty(c) for _ in range(4))
+    for some in blocks(c, BLOCK):
+        chord = points[fits.near[some]] - fits.places[some, None]
+        flat = chord @ np.swapaxes(fits.frames[some], 1, 2)
+        far = np.sqrt((flat**2).sum(axis=2))
+        reach = COMPLETE * np.minimum(far.max(axis=1), fits.radii[some])
+        within = far < reach[:, None]
+        count[some] = within.sum(axis=1)
+        mean = (flat * within[:, :, None]).sum(axis=1) / np.maximum(count[some], 1)[:, None]
+        length = np.linalg.norm(mean, axis=1)
+        along = np.einsum("cmk,ck->cm", flat, -mean / np.maximum(length, 1e-300)[:, None])
+        out[some] = (within & (along > OUT * reach[:, None])).sum(axis=1)
+        offset[some] = length / np.maximum(reach, 1e-300)
+        bend = (fits.forms[some] ** 2).sum(axis=(1, 2, 3))
+        unit = pi ** (dim / 2) / gamma(dim / 2 + 1)
+        ball[some] = unit * reach**dim * (1 + bend * reach**2 / (2 * (dim + 2)))
+    return out, offset, count, ball
+
+
+def _expected(dim: int) -> float:
+    """Volume of a ball further out than OUT in a direction, over the rest."""
+    part = float(betainc((dim + 1) / 2, (dim + 1) / 2, (1 - OUT) / 2))
+    return part / (1 - part)
+
+
+@lru_cache
+def _cut_balls(dim: int) -> tuple[np.ndarray, np.ndarray]:
+    """Offset of the mean of a ball that is cut by a plane, and the part of it that is left."""
+    t = np.linspace(-1, 1, 4001)
+    slice_volume = (1 - t**2) ** ((dim - 1) / 2)
+    left = np.cumsum(slice_volume)
+    mean = -np.cumsum(slice_volume * t) / np.maximum(left, 1e-300)
+    half = slice(len(t) // 2, None)  # from half a ball to a whole one
+    return mean[half][::-1], (left / left[-1])[half][::-1]
+
+
+def _count_pieces(at_rim: np.ndarray, near: np.ndarray) -> int:
+    """Pieces that the places at the rim are linked to, small ones left out."""
+    n = len(at_rim)
+    rows = np.repeat(np.flatnonzero(at_rim), near.shape[1])
+    columns = near[at_rim].ravel()
+    kept = at_rim[columns]
+    links = csr_matrix((np.ones(kept.sum()), (rows[kept], columns[kept])), (n, n))
+    label = connected_components(links, directed=False)[1]
+    sizes = np.bincount(label[at_rim])
+    return int((sizes > PIECE * at_rim.sum()).sum())

@@ -1,0 +1,269 @@
+"""Points of one factor in its map -> which space it is, with the evidence."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from geodis.base.check import (
+    InputError,
+    check_int,
+    check_numeric,
+    check_points,
+    check_random_state,
+    to_numpy,
+)
+from geodis.base.jobs import check_jobs
+from geodis.manifold.linalg import polar_rows
+from geodis.manifold.topology.betti import Betti, betti_numbers
+from geodis.manifold.topology.local_fits import local_fits
+from geodis.manifold.topology.one_dimension import follow_line
+from geodis.manifold.topology.orientation import handedness
+from geodis.manifold.topology.place_graph import PlaceGraph, farthest_distances, place_graph
+from geodis.manifold.topology.rim import find_rim
+from geodis.manifold.topology.scalar_curvature import ScalarCurvature, scalar_curvature
+from geodis.manifold.topology.space_names import SHORT_NAMES, UNKNOWN, Facts, name_space
+
+# Below so many points nothing is said; above so many dimensions neither.
+FEWEST, MOST_DIMS = 300, 4
+# A graph whose largest piece has fewer of the places is in pieces.
+CONNECTED = 0.97
+# Places on no patch, a turn of a roll near another or noise as thick as the factor, are left out;
+# with more of them nothing is said.
+MANY_BAD = 0.1
+# Places between which distances are taken for Betti numbers, by dimension, and how many points
+# there are at least for each: distances along a graph are right beyond a few edges.
+LANDMARKS, POINTS_EACH = {2: 250, 3: 400, 4: 250}, {2: 12, 3: 8, 4: 14}
+
+
+@dataclass(frozen=True, eq=False)
+class Topology:
+    """Which space a factor is, and why.
+
+    Attributes
+    ----------
+    name : str
+        As "sphere", "Moebius band", "SO(3)"; "unknown" where the evidence does not tell.
+    short : str
+        The name for features: letters and digits alone.
+    dim : int
+    evidence : tuple of str
+        What was seen, a sentence each.
+    boundary, orientable : bool or None
+        None where it cannot be told.
+    betti : Betti or None
+        Betti numbers from degree one on over two fields with their bars; None without ripser and
+        where they are not needed.
+    curvature : ScalarCurvature or None
+        None in dimension one, where there is none, and where it is not measured.
+    radius : float or None
+        Of the sphere of the same curvature, where that is the same all over.
+    size : float or None
+        Length, area or volume.
+    symmetric : bool or None
+        Whether every place looks like every other, up to noise.
+    doubts : tuple of str
+        Why the name is not known, or not certain.
+    """
+
+    name: str
+    short: str
+    dim: int
+    evidence: tuple[str, ...]
+    boundary: bool | None = None
+    orientable: bool | None = None
+    betti: Betti | None = None
+    curvature: ScalarCurvature | None = None
+    radius: float | None = None
+    size: float | None = None
+    symmetric: bool | None = None
+    doubts: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        measure = {1: "length", 2: "area"}.get(self.dim, "volume")
+        head = f"{self.name}, dimension {self.dim}"
+        if self.radius is not None:
+            head += f", radius {self.radius:.3g}"
+        if self.size is not None:
+            head += f", {measure} {self.size:.3g}"
+        lines = [head, *(f"  {sentence}" for sentence in self.evidence)]
+        return "\n".join([*lines, *(f"  doubt: {doubt}" for doubt in self.doubts)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain numbers, texts and lists."""
+        return _plain(asdict(self))
+
+
+def topology_of(
+    points: Any,
+    dim: int,
+    *,
+    frames: Any = None,
+    flat: bool | None = None,
+    periods: Any = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> Topology:
+    """Name the space that the points of one factor lie on, with the evidence.
+
+    Parameters
+    ----------
+    points : array-like of shape (c, r)
+        Points of the factor in a map that keeps lengths, as far as that can be; some thousands,
+        noise and uneven density do no harm. Fewer than 300 get no name.
+    dim : int
+        Intrinsic dimension k of the factor; from five on nothing is said but that.
+    frames : array-like of shape (c, k, r), optional
+        Orthonormal rows spanning the tangent space in the map; fitted by default.
+    flat : bool, optional
+        True where the factor is known to have no curvature, False where it is known to have
+        some; measured by default.
+    periods : array-like of shape (b, r), optional
+        Vectors by which the points repeat, of a flat factor that was unrolled, r = k.
+    random_state : int, Generator or None
+    n_jobs : int, optional
+        Threads of the search for neighbours; the result does not depend on it.
+
+    Returns
+    -------
+    Topology
+
+    Notes
+    -----
+    Each place gets a quadratic patch fitted to its neighbours, which averages noise away and has
+    the tangent space and the second fundamental form. The rest is read off the patches: neighbours
+    on one side only are a boundary; frames carried around loops show handedness; distances along
+    the graph of neighbours give Betti numbers through ripser (the extra ``topology``); the Gauss
+    equation gives curvature, whose integral over a closed surface is 2 pi times its Euler number.
+    A name needs every piece of evidence to be clear and none to contradict it.
+
+    Examples
+    --------
+    >>> from geodis import product_manifold
+    >>> sphere = product_manifold("S^2", 1000, random_state=0).points
+    >>> found = topology_of(sphere, 2)
+    >>> found.boundary, found.orientable, bool(abs(found.size / (4 * np.pi) - 1) < 0.05)
+    (False, True, True)
+    """
+    points = check_points(points)
+    dim = check_int(dim, "dim", low=1)
+    jobs = check_jobs(n_jobs)
+    rng = check_random_state(random_state)
+    if points.shape[1] < dim:
+        raise InputError(
+            f"dim must be at most {points.shape[1]}, the columns of points; got {dim}."
+        )
+    axes = None if frames is None else _checked_frames(frames, points, dim)
+    if periods is not None:
+        points, axes, flat = _rolled_up(points, dim, periods), None, True
+    if dim > MOST_DIMS:
+        return _nameless(dim, f"spaces of more than {MOST_DIMS} dimensions are not named")
+    distinct = np.sort(np.unique(points, axis=0, return_index=True)[1])
+    points, axes = points[distinct], None if axes is None else axes[distinct]
+    if len(points) < FEWEST:
+        return _nameless(dim, f"a name needs {FEWEST} different points; got {len(points)}")
+    if points.shape[1] == dim and axes is None:
+        axes = np.broadcast_to(np.eye(dim), (len(points), dim, dim)).copy()
+    fits = local_fits(points, dim, axes, rng, workers=jobs)
+    graph = place_graph(fits)
+    share = len(graph.rows) / max(int((~fits.bad).sum()), 1)
+    if fits.bad.mean() > MANY_BAD:
+        return _nameless(dim, f"{100 * fits.bad.mean():.0f} % of the places lie on no patch")
+    if share < CONNECTED:
+        return _nameless(dim, f"it is in pieces: the largest has {100 * share:.0f} % of the points")
+    if dim == 1:
+        return _line(graph)
+    rim = find_rim(points, fits, graph)
+    closed = rim.boundary is False
+    kind = scalar_curvature(fits, rim.volumes, rim.inside, closed=closed, flat=flat is True)
+    hand = handedness(fits.frames, graph, rng)
+    # By duality the higher numbers of closed spaces follow, but for b2 in dimension four.
+    degree = 2 if dim == 4 or (dim == 3 and not closed) else 1
+    landmarks = min(LANDMARKS[dim], len(graph.rows) // POINTS_EACH[dim])
+    betti = betti_numbers(farthest_distances(graph, landmarks, rng), degree, dim)
+    facts = Facts(dim, rim.boundary, hand.orientable, rim.n_pieces, betti, kind, rim.size)
+    name, doubts = name_space(facts)
+    if flat is False and points.shape[1] == dim:
+        name, doubts = UNKNOWN, ("it is curved, and its map has no room to show how",)
+    evidence = [
+        f"{rim}",
+        f"{hand}",
+        "no Betti numbers without ripser" if betti is None else f"{betti}",
+    ]
+    evidence.append(f"{kind}")
+    if facts.share_of_sphere is not None:
+        evidence.append(f"volume {facts.share_of_sphere:.2f} of the sphere of the same curvature")
+    return Topology(
+        name,
+        SHORT_NAMES[name],
+        dim,
+        tuple(evidence),
+        rim.boundary,
+        hand.orientable,
+        betti,
+        kind,
+        facts.radius(name),
+        rim.size,
+        kind.even if closed else (False if rim.boundary else None),
+        doubts,
+    )
+
+
+def _line(graph: PlaceGraph) -> Topology:
+    line = follow_line(graph)
+    name = {True: "circle", False: "interval", None: UNKNOWN}[line.closed]
+    doubts = () if line.closed is not None else ("it may branch or cross itself",)
+    boundary = None if line.closed is None else not line.closed
+    return Topology(
+        name,
+        SHORT_NAMES[name],
+        1,
+        (f"{line}",),
+        boundary,
+        None if line.closed is None else True,
+        size=line.length,
+        symmetric=line.closed,
+        doubts=doubts,
+    )
+
+
+def _nameless(dim: int, why: str) -> Topology:
+    return Topology(UNKNOWN, UNKNOWN, dim, (), doubts=(why,))
+
+
+def _checked_frames(frames: Any, points: np.ndarray, dim: int) -> np.ndarray:
+    axes = check_numeric(to_numpy(frames, "frames"), "frames").astype(float)
+    needed = (len(points), dim, points.shape[1])
+    if axes.shape != needed:
+        raise InputError(f"frames must have shape {needed}, (c, k, r); got {axes.shape}.")
+    if not np.isfinite(axes).all():
+        raise InputError("frames must be finite; got NaN or infinity.")
+    return polar_rows(axes)
+
+
+def _rolled_up(points: np.ndarray, dim: int, periods: Any) -> np.ndarray:
+    """Flat points that repeat, on circles as long as the periods: where orthogonal, an isometry."""
+    r = points.shape[1]
+    vectors = check_numeric(to_numpy(periods, "periods"), "periods").astype(float)
+    vectors = vectors.reshape(-1, dim) if not vectors.size else vectors
+    if r != dim or vectors.ndim != 2 or vectors.shape[1] != dim or len(vectors) > dim:
+        raise InputError(
+            f"periods must have shape (b, {dim}), b <= {dim}, and points as many columns; "
+            f"got {vectors.shape} and {r}."
+        )
+    if not len(vectors):
+        return points
+    angles = 2 * np.pi * points @ np.linalg.pinv(vectors)
+    radii = np.linalg.norm(vectors, axis=1) / (2 * np.pi)
+    rest = np.linalg.svd(vectors)[2][len(vectors) :]
+    return np.hstack([radii * np.cos(angles), radii * np.sin(angles), points @ rest.T])
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value

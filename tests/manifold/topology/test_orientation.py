@@ -1,0 +1,28 @@
+"""Handedness of frames carried around loops."""
+
+import numpy as np
+import pytest
+
+from geodis import product_manifold
+from geodis.manifold.topology.local_fits import local_fits
+from geodis.manifold.topology.orientation import handedness
+from geodis.manifold.topology.place_graph import PlaceGraph, place_graph
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_loop_that_hangs_on_a_few_edges_is_none(seed: int) -> None:
+    """A Moebius band cut across but for a few edges, as short cuts join two turns of a roll."""
+    rng = np.random.default_rng(seed)
+    points = product_manifold("Moebius(1.5, .5)", 1500, random_state=seed).points
+    fits = local_fits(points, 2, None, rng)
+    whole = place_graph(fits)
+    assert handedness(fits.frames, whole, rng).orientable is False
+
+    angle = np.arctan2(points[whole.rows, 1], points[whole.rows, 0])
+    across = np.abs(angle[whole.first] - angle[whole.second]) > np.pi
+    assert across.sum() > 80
+    kept = ~across
+    kept[np.flatnonzero(across)[:6]] = True
+    first, second, lengths = whole.first[kept], whole.second[kept], whole.lengths[kept]
+    bridged = PlaceGraph(whole.rows, first, second, lengths, whole.adjacency)
+    assert handedness(fits.frames, bridged, rng).orientable is not False
