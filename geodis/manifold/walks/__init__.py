@@ -1,0 +1,1 @@
+"""Moving along one factor while the others stay."""

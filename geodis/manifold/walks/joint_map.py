@@ -1,0 +1,140 @@
+"""The maps of all factors side by side: places in them, and the points that belong there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from geodis.manifold.local.exact_search import Search, searcher
+from geodis.manifold.walks.local_regression import quadratic_count, regression_weights
+from geodis.manifold.walks.trend import Trend, fit_trend
+
+# So many nearest samples are the surroundings of a place. Where none of the first ones lies ahead,
+# the data end: in their midst half of them do, and none by chance once in a million.
+NEAREST, AHEAD = 40, 20
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What samples there are around places in the joint map.
+
+    Attributes
+    ----------
+    nearest : ndarray of int, shape (s,)
+        Row of the nearest sample.
+    gap : ndarray of shape (s,)
+        How far it is.
+    reach : ndarray of shape (s,)
+        How far the nearest samples of that sample are spread: the distance of the last.
+    spacing : ndarray of shape (s,)
+        How far the nearest sample is on the average there.
+    ahead : ndarray of int, shape (s,)
+        How many of the very nearest samples lie ahead.
+    """
+
+    nearest: np.ndarray
+    gap: np.ndarray
+    reach: np.ndarray
+    spacing: np.ndarray
+    ahead: np.ndarray
+
+    @property
+    def left(self) -> np.ndarray:
+        """Which of the places lie outside the data, shape (s,)."""
+        return (self.ahead == 0) | (self.gap > self.reach)
+
+
+@dataclass(frozen=True)
+class JointMap:
+    """Samples with their coordinates in all factors.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, d)
+        As they were given.
+    rows : ndarray of int, shape (u,)
+        Of them, those of one piece that have coordinates.
+    coordinates : ndarray of shape (u, r)
+        Their coordinates in all maps.
+    search : callable
+        Finds the nearest of these.
+    dim : int
+        k.
+    """
+
+    points: np.ndarray
+    rows: np.ndarray
+    coordinates: np.ndarray
+    search: Search
+    dim: int
+
+    @cached_property
+    def trend(self) -> Trend:
+        """Points as a polynomial of the coordinates, fitted when it is first asked for."""
+        return fit_trend(self.coordinates, self.points[self.rows])
+
+    def decoded(self, targets: np.ndarray, frames: np.ndarray) -> np.ndarray:
+        """Points that belong to places in the joint map.
+
+        A polynomial trend, and the value at the place of a local quadratic regression of what
+        it leaves on the tangent coordinates ``u = F^T (y - target)`` of the joint map; see
+        `regression_weights`. The trend lets neighbourhoods be wide: what it leaves is small.
+
+        Parameters
+        ----------
+        targets : ndarray of shape (s, r)
+        frames : ndarray of shape (s, r, k)
+            Orthonormal columns that span the tangent space of the joint map.
+
+        Returns
+        -------
+        ndarray of shape (s, d)
+        """
+        count = min(quadratic_count(self.dim), len(self.rows))
+        near = self.search(targets, count)[0]
+        offsets = (self.coordinates[near] - targets[:, None]) @ frames
+        weights = regression_weights(offsets)[:, 0]
+        left = self.points[self.rows[near]] - self.trend.at(self.coordinates[near])
+        return self.trend.at(targets) + np.einsum("sc,scd->sd", weights, left)
+
+    def around(self, targets: np.ndarray, ahead: np.ndarray) -> Surroundings:
+        """What samples there are around places (s, r), and ahead of them along (s, r)."""
+        count = min(NEAREST, len(self.rows) - 1)
+        near, distances = self.search(targets, count)
+        apart = self.coordinates[near] - targets[:, None]
+        forward = (np.einsum("scr,sr->sc", apart[:, :AHEAD], ahead) > 0).sum(axis=1)
+        reach = self.search(self.coordinates[near[:, 0]], count + 1)[1][:, -1]
+        return Surroundings(
+            self.rows[near[:, 0]],
+            distances[:, 0],
+            reach,
+            reach / count ** (1 / self.dim),
+            forward,
+        )
+
+
+def joint_map(
+    points: np.ndarray, coordinates: Sequence[np.ndarray], usable: np.ndarray, dim: int
+) -> JointMap:
+    """Put maps side by side.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    coordinates : sequence of ndarray of shape (n, r_j)
+    usable : ndarray of bool, shape (n,)
+        Those of one piece.
+    dim : int
+        Of all these factors together.
+
+    Returns
+    -------
+    JointMap
+    """
+    joint = np.hstack(list(coordinates))
+    rows = np.flatnonzero(usable & np.isfinite(joint).all(axis=1))
+    own = np.ascontiguousarray(joint[rows])
+    return JointMap(points, rows, own, searcher(own, n_jobs=1), dim)

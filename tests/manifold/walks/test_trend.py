@@ -1,0 +1,55 @@
+"""A trend is a polynomial of the degree that the points can tell."""
+
+import numpy as np
+import pytest
+
+from geodis.manifold.walks.joint_map import joint_map
+from geodis.manifold.walks.trend import fit_trend
+
+
+@pytest.mark.parametrize(("n", "degree"), [(15, 0), (60, 1), (400, 2)])
+def test_its_degree_grows_with_the_points(n, degree):
+    assert (
+        fit_trend(np.random.default_rng(0).standard_normal((n, 3)), np.ones((n, 1))).degree
+        == degree
+    )
+
+
+def test_it_is_the_least_squares_fit():
+    rng = np.random.default_rng(0)
+    y, points = 3 + rng.standard_normal((500, 2)), rng.standard_normal((500, 4))
+    a, b = y.T
+    design = np.column_stack([np.ones(500), a, b, a * a, a * b, b * b])
+    expected = design @ np.linalg.lstsq(design, points, rcond=None)[0]
+    np.testing.assert_allclose(fit_trend(y, points).at(y), expected, atol=1e-8)
+
+
+def test_terms_that_say_the_same_do_no_harm():
+    angle = np.random.default_rng(0).uniform(0, 2 * np.pi, 600)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])  # the squares add up to 1
+    points = np.column_stack([np.cos(2 * angle), circle])
+    np.testing.assert_allclose(fit_trend(circle, points).at(circle), points, atol=1e-9)
+
+
+def test_places_of_samples_decode_to_what_lies_there():
+    rng = np.random.default_rng(0)
+    y = rng.uniform(-1, 1, (3000, 2))
+    points = np.column_stack([y, np.sin(3 * y[:, 0]) * y[:, 1]])
+    joint = joint_map(points, [y[:, :1], y[:, 1:]], np.ones(3000, bool), 2)
+    inside = np.flatnonzero(np.abs(y).max(axis=1) < 0.8)[:50]
+    frames = np.tile(np.eye(2), (50, 1, 1))
+    np.testing.assert_allclose(joint.decoded(y[inside], frames), points[inside], atol=2e-3)
+
+
+def test_surroundings_are_those_of_the_samples():
+    y = np.random.default_rng(0).uniform(-1, 1, (4000, 1))
+    joint = joint_map(y, [y], np.ones(4000, bool), 1)
+    places = np.array([[0.0], [0.5], [1.1], [3.0]])
+    ahead = np.ones((4, 1))
+    near = joint.around(places, ahead)
+    apart = np.abs(y[:, 0] - places)
+    np.testing.assert_array_equal(near.nearest, apart.argmin(axis=1))
+    np.testing.assert_allclose(near.gap, apart.min(axis=1))
+    np.testing.assert_array_equal(near.left, [False, False, True, True])
+    np.testing.assert_array_equal(joint.around(places[2:], -ahead[2:]).left, [True, True])
+    assert np.all(np.abs(near.spacing[:2] / (2 / 4000) - 0.5) < 0.3)  # twenty on each side
