@@ -1,0 +1,280 @@
+"""Maps of the factors -> whether they are factors: whether metrics depend on the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+
+from geodis.base.check import InputError
+from geodis.manifold.coupling.local_stretch import local_stretches
+from geodis.manifold.coupling.map_splits import dims_of_map
+from geodis.manifold.coupling.stretch_dependence import Strength, stretch_dependence
+from geodis.manifold.flat.differences import Edges
+from geodis.manifold.local.exact_search import searcher
+from geodis.manifold.local.graph import NeighborGraph
+from geodis.manifold.maps.coarse_sample import coarse_sample
+from geodis.manifold.maps.factor_map import FactorMap
+from geodis.manifold.maps.refined_map import RefinedMap
+from geodis.manifold.preparation.places import pieces_largest_first
+
+# Lengths that change by less, as a root mean square, do not matter.
+LEAST = 0.0015
+# What errors explain is in proportion to the misfit of the maps: on true products, clean, noisy
+# and bent, the strength is at most .2 of it, and on others at least .3. A true product's maps
+# hardly misfit by more than the second: what does is no error.
+EXPLAINED, ERRONEOUS = 0.25, 0.1
+# Maps that misfit by more, or in which steps are shorter than this part, are no maps of a factor.
+MISFIT, SHORTEST = 0.25, 0.9
+# Parts within which errors of the tangents and of the map go together.
+BLOCKS = 150
+
+
+@dataclass(frozen=True)
+class PairTest:
+    """Whether the metric of one factor depends on where one is in another.
+
+    Attributes
+    ----------
+    factor, other : int
+    tensor : Strength
+        Root mean square relative change of lengths, over points and directions, that the map
+        leaves: it follows the place in the other factor too, and so takes up about as much. On
+        S^2 x_f S^2 with f = 1 + c x the figure is .55 of the spread of f.
+    scale : Strength
+        The same of the mean over directions alone, which a change of shape leaves as it is.
+    explained : float
+        What errors of the maps may give.
+    """
+
+    factor: int
+    other: int
+    tensor: Strength
+    scale: Strength
+    explained: float
+
+    @property
+    def level(self) -> float:
+        """What the strength must exceed to be there at all."""
+        return max(self.tensor.null, self.explained)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is more than chance and errors explain, however little."""
+        return self.tensor.low > self.level
+
+    @property
+    def matters(self) -> bool:
+        """Whether there is more, and enough to matter."""
+        return self.is_there and self.tensor.low > LEAST
+
+    def __str__(self) -> str:
+        """One line for people, in per cent."""
+        tensor = self.tensor
+        return (
+            f"lengths in factor {self.factor} change with the place in factor {self.other} by "
+            f"{100 * max(tensor.value, 0.0):.2f} % ({100 * tensor.low:.2f} to "
+            f"{100 * tensor.high:.2f} %; chance {100 * tensor.null:.2f} %, errors of the maps up "
+            f"to {100 * self.explained:.2f} %)"
+        )
+
+
+@dataclass(frozen=True)
+class ProductTest:
+    """Whether the factors that were found are factors, seen in their maps.
+
+    Attributes
+    ----------
+    pairs : tuple of PairTest
+        All ordered pairs of factors.
+    scales : tuple of float
+        How long steps are in the map of every factor, as a part of what they are along its axes:
+        one for a factor, and less where the map collapses.
+    misfits : tuple of float
+        Of the maps.
+    splits : tuple of tuple of int
+        Dimensions into which the map of every factor clearly splits: its own alone where it does
+        not.
+    """
+
+    pairs: tuple[PairTest, ...]
+    scales: tuple[float, ...]
+    misfits: tuple[float, ...]
+    splits: tuple[tuple[int, ...], ...]
+
+    @property
+    def worst(self) -> PairTest | None:
+        """The pair with the largest change that chance and errors leave; None with one factor."""
+        if not self.pairs:
+            return None
+        return max(self.pairs, key=lambda pair: pair.tensor.low - pair.level)
+
+    @property
+    def collapsed(self) -> tuple[int, ...]:
+        """Factors of which there is no map: the space does not split along them.
+
+        With one factor there are none, whatever its map.
+        """
+        if not self.pairs:
+            return ()
+        return tuple(
+            j
+            for j, (scale, misfit) in enumerate(zip(self.scales, self.misfits, strict=True))
+            if scale < SHORTEST or misfit > MISFIT
+        )
+
+    @property
+    def merge(self) -> tuple[int, int] | None:
+        """The two factors that are rather one, where there are such; the smaller number first.
+
+        The pair whose metrics change most with each other: of factors that have no map, where
+        there are such, or of the only one and another. Where more than two have none, factors are
+        mixed, and the pair is where to begin.
+        """
+        if self.is_product:
+            return None
+        changes: dict[tuple[int, int], float] = {}
+        for pair in self.pairs:
+            both = (min(pair.factor, pair.other), max(pair.factor, pair.other))
+            changes[both] = changes.get(both, 0.0) + max(pair.tensor.value, 0.0) ** 2
+        lost = set(self.collapsed)
+        candidates = [both for both in changes if len(lost & set(both)) == min(len(lost), 2)]
+        return max(candidates, key=lambda both: changes[both])
+
+    @property
+    def is_product(self) -> bool:
+        """Whether nothing speaks against a product of these factors."""
+        return not self.collapsed and not any(pair.matters for pair in self.pairs)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What speaks against these factors, with what to do about it."""
+        found = []
+        if self.merge is not None:
+            a, b = self.merge
+            advice = f"take factors {a} and {b} for one to begin with, or for nearly independent"
+            if self.collapsed:
+                lost = " and ".join(map(str, self.collapsed))
+                many = len(self.collapsed) > 1
+                which = f"factors {lost} have no maps" if many else f"factor {lost} has no map"
+                found.append(
+                    f"{which} of {'their' if many else 'its'} own: leave n_factors out where it "
+                    f"was given, or {advice}"
+                )
+            else:
+                assert self.worst is not None
+                found.append(f"{self.worst}: {advice}")
+        for j, dims in enumerate(self.splits):
+            if len(dims) > 1:
+                shown = " + ".join(map(str, dims))
+                found.append(
+                    f"the map of factor {j} splits again into {shown}: fit with "
+                    f"n_factors={len(self.splits) + len(dims) - 1} to look at them"
+                )
+        return tuple(found)
+
+    @property
+    def verdict(self) -> str:
+        """What was found, in words."""
+        if self.doubts:
+            return "; ".join(self.doubts)
+        if self.worst is None:
+            return "one factor, whose map does not split again"
+        seen = "a product, but " if self.worst.is_there else "a product: "
+        return f"{seen}{self.worst}"
+
+    def __str__(self) -> str:
+        """The verdict, and one line for every pair."""
+        lines = [f"product test: {self.verdict}", *(f"  {pair}" for pair in self.pairs)]
+        shown = zip(self.scales, self.misfits, strict=True)
+        lines += [
+            f"  map of factor {j}: steps {scale:.2f} times as long, misfit {misfit:.3f}"
+            for j, (scale, misfit) in enumerate(shown)
+        ]
+        return "\n".join(lines)
+
+
+def product_test(
+    maps: Sequence[FactorMap],
+    places: np.ndarray,
+    axes: np.ndarray,
+    graph: NeighborGraph,
+    *,
+    n_jobs: int | None = None,
+) -> ProductTest:
+    """Test on their maps whether factors are factors.
+
+    On a product the metric of each factor is the same wherever one is in the others, and its map
+    is isometric. See `stretch_dependence` for how much the one depends on the other, and
+    `dims_of_map` for factors that are several.
+
+    Parameters
+    ----------
+    maps : sequence of FactorMap
+    places : ndarray of shape (n, c)
+        In the directions that were kept.
+    axes : ndarray of shape (n, k, c)
+        Grouped by factor, in the order of the maps; NaN where there are none.
+    graph : NeighborGraph
+        Of the points, with its pieces: the largest is tested.
+    n_jobs : int, optional
+        Threads; one by default, -1 for every core.
+
+    Returns
+    -------
+    ProductTest
+
+    Examples
+    --------
+    >>> import geodis as gd
+    >>> est = gd.GeoManCER(verbose=0).fit(gd.product_manifold("S^2 x S^1", 600).points)
+    >>> est.product_test_.is_product, est.product_test_.splits
+    (True, ((2,), (1,)))
+    """
+    misfits = tuple(0.0 if np.isnan(own.residual) else float(own.residual) for own in maps)
+    splits = tuple(
+        dims_of_map(own, n_jobs=n_jobs) if isinstance(own, RefinedMap) else (own.dim,)
+        for own in maps
+    )
+    if len(maps) < 2:
+        return ProductTest((), (1.0,) * len(maps), misfits, splits)
+    rows, edges = _connected(maps, places, axes, graph, n_jobs)
+    stretches = local_stretches(maps, places, axes, rows, edges, n_jobs=n_jobs)
+    rng = np.random.default_rng(0)
+    n_blocks = min(BLOCKS, len(rows) // 4)
+    centres = places[rows[np.sort(rng.choice(len(rows), n_blocks, replace=False))]]
+    blocks = searcher(centres, n_jobs=n_jobs)(places[rows], 1)[0][:, 0]
+    pairs = []
+    for f, g in permutations(range(len(maps)), 2):
+        tensor, scale = stretch_dependence(
+            stretches[f], stretches[g].positions, blocks, n_jobs=n_jobs, random_state=rng
+        )
+        # The strain of an unrolled map says little about errors of single steps: others do.
+        refined = all(isinstance(maps[j], RefinedMap) for j in (f, g))
+        misfit = max(misfits[f], misfits[g]) if refined else max(misfits)
+        explained = EXPLAINED * min(misfit, ERRONEOUS)
+        pairs.append(PairTest(f, g, tensor, scale, explained))
+    return ProductTest(tuple(pairs), tuple(own.scale for own in stretches), misfits, splits)
+
+
+def _connected(
+    maps: Sequence[FactorMap],
+    places: np.ndarray,
+    axes: np.ndarray,
+    graph: NeighborGraph,
+    n_jobs: int | None,
+) -> tuple[np.ndarray, Edges]:
+    """Points that carry every map, and the edges between them: those that maps are fitted to."""
+    usable = np.isfinite(axes).all(axis=(1, 2))
+    largest = pieces_largest_first(graph.piece)[0]
+    given = graph if graph.method == "given" else None
+    sample = coarse_sample(places, largest[usable[largest]], axes, given=given, n_jobs=n_jobs)
+    known = np.logical_and.reduce([np.isin(sample.rows, own.tangents()[0]) for own in maps])
+    if not known.any():
+        raise InputError("The maps of factors must have points in common; got none.")
+    both = known[sample.edges.i] & known[sample.edges.j]
+    number = np.cumsum(known) - 1
+    edges = Edges(number[sample.edges.i[both]], number[sample.edges.j[both]], int(known.sum()))
+    return sample.rows[known], edges

@@ -1,0 +1,29 @@
+"""Maps of factors that are several."""
+
+import numpy as np
+import pytest
+
+import geodis as gd
+from geodis.manifold.coupling.map_splits import dims_of_map
+from geodis.manifold.maps.refined_map import PieceMap, RefinedMap
+
+
+def map_of(spec, n=1500):
+    """The true coordinates of a product as the map of one factor."""
+    sample = gd.product_manifold(spec, n, rotate=False, random_state=0)
+    frames = np.swapaxes(np.concatenate(sample.tangents, axis=1), 1, 2)
+    rows, k = np.arange(n), frames.shape[2]
+    piece = PieceMap(rows, sample.points, frames, 0.0)
+    axes = np.swapaxes(frames, 1, 2)
+    nothing = np.zeros((n, k))
+    return RefinedMap(
+        k, sample.points, axes, sample.points, 0.0, (piece,), np.zeros(n, int), rows, nothing
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "dims"),
+    [("S^2 x S^2", (2, 2)), ("S^3 x S^2", (3, 2)), ("S^4", (4,)), ("S^3", (3,)), ("S^2", (2,))],
+)
+def test_a_map_splits_where_it_is_a_product(spec, dims):
+    assert dims_of_map(map_of(spec)) == dims
