@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(
     CHROMIUM is None or DRIVER is None,
     reason="Chromium and its driver are not installed: make browser",
 )
-CHARTS = 8
+CHARTS = 9
 WIDE, NARROW = 1100, 390
 
 
@@ -72,10 +72,12 @@ def wait_for(browser, script, seconds=60):
 
 
 def pixels_drawn(browser, name):
-    """Marks in a figure: points, bars, lines and cells."""
+    """Marks in a figure: points, bars, lines and cells, and spots on canvases."""
     return browser.execute_script(
         "const box = document.getElementById(arguments[0]);"
-        "return box.querySelectorAll('.cartesianlayer .point, .heatmaplayer image').length",
+        "const spots = [...box.querySelectorAll('canvas')].map(c => +(c.dataset.spots || 0));"
+        "return box.querySelectorAll('.cartesianlayer .point, .heatmaplayer image').length"
+        " + spots.reduce((sum, n) => sum + n, 0)",
         name,
     )
 
@@ -191,3 +193,90 @@ def test_the_page_reads_without_scripts(browser):
         assert "figures need JavaScript" in browser.find_element("tag name", "main").text
     finally:
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+def mouse(browser, kind, x, y, **more):
+    """Move, press or release the mouse."""
+    event = {"type": kind, "x": x, "y": y, **more}
+    browser.execute_cdp_cmd("Input.dispatchMouseEvent", event)
+
+
+def map_place(browser, number=0):
+    """Where a canvas of the maps lies in the window, and its spots that are in front."""
+    return browser.execute_script(
+        "const own = document.getElementById('figure-maps').linkedViews.views[arguments[0]];"
+        "own.canvas.scrollIntoView({block: 'center'});"
+        "const box = own.canvas.getBoundingClientRect();"
+        "return [box.x, box.y, box.width, box.height,"
+        " own.spots.filter(s => s.front).map(s => [s.row, s.x, s.y])]",
+        number,
+    )
+
+
+VIEWS = "const all = document.getElementById('figure-maps').linkedViews;"
+
+
+def test_a_row_under_the_pointer_is_told_with_its_image(browser, folder):
+    open_page(browser)
+    left, top, _, _, spots = map_place(browser)
+    _, x, y = spots[0]
+    for dx in (3, 0):
+        mouse(browser, "mouseMoved", left + x + dx, top + y)
+    wait_for(browser, VIEWS + "return all.hovered >= 0 && all.tip.style.display === 'block'")
+    told = browser.execute_script(VIEWS + "return [all.hovered, all.tip.textContent]")
+    assert told[1] == browser.execute_script(VIEWS + f"return all.data.told[{told[0]}]")
+    assert "<script>" in told[1]  # a name of a factor, as text
+    assert browser.execute_script(VIEWS + "return all.tipImage.width") > 0
+    browser.save_screenshot(f"{folder}/maps-pointed.png")
+    assert browser.get_log("browser") == []
+
+
+def test_an_area_that_is_chosen_on_one_map_is_chosen_on_all(browser, folder):
+    open_page(browser)
+    left, top, wide, high, spots = map_place(browser)
+    browser.execute_script(VIEWS + "all.mode.click()")
+    mouse(browser, "mousePressed", left + 1, top + 1, button="left", clickCount=1)
+    mouse(browser, "mouseMoved", left + wide / 2, top + high - 2, button="left", buttons=1)
+    mouse(browser, "mouseReleased", left + wide / 2, top + high - 2, button="left")
+    chosen = browser.execute_script(VIEWS + "return [...(all.chosen || [])]")
+    inside = [row for row, x, _ in spots if x <= wide / 2]
+    assert abs(len(chosen) - len(inside)) <= 2 and set(chosen) <= {row for row, _, _ in spots}
+    said = browser.execute_script(VIEWS + "return all.count.textContent")
+    assert said.startswith(f"{len(chosen)} of ") and said.endswith("points chosen")
+    browser.save_screenshot(f"{folder}/maps-chosen.png")
+    browser.execute_script(VIEWS + "all.clear.click()")
+    assert browser.execute_script(VIEWS + "return all.chosen === null && all.clear.hidden")
+    assert browser.get_log("browser") == []
+
+
+def test_a_globe_is_turned_by_the_mouse_and_by_keys(browser):
+    open_page(browser)
+    browser.execute_script(
+        VIEWS + "const own = all.views[0]; own.turns = true; all.setMode(false);"
+        "own.canvas.tabIndex = 0"
+    )
+    turned = VIEWS + "return all.views[0].turned"
+    before = browser.execute_script(turned)
+    left, top, wide, high, _ = map_place(browser)
+    mouse(browser, "mousePressed", left + wide / 2, top + high / 2, button="left", clickCount=1)
+    mouse(browser, "mouseMoved", left + wide / 2 + 60, top + high / 2, button="left", buttons=1)
+    mouse(browser, "mouseReleased", left + wide / 2 + 60, top + high / 2, button="left")
+    by_mouse = browser.execute_script(turned)
+    assert by_mouse != before and by_mouse[1] == pytest.approx(before[1])  # about the upright
+    for row in by_mouse:
+        assert sum(entry**2 for entry in row) == pytest.approx(1)
+    browser.execute_script(
+        VIEWS + "all.views[0].canvas.dispatchEvent(new KeyboardEvent('keydown', "
+        "{key: 'ArrowUp', cancelable: true}))"
+    )
+    assert browser.execute_script(turned) != by_mouse
+
+
+def test_maps_take_the_colours_that_are_chosen(browser):
+    from selenium.webdriver.support.ui import Select
+
+    open_page(browser)
+    box = browser.find_element("css selector", "#figure-maps select")
+    Select(box).select_by_visible_text("hue")
+    legend = "return document.querySelector('#figure-maps .views-legend').textContent"
+    assert browser.execute_script(legend).startswith("01234")

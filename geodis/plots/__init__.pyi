@@ -27,6 +27,12 @@ from .figure.marks import (
     one_panel as one_panel,
 )
 from .figure.choices import Choices as Choices
+from .figure.linked_views import (
+    LinkedViews as LinkedViews,
+    View as View,
+    Outline as Outline,
+    SpotColors as SpotColors,
+)
 from .figure.static import draw_figure as draw_figure
 from .figure.interactive import to_chart as to_chart, Chart as Chart
 from .geometry.spectra import (
@@ -40,6 +46,7 @@ from .geometry.directions import (
     plot_directions_by_factor as plot_directions_by_factor,
 )
 from .geometry.points import plot_points_by_factor as plot_points_by_factor
+from .geometry.maps import plot_maps as plot_maps, maps_figure as maps_figure
 from .geometry.cloud import point_cloud as point_cloud
 from .geometry.holonomy import plot_holonomy as plot_holonomy
 from .geometry.accuracy import plot_error_against_n as plot_error_against_n
@@ -47,6 +54,7 @@ from .geometry.flat_coordinates import (
     plot_flat_coordinates as plot_flat_coordinates,
     plot_contrast_angles as plot_contrast_angles,
 )
+from .walks import plot_walk as plot_walk
 from .distances import (
     traversal_matrices_figure as traversal_matrices_figure,
     plot_traversal_matrices as plot_traversal_matrices,

@@ -81,7 +81,7 @@ def all_sections() -> tuple[Section, ...]:
     Examples
     --------
     >>> [section.name for section in all_sections()][:4]
-    ['inspection', 'manifold', 'rows', 'scores']
+    ['inspection', 'manifold', 'maps', 'rows']
     """
     load_plugins("geodis.sections")
     return (*OWN_SECTIONS, *_added.values())

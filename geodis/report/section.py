@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from geodis.plots.figure.choices import Choices
+from geodis.plots.figure.linked_views import LinkedViews
 from geodis.plots.figure.marks import Figure
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class SectionFigure:
     """
 
     name: str
-    describe: Callable[[], Figure | Choices] | None = None
+    describe: Callable[[], Figure | Choices | LinkedViews] | None = None
     draw: Callable[[], Any] | None = None
     where: Literal["both", "page", "paper"] = "both"
 

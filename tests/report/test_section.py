@@ -76,7 +76,7 @@ def test_a_section_of_others_is_everywhere(added, tmp_path):
 def test_it_stands_where_its_place_says(added):
     register_section(Norms)
     names = [view.name for view in section_views(quick_report())]
-    assert names == ["norms", "manifold", "points", "more", "made"]
+    assert names == ["maps", "norms", "manifold", "points", "more", "made"]
 
 
 def test_one_that_fails_says_so_and_leaves_the_rest(added, tmp_path):

@@ -69,6 +69,11 @@ def test_scores_at_chance_are_named():
     report = gd.report(noise, factors, intervals=0, out=None, verbose=0)
     (line,) = [text for text in report.warnings if text.startswith("Not above chance")]
     assert "mig" in line and "efficiency" not in line
+    # What is counted is what is shown beside a level of chance, and no more.
+    frame = report.scores.frame
+    judged = int(frame["chance"].notna().sum())
+    above = judged - len(line.split(": ")[1].split(", "))
+    assert any(f"{above} of the {judged} scores with a chance" in text for text in report.summary)
     page = render_page(report)  # which greys the same
     grey = re.findall(r'<tr class="nothing"><td>(\w+)', page)
     assert set(grey) == set(line.split(": ")[1].rstrip(".").split(", "))

@@ -86,6 +86,7 @@ function chosenPanel(own, chosen) {
 
 /* Legends above a plot grow upwards: a chart is as much higher as its legend has lines. */
 function drawChart(element, chart, chosen) {
+  if (chart.kind === "views") return drawLinkedViews(element, chart);
   const [data, own] = chart.kind === "choices" ? chosenPanel(chart.data, chosen)
     : [chart.data, chart.layout];
   const traces = themed(data), layout = layoutOf(chart, own);

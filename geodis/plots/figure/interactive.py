@@ -16,6 +16,7 @@ import numpy as np
 from geodis.plots.figure.choices import Choices
 from geodis.plots.figure.labels import LONGEST_NAME, escape, label, name_labels, short
 from geodis.plots.figure.layout import axis_layout, panel_layout, place_panels
+from geodis.plots.figure.linked_views import LinkedViews
 from geodis.plots.figure.marks import (
     Bars,
     Cells,
@@ -28,8 +29,9 @@ from geodis.plots.figure.marks import (
     PickedLabel,
     Segments,
 )
+from geodis.plots.figure.views_data import views_data
 
-ChartKind: TypeAlias = Literal["plain", "choices"]
+ChartKind: TypeAlias = Literal["plain", "choices", "views"]
 SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x")
 MOST_TICKS = 30  # names beside a scale that can be read
 SIZES = {"tiny": 3, "fine": 5, "small": 5, "middle": 10, "large": 11}
@@ -46,8 +48,9 @@ class Chart:
     about : str
         What it shows, for readers who cannot see it.
     data, layout : as plotly.js takes them
-    kind : {"plain", "choices"}
-        Of "choices", `data` has the traces and the layout of every panel, and what is filled in.
+    kind : {"plain", "choices", "views"}
+        Of "choices", `data` has the traces and the layout of every panel, and what is filled in;
+        of "views" what `views_data` makes, which is drawn without plotly.
     height, min_width : int
         In pixels; a narrow screen scrolls what does not fit.
     """
@@ -61,7 +64,7 @@ class Chart:
     min_width: int = 0
 
 
-def to_chart(figure: Figure | Choices) -> Chart:
+def to_chart(figure: Figure | Choices | LinkedViews) -> Chart:
     """Turn a description into what plotly.js takes.
 
     Examples
@@ -73,6 +76,8 @@ def to_chart(figure: Figure | Choices) -> Chart:
     """
     if isinstance(figure, Choices):
         return _chart_of_choices(figure)
+    if isinstance(figure, LinkedViews):
+        return Chart(figure.name, figure.about, views_data(figure), kind="views")
     traces: list[dict[str, Any]] = []
     layout: dict[str, Any] = {}
     for i, row in enumerate(figure.panels):
@@ -106,8 +111,10 @@ def _chart_of_choices(figure: Choices) -> Chart:
 
 
 def script_of_charts() -> str:
-    """The script that draws charts with plotly.js: ``drawChart(element, chart, chosen)``."""
-    return (files("geodis.plots.figure") / "interactive.js").read_text(encoding="utf-8")
+    """The script that draws charts, most with plotly.js: ``drawChart(element, chart, chosen)``."""
+    own = files("geodis.plots.figure")
+    names = ("interactive.js", "views.js")
+    return "".join((own / name).read_text(encoding="utf-8") for name in names)
 
 
 def _merge(layout: dict[str, Any], more: Mapping[str, Any]) -> None:

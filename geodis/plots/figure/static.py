@@ -9,6 +9,7 @@ import numpy as np
 
 from geodis.base.check import InputError
 from geodis.plots.figure.choices import Choices
+from geodis.plots.figure.linked_views import LinkedViews
 from geodis.plots.figure.marks import (
     FACTORS,
     Axis,
@@ -21,6 +22,7 @@ from geodis.plots.figure.marks import (
     Panel,
     Segments,
 )
+from geodis.plots.figure.views_on_paper import draw_views
 from geodis.plots.style import ACCENT, FACTOR_COLORS, FAINT, INK, MARKERS, new_axes, new_axis
 
 COLORS: dict[Color, str] = {
@@ -54,7 +56,7 @@ def plain_text(text: Any) -> str:
     return str(text).replace("$", r"\$")
 
 
-def draw_figure(figure: Figure | Choices, axis: Any = None) -> Any:
+def draw_figure(figure: Figure | Choices | LinkedViews, axis: Any = None) -> Any:
     """Draw every panel, on a given axis if there is only one; return the first axis.
 
     Of what a reader would choose, the first is drawn.
@@ -68,6 +70,10 @@ def draw_figure(figure: Figure | Choices, axis: Any = None) -> Any:
     """
     if isinstance(figure, Choices):
         figure = figure.figure()
+    if isinstance(figure, LinkedViews) and axis is None:
+        return draw_views(figure)
+    if isinstance(figure, LinkedViews):
+        raise InputError("Linked views have axes of their own; got one to draw on.")
     count = sum(len(row) for row in figure.panels)
     if count == 1 and figure.panels[0][0] is not None:
         axis = new_axis(*figure.size) if axis is None else axis

@@ -7,6 +7,7 @@ from typing import Any
 
 from geodis.base.check import InputError
 from geodis.plots.figure.choices import Choices
+from geodis.plots.figure.linked_views import LinkedViews
 from geodis.plots.figure.marks import Figure
 from geodis.plots.figure.static import draw_figure
 from geodis.plots.style import save_figure
@@ -60,7 +61,7 @@ def _drawn(figure: SectionFigure) -> Any:
     if figure.draw is not None:
         return figure.draw()
     described = None if figure.describe is None else figure.describe()
-    if not isinstance(described, Figure | Choices):
+    if not isinstance(described, Figure | Choices | LinkedViews):
         raise InputError(
             f"figure {figure.name} must have a description with panels, or draw; got {described}."
         )

@@ -8,6 +8,7 @@ from geodis.report.sections.distances import DistancesSection
 from geodis.report.sections.how_made import MadeSection
 from geodis.report.sections.inspection import InspectionSection
 from geodis.report.sections.manifold import ManifoldSection
+from geodis.report.sections.maps import MapsSection
 from geodis.report.sections.points import PointsSection
 from geodis.report.sections.rows_used import RowsSection
 from geodis.report.sections.scores import ScoresSection
@@ -17,6 +18,7 @@ from geodis.report.sections.which_latent import HeldBySection
 OWN_SECTIONS: tuple[Section, ...] = (
     InspectionSection(),
     ManifoldSection(),
+    MapsSection(),
     RowsSection(),
     ScoresSection(),
     DistancesSection(),

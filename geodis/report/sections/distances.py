@@ -92,11 +92,11 @@ class DistancesSection(Section):
         if agreed is None or factors is None:
             return []
         warnings = [f"Distances: {agreed.note}"] if "Left out" in agreed.note else []
-        labels = [name for name in agreed.factors if factors.kind_of(name) == "labels"]
+        labels = [name for name in factors.names if factors.kind_of(name) == "labels"]
         if labels:
             warnings.append(
-                f"The labels of {listed(labels)} have no order: their ground-truth distances "
-                "count steps between labels in the order of their categories."
+                f"The labels of {listed(labels)} have no order: any two are equally far from each "
+                "other, so that they count in random pairs alone."
             )
         return warnings
 

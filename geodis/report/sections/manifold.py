@@ -11,6 +11,7 @@ import numpy as np
 from geodis.base.check import InputError
 from geodis.base.text import first_sentence
 from geodis.plots.geometry.spectra import eigenvalue_spectrum_figure, plot_field_separation
+from geodis.plots.map_views.factor_titles import words_of
 from geodis.report.analysis import Analysis, ReportSettings
 from geodis.report.material import Material
 from geodis.report.page.markup import render_template
@@ -109,7 +110,7 @@ class ManifoldSection(Section):
         est, seen = analysis.manifold, analysis.inspection
         if est is not None:
             found = f"{where_points_lie(analysis, est)} that {how_it_splits(est)}."
-            return f"{found} {how_sure(est)}".strip()
+            return " ".join(text for text in (found, _spaces(analysis), how_sure(est)) if text)
         if seen is None:
             return "The geometry of the points could not be analysed."
         if not np.isfinite(seen.dimension.two_nn):
@@ -209,7 +210,7 @@ def rows_for(dim: int) -> int:
     >>> rows_for(2), rows_for(5), rows_for(8)
     (750000, 19200, 3600)
     """
-    from geodis.manifold.local.dimension import points_needed
+    from geodis.manifold.local.dimension_estimate import points_needed
 
     return max(int(WORK / dim**4), points_needed(dim)[1])
 
@@ -234,6 +235,19 @@ def _estimated_dim(seen: Inspection) -> int:
             f"dimension with dim (--dim) to have it done."
         )
     return dim
+
+
+def _spaces(analysis: Analysis) -> str:
+    """What kind of space each factor is, as far as the maps tell."""
+    maps = analysis.parts.get("maps")
+    if analysis.manifold is None or maps is None or not getattr(maps.value, "of", ()):
+        return ""
+    words = words_of(analysis.manifold)
+    if len(words) == 1:
+        return f"It is {words[0]}." if words[0] else ""
+    known = enumerate(words)
+    said = "; ".join(f"factor {j} is {text}" for j, text in known if text)
+    return f"{said[0].upper()}{said[1:]}." if said else ""
 
 
 def _factors(est: GeoManCER | None) -> list[str]:

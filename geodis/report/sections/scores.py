@@ -14,6 +14,7 @@ from geodis.report.material import Material
 from geodis.report.page.markup import render_template
 from geodis.report.page.python_lines import seed_argument
 from geodis.report.section import Section, SectionFigure
+from geodis.scores.table.answers import above_chance, answer_lines, judged_scores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +31,13 @@ CHEAP = (
     "sap",
     "sap_continuous",
     "informativeness_r2",
+    "minimality",
+    "sufficiency",
     "irs",
+    "mcc",
+    "mcc_spearman",
+    "weak_mcc_linear",
+    "weak_mcc_cca",
     "linearity_ratio",
     "axis_ratio",
     "axis_orientation",
@@ -49,8 +56,6 @@ CALLED = {
     "sap_continuous": "SAP",
     "axis_ratio": "the axis ratio",
 }
-# Chance and value nearer than this cannot be told apart by one permutation.
-NEAR_CHANCE = 0.02
 NOT_GIVEN = (
     "No factors of variation were given: with them the report would say how "
     "disentangled the columns are, by every score, each beside chance."
@@ -111,7 +116,7 @@ class ScoresSection(Section):
             return failed if part.applies else NOT_GIVEN
         judged = judged_scores(table.frame)
         above = int(above_chance(judged).sum())
-        text = f"{above} of {len(judged)} scores are above chance"
+        text = f"{above} of the {len(judged)} scores with a chance level are above it"
         named = _leading(table.frame)
         text = f"{listed(named)}; {text}" if named else text
         return f"{text[0].upper()}{text[1:]}{_extremes(table)}."
@@ -142,23 +147,21 @@ class ScoresSection(Section):
         spread = bool(table.frame["low"].notna().any())
         families = _families(table.frame)
         remarks = table.remarks()
-        return render_template("scores.html", families=families, spread=spread, remarks=remarks)
+        answers = answer_lines(table.frame)
+        return render_template(
+            "scores.html",
+            answers=answers,
+            families=families,
+            spread=spread,
+            remarks=remarks,
+            cards=_cards(table),
+        )
 
     def code(self, analysis: Analysis) -> str:
         """The call of score_latents."""
         settings = analysis.settings
         options = f"bins={settings.bins}, {seed_argument(settings)}"
         return f"table = gd.score_latents(latents, factors, {options})"
-
-
-def judged_scores(frame: pd.DataFrame) -> pd.DataFrame:
-    """Scores that can be held against chance; an efficiency compares accuracies with each other."""
-    return frame[frame["chance"].notna() & ~frame.index.str.endswith("_efficiency")]
-
-
-def above_chance(rows: Any) -> Any:
-    """Whether scores, one row or all, are so far above chance that one permutation can tell."""
-    return rows["value"] > rows["chance"] + NEAR_CHANCE
 
 
 def _near_chance(frame: pd.DataFrame) -> list[str]:
@@ -189,6 +192,17 @@ def _extremes(table: ScoreTable) -> str:
                     f"({parts.max():.2f}) and {parts.idxmin()} worst ({parts.min():.2f})"
                 )
     return ""
+
+
+def _cards(table: ScoreTable) -> list[dict[str, str]]:
+    """What the scores of the table reward and cannot see."""
+    from geodis.scores.registry import entries
+
+    return [
+        {"name": entry.name, "rewards": entry.card.rewards, "blind": entry.card.blind}
+        for entry in entries()
+        if entry.name in table.scores and entry.card is not None
+    ]
 
 
 def _families(frame: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:

@@ -1,0 +1,216 @@
+"""Pictures of the maps: where every point lies on the globe, circle or ball of a factor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from geodis.base.check import InputError, check_random_state
+from geodis.plots.figure.linked_views import LinkedViews, SpotColors
+from geodis.plots.figure.sprite_sheet import as_pictures
+from geodis.plots.figure.views_on_paper import draw_views
+from geodis.plots.geometry.points import Coloring, factor_colorings
+from geodis.plots.map_views.factor_titles import check_titles, factor_titles
+from geodis.plots.map_views.factor_view import FactorView, factor_view
+from geodis.plots.map_views.moving_alone import rows_moving_alone
+from geodis.plots.map_views.place_colors import hex_colors, place_colors
+from geodis.plots.style import FACTOR_COLORS
+
+if TYPE_CHECKING:
+    from geodis.data.factors import Factors
+    from geodis.manifold.geomancer import GeoManCER
+
+# Points that a page, and a picture on paper, can show.
+SHOWN_ON_PAGE, SHOWN_ON_PAPER = 1200, 2500
+LEGEND_STEPS = 5
+OWN_PLACE = "its own place in every map"
+# Images of all points, or what gives those of some rows.
+Images: TypeAlias = "np.ndarray | Callable[[np.ndarray], np.ndarray]"
+
+
+def plot_maps(est: GeoManCER, colors: Any = None, images: Any = None, names: Any = None) -> Any:
+    """Draw the map of every factor, a panel each: globes, circles, squares, balls.
+
+    A sphere is seen from the front and from behind; edges of a square with the same arrows are
+    one edge; of a ball, opposite points with the same letter are one point.
+
+    Parameters
+    ----------
+    est : GeoManCER
+        Fitted; its maps are made if they are not yet.
+    colors : int, array-like of shape (n, 3) or (n,), or Factors, optional
+        A factor, by whose place the points are coloured in all maps; red, green and blue of every
+        point, from 0 to 1; or what is known of the points, a row of panels for every column. By
+        default each map has the colours of its own places.
+    images : array-like of shape (n, h, w, c) or (n, h, w), optional
+        Of the fitted points; drawn at an even sample of the places.
+    names : sequence of str, optional
+        Titles of the panels; by default what kind of space each factor is.
+
+    Returns
+    -------
+    axis
+        The first panel.
+
+    Examples
+    --------
+    >>> from geodis import GeoManCER, product_manifold
+    >>> points = product_manifold("S^2 x S^2", 800, random_state=0).points
+    >>> est = GeoManCER(verbose=0, random_state=0).fit(points)
+    >>> len(plot_maps(est).figure.axes)
+    2
+    """
+    return draw_views(maps_figure(est, colors, images, names, n_shown=SHOWN_ON_PAPER))
+
+
+def maps_figure(
+    est: GeoManCER,
+    colors: Any = None,
+    images: Any = None,
+    names: Any = None,
+    *,
+    factors: Factors | None = None,
+    n_shown: int = SHOWN_ON_PAGE,
+) -> LinkedViews:
+    """Describe the maps of all factors, for a page and for paper.
+
+    Parameters
+    ----------
+    est, colors, images, names
+        As of `plot_maps`; images may also be a function that gives those of some rows.
+    factors : Factors, optional
+        Of the fitted points: a reader of a page can choose them as colours, and is told them.
+    n_shown : int
+        At most so many points, drawn at random.
+    """
+    titles = factor_titles(est) if names is None else check_titles(names, est.n_factors_)
+    known = zip(est.maps_, est.names_, titles, strict=True)
+    seen = [factor_view(own, name, title) for own, name, title in known]
+    n = len(est.axes_)
+    rows = _shown_rows(seen, n_shown)
+    pictured: list[np.ndarray | None] = [None] * len(seen)
+    if images is not None:
+        alone = rows_moving_alone([one.view.places for one in seen], _usable_rows(seen))
+        rows = np.union1d(rows, np.concatenate(alone))
+        pictured = [np.searchsorted(rows, own) for own in alone]
+    colorings = _colorings(seen, rows, colors)
+    n_on_paper = len(colorings) if colors is not None and not isinstance(colors, int) else 1
+    if colors is None:
+        colorings += [
+            _by_place(one, f"the place in factor {j}", rows) for j, one in enumerate(seen)
+        ]
+    if factors is not None:
+        colorings += [_by_value(one.of_rows(rows)) for one in factor_colorings(factors)]
+    return LinkedViews(
+        "maps",
+        f"{len(rows):,} of {n:,} points on the maps of {est.n_factors_} factors",
+        [
+            replace(one.view, places=one.view.places[rows], with_image=own)
+            for one, own in zip(seen, pictured, strict=True)
+        ],
+        colorings,
+        None if images is None else _pictures(images, rows, n),
+        _told(rows, factors),
+        n_on_paper,
+        (len(rows), n),
+    )
+
+
+def _usable_rows(seen: Sequence[FactorView]) -> np.ndarray:
+    """The points that have a place in every view."""
+    placed = [np.isfinite(one.view.places).all(axis=1) for one in seen]
+    usable = np.flatnonzero(np.all(placed, axis=0))
+    if not len(usable):
+        raise InputError("Maps show points that have a place in all of them; got none.")
+    return usable
+
+
+def _shown_rows(seen: Sequence[FactorView], most: int) -> np.ndarray:
+    """Some of the points that can be shown."""
+    usable = _usable_rows(seen)
+    chosen = check_random_state(0).choice(len(usable), min(len(usable), most), replace=False)
+    return usable[np.sort(chosen)]
+
+
+def _colorings(seen: Sequence[FactorView], rows: np.ndarray, colors: Any) -> list[SpotColors]:
+    if colors is None:
+        own = [hex_colors(place_colors(one.wheel[rows])) for one in seen]
+        return [SpotColors(OWN_PLACE, own)]
+    if isinstance(colors, int | np.integer) and not isinstance(colors, bool):
+        if not 0 <= colors < len(seen):
+            raise InputError(
+                f"colors must be a factor from 0 to {len(seen) - 1}, or values; got {colors}."
+            )
+        return [_by_place(seen[int(colors)], f"the place in factor {colors}", rows)]
+    n = len(seen[0].view.places)
+    return _given_colors(colors, rows, n)
+
+
+def _given_colors(colors: Any, rows: np.ndarray, n: int) -> list[SpotColors]:
+    from geodis.data.factors import as_factors
+
+    shape: tuple[int, ...] = np.shape(colors) if not hasattr(colors, "names") else ()
+    if len(shape) == 2 and shape[1] == 3 and np.issubdtype(np.asarray(colors).dtype, np.floating):
+        rgb = np.asarray(colors, float)
+        if shape[0] == n and np.isfinite(rgb).all() and rgb.min() >= 0 and rgb.max() <= 1:
+            return [SpotColors("colours that were given", [hex_colors(rgb[rows])])]
+    known = as_factors(colors).refuse_missing()
+    if len(known) != n:
+        raise InputError(f"colors must have a row for each of the {n} points; got {len(known)}.")
+    return [_by_value(one.of_rows(rows)) for one in factor_colorings(known)]
+
+
+def _by_place(one: FactorView, name: str, rows: np.ndarray) -> SpotColors:
+    return SpotColors(name, [hex_colors(place_colors(one.wheel[rows]))])
+
+
+def _by_value(coloring: Coloring) -> SpotColors:
+    """Labels have a colour each, other values a scale."""
+    if coloring.labels:
+        codes = coloring.values.astype(int)
+        shades = [FACTOR_COLORS[code % len(FACTOR_COLORS)] for code in range(len(coloring.labels))]
+        chosen = [[shades[code] for code in codes]]
+        return SpotColors(coloring.name, chosen, list(zip(coloring.labels, shades, strict=True)))
+    low, high = float(np.min(coloring.values)), float(np.max(coloring.values))
+    part = (coloring.values - low) / max(high - low, np.finfo(float).tiny)
+    steps = np.linspace(0, 1, LEGEND_STEPS)
+    told = [low + step * (high - low) for step in steps]
+    texts = [coloring.names[round(value)] if coloring.names else f"{value:.3g}" for value in told]
+    legend = list(zip(texts, hex_colors(_scale(steps)), strict=True))
+    return SpotColors(coloring.name, [hex_colors(_scale(part))], legend)
+
+
+def _scale(part: np.ndarray) -> np.ndarray:
+    """Viridis without its dark end, which would be lost on a dark page."""
+    from matplotlib import colormaps
+
+    return np.asarray(colormaps["viridis"](0.15 + 0.85 * np.asarray(part, float)))
+
+
+def _pictures(images: Any, rows: np.ndarray, n: int) -> np.ndarray:
+    if callable(images):
+        return as_pictures(images(rows))
+    try:
+        count = len(images)
+    except TypeError as error:
+        raise InputError(f"images must be an array; got {images!r}.") from error
+    if count != n:
+        raise InputError(f"images must be one for each of the {n} points; got {count}.")
+    given = images if hasattr(images, "shape") else np.asarray(images)
+    return as_pictures(np.asarray(given[rows]))
+
+
+def _told(rows: np.ndarray, factors: Factors | None) -> list[str]:
+    """What the pointer is told of every point."""
+    told = [f"row {row}" for row in rows.tolist()]
+    if factors is None:
+        return told
+    for coloring in factor_colorings(factors):
+        names = coloring.labels or coloring.names
+        values = coloring.values[rows]
+        texts = [names[int(value)] if names else f"{value:.4g}" for value in values]
+        told = [f"{line}, {coloring.name}: {text}" for line, text in zip(told, texts, strict=True)]
+    return told
