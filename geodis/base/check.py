@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Sequence
 from numbers import Integral, Real
 from types import ModuleType
@@ -11,6 +12,9 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 Choice = TypeVar("Choice")
+
+# A sparse matrix with more entries would take gigabytes once dense (2 GiB in float64).
+MOST_DENSE = 2**28
 
 
 class InputError(ValueError):
@@ -34,7 +38,12 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
 
 
 def to_numpy(values: Any, name: str = "points") -> np.ndarray:
-    """Turn a numpy array, torch tensor, pandas object or nested sequence into a numpy array."""
+    """Turn a numpy array, torch tensor, pandas object or nested sequence into a numpy array.
+
+    Of an AnnData object its ``X`` is meant, made dense where it is sparse.
+    """
+    if hasattr(values, "obsm") and hasattr(values, "obs_names"):  # AnnData
+        values = _matrix_of(values, name)
     if hasattr(values, "detach"):  # a torch tensor, perhaps on a GPU or with a gradient
         tensor = values.detach().cpu()
         try:
@@ -49,6 +58,23 @@ def to_numpy(values: Any, name: str = "points") -> np.ndarray:
         return np.asarray(values)
     except ValueError as error:  # ragged nested sequences
         raise InputError(f"{name} must be a rectangular array: {error}.") from error
+
+
+def _matrix_of(annotated: Any, name: str) -> Any:
+    """The matrix X of an AnnData object."""
+    matrix = annotated.X
+    if matrix is None:
+        raise InputError(f"{name} must be an AnnData object with X; got one without.")
+    if not hasattr(matrix, "tocsr"):
+        return matrix
+    entries = math.prod(matrix.shape)
+    if entries > MOST_DENSE:
+        reduced = ", ".join(f"obsm[{key!r}]" for key in annotated.obsm)
+        raise InputError(
+            f"{name} must have at most {MOST_DENSE} entries once dense; got a sparse X of shape "
+            f"{matrix.shape}: reduce it first{f', or take {reduced}' if reduced else ''}."
+        )
+    return matrix.toarray()
 
 
 def _unmasked(values: np.ma.MaskedArray) -> np.ndarray:

@@ -70,8 +70,12 @@ def rebuilding(source: str | os.PathLike[str]) -> Iterator[None]:
     """Turn what a constructor raises on altered options into one sentence about the file."""
     try:
         yield
-    except (InputError, MissingExtraError):
+    except MissingExtraError:
         raise
+    except InputError as error:
+        if str(source) in str(error):
+            raise
+        raise InputError(f"{source} describes what cannot be built: {error}") from error
     # Broad on purpose: options by a wrong name or of a wrong type reach constructors of any
     # class, those of other packages too, which raise what Python and torch raise on them.
     except Exception as error:

@@ -10,7 +10,8 @@ import numpy as np
 
 from geodis.base.check import InputError, check_finite, check_real
 from geodis.data.columns import columns_of
-from geodis.data.read_column import Labels, read_column
+from geodis.data.factor_groups import read_factor_groups
+from geodis.data.read_column import Labels, check_codes, read_column
 
 FactorKind: TypeAlias = Literal["labels", "ordered", "numbers", "cyclic"]
 
@@ -35,6 +36,8 @@ class Factors:
         Names of the factors whose labels have an order, as low < medium < high.
     periods : mapping of str to float
         For each cyclic factor of numbers, by name: after how much it is the same again.
+    groups : mapping of str to tuple of str
+        For each factor of several columns, by a name of its own: the names of these columns.
 
     Examples
     --------
@@ -50,6 +53,7 @@ class Factors:
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ordered: Collection[str] = ()
     periods: Mapping[str, float] = field(default_factory=dict)
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.values.ndim != 2 or self.values.shape[1] != len(self.names):
@@ -83,12 +87,13 @@ class Factors:
                 "of numbers, which have their order."
             )
         for name, labels in self.categories.items():
-            _check_codes(name, self.values[:, self.names.index(name)], len(labels))
+            check_codes(name, self.values[:, self.names.index(name)], len(labels))
         for name, period in self.periods.items():
             if name in self.categories:
                 raise InputError(f"periods must name factors of numbers; got {name}, of labels.")
             if check_real(period, f"The period of {name}") <= 0:
                 raise InputError(f"The period of {name} must be above 0; got {period}.")
+        read_factor_groups(self.groups, self.names)
 
     @property
     def kinds(self) -> tuple[FactorKind, ...]:
@@ -116,8 +121,8 @@ class Factors:
 
     @property
     def are_plain(self) -> bool:
-        """Whether an array says all of it: numbers without names of their own and periods."""
-        return not self.has_own_names and set(self.kinds) <= {"numbers"}
+        """Whether an array says all of it: numbers without names of their own, periods, groups."""
+        return not self.has_own_names and set(self.kinds) <= {"numbers"} and not self.groups
 
     @property
     def complete(self) -> np.ndarray:
@@ -195,6 +200,7 @@ def as_factors(
     *,
     names: Sequence[str] | None = None,
     periods: Mapping[str, float] | None = None,
+    groups: Mapping[str, Sequence[str | int]] | None = None,
 ) -> Factors:
     """Read factors of any kind.
 
@@ -210,6 +216,8 @@ def as_factors(
         Instead of those that the factors have; without any, "factor 0", "factor 1", ...
     periods : mapping of str to float, optional
         By name: the period of a factor of cyclic numbers, such as an angle.
+    groups : mapping of str to sequence of str or int, optional
+        By a name of its own: the columns of a factor that has several, such as a point of a sphere.
 
     Returns
     -------
@@ -247,6 +255,8 @@ def as_factors(
         known = _read(factors, new_names)
     else:
         known = factors if new_names is None else _renamed(factors, new_names)
+    if groups is not None:
+        known = replace(known, groups=read_factor_groups(groups, known.names))
     return replace(known, periods={**known.periods, **periods}) if periods else known
 
 
@@ -307,6 +317,9 @@ def _renamed(factors: Factors, names: tuple[str, ...]) -> Factors:
         categories={new[name]: labels for name, labels in factors.categories.items()},
         ordered=tuple(new[name] for name in factors.ordered),
         periods={new[name]: period for name, period in factors.periods.items()},
+        groups={
+            group: tuple(new[name] for name in columns) for group, columns in factors.groups.items()
+        },
     )
 
 
@@ -331,14 +344,3 @@ def called(names: Sequence[str], j: int) -> str:
     """
     numbered = default_names(j + 1)[j]
     return f"factor {names[j]!r}" if names and names[j] != numbered else numbered
-
-
-def _check_codes(name: str, codes: np.ndarray, count: int) -> None:
-    present = codes[~np.isnan(codes)]
-    if not len(present):
-        return
-    low, high = present.min(), present.max()
-    if low < 0 or high >= count or (present != np.round(present)).any():
-        raise InputError(
-            f"The labels of {name} must have codes from 0 to {count - 1}; got {low:g} to {high:g}."
-        )

@@ -258,3 +258,15 @@ def _with_gaps(numbers: np.ndarray, missing: np.ndarray) -> np.ndarray:
     column = np.full(len(missing), np.nan)
     column[~missing] = numbers
     return column
+
+
+def check_codes(name: str, codes: np.ndarray, count: int) -> None:
+    """Refuse codes that number no label: NaN is a label that is missing."""
+    present = codes[~np.isnan(codes)]
+    if not len(present):
+        return
+    low, high = present.min(), present.max()
+    if low < 0 or high >= count or (present != np.round(present)).any():
+        raise InputError(
+            f"The labels of {name} must have codes from 0 to {count - 1}; got {low:g} to {high:g}."
+        )

@@ -1,7 +1,7 @@
 """Public names, and where each lives: what runs and what type checkers read."""
 
+from .factor_distances import ground_truth as ground_truth, FactorKinds as FactorKinds
 from .pairwise import (
-    ground_truth as ground_truth,
     perceived as perceived,
     latent as latent,
     LatentKind as LatentKind,

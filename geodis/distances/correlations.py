@@ -16,10 +16,7 @@ from geodis.base.check import (
     check_real,
     to_numpy,
 )
-
-# Bits that two distances must share to be the same distance: what a sum over an image leaves of
-# the 53 bits of double, and the 24 of single precision. Rounding must not order equal distances.
-DOUBLE_BITS, SINGLE_BITS = 40, 20
+from geodis.distances.tied import without_rounding
 
 N_RESAMPLES = 1000
 TINY = float(np.finfo(float).tiny)
@@ -66,6 +63,7 @@ def correlation(
     groups: Any = None,
     confidence: float | None = None,
     n_resamples: int = N_RESAMPLES,
+    rounding: tuple[float, float] = (0.0, 0.0),
     random_state: Any = None,
 ) -> Correlation:
     """Correlate two sets of distances between the same pairs of points.
@@ -84,6 +82,9 @@ def correlation(
     confidence : float, optional
         Such as 0.95: percentile bootstrap intervals.
     n_resamples : int
+    rounding : (float, float)
+        How far two equal distances of a, and of b, may be apart beside the precision of their
+        dtype: `GridDistances.rounding` says it of distances between numbers of lower precision.
     random_state : int, Generator or None
         Of the bootstrap.
 
@@ -104,7 +105,7 @@ def correlation(
             f"A correlation needs two lists of at least 2 distances, as long as each other; "
             f"got {len(a)} and {len(b)}."
         )
-    tied_a, tied_b = _without_rounding(a), _without_rounding(b)
+    tied_a, tied_b = map(without_rounding, (a, b), _check_rounding(rounding))
     sides = [name for name, side in (("a", tied_a), ("b", tied_b)) if (side == side[0]).all()]
     if sides:
         note = f"all distances of {' and '.join(sides)} are equal: they have no order"
@@ -122,7 +123,14 @@ def correlation(
     return Correlation(*both, len(a), linear, rank)
 
 
-def triplet_agreement(a_near: Any, a_far: Any, b_near: Any, b_far: Any) -> float:
+def triplet_agreement(
+    a_near: Any,
+    a_far: Any,
+    b_near: Any,
+    b_far: Any,
+    *,
+    rounding: tuple[float, float] = (0.0, 0.0),
+) -> float:
     """Share of triplets whose two distances are ordered the same way by both sides.
 
     ``mean [sign(a_near - a_far) = sign(b_near - b_far)]`` over triplets (anchor, near, far).
@@ -131,6 +139,8 @@ def triplet_agreement(a_near: Any, a_far: Any, b_near: Any, b_far: Any) -> float
     ----------
     a_near, a_far, b_near, b_far : array-like of shape (n,)
         Distances from each anchor to its two points, by side a and by side b.
+    rounding : (float, float)
+        As for `correlation`.
 
     Examples
     --------
@@ -138,13 +148,19 @@ def triplet_agreement(a_near: Any, a_far: Any, b_near: Any, b_far: Any) -> float
     0.6666666666666666
     """
     order = []
-    for near, far, name in ((a_near, a_far, "a"), (b_near, b_far, "b")):
-        near, far = (_without_rounding(_values(side, name)) for side in (near, far))
+    widths = _check_rounding(rounding)
+    for near, far, name, width in (
+        (a_near, a_far, "a", widths[0]),
+        (b_near, b_far, "b", widths[1]),
+    ):
+        near, far = (_values(side, name) for side in (near, far))
         if len(near) != len(far):
             raise InputError(
                 f"{name} needs two distances a triplet; got {len(near)} and {len(far)}."
             )
-        order.append(np.sign(near - far))
+        # Together, so that a near and a far distance that are equal are tied to the same value.
+        near, far = np.split(without_rounding(np.concatenate([near, far]), width), 2)
+        order.append(np.greater(near, far).astype(int) - np.less(near, far))
     if len(order[0]) != len(order[1]) or not len(order[0]):
         raise InputError(
             f"a and b must have as many triplets, at least one; got {len(order[0])} and "
@@ -171,20 +187,18 @@ def geometric_mean(values: Any) -> float:
     return float(np.exp(np.log(values).mean()))
 
 
+def _check_rounding(rounding: Any) -> tuple[float, float]:
+    if not isinstance(rounding, tuple) or len(rounding) != 2:
+        raise InputError(f"rounding must be two numbers, of a and of b; got {rounding!r}.")
+    first, second = (check_real(width, "rounding", low=0) for width in rounding)
+    return first, second
+
+
 def _values(values: Any, name: str) -> np.ndarray:
     array = check_numeric(to_numpy(values, name), name)
     if array.ndim != 1:
         raise InputError(f"{name} must be a list of distances (n,); got shape {array.shape}.")
     return check_finite(array, name)
-
-
-def _without_rounding(values: np.ndarray) -> np.ndarray:
-    """Round to the bits that can be trusted, so that equal distances are ties."""
-    if values.dtype.kind in "iu":
-        return values
-    bits = DOUBLE_BITS if values.dtype.itemsize > 4 else SINGLE_BITS
-    mantissa, exponent = np.frexp(values.astype(float))
-    return np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits)
 
 
 class _Ranks:

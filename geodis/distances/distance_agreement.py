@@ -14,6 +14,7 @@ from geodis.base.progress import Stages
 from geodis.data.grids.grid import FactorGrid
 from geodis.distances.agreement_table import RANDOM, DistanceCorrelations, SourcePair
 from geodis.distances.correlations import Correlation, correlation, geometric_mean
+from geodis.distances.factor_distances import FactorKinds
 from geodis.distances.grid_distances import GROUND_TRUTH, DistanceSource, GridDistances
 from geodis.distances.grid_traversals import TraversalPairs, traversal_pairs, traversals_for
 from geodis.distances.images.image_losses import LossLike
@@ -32,6 +33,7 @@ def distance_correlations(
     n_pairs: int = 50_000,
     kind: LatentKind = "l1",
     scaled: bool = False,
+    kinds: FactorKinds | None = None,
     self_pairs: bool = False,
     confidence: float | None = None,
     random_state: Any = None,
@@ -56,6 +58,11 @@ def distance_correlations(
         Of latent distances, as for `latent`.
     scaled : bool
         Scale every factor to [0, 1] in ground-truth distances (5.11).
+    kinds : str or sequence of str, optional
+        Of the factors in ground-truth distances, as for `ground_truth`; by default those of the
+        grid: cyclic factors are measured around their circle, and labels without an order are all
+        equally far from each other, so that they have a part in random pairs alone. "numbers"
+        takes all as published tables do.
     self_pairs : bool
         By default no pair is of a point with itself: such pairs are at distance zero on both
         sides whatever the representation, and lift every correlation (latents that are noise
@@ -87,7 +94,7 @@ def distance_correlations(
     y                         0.808  0.772
     factors, geometric mean   0.808  0.772
     """
-    distances = GridDistances(grid, code, loss, kind=kind, scaled=scaled)
+    distances = GridDistances(grid, code, loss, kind=kind, scaled=scaled, kinds=kinds)
     n_pairs = check_int(n_pairs, "n_pairs", low=2)
     fewest = 2 if self_pairs else 3  # two points have one distance, and nothing to order
     if len(grid) < fewest:
@@ -119,15 +126,21 @@ def distance_correlations(
                 if single:
                     skipped.note(name, "interval")
                 span = None if single else confidence
-                factors[name] = _correlations(measured, pairs.group, span, rng)
+                factors[name] = _correlations(distances, measured, pairs.group, span, rng)
         with stages.stage(RANDOM):
             ab, exact[RANDOM] = random_pairs(
                 grid, n_pairs, rng, self_pairs=self_pairs, ordered=not distances.symmetric
             )
-            random = _correlations(_distances(distances, *ab.T), None, confidence, rng)
+            random = _correlations(distances, _distances(distances, *ab.T), None, confidence, rng)
     overall = _over_factors(factors)
     notes = [*([grid.note] if grid.note else []), *skipped.sentences()]
-    settings = {"n_pairs": n_pairs, "kind": kind, "scaled": scaled, "self_pairs": self_pairs}
+    settings: dict[str, Any] = {
+        "n_pairs": n_pairs,
+        "kind": kind,
+        "scaled": scaled,
+        "self_pairs": self_pairs,
+    }
+    settings["kinds"] = list(distances.kinds)
     loss_name = distances.loss.name if distances.loss is not None else ""
     return DistanceCorrelations(
         factors, random, overall, exact, loss_name, " ".join(notes), settings
@@ -161,7 +174,8 @@ def _pairs_along(
 ) -> TraversalPairs | None:
     """Pairs along a factor; None where between two values there is one distance, and no order."""
     grid = distances.grid
-    if grid.sizes[factor] <= (1 if self_pairs else 2):
+    unordered = distances.kinds[factor] == "labels" and not self_pairs
+    if unordered or grid.sizes[factor] <= (1 if self_pairs else 2):
         return None
     ordered = not distances.symmetric
     traversals = traversals_for(grid, factor, n_pairs, rng, ordered=self_pairs or ordered)
@@ -169,6 +183,7 @@ def _pairs_along(
 
 
 def _correlations(
+    distances: GridDistances,
     measured: Mapping[DistanceSource, np.ndarray],
     groups: np.ndarray | None,
     confidence: float | None,
@@ -177,7 +192,12 @@ def _correlations(
     """Every two kinds of distances with each other."""
     return {
         (x, y): correlation(
-            measured[x], measured[y], groups=groups, confidence=confidence, random_state=rng
+            measured[x],
+            measured[y],
+            groups=groups,
+            confidence=confidence,
+            rounding=(distances.rounding(x), distances.rounding(y)),
+            random_state=rng,
         )
         for x, y in combinations(measured, 2)
     }

@@ -7,11 +7,14 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from geodis.base.check import InputError, check_choice, check_points
+from geodis.base.rounding import rounding_of
 from geodis.data.grids.grid import FactorGrid
 from geodis.data.grids.latents import latents_of
 from geodis.data.grids.observed import ObservedGrid
+from geodis.distances.factor_distances import FactorKinds, ground_truth, kinds_of_each
 from geodis.distances.images.image_losses import Loss, LossLike, resolve_loss
-from geodis.distances.pairwise import BUDGET, LATENT_KINDS, LatentKind, ground_truth, latent
+from geodis.distances.pairwise import BUDGET, LATENT_KINDS, LatentKind, latent
+from geodis.distances.tied import rounding_of_latent
 
 DistanceSource = Literal["ground truth", "perceived", "latent"]
 GROUND_TRUTH: Final = "ground truth"
@@ -36,6 +39,9 @@ class GridDistances:
         Kind of latent distances, as for `latent`.
     scaled : bool
         Scale every factor to [0, 1] in ground-truth distances (5.11).
+    kinds : str or sequence of str, optional
+        Of the factors in ground-truth distances, as for `ground_truth`; by default those of the
+        grid. "numbers" takes all as published tables do.
 
     Attributes
     ----------
@@ -60,6 +66,7 @@ class GridDistances:
         *,
         kind: LatentKind = "l1",
         scaled: bool = False,
+        kinds: FactorKinds | None = None,
     ) -> None:
         if not isinstance(grid, FactorGrid):
             raise InputError(
@@ -67,9 +74,11 @@ class GridDistances:
                 f"got {type(grid).__name__}."
             )
         self.grid, self.scaled = grid, scaled
+        self.kinds = kinds_of_each(grid.kinds if kinds is None else kinds, len(grid.sizes))
         self.kind = check_choice(kind, "kind", LATENT_KINDS)
         self.loss = None if loss is None or grid.image_shape is None else resolve_loss(loss)
         self._latents = None if code is None else latents_of(grid, code)
+        self._rounding = np.zeros(1)
         there = (True, self.loss is not None, code is not None)
         self.sources = tuple(name for name, has in zip(SOURCES, there, strict=True) if has)
 
@@ -83,24 +92,37 @@ class GridDistances:
         check_choice(source, "source", self.sources)
         a, b = self.grid.check_index(a), self.grid.check_index(b)
         if source == GROUND_TRUTH:
-            sizes = self.grid.sizes if self.scaled else None
+            sizes = np.array(self.grid.sizes)
             return ground_truth(
                 self.grid.factors(a),
                 self.grid.factors(b),
-                None if sizes is None else np.array(sizes),
+                sizes if self.scaled else None,
+                kinds=self.kinds,
+                periods=sizes,
             )
         if source == PERCEIVED:
             assert self.loss is not None
             return _perceived_between(self.grid, a, b, self.loss)
         return self._latent(a, b)
 
+    def rounding(self, source: DistanceSource) -> float:
+        """How far two equal distances may be apart, beside the precision of their dtype.
+
+        Of latents: by the dtype and the size of those that `between` has seen so far.
+        """
+        check_choice(source, "source", self.sources)
+        return rounding_of_latent(self._rounding, self.kind) if source == LATENT else 0.0
+
     def _latent(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         assert self._latents is not None
-        batches = [np.zeros(0)]
+        if not len(a):
+            return np.zeros(0)
+        batches = []
         for start in range(0, len(a), LATENT_BATCH):
             rows = slice(start, start + LATENT_BATCH)
             index, place = np.unique(np.concatenate([a[rows], b[rows]]), return_inverse=True)
             latents = self._latents(index)
+            self._rounding = np.maximum(self._rounding, rounding_of(latents))
             left, right = np.split(place.reshape(-1), 2)
             batches.append(latent(latents[left], latents[right], self.kind))
         return np.concatenate(batches)
@@ -127,7 +149,7 @@ def code_of_rows(grid: FactorGrid, latents: Any) -> np.ndarray:
     >>> code_of_rows(grid, [[20.0], [0.0], [10.0]]).ravel()
     array([ 0., 10., 20.])
     """
-    rows = check_points(latents, name="latents", min_points=1)
+    rows = check_points(latents, name="latents", min_points=1, dtype=None)
     if len(rows) != len(grid):
         raise InputError(
             f"latents must have a row for each of {len(grid)} points; got {len(rows)}."

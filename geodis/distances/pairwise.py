@@ -1,8 +1,7 @@
-"""Distances between pairs: of factors, of images by a reconstruction loss, of latents."""
+"""Distances between pairs: of images by a reconstruction loss, and of latents."""
 
 from __future__ import annotations
 
-import math
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -15,46 +14,6 @@ LATENT_KINDS: tuple[LatentKind, ...] = get_args(LatentKind)
 
 # Bytes of images that are prepared at once: what fits into caches is not fetched twice.
 BUDGET = 2**24
-
-
-def ground_truth(factors_a: Any, factors_b: Any, sizes: Any = None) -> np.ndarray:
-    """Distance between factors: ``sum_j |a_j - b_j|`` (3.1), or scaled (5.11).
-
-    With sizes f_j, every factor is scaled so that its first and last value are 1 apart:
-    ``sum_j |a_j - b_j| / (f_j - 1)``. These sums are made of whole numbers over one common
-    denominator and divided once, so that equal distances are equal floats and no order is
-    wrong; sums of floats get the order of about one pair in a hundred wrong.
-
-    Parameters
-    ----------
-    factors_a, factors_b : array-like of shape (n, f)
-        One row a member of a pair; with sizes, integers from 0 to sizes - 1.
-    sizes : array-like of shape (f,), optional
-        How many values each factor has.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> ground_truth([[0, 0]], [[1, 2]])
-    array([3.])
-    >>> bool(ground_truth([[1, 1]], [[0, 0]], sizes=[8, 8]) == ground_truth([[2, 0]], [[0, 0]],
-    ...                                                                     sizes=[8, 8]))
-    True
-    """
-    a, b = _pair_of_rows(factors_a, factors_b, "factors")
-    if sizes is None:
-        return np.abs(a.astype(float) - b.astype(float)).sum(axis=1)
-    steps, sizes = _whole_steps(a, b, to_numpy(sizes, "sizes"))
-    spans = [int(size) - 1 for size in sizes if size > 1]
-    denominator = math.lcm(*spans)
-    weights = [denominator // (int(size) - 1) if size > 1 else 0 for size in sizes]
-    if denominator * len(weights) < np.iinfo(np.int64).max:
-        return steps @ np.array(weights, np.int64) / denominator
-    exact = steps.astype(object) @ np.array(weights, object)  # sizes whose multiples are huge
-    return np.array([numerator / denominator for numerator in exact.tolist()])
 
 
 def perceived(images_a: Any, images_b: Any, loss: LossLike = "mse") -> np.ndarray:
@@ -112,6 +71,8 @@ def latent(latents_a: Any, latents_b: Any, kind: LatentKind = "l1") -> np.ndarra
     Returns
     -------
     ndarray of shape (n,)
+        Of float32 where the latents are of single precision or less, so that ranks take no
+        rounding for an order.
 
     Examples
     --------
@@ -122,10 +83,11 @@ def latent(latents_a: Any, latents_b: Any, kind: LatentKind = "l1") -> np.ndarra
     """
     check_choice(kind, "kind", LATENT_KINDS)
     if kind in ("l1", "l2"):
-        a, b = _pair_of_rows(latents_a, latents_b, "latents")
-        step = a.astype(float) - b.astype(float)
-        return np.abs(step).sum(axis=1) if kind == "l1" else np.sqrt((step**2).sum(axis=1))
-    (mean_a, log_a), (mean_b, log_b) = _posterior(latents_a), _posterior(latents_b)
+        a, b = pair_of_rows(latents_a, latents_b, "latents")
+        with np.errstate(over="ignore"):
+            return _as_precise(_norm_of_steps(a.astype(float) - b.astype(float), kind), a, b)
+    given = (*_posterior(latents_a), *_posterior(latents_b))
+    mean_a, log_a, mean_b, log_b = (side.astype(float) for side in given)
     if mean_a.shape != mean_b.shape:
         raise InputError(
             f"Posteriors must come in pairs of one shape; got {mean_a.shape} and {mean_b.shape}."
@@ -140,7 +102,34 @@ def latent(latents_a: Any, latents_b: Any, kind: LatentKind = "l1") -> np.ndarra
             "Divergences must be finite numbers; got posteriors with log variances from "
             f"{low:g} to {high:g}."
         )
-    return divergences
+    return _as_precise(divergences, *given)
+
+
+def _norm_of_steps(step: np.ndarray, kind: LatentKind) -> np.ndarray:
+    largest = np.abs(step).max(initial=0.0)
+    if kind == "l1":
+        norms = np.abs(step).sum(axis=1)
+    else:
+        # Squares of very large and very small steps leave the range of floats; powers of two do not
+        # round.
+        exponent = int(np.frexp(largest)[1]) if np.isfinite(largest) else 0
+        norms = np.ldexp(np.sqrt((np.ldexp(step, -exponent) ** 2).sum(axis=1)), exponent)
+    if not np.isfinite(norms).all():
+        raise InputError(
+            "Distances must be finite numbers; got latents that are further apart than the largest "
+            "of these: divide them by a number."
+        )
+    return norms
+
+
+def _as_precise(distances: np.ndarray, *of: np.ndarray) -> np.ndarray:
+    """Distances in the precision of the numbers that they are between: ranks must know it."""
+    precise = max((side.dtype for side in of), key=lambda dtype: dtype.itemsize)
+    if precise.kind != "f" or precise.itemsize >= distances.dtype.itemsize:
+        return distances
+    # Where single precision has no room for them, they stay what they are.
+    narrow = np.abs(distances).max(initial=0.0) <= np.finfo(np.float32).max
+    return distances.astype(np.float32) if narrow else distances
 
 
 def _divergence(
@@ -152,7 +141,8 @@ def _divergence(
     return 0.5 * np.asarray(apart).sum(axis=1)
 
 
-def _pair_of_rows(a: Any, b: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
+def pair_of_rows(a: Any, b: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Two arrays of finite numbers of one shape (n, columns), one row a member of a pair."""
     sides = []
     for side in (a, b):
         array = check_finite(check_numeric(to_numpy(side, name), name), name)
@@ -166,22 +156,6 @@ def _pair_of_rows(a: Any, b: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
             f"{name} must come in pairs of one shape; got {sides[0].shape} and {sides[1].shape}."
         )
     return sides[0], sides[1]
-
-
-def _whole_steps(a: np.ndarray, b: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    if sizes.shape != (a.shape[1],) or sizes.dtype.kind not in "iu" or (sizes < 1).any():
-        raise InputError(
-            f"sizes must be {a.shape[1]} whole numbers, one a factor; got {sizes.tolist()}."
-        )
-    for side in (a, b):
-        outside = (side != np.round(side)) | (side < 0) | (side >= sizes)
-        if outside.any():
-            row, j = np.argwhere(outside)[0]
-            raise InputError(
-                f"With sizes, factor {j} must hold whole numbers from 0 to {sizes[j] - 1}; "
-                f"got {side[row, j]}."
-            )
-    return np.abs(a.astype(np.int64) - b.astype(np.int64)), sizes
 
 
 def _images(images: Any, name: str) -> np.ndarray:
@@ -213,8 +187,8 @@ def _as_images(images: np.ndarray, as_bytes: bool) -> np.ndarray:
 
 def _posterior(value: Any) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(value, tuple) and len(value) == 2:
-        return _pair_of_rows(value[0], value[1], "a posterior's mean and log_variance")
-    array, _ = _pair_of_rows(value, value, "posteriors")
+        return pair_of_rows(value[0], value[1], "a posterior's mean and log_variance")
+    array, _ = pair_of_rows(value, value, "posteriors")
     if array.shape[1] % 2:
         raise InputError(
             "A posterior needs means and log variances, an even number of columns; "

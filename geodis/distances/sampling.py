@@ -9,10 +9,10 @@ import numpy as np
 
 from geodis.base.check import InputError, check_choice, check_int, check_random_state, to_numpy
 from geodis.data.grids.grid import FactorGrid
+from geodis.distances.factor_distances import FactorKinds, ground_truth, kinds_of_each
 from geodis.distances.grid_distances import perceived_between
 from geodis.distances.grid_traversals import row_traversals
 from geodis.distances.images.image_losses import LossLike
-from geodis.distances.pairwise import ground_truth
 
 PairsBy = Literal["random", "factor", "differing"]
 TripletsBy = Literal["scaled", "distance", "differing", "category", "perceived"]
@@ -86,6 +86,7 @@ def sample_triplets(
     category: Any = None,
     loss: LossLike = "mse",
     among: Any = None,
+    kinds: FactorKinds | None = None,
     strict: bool = True,
     random_state: Any = None,
 ) -> np.ndarray:
@@ -108,6 +109,9 @@ def sample_triplets(
         For "perceived", as for `perceived`.
     among : array-like of int, optional
         Draw from these indices only, such as a mini-batch (5.5.1).
+    kinds : str or sequence of str, optional
+        Of the factors in ground-truth distances, as for `ground_truth`; by default those of the
+        grid. "numbers" takes all as published.
     strict : bool
         Draw again where both distances are equal, so that positives are truly nearer.
     random_state : int, Generator or None
@@ -131,7 +135,7 @@ def sample_triplets(
     size = len(grid) if pool is None else len(pool)
     if size < 3:
         raise InputError(f"Triplets need at least 3 points; got {size}.")
-    distance = _distance_by(grid, by, category, loss)
+    distance = _distance_by(grid, by, category, loss, kinds)
 
     def draw(count: int) -> np.ndarray:
         rows = _three_different(size, count, rng)
@@ -144,7 +148,7 @@ def sample_triplets(
 
 
 def _distance_by(
-    grid: FactorGrid, by: TripletsBy, category: Any, loss: LossLike
+    grid: FactorGrid, by: TripletsBy, category: Any, loss: LossLike, kinds: FactorKinds | None
 ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     """The distance s(a, b) of indices."""
     if by == "perceived":
@@ -158,8 +162,15 @@ def _distance_by(
         return lambda a, b: classes(a) != classes(b)
     if by == "differing":
         return lambda a, b: (grid.factors(a) != grid.factors(b)).sum(axis=1)
-    sizes = np.array(grid.sizes) if by == "scaled" else None
-    return lambda a, b: ground_truth(grid.factors(a), grid.factors(b), sizes)
+    sizes = np.array(grid.sizes)
+    each = kinds_of_each(grid.kinds if kinds is None else kinds, len(sizes))
+    return lambda a, b: ground_truth(
+        grid.factors(a),
+        grid.factors(b),
+        sizes if by == "scaled" else None,
+        kinds=each,
+        periods=sizes,
+    )
 
 
 def _classes(grid: FactorGrid, category: Any) -> Callable[[np.ndarray], np.ndarray]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from geodis.base import check
-from geodis.base.check import InputError, MissingExtraError
+from geodis.base.check import InputError, MissingExtraError, check_points
 
 
 @pytest.mark.parametrize(
@@ -119,3 +119,21 @@ def test_a_missing_extra_is_named():
     with pytest.raises(MissingExtraError, match=r"pip install 'geodis-learn\[files\]'"):
         check.require("no_such_package", extra="files", purpose="Reading HDF5")
     assert check.require("json", extra="files", purpose="Reading JSON").__name__ == "json"
+
+
+class Annotated:
+    """What an AnnData object offers to those who do not know its package."""
+
+    def __init__(self, matrix, obsm=None):
+        self.X, self.obsm, self.obs_names = matrix, obsm or {}, None
+
+
+def test_the_matrix_of_annotated_data_is_meant():
+    dense = np.arange(6.0).reshape(3, 2)
+    for matrix in (dense, sparse.csr_matrix(dense), sparse.csc_array(dense)):
+        np.testing.assert_array_equal(check_points(Annotated(matrix)), dense)
+    with pytest.raises(InputError, match="an AnnData object with X; got one without"):
+        check_points(Annotated(None))
+    large = Annotated(sparse.csr_matrix((2**15, 2**14)), {"X_pca": dense})
+    with pytest.raises(InputError, match=r"reduce it first, or take obsm\['X_pca'\]\.$"):
+        check_points(large)

@@ -45,7 +45,8 @@ def test_counts_are_whole_numbers_from_one_on(shape):
     [
         (KeyError("size"), "^run describes what cannot be built: 'size' is missing"),
         (TypeError("no such option"), "^run describes what cannot be built: no such option"),
-        (InputError("steps must be there."), "^steps must be there"),
+        (InputError("steps must be there."), "^run describes what cannot be built: steps must be"),
+        (InputError("run must say steps."), "^run must say steps"),
     ],
 )
 def test_what_a_constructor_raises_becomes_one_sentence(raised, message):

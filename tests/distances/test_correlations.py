@@ -37,6 +37,32 @@ def test_rounding_makes_no_order(rng, dtype, noise):
     assert correlation(np.ones(2000), seen / truth**2).spearman == 0
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_equal_distances_beside_an_edge_of_the_raster_are_ties(seed):
+    """2^k (1 + 2^-21) is half way between two numbers of 20 bits."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(1, 5, 500).astype(float)
+    middle = truth * (1 + 2.0**-21)
+    seen = (middle * (1 + 1e-7 * rng.uniform(-1, 1, 500))).astype(np.float32)
+    assert correlation(truth, seen).spearman == pytest.approx(1, abs=1e-12)
+    side = rng.permutation(500)
+    assert triplet_agreement(truth, truth[side], seen, seen[side]) == 1
+
+
+def test_rounding_that_is_told_makes_ties():
+    a, b = [1, 1, 2, 2], [1.0, 1.1, 2.0, 2.1]
+    assert correlation(a, b).spearman < 0.99
+    assert correlation(a, b, rounding=(0, 0.2)).spearman == pytest.approx(1)
+    assert triplet_agreement([1], [1], [2.0], [2.1]) == 0
+    assert triplet_agreement([1], [1], [2.0], [2.1], rounding=(0, 0.2)) == 1
+    # Where everything is near its neighbour, the order of what is further apart is left.
+    line = np.arange(100.0)
+    assert 0.99 < correlation(line, line, rounding=(0, 3.0)).spearman < 1
+    for wrong in (1.0, (1.0,), (0.0, -1.0)):
+        with pytest.raises(InputError, match="rounding must be"):
+            correlation(a, b, rounding=wrong)
+
+
 def test_distances_that_differ_more_than_by_rounding_are_ordered():
     a = np.arange(5.0)
     assert correlation(a, 1 + 1e-10 * a).spearman == pytest.approx(1)
@@ -111,7 +137,8 @@ def replay(data, positions, triplets, step):
                 parts["ground"].append(ground_truth(rows[a], rows[other]))
             x, y = (data["data"][index[k]].astype(float) for k in (a, other))
             parts["data"].append(((x - y) ** 2).mean(axis=1))
-            z, w = data["codebook"][index[a]], data["codebook"][index[other]]
+            # In double precision, as the peer has them: it takes rounding for an order.
+            z, w = (data["codebook"][index[k]].astype(float) for k in (a, other))
             parts["l1"].append(latent(z, w, "l1"))
             parts["l2"].append(latent(z, w, "l2"))
     return parts

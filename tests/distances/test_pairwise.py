@@ -212,3 +212,25 @@ def test_distances_leave_the_number_of_torch_threads_alone():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["3"]
+
+
+@pytest.mark.parametrize("kind", ["l1", "l2"])
+def test_latent_distances_of_any_size(kind):
+    a, b = np.array([[3.0, 0.0]]), np.array([[0.0, 4.0]])
+    for scale in (1e-300, 1e-160, 1e160, 1e300):
+        assert distances.latent(scale * a, scale * b, kind) == pytest.approx(
+            scale * distances.latent(a, b, kind), rel=1e-14
+        )
+    with pytest.raises(InputError, match="Distances must be finite numbers"):
+        distances.latent([[1.5e308]], [[-1.5e308]], kind)
+
+
+def test_latent_distances_have_the_precision_of_the_latents():
+    z = np.random.default_rng(0).standard_normal((2, 5, 4))
+    for dtype, wanted in ((float, float), (np.float32, np.float32), (np.float16, np.float32)):
+        assert distances.latent(*z.astype(dtype)).dtype == wanted
+        assert distances.latent(*z.astype(dtype), "kl").dtype == wanted
+    assert distances.latent([[1]], [[2]]).dtype == float
+    assert distances.latent(np.float32([[3e38]]), np.float32([[-3e38]])).tolist() == [
+        2 * float(np.float32(3e38))
+    ]

@@ -16,6 +16,8 @@ import numpy as np
 from geodis.base.check import InputError, require
 from geodis.data.files.arrays import npy_header, read_npz
 from geodis.data.files.contents import check_room, map_array
+from geodis.data.files.hierarchies.hdf5_members import member, own_dataset
+from geodis.data.files.limits import check_unpacked
 
 BLOCK_BYTES = 2**25  # read at once: 32 MiB
 
@@ -95,11 +97,12 @@ class Hdf5Images:
         # A handle from before a fork shares its place in the file with the parent's.
         if self._process != os.getpid():
             self._file, self._process = self._h5py.File(self.path, "r"), os.getpid()
-        if self.key not in self._file:
+        dataset = member(self.path, self._file, self.key)
+        if dataset is None:
             raise InputError(
                 f"{self.path} has no array {self.key!r}; it holds {', '.join(self._file)}."
             )
-        return self._file[self.key]
+        return own_dataset(self.path, dataset)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"path": self.path, "key": self.key}
@@ -166,26 +169,11 @@ class BinaryMatrix:
 
     def read(self) -> np.ndarray:
         """Read all of it."""
+        check_unpacked(self.path, math.prod(self.shape) * self.dtype.itemsize)
         return np.concatenate([*self.blocks()])
 
     def _open(self) -> Any:
         return gzip.open(self.path) if self.path.suffix == ".gz" else self.path.open("rb")
-
-
-def read_mat(path: Path, key: str) -> np.ndarray:
-    """Read one array of a MATLAB file, of version 7.3 (which is HDF5) or older."""
-    from scipy.io import loadmat
-
-    try:
-        held = loadmat(path, variable_names=[key])
-    except NotImplementedError:  # how scipy says version 7.3
-        h5py = require("h5py", extra="files", purpose="Reading MATLAB files of version 7.3")
-        with h5py.File(path, "r") as file:
-            # MATLAB's arrays are column-major, and HDF5 lists their axes from the other end.
-            held = {key: file[key][()].T} if key in file else {}
-    if key not in held:
-        raise InputError(f"{path} has no array {key!r}.")
-    return np.asarray(held[key])
 
 
 def _stream(file: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Iterator[np.ndarray]:

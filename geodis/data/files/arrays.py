@@ -14,6 +14,7 @@ from geodis.base.check import InputError, require
 from geodis.base.tensors import TensorPlace, read_header
 from geodis.data.files.contents import Contents, Stored, check_room, check_written, map_array
 from geodis.data.files.formats import register_reader
+from geodis.data.files.limits import check_count, check_unpacked
 
 # bfloat16 has no numpy dtype: its two bytes are the upper half of a float32.
 SAFETENSORS_DTYPES = {
@@ -52,6 +53,7 @@ def read_npz(path: Path, mmap: bool) -> Contents:
     """Arrays in a zip archive; they are read into memory, for most are compressed."""
     arrays = {}
     with zipfile.ZipFile(path) as archive:
+        check_count(path, len(archive.infolist()))
         for member in archive.infolist():
             if member.filename.endswith(".npy"):
                 with archive.open(member) as file:
@@ -65,7 +67,9 @@ def _read_npz_member(path: Path, member: str) -> np.ndarray:
     with zipfile.ZipFile(path) as archive, archive.open(member) as file:
         shape, _, dtype = npy_header(file)
         _refuse_objects(path, dtype)
-        check_room(archive.getinfo(member).file_size - file.tell(), shape, dtype)
+        declared = archive.getinfo(member).file_size
+        check_room(declared - file.tell(), shape, dtype)
+        check_unpacked(path, declared, member.removesuffix(".npy"))
         file.seek(0)
         return np.lib.format.read_array(file, allow_pickle=False)
 
@@ -123,6 +127,9 @@ def read_torch(path: Path, mmap: bool) -> Contents:
     try:
         # Files of torch before 1.6 are no zip archives, and torch refuses to map those.
         can_map = zipfile.is_zipfile(path)
+        if can_map:
+            with zipfile.ZipFile(path) as archive:
+                check_unpacked(path, sum(member.file_size for member in archive.infolist()))
         saved = torch.load(path, map_location="cpu", weights_only=True, mmap=mmap and can_map)
     except pickle.UnpicklingError as error:
         # torch's own message advises weights_only=False, which would run what the file says.

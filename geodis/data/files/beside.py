@@ -18,7 +18,8 @@ from geodis.data.read_column import Column
 FACTORS = "factors"
 NAMES, KINDS = "factor_names", "factor_kinds"
 LABELS, PERIODS = "factor_labels", "factor_periods"
-BESIDE = (NAMES, KINDS, LABELS, PERIODS)
+GROUPS = "factor_groups"
+BESIDE = (NAMES, KINDS, LABELS, PERIODS, GROUPS)
 
 
 def arrays_of_factors(factors: Factors) -> dict[str, np.ndarray]:
@@ -38,6 +39,9 @@ def arrays_of_factors(factors: Factors) -> dict[str, np.ndarray]:
         arrays[LABELS] = np.array(["" if own is None else json.dumps(own) for own in labels])
     if factors.periods:
         arrays[PERIODS] = np.array([float(factors.periods.get(name, np.nan)) for name in names])
+    if factors.groups:
+        of = {column: group for group, own in factors.groups.items() for column in own}
+        arrays[GROUPS] = np.array([of.get(name, "") for name in names])
     return arrays
 
 
@@ -75,7 +79,19 @@ def with_kinds_beside(factors: Factors, contents: Contents) -> Factors:
         _labels(contents, factors, labelled),
         ordered=tuple(name for name in labelled if of_kinds[name] == "ordered"),
         periods=_periods(contents, factors, of_kinds),
+        groups=_groups(contents, factors),
     )
+
+
+def _groups(contents: Contents, factors: Factors) -> Mapping[str, tuple[str, ...]]:
+    """Columns that are one factor, by what each says that it belongs to; nothing for alone."""
+    if GROUPS not in contents.arrays:
+        return {}
+    groups: dict[str, tuple[str, ...]] = {}
+    for name, group in zip(factors.names, _texts(contents, GROUPS, factors), strict=True):
+        if group:
+            groups[group] = (*groups.get(group, ()), name)
+    return groups
 
 
 def _texts(contents: Contents, key: str, factors: Factors) -> list[str]:

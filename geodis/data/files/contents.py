@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -62,12 +62,19 @@ class Contents:
         The key that a caller means who gives none.
     columns : dict of str to str or None
         Of a file with a table: the name of each column and its key.
+    parts : dict of str to Stored
+        What is reached by its key, but is part of another array: a field of records.
     """
 
     path: Path
     arrays: dict[str, Stored]
     default: str | None = None
     columns: dict[str, str] | None = None
+    parts: dict[str, Stored] = field(default_factory=dict)
+
+    def stored(self, key: str) -> Stored:
+        """The array of a key, or the part of one."""
+        return self.arrays[key] if key in self.arrays else self.parts[key]
 
     def choose(self, key: str | None) -> str:
         """Return the key of the one array that is meant, or list what there is."""
@@ -75,8 +82,8 @@ class Contents:
             key = self.default
         if key is None and len(self.arrays) == 1:
             return next(iter(self.arrays))
-        if key in self.arrays:
-            return key
+        if key in self.arrays or key in self.parts:
+            return str(key)
         if "" in self.arrays:
             raise InputError(f"{self.path} holds one array without a name; leave ':{key}' out.")
         if key is not None:
@@ -87,18 +94,19 @@ class Contents:
     def read(self, key: str) -> Column:
         """Read one array; whatever its bytes do to the reader ends as an InputError."""
         with reading(self.path):
-            return self.arrays[key].read()
+            return self.stored(key).read()
 
     def read_factor(self, key: str) -> Column:
         """Read one array as `read` does, but for factors."""
         with reading(self.path):
-            return (self.arrays[key].read_factor or self.arrays[key].read)()
+            return (self.stored(key).read_factor or self.stored(key).read)()
 
     def listing(self) -> str:
         """Say which keys there are, with shape and dtype."""
         if not self.arrays:
             return "it holds no arrays"
-        lines = [f"{key} {stored.shape} {stored.dtype}" for key, stored in self.arrays.items()]
+        every = {**self.arrays, **self.parts}
+        lines = [f"{key} {stored.shape} {stored.dtype}" for key, stored in every.items()]
         more = f", and {len(lines) - MOST_LISTED} more" if len(lines) > MOST_LISTED else ""
         return "it holds " + ", ".join(lines[:MOST_LISTED]) + more
 
@@ -115,10 +123,22 @@ def reading(path: Path) -> Iterator[None]:
     except Exception as error:
         lines = str(error).strip().splitlines()
         reason = lines[0].rstrip(".") if lines else type(error).__name__
+        there = f"the file begins like {begins_like(path)}"
         raise InputError(
-            f"{path} cannot be read as {path.suffix.lower()}: {reason} "
-            f"(the file begins like {begins_like(path)})."
+            f"{path} cannot be read as {suffix_of(path) or 'images'}: {reason} "
+            f"({'it is a folder' if path.is_dir() else there})."
         ) from error
+
+
+def suffix_of(path: Path) -> str:
+    """The suffix of a file in lower case, and that before it where it is compressed.
+
+    Examples
+    --------
+    >>> suffix_of(Path("X.NPY")), suffix_of(Path("table.csv.gz")), suffix_of(Path("norb.gz"))
+    ('.npy', '.csv.gz', '.gz')
+    """
+    return "".join(path.suffixes[-2:] if path.suffix.lower() == ".gz" else [path.suffix]).lower()
 
 
 def begins_like(path: Path) -> str:

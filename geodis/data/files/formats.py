@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from geodis.base.check import InputError
 from geodis.base.plugins import load_plugins
-from geodis.data.files.contents import Contents
+from geodis.data.files.contents import Contents, suffix_of
 
 # From a file, and whether to map it into memory where that is possible.
 Reader = Callable[[Path, bool], Contents]
@@ -73,12 +73,12 @@ def unregister_reader(suffix: str) -> None:
 
 def reader_of(file: Path) -> Reader:
     """The reader for the suffix of a file, asking other packages before there is none."""
-    suffix = file.suffix.lower()
+    suffix = suffix_of(file)
     if suffix not in READERS:
         load_plugins("geodis.file_formats")
     if suffix not in READERS:
         raise InputError(
             f"{file} must have one of the suffixes {', '.join(READERS)}; "
-            f"got {file.suffix or 'no suffix'}."
+            f"got {suffix_of(file) or 'no suffix'}."
         )
     return READERS[suffix]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,30 +13,42 @@ import numpy as np
 from geodis.base.check import InputError
 from geodis.data.columns import columns_of
 from geodis.data.factors import Factors, as_factors, default_names, from_columns
-from geodis.data.files import arrays, hdf5, tables  # noqa: F401, their readers register themselves
+from geodis.data.files import arrays  # noqa: F401, its readers register themselves
 from geodis.data.files.beside import FACTORS, names_beside, with_kinds_beside, without_beside
 from geodis.data.files.contents import Contents, reading
-from geodis.data.files.formats import reader_of
+from geodis.data.files.formats import Reader, reader_of
 from geodis.data.files.formats import register_reader as register_reader  # after the readers above
 from geodis.data.files.formats import unregister_reader as unregister_reader
+from geodis.data.files.hierarchies import hdf5, matlab, netcdf, zarr_store  # noqa: F401
+from geodis.data.files.image_folder import read_images
+from geodis.data.files.limits import allowing, check_columns, check_regular
+from geodis.data.files.tables import columnar, text_tables  # noqa: F401
 from geodis.data.read_column import Column, read_column
 
 
-def load_array(path: str | os.PathLike[str], *, mmap: bool = True) -> np.ndarray:
+def load_array(
+    path: str | os.PathLike[str], *, mmap: bool = True, max_bytes: int | None = None
+) -> np.ndarray:
     """Load one array of numbers from a file.
 
     Parameters
     ----------
     path : str or path
-        ``.npy``, ``.npz``, ``.csv``, ``.tsv``, ``.parquet``, ``.safetensors``, ``.pt``, ``.pth``,
-        ``.h5``, ``.hdf5`` or ``.h5ad``. In a file with several arrays, the key of one follows a
-        colon: ``"run.npz:latents"``, ``"run.h5:group/latents"``, ``"cells.h5ad:obsm/X_pca"``,
-        ``"table.csv:column"``. Without a key, a table is all of its columns, an AnnData file its
-        ``X``, and any other file its only array.
+        ``.npy``, ``.npz``, ``.csv``, ``.csv.gz``, ``.tsv``, ``.txt``, ``.parquet``, ``.feather``,
+        ``.safetensors``, ``.pt``, ``.pth``, ``.h5``, ``.hdf5``, ``.h5ad``, ``.mat``, ``.nc``, a
+        zarr store, or a folder of images of one size, in the order of their names. In a file with
+        several arrays, the key of one follows a colon: ``"run.npz:latents"``,
+        ``"run.h5:group/latents"``, ``"cells.h5ad:obsm/X_pca"``, ``"table.csv:column"``. Without a
+        key, a table is all of its columns, an AnnData file its ``X``, and any other file its only
+        array.
     mmap : bool
         Map the file into memory instead of reading it, where its bytes allow: ``.npy``,
         ``.safetensors`` (but not bfloat16), and uncompressed contiguous HDF5 datasets give a
         read-only ``np.memmap``; torch maps its tensors by itself.
+    max_bytes : int, optional
+        The most that the file may take once it is unpacked. By default 200 times the size of the
+        file, though never less than 256 MiB, and half of the free memory; the environment variable
+        GEODIS_MAX_BYTES says otherwise for every file.
 
     Returns
     -------
@@ -46,11 +59,14 @@ def load_array(path: str | os.PathLike[str], *, mmap: bool = True) -> np.ndarray
     Raises
     ------
     InputError
-        If there is no such file or array, or the file is not what its suffix says. Pickles are
-        never loaded.
+        If there is no such file or array, the file is not what its suffix says, or it declares
+        more than its limit. Pickles are never loaded, and no file is read through another one.
 
     Notes
     -----
+    Numbers with decimal commas or thousands separators are read as numbers where the file leaves
+    no doubt what they are, and a warning says so; where it does, the file is refused.
+
     The first row of a text table is its header if it has anything but numbers, or if it counts
     0, 1, 2, ... as pandas does for columns without names. A first column without a name is the
     row index that pandas writes, and is left out.
@@ -64,20 +80,24 @@ def load_array(path: str | os.PathLike[str], *, mmap: bool = True) -> np.ndarray
     array([[1., 0.],
            [0., 1.]])
     """
-    contents, key = _open(path, mmap=mmap)
-    if key is None and contents.default is None and contents.columns is not None:
-        return _stack_columns(contents)
-    chosen = contents.choose(key)
-    array = contents.read(chosen)
+    with allowing(max_bytes):
+        contents, key = _open(path, mmap=mmap)
+        if key is None and contents.default is None and contents.columns is not None:
+            return _stack_columns(contents)
+        chosen = contents.choose(key)
+        array = contents.read(chosen)
     if _is_real(array):
         return array
     raise InputError(
-        f"{path} must hold real numbers; got an array of {contents.arrays[chosen].dtype}."
+        f"{path} must hold real numbers; got an array of {contents.stored(chosen).dtype}."
     )
 
 
 def load_factors(
-    path: str | os.PathLike[str], *, periods: Mapping[str, float] | None = None
+    path: str | os.PathLike[str],
+    *,
+    periods: Mapping[str, float] | None = None,
+    max_bytes: int | None = None,
 ) -> Factors:
     r"""Load the factors of variation of n points from a file.
 
@@ -89,6 +109,8 @@ def load_factors(
         arrays in a file if their lengths are equal.
     periods : mapping of str to float, optional
         By name: the period of a factor of cyclic numbers, such as an angle.
+    max_bytes : int, optional
+        As for `load_array`.
 
     Returns
     -------
@@ -96,8 +118,8 @@ def load_factors(
         ``values`` (n, f) and ``names``. Numbers stay numbers; a column of labels becomes integer
         codes, whose labels are in ``categories``. Columns without names are called what an array
         ``factor_names`` of the same file says, as `geodis encode` writes it, or "factor 0" and
-        so on; beside an array ``factors``, ``factor_kinds``, ``factor_labels`` and
-        ``factor_periods`` say what its columns are.
+        so on; beside an array ``factors``, ``factor_kinds``, ``factor_labels``,
+        ``factor_periods`` and ``factor_groups`` say what its columns are.
 
     Raises
     ------
@@ -120,8 +142,14 @@ def load_factors(
            [1, 0],
            [2, 1]])
     """
+    with allowing(max_bytes):
+        return as_factors(_read_factors(path), periods=periods)
+
+
+def _read_factors(path: str | os.PathLike[str]) -> Factors:
     contents, key = _open(path, mmap=False)
     keys = _factor_keys(contents, key)
+    check_columns(contents.path, len(keys))
     beside = names_beside(contents)
     columns: dict[str, Column] = {}
     with reading(contents.path):
@@ -141,16 +169,21 @@ def load_factors(
         factors = from_columns(columns)
         if [*keys.values()] == [FACTORS] and not factors.categories:
             factors = with_kinds_beside(factors, contents)
-    return as_factors(factors, periods=periods)
+    return factors
 
 
 def _open(path: str | os.PathLike[str], *, mmap: bool) -> tuple[Contents, str | None]:
     """Look into a file, and return the key that the caller gave beside what is there."""
     file, key = _split_key(path)
-    reader = reader_of(file)
-    with reading(file):
+    if file.is_dir():
+        is_store = zarr_store.is_zarr(file) or file.suffix.lower() == ".zarr"
+        reader: Reader = zarr_store.read_zarr if is_store else read_images
+    else:
+        check_regular(file)
+        reader = reader_of(file)
         if file.stat().st_size == 0:
             raise InputError(f"{file} is empty.")
+    with reading(file):
         return reader(file, mmap), key
 
 
@@ -158,19 +191,29 @@ def _split_key(path: str | os.PathLike[str]) -> tuple[Path, str | None]:
     """Split "file:key" after the longest part that is a file, for names may have colons too."""
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"path must be a string or a path; got {type(path).__name__}.")
-    parts = os.fspath(path).split(":")
+    given = os.fspath(path)
+    if not isinstance(given, str):
+        raise InputError(f"path must be a string or a path; got {type(given).__name__}.")
+    parts = given.split(":")
     for cut in range(len(parts), 0, -1):
-        file = Path(":".join(parts[:cut]))
-        if _exists(file) and not file.is_dir():
+        file = _at_home(":".join(parts[:cut]))
+        if _exists(file):
             return file, ":".join(parts[cut:]) or None
-    there = "got a folder" if _exists(Path(path)) else "there is none of this name"
-    raise InputError(f"{os.fspath(path)} must be a file; {there}.")
+    raise InputError(f"{given} must be a file; there is none of this name.")
+
+
+def _at_home(path: str) -> Path:
+    """The path, with ~ as the home folder of whoever asks."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:  # ~ of a user that there is not
+        return Path(path)
 
 
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except OSError:  # a long key makes a name that no file system allows
+    except (OSError, ValueError):  # a long key, or one with a NUL, names no file
         return False
 
 
@@ -217,6 +260,7 @@ def _named_columns(
             f"{path} must hold factors as real numbers, dates or text in the shape (n,) or (n, f); "
             f"got an array of shape {column.shape} and dtype {column.dtype}."
         )
+    check_columns(Path(path), math.prod(column.shape[1:]))
     columns, own = columns_of(column)
     if own is None:
         own = (name,) if name and column.ndim == 1 else tuple(names)

@@ -31,7 +31,8 @@ def latents_of(
     Returns
     -------
     callable
-        From an index or an array (n,) of them to float64 latents (n, z).
+        From an index or an array (n,) of them to latents (n, z), floats of the precision that the
+        code has: what compares latents must know how far to trust them.
 
     Examples
     --------
@@ -50,7 +51,7 @@ def latents_of(
             f"the grid; got shape {table.shape}."
         )
     check_finite(table, "code")
-    return lambda index: table[grid.check_index(index)].astype(np.float64)
+    return lambda index: _as_floats(table[grid.check_index(index)])
 
 
 def _encode(
@@ -67,5 +68,9 @@ def _encode(
                 f"code must return latents of shape ({len(batch)}, z) for {len(batch)} images; "
                 f"got shape {encoded.shape}."
             )
-        latents.append(check_finite(encoded, "latents").astype(np.float64))
+        latents.append(_as_floats(check_finite(encoded, "latents")))
     return np.concatenate(latents)
+
+
+def _as_floats(latents: np.ndarray) -> np.ndarray:
+    return latents if latents.dtype.kind == "f" else latents.astype(np.float64)

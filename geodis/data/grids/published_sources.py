@@ -12,8 +12,9 @@ import numpy as np
 
 from geodis.base.check import InputError, check_choice
 from geodis.data.factors import FactorKind
-from geodis.data.files.archives import BinaryMatrix, Hdf5Images, NpzArray, read_mat
+from geodis.data.files.archives import BinaryMatrix, Hdf5Images, NpzArray
 from geodis.data.files.contents import reading
+from geodis.data.files.hierarchies.matlab import read_mat
 from geodis.data.grids.by_name import PublishedName
 
 NORB_SPLITS = ("training", "testing")

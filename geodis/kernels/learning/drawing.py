@@ -9,7 +9,7 @@ import numpy as np
 
 from geodis.base.check import InputError, check_int, to_numpy
 from geodis.data.grids.grid import FactorGrid
-from geodis.distances.pairwise import ground_truth
+from geodis.distances.factor_distances import ground_truth
 from geodis.distances.sampling import sample_pairs
 from geodis.kernels.learning.loss_options import Strategy
 
@@ -25,6 +25,11 @@ def as_grid(grid: Any, factors: Any) -> FactorGrid:
         grid = FactorGrid.from_arrays(grid, factors)
     if grid.image_shape is None:
         raise InputError("Images are needed here; got factors without images.")
+    if max(grid.image_shape[:2]) < 2:
+        raise InputError(
+            "A loss is learnt from pixels beside each other, and needs images of more than one; "
+            "got images of 1 x 1."
+        )
     if len(grid) < 2:
         raise InputError(f"Learning distances needs at least 2 images; got {len(grid)}.")
     return grid
@@ -46,7 +51,10 @@ def counted_factors(grid: FactorGrid, only: int | str | Sequence[int | str] | No
 
 
 def target_distances(grid: FactorGrid, pairs: np.ndarray, columns: list[int]) -> np.ndarray:
-    """Scaled ground-truth distances of pairs over some factors (5.11): float64 (n,)."""
+    """Scaled ground-truth distances of pairs over some factors (5.11): float64 (n,).
+
+    Factors of every kind count as numbers, as published.
+    """
     left, right = (grid.factors(side)[:, columns] for side in pairs.T)
     target = ground_truth(left, right, np.array(grid.sizes)[columns])
     if np.ptp(target) == 0:

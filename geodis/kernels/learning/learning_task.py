@@ -14,6 +14,10 @@ from geodis.data.grids.grid import FactorGrid
 from geodis.kernels.learning.drawing import counted_factors
 from geodis.kernels.learning.loss_options import LossOptions
 
+# The rank correlation of fewer pairs is the luck of the draw: of two pairs it is 1 or -1, and it
+# decides when learning stops.
+FEWEST_HELD_OUT = 10
+
 Options = TypeVar("Options", bound=LossOptions)
 
 
@@ -61,7 +65,7 @@ class LearningTask(Generic[Options]):
             grid,
             columns,
             check_int(pairs, "pairs", low=2),
-            check_int(held_out, "held_out", low=2),
+            check_int(held_out, "held_out", low=FEWEST_HELD_OUT),
             seed,
             options,
         )

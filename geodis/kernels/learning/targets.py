@@ -9,6 +9,7 @@ import torch
 from scipy.stats import rankdata
 
 from geodis.base.check import InputError
+from geodis.distances.tied import without_rounding
 from geodis.kernels.ranks.soft_ranks import soft_rank
 
 Phase = Literal["pearson", "spearman"]
@@ -48,9 +49,17 @@ class Target:
         return (centred * self._unit[kind].to(centred)).sum() / centred.norm()
 
     def exact(self, learnt: torch.Tensor) -> float:
-        """Spearman's correlation, ties averaged."""
-        ranks = _unit(rankdata(learnt.detach().cpu().numpy()))
-        return float((ranks * self._unit["spearman"]).sum())
+        """Spearman's correlation, ties averaged; 0 where all that was learnt is equal.
+
+        Distances that differ by the rounding of their precision alone are ties.
+        """
+        distances = learnt.detach().cpu().numpy()
+        if not np.isfinite(distances).all():
+            return float("nan")
+        ranks = rankdata(without_rounding(distances))
+        if ranks.min() == ranks.max():
+            return 0.0
+        return float((_unit(ranks) * self._unit["spearman"]).sum())
 
 
 def require_differences(pixel: torch.Tensor) -> None:

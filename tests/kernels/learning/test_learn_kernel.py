@@ -11,6 +11,7 @@ from geodis.data.grids.grid import FactorGrid
 from geodis.data.grids.squares import XYSquares
 from geodis.distances import ground_truth, perceived, sample_pairs
 from geodis.kernels import FeatureOptions, KernelOptions
+from geodis.kernels.learning.targets import Target
 from tests.options import flat
 
 learn_kernel = flat(kernels.learn_kernel, KernelOptions)
@@ -251,3 +252,22 @@ def test_what_only_kernels_can_get_wrong():
         learn_kernel(squares(), 3, symmetry="c4")
     with pytest.raises(InputError, match="support must be one of"):
         learn_kernel(squares(), 3, support="valid")
+
+
+def test_what_cannot_be_learnt_is_said():
+    dots = np.linspace(0, 1, 20).reshape(20, 1, 1, 1)
+    for learn in (learn_kernel, learn_features):
+        with pytest.raises(InputError, match="images of more than one; got images of 1 x 1"):
+            learn(dots, factors=np.arange(20), verbose=False)
+    grid = XYSquares(spacing=4, square_size=4, image_size=16, grid_size=4, n_squares=2)
+    for held_out in (2, 9):
+        with pytest.raises(InputError, match=f"held_out must be at least 10; got {held_out}"):
+            learn_kernel(grid, 3, pairs=50, held_out=held_out, verbose=False)
+
+
+def test_a_correlation_without_order_is_zero():
+    target = Target(np.arange(4.0))
+    assert target.exact(torch.full((4,), 0.3)) == 0
+    assert np.isnan(target.exact(torch.tensor([0.0, 1, np.nan, 2])))
+    rounded = torch.tensor([0.1, 0.1 + 1e-8, 0.2, 0.3])
+    assert target.exact(rounded) == target.exact(torch.tensor([1.0, 1, 2, 3]))

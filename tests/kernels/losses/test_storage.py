@@ -133,7 +133,7 @@ def test_altered_notes_of_features_get_one_sentence(keys, to, message, features_
     [
         ({}, "'weights' is missing"),
         ({"weights": torch.ones(2, 2)}, "weights must have an odd size"),
-        ({"weights": torch.full((3, 3), torch.nan)}, "weights must be finite"),
+        ({"weights": torch.full((3, 3), torch.nan)}, "must hold finite floats in weights"),
         ({"weights": torch.ones(1, 1, 3, 3), "more": torch.ones(1)}, "more must have shape none"),
     ],
 )
@@ -194,3 +194,31 @@ def test_a_name_of_two_losses_is_refused(tmp_path):
     del own, newer
     gc.collect()
     assert type(loss_from_config(FeatureLoss(2, (3, 4)).to_config())) is FeatureLoss
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"shape": [1, 1, 7, 7]}, r"shape \[1, 1, 7, 7\] that it says; got \[1, 1, 5, 5\]"),
+        ({"shape": None}, "shape None that it says"),
+        ({"options": {"alpha": -1}}, "cannot be built: alpha must be at least 0; got -1"),
+        ({"options": {"loss": {"kind": "LossKernel"}}}, "cannot be built: loss must be one of"),
+    ],
+)
+def test_altered_descriptions_name_the_file(tmp_path, change, message):
+    path = save_kernel(LossKernel.box(2), tmp_path / "box.safetensors")
+    tensors, note = read_tensors(path)
+    write_tensors(path, tensors, {**note, **change})
+    with pytest.raises(InputError, match=rf"box\.safetensors .*{message}"):
+        load_kernel(path)
+
+
+@pytest.mark.parametrize("kernel", [LossKernel.box(2), FeatureLoss(1, (2, 2))])
+def test_tensors_that_are_no_finite_floats_are_refused(tmp_path, kernel):
+    path = save_kernel(kernel, tmp_path / "learnt.safetensors")
+    tensors, note = read_tensors(path)
+    name = next(iter(tensors))
+    for wrong in (torch.full_like(tensors[name], float("nan")), tensors[name].to(torch.int32)):
+        write_tensors(path, {**tensors, name: wrong}, note)
+        with pytest.raises(InputError, match=rf"must hold finite floats in {name}"):
+            load_kernel(path)

@@ -1,0 +1,107 @@
+"""Folders of images -> one array of them, in the order of their names."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from geodis.base.check import InputError
+from geodis.data.files.contents import Contents, Stored
+from geodis.data.files.limits import check_regular, check_unpacked
+
+# Formats that hold pixels and nothing to run: Pillow calls other programs for some others.
+FORMATS = {
+    ".png": "PNG",
+    ".jpg": "JPEG",
+    ".jpeg": "JPEG",
+    ".bmp": "BMP",
+    ".gif": "GIF",
+    ".tif": "TIFF",
+    ".tiff": "TIFF",
+    ".webp": "WEBP",
+}
+# Modes of Pillow that are pixels of 8 bits already; palettes and bits are spread out.
+AS_THEY_ARE = ("L", "RGB", "RGBA")
+SPREAD = {"P": "RGB", "1": "L", "LA": "RGBA"}
+
+
+def read_images(folder: Path, mmap: bool) -> Contents:
+    """Images (n, h, w, c) of one size, uint8; Pillow comes with matplotlib."""
+    files = sorted((f for f in folder.iterdir() if f.suffix.lower() in FORMATS), key=natural)
+    if not files:
+        suffixes = ", ".join(FORMATS)
+        raise InputError(f"{folder} must hold images ({suffixes}), or be a zarr store; got none.")
+    shape = (len(files), *_pixels(files[0], None).shape)
+    return Contents(folder, {"": Stored(shape, "uint8", partial(_read, folder, files, shape))})
+
+
+def natural(file: Path) -> list[tuple[int, str]]:
+    """Sort key by which 2.png comes before 10.png.
+
+    Examples
+    --------
+    >>> [file.name for file in sorted(map(Path, ["a10.png", "a2.png"]), key=natural)]
+    ['a2.png', 'a10.png']
+    """
+    parts = re.split(r"([0-9]+)", file.name)
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+
+
+def _read(folder: Path, files: Sequence[Path], shape: tuple[int, ...]) -> np.ndarray:
+    check_unpacked(folder, math.prod(shape), f"{len(files)} images")
+    images = np.empty(shape, np.uint8)
+    for place, file in enumerate(files):
+        images[place] = _pixels(file, shape[1:])
+    return images
+
+
+def _pixels(file: Path, wanted: tuple[int, ...] | None) -> np.ndarray:
+    """The pixels (h, w, c) of one image, which must have the shape of the first."""
+    from PIL import Image
+
+    check_regular(file)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of damaged metadata; a bomb is refused below
+        try:
+            with Image.open(file, formats=[FORMATS[file.suffix.lower()]]) as image:
+                return _checked(file, image, wanted)
+        except InputError:
+            raise
+        # Broad on purpose: what Pillow raises on damaged files is in no documented set.
+        except Exception as error:
+            reason = str(error).strip().splitlines()[:1] or [type(error).__name__]
+            raise InputError(
+                f"{file} cannot be read as an image: {reason[0].rstrip('.')}."
+            ) from error
+
+
+def _checked(file: Path, image: Any, wanted: tuple[int, ...] | None) -> np.ndarray:
+    w, h = image.size
+    if wanted is not None and (h, w) != wanted[:2]:
+        raise InputError(
+            f"{file} must have the size of the first image, {wanted[1]} x {wanted[0]}; "
+            f"got {w} x {h}."
+        )
+    check_unpacked(file, h * w * 4)
+    mode = SPREAD.get(image.mode, image.mode)
+    if mode == "RGB" and "transparency" in image.info:
+        mode = "RGBA"
+    if mode not in AS_THEY_ARE:
+        raise InputError(
+            f"{file} must have pixels of 8 bits in grey or colour; got Pillow's mode {image.mode}."
+        )
+    pixels = np.asarray(image if image.mode == mode else image.convert(mode))
+    pixels = pixels[..., None] if pixels.ndim == 2 else pixels
+    if wanted is not None and pixels.shape != wanted:
+        raise InputError(
+            f"{file} must have as many channels as the first image, {wanted[2]}; "
+            f"got {pixels.shape[2]}."
+        )
+    return pixels

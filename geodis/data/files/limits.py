@@ -1,0 +1,144 @@
+"""How much a file may become once it is unpacked, told before anything is allocated.
+
+A megabyte can declare a terabyte: compressed zeros, data sets nobody wrote to, columns of one
+value. What is read is held against a multiple of the size of the file and against the memory that
+is free; both can be raised by `max_bytes`, or GEODIS_MAX_BYTES where no argument can be given.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+from geodis.base.check import InputError, check_int
+
+# Images of a few shapes shrink to a hundredth (dSprites to 1/116); zeros to a thousandth.
+MULTIPLE = 200
+# So much may be unpacked of any file, however small.
+ALWAYS = 2**28
+# Of the memory that is free: what is read is then copied, at least once.
+SHARE_OF_FREE = 0.5
+# A table with more columns is no table; pandas takes minutes to read it.
+MOST_COLUMNS = 100_000
+# Arrays in one file.
+MOST_ARRAYS = 100_000
+
+VARIABLE = "GEODIS_MAX_BYTES"
+_asked: ContextVar[int | None] = ContextVar("max_bytes", default=None)
+
+
+@contextmanager
+def allowing(max_bytes: int | None) -> Iterator[None]:
+    """Let files become as large as this while they are read.
+
+    Examples
+    --------
+    >>> with allowing(10):
+    ...     check_unpacked(Path("run.npz"), 11)
+    Traceback (most recent call last):
+    geodis.base.check.InputError: run.npz would take 11 bytes once unpacked, more than the 10 that \
+max_bytes allows: give a larger max_bytes, or set GEODIS_MAX_BYTES.
+    """
+    if max_bytes is not None:
+        check_int(max_bytes, "max_bytes", low=1)
+    token = _asked.set(max_bytes)
+    try:
+        yield
+    finally:
+        _asked.reset(token)
+
+
+def check_unpacked(path: Path, n_bytes: int, what: str = "") -> None:
+    """Refuse what would become larger than the limit, before it does.
+
+    Parameters
+    ----------
+    path : Path
+        A file, or the folder of a store.
+    n_bytes : int
+        What it declares that it will be in memory.
+    what : str
+        Which part of the file is meant.
+    """
+    limit, why = unpacked_limit(path)
+    if n_bytes > limit:
+        named = f"{what} in {path}" if what else str(path)
+        raise InputError(
+            f"{named} would take {n_bytes} bytes once unpacked, more than the {limit} that {why}: "
+            f"give a larger max_bytes, or set {VARIABLE}."
+        )
+
+
+def unpacked_limit(path: Path) -> tuple[int, str]:
+    """The most bytes that a file may become, and what sets the limit."""
+    asked = _asked.get()
+    if asked is not None:
+        return asked, "max_bytes allows"
+    if (text := os.environ.get(VARIABLE, "").strip()) != "":
+        if not text.isdecimal() or int(text) < 1:
+            raise InputError(f"{VARIABLE} must be a whole number of bytes; got {text!r}.")
+        return int(text), f"{VARIABLE} allows"
+    size = size_of(path)
+    by_file, by_memory = max(ALWAYS, MULTIPLE * size), int(SHARE_OF_FREE * free_memory())
+    if by_memory < by_file:
+        return by_memory, "half of the free memory holds"
+    if by_file == ALWAYS:
+        return by_file, f"a file of {size} bytes may become"
+    return by_file, f"are {MULTIPLE} times the size of the file"
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file, or of all regular files in a folder."""
+    if not path.is_dir():
+        return path.stat().st_size if path.exists() else 0
+    inside = (file.lstat() for file in path.rglob("*"))
+    return sum(found.st_size for found in inside if stat.S_ISREG(found.st_mode))
+
+
+def free_memory() -> float:
+    """Bytes that may be allocated without swapping; infinite where nobody says."""
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return 1024.0 * int(line.split()[1])
+    except (OSError, ValueError):
+        pass
+    try:
+        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):
+        return math.inf
+
+
+def check_columns(path: Path, count: int) -> None:
+    """Refuse a table with more columns than anyone reads one by one."""
+    if count > MOST_COLUMNS:
+        raise InputError(
+            f"{path} must have at most {MOST_COLUMNS} columns as a table; got {count}: save it as "
+            "an array, as .npy, which may have any number."
+        )
+
+
+def check_count(path: Path, count: int) -> None:
+    """Refuse a file of more arrays than could be listed."""
+    if count > MOST_ARRAYS:
+        raise InputError(f"{path} must hold at most {MOST_ARRAYS} arrays; got {count}.")
+
+
+def check_regular(path: Path) -> None:
+    """Require a file of bytes, after all links: devices have no end, and pipes may never begin."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        kinds = {
+            stat.S_IFIFO: "a pipe",
+            stat.S_IFCHR: "a device",
+            stat.S_IFBLK: "a device",
+            stat.S_IFSOCK: "a socket",
+            stat.S_IFDIR: "a folder",
+        }
+        got = kinds.get(stat.S_IFMT(mode), "something else")
+        raise InputError(f"{path} must be a regular file; got {got}.")

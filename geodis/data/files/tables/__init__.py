@@ -1,0 +1,1 @@
+"""Files that are tables: separated text, and columns that lie one after the other."""

@@ -1,0 +1,248 @@
+"""Tables of separated text -> their columns: csv, tsv and txt, compressed by gzip or not."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from geodis.base.check import InputError
+from geodis.data.factors import default_names
+from geodis.data.files.contents import TEXT, Contents, Stored, begins_like
+from geodis.data.files.formats import register_reader
+from geodis.data.files.limits import check_columns, check_unpacked, unpacked_limit
+from geodis.data.files.tables.number_marks import is_marked, marked_columns, read_marks
+from geodis.data.read_column import LARGEST_EXACT, Column, read_column
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+MISSING = {"", "na", "n/a", "nan", "null", "none"}
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A table as text, of a file that may be compressed.
+
+    Attributes
+    ----------
+    path : Path
+    text : str or None
+        What was unpacked of a compressed file, or brought into columns; None where the file is
+        text itself.
+    separator : str
+    """
+
+    path: Path
+    text: str | None
+    separator: str
+
+    @classmethod
+    def of(cls, path: Path) -> TextFile:
+        """Unpack it if it is compressed, and find out what separates its columns."""
+        suffix = path.suffixes[-2].lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
+        text = _unpacked(path) if path.suffix.lower() == ".gz" else None
+        check_unpacked(path, path.stat().st_size)
+        if text is None and begins_like(path) != TEXT:
+            raise ValueError("a table in UTF-8 text was needed")
+        first = cls(path, text, ",")._first_line()
+        if suffix != ".txt":
+            expected = SEPARATORS[suffix]
+            # Spreadsheets write the semicolon for .csv where the comma is a decimal mark.
+            return cls(
+                path,
+                text,
+                ";" if ";" in first and expected not in first else _semicolon_or(expected, first),
+            )
+        for separator in ("\t", ";", ","):
+            if separator in first:
+                return cls(path, text, separator)
+        # Columns apart by any number of spaces, as numpy.savetxt and people write them.
+        whole = path.read_text(encoding="utf-8-sig") if text is None else text
+        whole = whole.removeprefix("#")
+        return cls(path, "\n".join(" ".join(line.split()) for line in whole.splitlines()), " ")
+
+    def open(self) -> IO[str]:
+        """The text from its beginning."""
+        if self.text is not None:
+            return io.StringIO(self.text, newline="")
+        return self.path.open(encoding="utf-8-sig", newline="")
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Line numbers and fields of the lines that are not empty."""
+        with self.open() as file:
+            reader = csv.reader(file, delimiter=self.separator, skipinitialspace=True)
+            yield from ((reader.line_num, row) for row in reader if row not in ([], [""]))
+
+    def _first_line(self) -> str:
+        with self.open() as file:
+            return file.readline()
+
+
+def _semicolon_or(expected: str, first: str) -> str:
+    """The semicolon where it divides a line whose commas are marks of its numbers."""
+    fields = first.strip().split(";")
+    if expected == "," and len(fields) > 1:
+        plain = [field.strip().strip('"') for field in fields]
+        if all(is_marked(x) or _is_number(x) or x.lower() in MISSING for x in plain):
+            return ";"
+    return expected
+
+
+def _unpacked(path: Path) -> str:
+    limit, _ = unpacked_limit(path)
+    with gzip.open(path) as file:
+        data = file.read(limit + 1)
+    check_unpacked(path, len(data))
+    if b"\x00" in data[:256]:
+        raise ValueError("a table in UTF-8 text was needed")
+    return data.decode("utf-8-sig")
+
+
+@register_reader(".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+def read_text_table(path: Path, mmap: bool) -> Contents:
+    """Columns of separated text, with or without a header row."""
+    import pandas as pd
+
+    source = TextFile.of(path)
+    first_rows = _check_rectangular(source)
+    header = _is_header(first_rows)
+
+    def parsed(**options: Any) -> pd.DataFrame:
+        with source.open() as file:
+            return pd.read_csv(
+                file,
+                sep=source.separator,
+                header=0 if header else None,
+                # pandas writes its row index as a first column without a name.
+                index_col=0 if header and first_rows[0][0] == "" else False,
+                skipinitialspace=True,
+                low_memory=False,  # one dtype a column, whatever the length of the file
+                **options,
+            )
+
+    frame = parsed()
+    if header:
+        # np.savetxt puts "# " before its header.
+        frame.columns = frame.columns.astype(str).str.lstrip("# ")
+    else:
+        frame.columns = list(default_names(frame.shape[1]))
+    if marked_columns(frame):
+        read_marks(path, frame, parsed(dtype=str))
+    exact = {
+        str(name): partial(_read_digits, source, header, j, frame.iloc[:, j])
+        for j, name in enumerate(frame.columns)
+        if _may_be_rounded(frame.iloc[:, j])
+    }
+    return contents_of_frame(path, frame, exact)
+
+
+def _may_be_rounded(series: pd.Series) -> bool:
+    """Whether it may hold large integers, which pandas made floats because of a gap."""
+    return (
+        series.dtype.kind == "f"
+        and bool(series.isna().any())
+        and bool((series.abs() > LARGEST_EXACT).any())
+    )
+
+
+def _read_digits(source: TextFile, header: bool, j: int, series: pd.Series) -> Column:
+    """Read column j of the frame again: as integers of any size, if all of its values are some."""
+    rows = list(source.rows())
+    j += header and rows[0][1][0] == ""  # the row index that pandas writes
+    text = [row[j].strip() for _, row in rows[header:]]
+    pairs = list(zip(text, series.isna(), strict=True))
+    if not all(gap or field.lstrip("+-").isdecimal() for field, gap in pairs):
+        return column_of_series(series)
+    values = [None if gap else int(field) for field, gap in pairs]
+    return read_column(values, str(series.name))
+
+
+def _check_rectangular(source: TextFile) -> list[list[str]]:
+    """Return the first two rows, once every row has as many fields as the first.
+
+    pandas would fill a short row with NaN, and nobody would hear of it.
+    """
+    first_rows: list[list[str]] = []
+    for line, row in source.rows():
+        if len(first_rows) < 2:
+            first_rows.append(row)
+            check_columns(source.path, len(first_rows[0]))
+        if len(row) != len(first_rows[0]):
+            raise InputError(
+                f"{source.path} must have as many fields in every row as in the first, "
+                f"{len(first_rows[0])}; line {line} has {len(row)}."
+            )
+    if not first_rows:
+        raise InputError(f"{source.path} holds no rows.")
+    return first_rows
+
+
+def _is_header(first_rows: list[list[str]]) -> bool:
+    """Tell names of columns from data.
+
+    A row with anything but numbers is a header, and so is the row 0, 1, 2, ..., which pandas
+    writes for columns without names. A lone 0 is one only above a number with a fraction, where
+    it cannot be data: whoever writes 0.5 writes 0.0.
+    """
+    first = first_rows[0]
+    if not all(_is_number(x) or is_marked(x) or x.lower() in MISSING for x in first):
+        return True
+    names = first[1:] if first[0] == "" else first
+    if names != [str(column) for column in range(len(names))]:
+        return False
+    below = first_rows[-1][-1]
+    return len(names) > 1 or (_is_number(below) and not below.lstrip("+-").isdigit())
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def contents_of_frame(
+    path: Path, frame: pd.DataFrame, exact: Mapping[str, Callable[[], Column]] | None = None
+) -> Contents:
+    """Make every column an array of its own; together they are the table."""
+    if frame.empty:
+        raise InputError(f"{path} holds no rows below its header.")
+    arrays = {}
+    for name, series in frame.items():
+        if str(name) in arrays:
+            raise InputError(f"{path} must name every column differently; two are {name!r}.")
+        arrays[str(name)] = Stored(
+            (len(series),),
+            "labels" if _has_labels(series) else str(series.dtype),
+            partial(column_of_series, series),
+            (exact or {}).get(str(name)),
+        )
+    return Contents(path, arrays, columns={name: name for name in arrays})
+
+
+def _has_labels(series: pd.Series) -> bool:
+    import pandas as pd
+
+    return isinstance(series.dtype, pd.CategoricalDtype) or (
+        pd.api.types.infer_dtype(series, skipna=True) == "string"
+    )
+
+
+def column_of_series(series: pd.Series) -> Column:
+    """Numbers as they are, where NaN is the only gap; all else as any column is read."""
+    # Of pandas' own Int64, numpy's int64: as an array of its own choice it would hold objects.
+    plain = getattr(series.dtype, "numpy_dtype", series.dtype)
+    has_gaps = plain is not series.dtype and bool(series.isna().any())
+    if isinstance(plain, np.dtype) and plain.kind in "biuf" and not has_gaps:
+        return series.to_numpy(dtype=plain)
+    return read_column(series, str(series.name))

@@ -1,0 +1,82 @@
+"""MATLAB files of every version."""
+
+import h5py
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.io import savemat
+
+from geodis import load_array, load_factors
+from geodis.base.check import InputError
+from geodis.data.files import limits
+
+POINTS = np.random.default_rng(0).normal(size=(20, 3))
+
+
+def write_73(path, arrays):
+    """As MATLAB writes version 7.3: HDF5 behind 512 bytes, axes from the other end."""
+    with h5py.File(path, "w", userblock_size=512) as file:
+        for name, array in arrays.items():
+            if isinstance(array, str):
+                codes = np.frombuffer(array.encode("utf-16-le"), np.uint16)
+                dataset = file.create_dataset(name, data=codes[:, None])
+                dataset.attrs["MATLAB_class"] = np.bytes_("char")
+            else:
+                dataset = file.create_dataset(name, data=np.atleast_2d(array).T)
+                kind = {"float64": "double", "float32": "single"}.get(str(array.dtype))
+                dataset.attrs["MATLAB_class"] = np.bytes_(kind or str(array.dtype))
+        file["#refs#/a"] = np.zeros(3)
+    with path.open("r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(512))
+
+
+WRITERS = {
+    "4": lambda path, arrays: savemat(path, arrays, format="4"),
+    "5": savemat,
+    "5, compressed": lambda path, arrays: savemat(path, arrays, do_compression=True),
+    "7.3": write_73,
+}
+
+
+@pytest.mark.parametrize("version", WRITERS)
+def test_arrays_come_back(tmp_path, version):
+    path = tmp_path / "run.mat"
+    shape = np.arange(20, dtype=float)
+    WRITERS[version](path, {"latents": POINTS, "shape": shape, "word": "box"})
+    np.testing.assert_array_equal(load_array(f"{path}:latents"), POINTS)
+    np.testing.assert_array_equal(load_array(f"{path}:shape"), shape)  # a vector has one axis
+    with pytest.raises(InputError, match=r"needs the key .*latents \(20, 3\) double"):
+        load_array(path)
+    with pytest.raises(InputError, match="must hold real numbers; got an array of labels"):
+        load_array(f"{path}:word")
+    assert load_factors(f"{path}:latents").values.shape == (20, 3)
+
+
+def test_vectors_of_one_length_are_factors(tmp_path):
+    savemat(tmp_path / "f.mat", {"x": np.arange(4.0), "y": np.ones((4, 1)), "z": POINTS})
+    factors = load_factors(tmp_path / "f.mat")
+    assert set(factors.names) == {"x", "y"} and len(factors) == 4
+
+
+def test_sparse_matrices_become_dense_and_objects_are_not_listed(tmp_path):
+    held = {"s": sparse.csc_matrix(np.eye(3)), "cell": np.array([1, "a"], object), "t": {"a": 1}}
+    savemat(tmp_path / "odd.mat", held)
+    np.testing.assert_array_equal(load_array(tmp_path / "odd.mat"), np.eye(3))
+    for key in ("cell", "t"):
+        with pytest.raises(InputError, match=f"has no array '{key}'"):
+            load_array(f"{tmp_path}/odd.mat:{key}")
+
+
+@pytest.mark.parametrize("version", ["5, compressed", "7.3"])
+def test_a_small_file_of_zeros_stays_small(tmp_path, version, monkeypatch):
+    monkeypatch.setattr(limits, "ALWAYS", 2**20)
+    path = tmp_path / "zeros.mat"
+    if version == "7.3":
+        with h5py.File(path, "w") as file:
+            file.create_dataset("z", (2**10, 2**10), float, compression="gzip", chunks=(64, 1024))
+            file["z"][0] = 1
+    else:
+        savemat(path, {"z": np.zeros((2**10, 2**9))}, do_compression=True)
+    assert path.stat().st_size < 2**13
+    with pytest.raises(InputError, match=r"z in .*zeros\.mat would take .*GEODIS_MAX_BYTES"):
+        load_array(f"{path}:z")
