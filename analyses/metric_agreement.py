@@ -7,6 +7,8 @@
    missing factor of K.
 3. Collapsed latents under the FactorVAE score, pruned as its paper says, and not pruned.
 4. Theorem 1 of Locatello et al. (2019): a code and its entangled twin of the same distribution.
+5. Perfect codes of factors that are circles, spheres, or depend on each other (`shaped_codes`):
+   which scores give them their due.
 
 Run `python -m analyses.metric_agreement --preset quick`; what is finished is kept when it is
 interrupted.
@@ -28,6 +30,7 @@ from scipy import stats
 import geodis as gd
 from analyses.shared import metric_agreement_report as report
 from analyses.shared.run import main_of
+from analyses.shared.shaped_codes import SHAPES, shaped_code
 from analyses.shared.synthetic_codes import FAMILIES, code_of, values_of
 from geodis.base import Stages
 from geodis.scores.intervention.factor_vae import batch_variances, count_votes
@@ -45,7 +48,18 @@ SCORES = (
     "informativeness_r2",
     "interventional",
     "ratios",
+    "identifiability",
+    "dependence",
     "unsupervised",
+    "jemmig",
+    "dcimig",
+    "med",
+    "snc",
+    "equivariance",
+)
+SHAPE_SCORES = (
+    *("mig", "dci", "modularity", "infomec", "mcc", "weak_mcc_linear", "minimality"),
+    *("sufficiency", "t_mex", "block_r2", "block_r2_kernel"),
 )
 FAILURE_SCORES = ("beta_vae", "factor_vae", "mig", "dci")
 
@@ -61,6 +75,7 @@ class Preset:
     collapsed: tuple[int, ...]
     entangled_points: int
     entangled_classes: int = 6
+    shaped_points: int = 3000
 
 
 PRESETS = {
@@ -169,6 +184,23 @@ def run_entangled(preset: Preset, seed: int) -> list[dict[str, Any]]:
     return rows
 
 
+def run_shapes(preset: Preset, shape: str, seed: int) -> list[dict[str, Any]]:
+    """Scores of a code of factors of some shape, perfect and turned."""
+    rows = []
+    for state in ("perfect", "turned"):
+        code, factors, groups = shaped_code(shape, preset.shaped_points, seed)
+        if state == "turned":
+            random = np.random.default_rng((seed, 17))
+            code = code @ np.linalg.qr(random.standard_normal((code.shape[1],) * 2))[0]
+        table = gd.score_latents(
+            code, factors, SHAPE_SCORES, bins=10, groups=groups, verbose=False, random_state=seed
+        )
+        chance = {str(k): float(v) for k, v in table.frame["chance"].items() if v == v}
+        row = {"part": "shapes", "shape": shape, "state": state, "seed": seed}
+        rows.append({**row, "scores": table.values_by_name, "chance": chance})
+    return rows
+
+
 def plan(preset: Preset) -> list[tuple[str, Callable[[], list[dict[str, Any]]]]]:
     """Names and calls, in order."""
     jobs: list[tuple[str, Callable[[], list[dict[str, Any]]]]] = []
@@ -184,6 +216,8 @@ def plan(preset: Preset) -> list[tuple[str, Callable[[], list[dict[str, Any]]]]]
             jobs.append((f"{count} collapsed, seed {seed}", job))
     for seed in preset.seeds:
         jobs.append((f"entangled, seed {seed}", partial(run_entangled, preset, seed)))
+        for shape in SHAPES:
+            jobs.append((f"{shape}, seed {seed}", partial(run_shapes, preset, shape, seed)))
     return jobs
 
 

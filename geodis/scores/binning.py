@@ -12,6 +12,9 @@ from geodis.data.factors import Factors, as_factors
 from geodis.scores.inputs import code_factors
 
 BINS = 20  # as in the published scores
+# Counts are held of every pair of bins: with more of them a table of counts takes gigabytes, and
+# holds one row a bin.
+MOST_BINS = 4096
 BinsBy = Literal["equal_width", "quantile"]
 
 
@@ -27,6 +30,7 @@ def bin_columns(values: np.ndarray, bins: int = BINS, method: BinsBy = "equal_wi
     ----------
     values : ndarray of shape (n, z)
     bins : int
+        At most 4,096.
     method : {"equal_width", "quantile"}
 
     Returns
@@ -40,7 +44,7 @@ def bin_columns(values: np.ndarray, bins: int = BINS, method: BinsBy = "equal_wi
     >>> bin_columns(column, 2).ravel().tolist(), bin_columns(column, 2, "quantile").ravel().tolist()
     ([0, 0, 0, 1], [0, 0, 1, 1])
     """
-    bins = check_int(bins, "bins", low=2)
+    bins = check_int(bins, "bins", low=2, high=MOST_BINS)
     check_choice(method, "method", get_args(BinsBy))
     numbers = np.empty(values.shape, np.int32)
     for j, column in enumerate(values.T):

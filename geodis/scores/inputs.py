@@ -8,11 +8,18 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError, check_points
+from geodis.base.rounding import rounding_of
 from geodis.data.factors import FactorKind, Factors, as_factors, called
 
 # A numeric factor with more different values than this is not a class: it must be binned, or
 # scored by something that takes continuous factors.
 MAX_CLASSES = 256
+
+# What a column of row numbers is called.
+ROW_NUMBERS = ("id", "ids", "idx", "index", "row", "row number", "image id", "image_id", "uid")
+
+# Beyond it the sums of a few rows are infinite. Numbers as large are what is left of an overflow.
+LARGEST = 1e300
 
 
 @dataclass(frozen=True)
@@ -62,9 +69,72 @@ class CodedFactors:
         return kept, f"left out, with one value: {', '.join(alone)}" if alone else ""
 
 
-def check_latents(latents: Any, min_points: int = 2) -> np.ndarray:
-    """Return latents as float64 (n, z); integers, float16 and tensors are converted."""
-    return check_points(latents, name="latents", min_points=min_points)
+def without_identities(factors: Factors) -> tuple[Factors, str]:
+    """Leave out columns that name rows instead of describing them, and say which.
+
+    Those are labels of more kinds than scores take as classes, as names of files are, and row
+    numbers that are called so. Without any other factor they stay, for whoever refuses them.
+
+    Examples
+    --------
+    >>> table = {"id": range(300), "x": [0, 1, 2] * 100}
+    >>> without_identities(as_factors(table))[1]
+    'left out, for it names rows: id'
+    """
+    lost = [name for name in factors.names if _is_identity(factors, name)]
+    if not lost or len(lost) == len(factors.names):
+        return factors, ""
+    kept = [j for j, name in enumerate(factors.names) if name not in lost]
+    names = tuple(factors.names[j] for j in kept)
+    groups = {
+        name: tuple(one for one in own if one in names) for name, own in factors.groups.items()
+    }
+    left = Factors(
+        factors.values[:, kept],
+        names,
+        {name: labels for name, labels in factors.categories.items() if name in names},
+        ordered=tuple(name for name in factors.ordered if name in names),
+        periods={name: period for name, period in factors.periods.items() if name in names},
+        groups={name: own for name, own in groups.items() if own},
+    )
+    they_name = "it names" if len(lost) == 1 else "they name"
+    return left, f"left out, for {they_name} rows: {', '.join(lost)}"
+
+
+def _is_identity(factors: Factors, name: str) -> bool:
+    column = factors.values[:, factors.names.index(name)]
+    distinct = np.unique(column)
+    if name in factors.categories:
+        return len(distinct) > MAX_CLASSES
+    whole = len(distinct) == len(column) and np.ptp(distinct) == len(column) - 1
+    return bool(whole and len(column) > MAX_CLASSES and name.strip().lower() in ROW_NUMBERS)
+
+
+def check_latents(latents: Any, min_points: int = 2, dtype: type | None = float) -> np.ndarray:
+    """Return latents as float64 (n, z), or as floats of any precision; tensors are converted.
+
+    As float64, a latent that varies by no more than the rounding of its numbers is constant: bins
+    and standard deviations would make all of it.
+    """
+    given = check_points(latents, name="latents", min_points=min_points, dtype=None)
+    check_within(given, "latents")
+    if dtype is None:
+        return given
+    low, high = given.min(axis=0).astype(dtype), given.max(axis=0).astype(dtype)
+    still = (high > low) & (high - low <= 4 * rounding_of(given))
+    checked: np.ndarray = given.astype(dtype, copy=False)
+    return np.where(still, checked[0], checked) if still.any() else checked
+
+
+def check_within(values: np.ndarray, name: str) -> np.ndarray:
+    """Require numbers whose sums and differences do not leave the range of floats."""
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    if largest > LARGEST:
+        raise InputError(
+            f"{name} must lie between -{LARGEST:g} and {LARGEST:g}, so that they can be added; "
+            f"got {largest:g}: divide them by a number."
+        )
+    return values
 
 
 def check_scored(
@@ -126,7 +196,7 @@ def code_factors(factors: Any) -> CodedFactors:
     ([[1, 0, 1, 0], [0, 0, 1, 1]], [2, 2], [False, False])
     """
     known = as_factors(factors).refuse_missing()
-    values = np.ascontiguousarray(known.values, dtype=float)
+    values = check_within(np.ascontiguousarray(known.values, dtype=float), "factors")
     distinct, codes = zip(
         *(np.unique(column, return_inverse=True) for column in values.T), strict=True
     )

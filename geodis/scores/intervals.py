@@ -73,7 +73,7 @@ def bootstrap_interval(
     n_resamples = check_int(n_resamples, "n_resamples", low=2)
     level = check_real(level, "level", low=0.0, high=1.0)
     rng = check_random_state(random_state)
-    z = check_latents(latents)
+    z = check_latents(latents, dtype=None)
     value = float(score(latents, factors, **options))
     known = as_factors(factors).refuse_missing()
     as_array = known.are_plain and not isinstance(factors, Factors)

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from geodis.base.check import InputError, MissingExtraError
 from geodis.base.plugins import load_plugins
+from geodis.scores.card import Card
 from geodis.scores.score import Score
 
 # Where scores are registered, in the order of the table; those of other packages come after.
@@ -23,14 +24,29 @@ MODULES = (
     "geodis.scores.information.mig_sup",
     "geodis.scores.information.modularity",
     "geodis.scores.information.completeness",
+    "geodis.scores.information.infomec",
+    "geodis.scores.information.jemmig",
+    "geodis.scores.information.dcimig",
+    "geodis.scores.information.med",
+    "geodis.scores.dependence.minimality",
+    "geodis.scores.dependence.t_mex",
     "geodis.scores.prediction.sap",
     "geodis.scores.prediction.dci",
     "geodis.scores.prediction.explicitness",
     "geodis.scores.prediction.informativeness",
     "geodis.scores.prediction.downstream",
+    "geodis.scores.capacity.dci_es",
     "geodis.scores.intervention.beta_vae",
     "geodis.scores.intervention.factor_vae",
     "geodis.scores.intervention.irs",
+    "geodis.scores.intervention.z_max_variance",
+    "geodis.scores.identifiability.mcc",
+    "geodis.scores.identifiability.weak_mcc",
+    "geodis.scores.identifiability.snc",
+    "geodis.scores.identifiability.block_r2",
+    "geodis.scores.symmetry.tangent_match",
+    "geodis.scores.symmetry.d_lsbd",
+    "geodis.scores.symmetry.equivariance",
     "geodis.scores.traversal.linearity_ratio",
     "geodis.scores.traversal.axis_ratio",
     "geodis.scores.traversal.axis_orientation",
@@ -39,6 +55,7 @@ MODULES = (
     "geodis.scores.unsupervised.gaussian_total_correlation",
     "geodis.scores.unsupervised.mutual_info_score",
     "geodis.scores.unsupervised.wasserstein_correlation",
+    "geodis.scores.posterior.windin",
 )
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -71,6 +88,12 @@ class ScoreEntry:
         Draws from a `FactorGrid` itself, so that nothing has to be sought among rows.
     takes_log_variances : bool
         Has an option `log_variances`, of a Gaussian encoder.
+    also_sampled : bool
+        With log-variances, a second entry is of the sampled representation; others take them.
+    takes_groups : bool
+        Has an option `groups`, and sees factors of several columns as one.
+    needs_found : bool
+        Needs a fitted `GeoManCER` as groups, and runs unless scores are named where they are one.
     random : bool
         Has a `random_state`.
     halves : bool
@@ -79,6 +102,8 @@ class ScoreEntry:
     default : bool
         Runs unless scores are named.
     lower_is_better : bool
+    card : Card or None
+        What a reader must know of it.
     """
 
     name: str
@@ -91,15 +116,23 @@ class ScoreEntry:
     takes_continuous: bool = False
     takes_grid: bool = False
     takes_log_variances: bool = False
+    also_sampled: bool = False
+    takes_groups: bool = False
+    needs_found: bool = False
     random: bool = False
     halves: bool = False
     default: bool = True
     lower_is_better: bool = False
+    card: Card | None = None
 
     @property
     def row_names(self) -> tuple[str, ...]:
         """Rows that are known before it runs; those of sizes are named by what was learnt from."""
         return (f"{self.name}_efficiency",) if self.by_size else tuple(self.rows or {self.name: ""})
+
+    def has_chance(self, row: str) -> bool:
+        """Whether a row can be held against chance: an efficiency compares accuracies alone."""
+        return not (self.by_size and row in self.row_names)
 
     @property
     def refusals(self) -> tuple[type[Exception], ...]:
@@ -142,10 +175,14 @@ def register_score(
     takes_continuous: bool = False,
     takes_grid: bool = False,
     takes_log_variances: bool = False,
+    also_sampled: bool = False,
+    takes_groups: bool = False,
+    needs_found: bool = False,
     random: bool = False,
     halves: bool = False,
     default: bool = True,
     lower_is_better: bool = False,
+    card: Card | None = None,
 ) -> Callable[[Function], Function]:
     """Make a decorator that adds a score to `score_latents`, and so to the command and the report.
 
@@ -162,7 +199,7 @@ def register_score(
         "unsupervised", or another.
     options, rows, by_size, needs_factors, takes_continuous, takes_grid, takes_log_variances
         As in `geodis.scores.registry.ScoreEntry`.
-    random, halves, default, lower_is_better
+    also_sampled, takes_groups, needs_found, random, halves, default, lower_is_better, card
         As there.
 
     Returns
@@ -197,10 +234,14 @@ def register_score(
                 takes_continuous=takes_continuous,
                 takes_grid=takes_grid,
                 takes_log_variances=takes_log_variances,
+                also_sampled=also_sampled,
+                takes_groups=takes_groups,
+                needs_found=needs_found,
                 random=random,
                 halves=halves,
                 default=default,
                 lower_is_better=lower_is_better,
+                card=card,
             )
         )
         return function
@@ -266,11 +307,15 @@ def _place(entry: ScoreEntry) -> int:
     return MODULES.index(module) if module in MODULES else len(MODULES)
 
 
-def choose_scores(scores: str | Sequence[str] | None) -> list[ScoreEntry]:
-    """Entries of the names and families that were asked for, in the order of the table."""
+def choose_scores(scores: str | Sequence[str] | None, *, found: bool = False) -> list[ScoreEntry]:
+    """Entries of the names and families that were asked for, in the order of the table.
+
+    Where groups were `found` by a fit, the scores that need one are among those by default.
+    """
     known = entries()
+    usual = [entry for entry in known if entry.default or (found and entry.needs_found)]
     if scores is None:
-        return [entry for entry in known if entry.default]
+        return usual
     wanted = [scores] if isinstance(scores, str) else list(scores)
     names, families = [entry.name for entry in known], {entry.family for entry in known}
     unknown = [name for name in wanted if name not in names and name not in families]
@@ -283,5 +328,5 @@ def choose_scores(scores: str | Sequence[str] | None) -> list[ScoreEntry]:
     return [
         entry
         for entry in known
-        if entry.name in wanted or (entry.family in wanted and entry.default)
+        if entry.name in wanted or (entry.family in wanted and entry in usual)
     ]

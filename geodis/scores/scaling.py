@@ -16,5 +16,19 @@ def of_order_one(latents: np.ndarray) -> np.ndarray:
     array([[ 0.75,  0.5 ],
            [-0.25,  0.  ]])
     """
-    exponent = np.frexp(np.abs(latents).max(axis=0))[1]
-    return np.ldexp(latents, -exponent)
+    return np.ldexp(latents, -_exponent(latents))
+
+
+def unit_of(latents: np.ndarray) -> np.ndarray:
+    """What every column was divided by, (z,): ``of_order_one(z) unit_of(z) = z``.
+
+    Examples
+    --------
+    >>> unit_of(np.array([[6.0, 1.0], [-2.0, 0.0]]))
+    array([8., 2.])
+    """
+    return np.ldexp(1.0, _exponent(latents))
+
+
+def _exponent(latents: np.ndarray) -> np.ndarray:
+    return np.frexp(np.abs(latents).max(axis=0))[1]

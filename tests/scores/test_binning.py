@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from geodis import scores
 from geodis.base.check import InputError
 from geodis.data.factors import Factors, as_factors
 from geodis.scores import bin_factors, score_latents
@@ -84,7 +85,22 @@ def test_arrays_of_numbers_stay_arrays():
 
 
 def test_bad_bins_are_refused():
-    with pytest.raises(InputError, match="bins must be at least 2; got 1"):
+    with pytest.raises(InputError, match="bins must be between 2 and 4096; got 1"):
         bin_factors(np.linspace(0, 1, 9), bins=1)
     with pytest.raises(InputError, match="method must be one of 'equal_width', 'quantile'"):
         bin_columns(np.zeros((3, 1)), 5, "equal")
+
+
+def test_more_bins_than_can_be_counted_are_refused():
+    factors = np.array([0, 1, 0, 1])
+    calls = (
+        lambda: scores.mig(factors[:, None], factors, bins=10**9),
+        lambda: scores.mutual_information(factors[:, None], factors, bins=10**9),
+        lambda: scores.mutual_info_score(factors[:, None], bins=10**9),
+        lambda: scores.bin_factors(np.linspace(0, 1, 600), bins=10**9),
+        lambda: scores.score_latents(factors[:, None], factors, bins=10**9, verbose=False),
+    )
+    for call in calls:
+        with pytest.raises(InputError, match="bins must be between 2 and 4096; got 1000000000"):
+            call()
+    assert float(scores.mig(factors[:, None], factors, bins=4096)) == 1

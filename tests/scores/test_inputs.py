@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
+from geodis import scores
 from geodis.base.check import InputError
 from geodis.data.factors import Factors
 from geodis.scores.inputs import MAX_CLASSES, check_scored, code_factors
@@ -107,3 +108,24 @@ def test_labels_without_end_are_refused_not_counted_as_numbers():
         for allow_continuous in (False, True):
             with pytest.raises(InputError, match=f"'id' has {n} different labels in {n} rows"):
                 check_scored(np.zeros((n, 2)), factors, allow_continuous=allow_continuous)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_what_varies_by_rounding_alone_is_constant(rng, dtype):
+    """A bias to which a term of no weight is added, in whatever precision."""
+    factors = rng.integers(4, size=(300, 2))
+    rounding = np.spacing(dtype(3.7)) * (factors[:, 0] % 2)
+    latents = np.column_stack([factors[:, 1], 3.7 + rounding]).astype(dtype)
+    assert len(np.unique(latents[:, 1])) == 2
+    for score in (scores.mig, scores.robust_mig, scores.modularity):
+        assert float(score(latents, factors)) == float(score(latents * [1, 0], factors))
+    assert not scores.mutual_information(latents, factors).matrix[1].any()
+
+
+@pytest.mark.parametrize("scale", [1e301, 1.7e308])
+def test_numbers_that_cannot_be_added_are_refused(scale):
+    latents, factors = np.array([[0.0], [1], [0], [1]]), np.array([0, 1, 0, 1])
+    with pytest.raises(InputError, match=r"latents must lie between -1e\+300 and 1e\+300"):
+        scores.mig(latents * -scale, factors)
+    with pytest.raises(InputError, match=r"factors must lie between .*: divide them"):
+        scores.mig(latents, factors * scale)

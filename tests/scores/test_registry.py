@@ -9,11 +9,13 @@ import pytest
 import geodis as gd
 from geodis import scores
 from geodis.base.check import InputError
+from geodis.scores.card import QUESTIONS
 from geodis.scores.registry import MODULES, choose_scores, entries, unregister_score
 
 # Functions whose file has a shorter name.
 FILES = {
     "robust_mig": "mig",
+    "sufficiency": "minimality",
     "informativeness_r2": "informativeness",
     "bin_factors": "binning",
     "bootstrap_interval": "intervals",
@@ -25,6 +27,13 @@ ORDER = [
     "mig_sup",
     "modularity",
     "completeness",
+    "infomec",
+    "jemmig",
+    "dcimig",
+    "med",
+    "minimality",
+    "sufficiency",
+    "t_mex",
     "sap",
     "sap_continuous",
     "dci",
@@ -32,9 +41,21 @@ ORDER = [
     "informativeness_r2",
     "downstream_logistic",
     "downstream_trees",
+    "dci_es",
     "beta_vae",
     "factor_vae",
     "irs",
+    "z_max_variance",
+    "mcc",
+    "mcc_spearman",
+    "weak_mcc_linear",
+    "weak_mcc_cca",
+    "snc",
+    "block_r2",
+    "block_r2_kernel",
+    "tangent_match",
+    "d_lsbd",
+    "equivariance",
     "linearity_ratio",
     "axis_ratio",
     "axis_orientation",
@@ -43,6 +64,7 @@ ORDER = [
     "gaussian_total_correlation",
     "mutual_info_score",
     "wasserstein_correlation",
+    "windin",
 ]
 
 
@@ -82,6 +104,17 @@ def test_a_score_of_another_package_is_a_row_with_a_chance_level(registered):
     assert float(table.scores["nearest_agreement"]) == 1
     assert "neighbours" in str(table)
     assert [entry.name for entry in choose_scores("neighbours")] == ["nearest_agreement"]
+
+
+def test_every_score_of_ours_has_a_card_that_says_what_its_rows_answer():
+    for entry in entries():
+        assert entry.card is not None, entry.name
+        for part in ("rewards", "blind", "scale", "chance", "cost", "source"):
+            assert getattr(entry.card, part), (entry.name, part)
+        asked = {row: entry.card.question(row) for row in entry.row_names}
+        asked.pop("dci_es_size", None)  # counts latents, whatever they hold
+        known = QUESTIONS if entry.needs_factors else {""}
+        assert set(asked.values()) <= set(known), entry.name
 
 
 def test_it_is_scored_in_processes_as_here(registered):

@@ -41,15 +41,23 @@ def class_information(x: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS) -> f
     n = len(x)
     if n < 2:
         return 0.0
-    order = np.lexsort((x, codes))
+    ascending = np.argsort(x)
+    ordered = x[ascending]
+    order = ascending[np.argsort(codes[ascending].astype(_narrow(counts)), kind="stable")]
     grouped, classes = x[order], codes[order]
     size = counts[classes]
     near = np.minimum(k, size - 1)
     begin = np.searchsorted(classes, classes, side="left")
     radius = _reach(grouped, begin, begin + size, near)
-    inside = _inside(np.sort(x), grouped, radius)
-    terms = digamma(near) - digamma(size) - digamma(inside)
-    return max(float(digamma(n) + terms.mean()), 0.0)
+    inside = _inside(ordered, grouped, radius)
+    psi = digamma(np.arange(n + 1))
+    terms = psi[near] - psi[size] - psi[inside]
+    return max(float(psi[n] + terms.mean()), 0.0)
+
+
+def _narrow(counts: np.ndarray) -> type:
+    """Integers that are sorted in linear time, where they hold the codes."""
+    return np.int16 if len(counts) < 2**15 else np.int64
 
 
 @njit(cache=True, nogil=True)
@@ -127,19 +135,20 @@ def _unit(x: np.ndarray) -> np.ndarray:
     return (x - x.mean()) / (scale if scale > 0 else 1.0)
 
 
-def jittered(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def jittered(x: np.ndarray, noise: np.ndarray) -> np.ndarray:
     """Move values by 1e-10 of their spread: nearest neighbours at distance zero say nothing.
 
-    A constant column becomes noise, which informs about nothing.
+    A constant column becomes noise, which informs about nothing. Latents that are each compared
+    with factors alone may have one noise in common: their order does not matter then.
 
     Examples
     --------
-    >>> moved = jittered(np.array([0.0, 0.0, 1.0]), np.random.default_rng(0))
+    >>> moved = jittered(np.array([0.0, 0.0, 1.0]), np.array([0.5, -1.0, 2.0]))
     >>> len(np.unique(moved)), float(np.abs(moved - [0, 0, 1]).max()) < 1e-9
     (3, True)
     """
     spread = float(x.max() - x.min()) or 1.0
-    return x + 1e-10 * spread * rng.standard_normal(len(x))
+    return x + 1e-10 * spread * noise
 
 
 def information_by_neighbors(
@@ -148,13 +157,16 @@ def information_by_neighbors(
     """Mutual information in nats between every latent and every factor, shape (z, f)."""
     matrix = np.zeros((latents.shape[1], len(factors.sizes)))
     targets = [
-        jittered(factors.values[:, j], rng) if continuous else factors.codes[:, j]
+        jittered(factors.values[:, j], rng.standard_normal(len(latents)))
+        if continuous
+        else factors.codes[:, j]
         for j, continuous in enumerate(factors.continuous)
     ]
+    noise = rng.standard_normal(len(latents))
     for i, column in enumerate(latents.T):
         if column.min() == column.max():
             continue  # a constant knows nothing
-        x = jittered(column, rng)
+        x = jittered(column, noise)
         for j, target in enumerate(targets):
             measure = continuous_information if factors.continuous[j] else class_information
             matrix[i, j] = measure(x, target, k)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from geodis.scores.binning import BINS
+from geodis.scores.card import Card
 from geodis.scores.importance import compactness_of
 from geodis.scores.information.factor_information import information_about
 from geodis.scores.information.mutual_information import InformationBy
@@ -14,7 +15,16 @@ from geodis.scores.registry import register_score
 from geodis.scores.score import Score
 
 
-@register_score(family="information")
+@register_score(
+    family="information",
+    card=Card(
+        rewards="Factors of which one latent has all that is known.",
+        blind="What else that latent holds; how much is known. Circles in two latents score "
+        "half by design.",
+        answers="completeness",
+        source="Hsu et al. 2023, eq. 5, of information by counts",
+    ),
+)
 def completeness(
     latents: Any,
     factors: Any,
@@ -27,7 +37,9 @@ def completeness(
 
     ``1/f sum_j (max_i S(i, j) / sum_i S(i, j) - 1/z) / (1 - 1/z)`` with
     ``S(i, j) = I(z_i; v_j) / H(v_j)`` over the z latents that are not constant: the compactness of
-    InfoMEC (Hsu et al. 2023). The completeness of DCI, which reads importances, is in `dci`.
+    InfoMEC (Hsu et al. 2023) of information by counts; as published, from neighbours and without
+    dead latents, it is the InfoC of `infomec`. The completeness of DCI, of importances, is in
+    `dci`.
 
     Parameters
     ----------

@@ -9,11 +9,13 @@ from typing import Any, get_args
 import numpy as np
 
 from geodis.base.check import check_choice, check_random_state
+from geodis.scores.active import check_log_variances
 from geodis.scores.binning import bin_columns
 from geodis.scores.information.by_counts import corrected_information, discrete_information, entropy
 from geodis.scores.information.by_neighbors import NEIGHBORS, information_by_neighbors
 from geodis.scores.information.mutual_information import InformationBy
 from geodis.scores.inputs import CodedFactors, check_scored
+from geodis.scores.posterior.mixture_information import mixture_information
 from geodis.scores.score import Score
 
 
@@ -58,13 +60,14 @@ class FactorInformation:
         matrix: np.ndarray | None = None,
         details: Mapping[str, Any] | None = None,
         note: str = "",
+        value: float | None = None,
     ) -> Score:
-        """The mean of the parts, and all that was read on the way."""
+        """The mean of the parts unless another value is given, and all that was read on the way."""
         parts = per_latent if per_factor is None else per_factor[self.kept]
         assert parts is not None
         return Score(
             name,
-            float(parts.mean()),
+            float(parts.mean()) if value is None else value,
             per_factor=per_factor,
             per_latent=per_latent,
             matrix=self.spread_columns(self.share) if matrix is None else matrix,
@@ -82,6 +85,7 @@ def information_about(
     random_state: Any,
     *,
     corrected: bool = False,
+    log_variances: Any = None,
 ) -> FactorInformation:
     """Information of every latent about every factor that varies; all scores here read it.
 
@@ -91,12 +95,17 @@ def information_about(
         As in `mig`.
     corrected : bool
         Correct information and entropies for the number of rows, as `robust_mig` does.
+    log_variances : array-like of shape (n, z), optional
+        Information of the latents that a Gaussian encoder draws, whatever the method.
     """
     check_choice(method, "method", get_args(InformationBy))
     z, coded = check_scored(latents, factors)
     kept, note = coded.varying()
     codes = coded.codes[:, kept]
-    if method == "knn":
+    spread = check_log_variances(log_variances, z)
+    if spread is not None:
+        information, entropies = mixture_information(z, spread, codes), entropy(codes)
+    elif method == "knn":
         rng = check_random_state(random_state)
         information = information_by_neighbors(z, coded, NEIGHBORS, rng)[:, kept]
         entropies = entropy(codes)

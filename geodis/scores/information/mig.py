@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from geodis.scores.binning import BINS
+from geodis.scores.card import Card
 from geodis.scores.importance import top_gap
 from geodis.scores.information.factor_information import information_about
 from geodis.scores.information.mutual_information import InformationBy
@@ -14,13 +15,26 @@ from geodis.scores.registry import register_score
 from geodis.scores.score import Score
 
 
-@register_score(family="information")
+@register_score(
+    family="information",
+    takes_log_variances=True,
+    also_sampled=True,
+    card=Card(
+        rewards="For each factor one latent that knows it far better than the second.",
+        blind="What else the best latent holds. A copy of a latent takes all of it; a circle "
+        "in two latents scores about half by design; counts of few rows lift it.",
+        answers="completeness",
+        chance="near 0; about (bins - 1)(values - 1) / 2n over the entropy",
+        source="Chen et al. 2018, eq. 6",
+    ),
+)
 def mig(
     latents: Any,
     factors: Any,
     *,
     bins: int = BINS,
     method: InformationBy = "equal_width",
+    log_variances: Any = None,
     random_state: Any = None,
 ) -> Score:
     """Mutual information gap (Chen et al. 2018, eq. 6).
@@ -32,6 +46,9 @@ def mig(
     ----------
     latents, factors, bins, method, random_state
         As in `mutual_information`; factors must be classes.
+    log_variances : array-like of shape (n, z), optional
+        Of a Gaussian encoder whose means are the latents: information of what it draws
+        (`mixture_information`), as the paper has it, instead of means in bins.
 
     Returns
     -------
@@ -45,11 +62,22 @@ def mig(
     >>> float(mig(factors, factors)), float(mig(factors[:, [0, 1, 1]], factors))
     (1.0, 0.5)
     """
-    about = information_about(latents, factors, bins, method, random_state)
+    about = information_about(
+        latents, factors, bins, method, random_state, log_variances=log_variances
+    )
     return about.score("mig", about.spread(top_gap(about.share)))
 
 
-@register_score(family="information")
+@register_score(
+    family="information",
+    card=Card(
+        rewards="For each factor one latent that knows it far better than the second, whatever "
+        "monotone map it went through.",
+        blind="What else the best latent holds; copies, and circles in two latents, as `mig`.",
+        answers="completeness",
+        source="Chen et al. 2018, eq. 6, in bins of equal frequency, corrected as Miller 1955",
+    ),
+)
 def robust_mig(latents: Any, factors: Any, *, bins: int = BINS, random_state: Any = None) -> Score:
     """Mutual information gap in equal-frequency bins, corrected for chance.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from geodis.scores.binning import BINS
+from geodis.scores.card import Card
 from geodis.scores.importance import top_gap
 from geodis.scores.information.factor_information import information_about
 from geodis.scores.information.mutual_information import InformationBy
@@ -12,7 +13,16 @@ from geodis.scores.registry import register_score
 from geodis.scores.score import Score
 
 
-@register_score(family="information")
+@register_score(
+    family="information",
+    card=Card(
+        rewards="For each latent one factor that it knows far better than the second.",
+        blind="Factors that no latent knows; latents that know nothing lower it, though "
+        "nothing is wrong.",
+        answers="modularity",
+        source="Li et al. 2020",
+    ),
+)
 def mig_sup(
     latents: Any,
     factors: Any,

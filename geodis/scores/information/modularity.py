@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from geodis.scores.binning import BINS
+from geodis.scores.card import Card
 from geodis.scores.importance import modularity_of
 from geodis.scores.information.factor_information import information_about
 from geodis.scores.information.mutual_information import InformationBy
@@ -12,7 +13,18 @@ from geodis.scores.registry import register_score
 from geodis.scores.score import Score
 
 
-@register_score(family="information")
+@register_score(
+    family="information",
+    card=Card(
+        rewards="Latents that know about one factor only.",
+        blind="How much they know: noise hardly lowers it, and a latent of noise counts in "
+        "full with the pattern that chance gave it. Squares forgive: turned latents "
+        "keep most of it, where `infom` falls.",
+        answers="modularity",
+        chance="0.2 to 0.4 and more: of noise, the largest stands out",
+        source="Ridgeway and Mozer 2018, section 3.1",
+    ),
+)
 def modularity(
     latents: Any,
     factors: Any,
@@ -27,6 +39,8 @@ def modularity(
     that latent i knows most about: `modularity_of` the mutual information. The mean is plain, so
     that a latent of pure noise counts in full, with whatever pattern chance gave it. A latent that
     knows nothing at all scores zero. With one factor, any latent that knows about it scores one.
+    This is not the InfoM of `infomec`, which does not square, leaves dead latents out, and is far
+    lower for a turned code.
 
     Parameters
     ----------

@@ -49,8 +49,9 @@ def mutual_information(
     -------
     Score
         `matrix` is the information (z, f), `per_factor` its largest entry for every factor, and
-        `value` the mean of those. `details["factor_entropy"]` has the entropies (f,), NaN where
-        the factor is continuous.
+        `value` the mean of those; a factor with one value has nothing to know, NaN there, and is
+        left out of the mean. `details["factor_entropy"]` has the entropies (f,), NaN where the
+        factor is continuous.
 
     Examples
     --------
@@ -62,18 +63,22 @@ def mutual_information(
     """
     check_choice(method, "method", get_args(InformationBy))
     z, coded = check_scored(latents, factors, allow_continuous=method == "knn")
+    kept, note = coded.varying()
     if method == "knn":
         n_neighbors = check_int(n_neighbors, "n_neighbors", low=1)
         matrix = information_by_neighbors(z, coded, n_neighbors, check_random_state(random_state))
     else:
         matrix = discrete_information(bin_columns(z, bins, method), coded.codes)
     entropies = np.where(coded.continuous, np.nan, entropy(coded.codes))
-    largest = matrix.max(axis=0)
+    matrix[:, coded.sizes == 1] = 0.0  # of neighbours in one class there is noise
+    largest = np.full(len(coded.sizes), np.nan)
+    largest[kept] = matrix[:, kept].max(axis=0)
     return Score(
         "mutual_information",
-        float(largest.mean()),
+        float(largest[kept].mean()),
         per_factor=largest,
         matrix=matrix,
         details={"factor_entropy": entropies},
+        note=note,
         factor_names=coded.names,
     )

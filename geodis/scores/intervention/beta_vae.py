@@ -9,6 +9,7 @@ import numpy as np
 
 from geodis.base.check import InputError, check_int, check_random_state
 from geodis.scores.active import varies
+from geodis.scores.card import Card
 from geodis.scores.intervention.fixed_source import (
     BATCH_SIZE,
     MIN_ROWS,
@@ -22,7 +23,20 @@ from geodis.scores.registry import register_score
 from geodis.scores.score import Score
 
 
-@register_score(family="interventional", takes_grid=True, random=True)
+@register_score(
+    family="interventional",
+    takes_grid=True,
+    random=True,
+    card=Card(
+        rewards="Latents that stand still where one factor does.",
+        blind="It saturates: mixed latents hardly lower it, and a factor that is missing is "
+        "recognised by what is left.",
+        answers="modularity",
+        chance="1 / f",
+        cost="0.15 s",
+        source="Higgins et al. 2017, section 3",
+    ),
+)
 def beta_vae(
     latents: Any,
     factors: Any,

@@ -8,6 +8,7 @@ import numpy as np
 
 from geodis.base.check import InputError, check_int, check_random_state, check_real
 from geodis.scores.active import active_latents, check_log_variances
+from geodis.scores.card import Card
 from geodis.scores.intervention.fixed_source import (
     BATCH_SIZE,
     MIN_ROWS,
@@ -17,8 +18,13 @@ from geodis.scores.intervention.fixed_source import (
     chunks,
     open_source,
 )
+from geodis.scores.prediction.importance_models import order_of_latents
 from geodis.scores.registry import register_score
+from geodis.scores.scaling import of_order_one, unit_of
 from geodis.scores.score import Score
+
+# Shares of variance that are so near to each other are equal up to rounding.
+TIED = 1e-9
 
 # Rows of an encoder that stand for all where every row would have to be encoded.
 MAX_ENCODED = 10_000
@@ -32,7 +38,20 @@ def batch_variances(table: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return out
 
 
-@register_score(family="interventional", takes_grid=True, takes_log_variances=True, random=True)
+@register_score(
+    family="interventional",
+    takes_grid=True,
+    takes_log_variances=True,
+    random=True,
+    card=Card(
+        rewards="For each factor a latent that varies least where that factor is fixed.",
+        blind="What else the latent does; spread of a factor over latents.",
+        answers="modularity",
+        chance="1 / f, and a little more",
+        cost="0.06 s",
+        source="Kim and Mnih 2018, section 4",
+    ),
+)
 def factor_vae(
     latents: Any,
     factors: Any,
@@ -101,20 +120,29 @@ def factor_vae(
     table, (rows, typical) = source.latents(rows, typical)
     whole = table[typical]
     active = active_latents(whole, check_log_variances(log_variances, whole))
-    active &= whole.std(axis=0, ddof=1) >= min_std
-    votes = vote(table, rows, whole.var(axis=0, ddof=1), active)
+    # Variances of large and of small latents leave the range of floats; their ratios do not.
+    scaled = of_order_one(table)
+    spread = scaled[typical].std(axis=0, ddof=1)
+    active &= spread >= min_std / unit_of(table)
+    votes = vote(scaled, rows, spread**2, active)
     return majority_score(source, votes, labels, n_train, active)
 
 
 def vote(
     table: np.ndarray, rows: np.ndarray, variances: np.ndarray, active: np.ndarray
 ) -> np.ndarray:
-    """The active latent that varies least in each batch, relative to all; -1 if there is none."""
-    places = np.flatnonzero(active)
+    """The active latent that varies least in each batch, relative to all; -1 if there is none.
+
+    Of several that vary equally little, but for rounding, always the same one, whatever the order
+    of the latents: two copies of one latent would otherwise tell factors apart by their rounding.
+    """
+    order = order_of_latents(table)
+    places = order[active[order]]
     if not len(places):
         return np.full(len(rows), -1)
     ratios = batch_variances(table[:, places], rows) / variances[places]
-    return places[ratios.argmin(axis=1)]
+    least = ratios <= ratios.min(axis=1, keepdims=True) * (1 + TIED) + TIED**2
+    return places[least.argmax(axis=1)]
 
 
 def count_votes(votes: np.ndarray, labels: np.ndarray, shape: tuple[int, int]) -> np.ndarray:

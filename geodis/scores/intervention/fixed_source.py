@@ -60,7 +60,7 @@ class FixedSource:
         rows, where = np.unique(np.concatenate([d.ravel() for d in draws]), return_inverse=True)
         ends = np.cumsum([d.size for d in draws])[:-1]
         parts = np.split(where.reshape(-1), ends)
-        return self.encode(rows), tuple(
+        return self.encode(rows).astype(float), tuple(
             part.reshape(d.shape) for part, d in zip(parts, draws, strict=True)
         )
 

@@ -10,13 +10,26 @@ from geodis.base.check import InputError, check_int, check_random_state, check_r
 from geodis.data.grids.grid import FactorGrid
 from geodis.data.grids.latents import latents_of
 from geodis.scores.active import varies
+from geodis.scores.card import Card
 from geodis.scores.inputs import CodedFactors, check_scored
 from geodis.scores.intervention.fixed_source import MIN_ROWS
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
 
 
-@register_score(family="interventional", takes_grid=True, random=True)
+@register_score(
+    family="interventional",
+    takes_grid=True,
+    random=True,
+    card=Card(
+        rewards="Latents that no factor moves but their own, even at worst.",
+        blind="Latents that nothing moves; scales, which weigh the latents.",
+        answers="modularity",
+        scale="below 0 to 1",
+        chance="0 to 0.3",
+        source="Suter et al. 2019, section 4",
+    ),
+)
 def irs(
     latents: Any,
     factors: Any,

@@ -9,6 +9,7 @@ import numpy as np
 
 from geodis.base.check import InputError, check_choice, check_int, check_random_state
 from geodis.base.jobs import in_threads
+from geodis.scores.card import Card
 from geodis.scores.inputs import check_scored
 from geodis.scores.prediction.boosting import N_BINS, bin_for_splits, boost
 from geodis.scores.prediction.held_out import HeldOut, standardise
@@ -32,6 +33,15 @@ TEST_SHARE = 0.25
     random=True,
     halves=True,
     default=False,
+    card=Card(
+        rewards="Factors that boosted trees learn from few rows.",
+        blind="Which latent holds what. Efficiency compares accuracies with each other, so "
+        "that a code of noise has the best.",
+        answers="information",
+        chance="the share of the most frequent class; efficiency near 1",
+        cost="more than all others together; by name only",
+        source="Locatello et al. 2019, section 5.6",
+    ),
 )
 @register_score(
     "downstream_logistic",
@@ -40,6 +50,15 @@ TEST_SHARE = 0.25
     by_size=True,
     random=True,
     halves=True,
+    card=Card(
+        rewards="Factors that a linear model learns from few rows.",
+        blind="Which latent holds what. Efficiency compares accuracies with each other, so "
+        "that a code of noise has the best.",
+        answers="information",
+        chance="the share of the most frequent class; efficiency near 1",
+        cost="0.1 s",
+        source="Locatello et al. 2019, section 5.6",
+    ),
 )
 def downstream(
     latents: Any,

@@ -8,6 +8,7 @@ import numpy as np
 
 from geodis.base.check import InputError, check_random_state
 from geodis.base.jobs import in_threads
+from geodis.scores.card import Card
 from geodis.scores.inputs import check_scored
 from geodis.scores.prediction.held_out import TRAIN_SHARE, split_rows, standardise
 from geodis.scores.prediction.logistic import fit_logistic
@@ -19,7 +20,19 @@ from geodis.scores.score import Score
 MOST_ROWS = 30_000
 
 
-@register_score(family="predictive", random=True, halves=True)
+@register_score(
+    family="predictive",
+    random=True,
+    halves=True,
+    card=Card(
+        rewards="Factors that a linear model reads off all latents.",
+        blind="Which latent holds what: turned latents score the same, and mixed ones nearly.",
+        answers="information",
+        chance="0.5",
+        cost="0.1 s",
+        source="Ridgeway and Mozer 2018, section 3.2",
+    ),
+)
 def explicitness(
     latents: Any,
     factors: Any,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -18,6 +18,9 @@ ImportanceModel = Literal["histogram", "exact", "forest", "lasso"]
 FOREST_TREES = 100
 LASSO_FOLDS = 5
 LASSO_PENALTIES = 50
+
+# Latents that agree in the order of so many rows are one latent.
+ROWS_TO_ORDER_BY = 1024
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,8 @@ class FactorModel:
     factors: CodedFactors
     split: HeldOut
     bins: int
+    # Whether it gets the latents in `order_of_latents`, so that their own order does not matter.
+    reorders: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         self.train, self.test = self.latents[self.split.train], self.latents[self.split.test]
@@ -80,7 +85,9 @@ class _Histogram(FactorModel):
 
 
 class _FromTrees(FactorModel):
-    """Any scikit-learn model with importances."""
+    """Any scikit-learn model with importances; the published scores depend on the order."""
+
+    reorders = False
 
     def __post_init__(self) -> None:
         # Its trees hold latents in single precision and see no difference below 1e-7.
@@ -147,6 +154,30 @@ FACTOR_MODELS: dict[ImportanceModel, type[FactorModel]] = {
     "forest": _Forest,
     "lasso": _Lasso,
 }
+
+
+def order_of_latents(latents: np.ndarray) -> np.ndarray:
+    """An order of latents that their values decide, and not the places that they were given.
+
+    Of latents that split equally well a tree takes the first, or draws lots by their number, and
+    what is left for the others depends on which. The order is that of the ranks of the first rows,
+    which no scale of a latent changes.
+
+    Returns
+    -------
+    ndarray of int, shape (z,)
+
+    Examples
+    --------
+    >>> latents = np.array([[3.0, 0.0, 1.0], [1.0, 2.0, 5.0]])
+    >>> latents[:, order_of_latents(latents)]
+    array([[0., 1., 3.],
+           [2., 5., 1.]])
+    """
+    rows = latents[:ROWS_TO_ORDER_BY]
+    ranks = np.array([np.unique(column, return_inverse=True)[1] for column in rows.T]).T
+    # The first key counts last: ranks decide, and values where all of these are equal.
+    return np.lexsort([*rows[::-1], *ranks.reshape(rows.shape)[::-1]])
 
 
 def explained(wanted: np.ndarray, predicted: np.ndarray, known: np.ndarray) -> float:

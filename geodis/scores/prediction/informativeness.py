@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from geodis.base.check import check_choice, check_int, check_random_state
+from geodis.scores.card import Card
 from geodis.scores.inputs import check_scored
 from geodis.scores.prediction.held_out import TRAIN_SHARE, split_rows, standardise
 from geodis.scores.prediction.numeric_factors import refuse_labels
@@ -16,7 +17,19 @@ from geodis.scores.score import Score
 PredictBy = Literal["linear", "knn"]
 
 
-@register_score(family="predictive", takes_continuous=True, random=True, halves=True)
+@register_score(
+    family="predictive",
+    takes_continuous=True,
+    random=True,
+    halves=True,
+    card=Card(
+        rewards="Factors that are a linear function of the latents.",
+        blind="Which latent holds what: turned latents score the same. Bends, and circles, "
+        "which are no linear function.",
+        answers="information",
+        source="Eastwood and Williams 2018, section 2, as R^2",
+    ),
+)
 def informativeness_r2(
     latents: Any,
     factors: Any,

@@ -22,3 +22,15 @@ def fit_logistic(latents: np.ndarray, codes: np.ndarray) -> tuple[Any, bool]:
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(latents, codes)
     return model, bool(np.max(model.n_iter_) < model.max_iter)
+
+
+def fit_unpenalised(latents: np.ndarray, codes: np.ndarray) -> Any:
+    """Logistic regression without a penalty, classes weighted alike, 100 steps at most."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(C=np.inf, class_weight="balanced")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(latents, codes)
+    return model

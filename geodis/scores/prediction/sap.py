@@ -8,6 +8,7 @@ import numpy as np
 
 from geodis.base.check import check_random_state
 from geodis.base.jobs import in_threads
+from geodis.scores.card import Card
 from geodis.scores.importance import top_gap
 from geodis.scores.inputs import check_scored
 from geodis.scores.prediction.held_out import TRAIN_SHARE, split_rows
@@ -29,8 +30,26 @@ ROUNDING = 1e-12
     takes_continuous=True,
     random=True,
     halves=True,
+    card=Card(
+        rewards="For each factor one latent that predicts it linearly far better than the second.",
+        blind="Bends; copies of a latent, which take all of it; what else the latent holds.",
+        answers="completeness",
+        source="Kumar et al. 2018, section 3",
+    ),
 )
-@register_score(family="predictive", random=True, halves=True)
+@register_score(
+    family="predictive",
+    random=True,
+    halves=True,
+    card=Card(
+        rewards="For each factor one latent that a linear classifier reads it from far better "
+        "than from the second.",
+        blind="Factors of many values: one latent cannot separate them linearly, so a perfect "
+        "code may score 0.15. Copies of a latent take all of it.",
+        answers="completeness",
+        source="Kumar et al. 2018, section 3",
+    ),
+)
 def sap(
     latents: Any,
     factors: Any,

@@ -224,10 +224,9 @@ def _split_children(
         rest += residual[rows[s]]
     n_rest = last[large] - first[large]
     for j in range(len(counts)):
-        if large < len(kept) and small < len(kept):
-            part, remains = kept[small, j], kept[large, j]
-        else:
-            part, remains = passing[small, 0], passing[large, 0]
+        keep = large < len(kept) and small < len(kept)
+        part = kept[small, j] if keep else passing[small, 0]
+        remains = kept[large, j] if keep else passing[large, 0]
         whole, column = kept[node, j], train[j]
         for b in range(counts[j]):
             part[b, 0] = part[b, 1] = 0.0
@@ -235,11 +234,38 @@ def _split_children(
             b = column[chosen[s]]
             part[b, 0] += values[s]
             part[b, 1] += 1.0
-        for b in range(counts[j]):
-            remains[b, 0] = whole[b, 0] - part[b, 0]
-            remains[b, 1] = whole[b, 1] - part[b, 1]
+        if keep:
+            for b in range(counts[j]):
+                remains[b, 0] = whole[b, 0] - part[b, 0]
+                remains[b, 1] = whole[b, 1] - part[b, 1]
+            gain[large, j], at[large, j] = _best_split(remains, counts[j], rest, n_rest)
+        else:
+            gain[large, j], at[large, j] = _best_split_left(whole, part, counts[j], rest, n_rest)
         gain[small, j], at[small, j] = _best_split(part, counts[j], total, len(chosen))
-        gain[large, j], at[large, j] = _best_split(remains, counts[j], rest, n_rest)
+
+
+@njit(cache=True, nogil=True)
+def _best_split_left(
+    whole: np.ndarray, part: np.ndarray, count: int, total: float, rows: int
+) -> tuple[float, int]:
+    """`_best_split` of what a part leaves of a whole, which is not kept."""
+    n = float(rows)
+    best, bar, place = -1.0, -1.0, -1
+    left, n_left = 0.0, 0.0
+    start = 0
+    while start < count - 1 and whole[start, 1] == part[start, 1]:
+        start += 1
+    for b in range(start, count - 1):
+        left += whole[b, 0] - part[b, 0]
+        n_left += whole[b, 1] - part[b, 1]
+        if n_left == n:
+            break
+        gap = left * n - total * n_left
+        square, scale = gap * gap, n_left * (n - n_left)
+        if square > bar * scale:
+            best, place = square / scale, b
+            bar = best * (1 + _TIE)
+    return (best / n if place != -1 else -1.0), place
 
 
 @njit(cache=True, nogil=True)

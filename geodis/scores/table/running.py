@@ -54,6 +54,8 @@ class Job:
         options = dict(self.options)
         if rows is not None and "log_variances" in options:
             options["log_variances"] = np.asarray(options["log_variances"])[rows]
+        if rows is not None and "groups" in options:
+            options["groups"] = options["groups"].take(rows)
         if self.entry.random:
             options["random_state"] = np.random.default_rng((*self.seed, *stream))
         arguments = (latents, factors) if self.entry.needs_factors else (latents,)
@@ -131,7 +133,8 @@ def run_job(job: Job, confidence: float) -> Outcome:
         spread = [job.resampled(stream) for stream in range(job.n_resamples)]
     low, high = intervals_of_rows(values, [x for x in spread if x is not None], confidence)
     scored = [x for x in chance if x is not None]
-    mean = {row: float(np.mean([x[row] for x in scored])) for row in values} if scored else {}
+    judged = [row for row in values if job.entry.has_chance(row)]
+    mean = {row: float(np.mean([x[row] for x in scored])) for row in judged} if scored else {}
     return Outcome(score, "", values, mean, low, high, seconds)
 
 

@@ -15,8 +15,9 @@ from geodis.data.factors import Factors, as_factors
 from geodis.data.grids.grid import FactorGrid
 from geodis.data.grids.latents import latents_of
 from geodis.scores.active import check_log_variances
-from geodis.scores.binning import bin_factors
-from geodis.scores.inputs import check_latents, code_factors
+from geodis.scores.binning import MOST_BINS, bin_factors
+from geodis.scores.grouping.latent_groups import LatentGroups, read_latent_groups
+from geodis.scores.inputs import check_latents, code_factors, without_identities
 from geodis.scores.registry import ScoreEntry, choose_scores
 from geodis.scores.table.running import Job, Outcome, run_jobs
 from geodis.scores.table.score_table import ScoreTable
@@ -27,7 +28,9 @@ MAX_ROWS = 10_000
 # Resamplings behind an interval, and the share of them that it holds.
 N_RESAMPLES, CONFIDENCE = 100, 0.95
 SAMPLED = "_sampled"
-COLUMNS = ["score", "family", "value", "chance", "low", "high", "better", "seconds", "note"]
+COLUMNS = [
+    *("score", "family", "question", "value", "chance", "low", "high", "better", "seconds", "note")
+]
 
 
 def score_latents(
@@ -36,6 +39,7 @@ def score_latents(
     scores: str | Sequence[str] | None = None,
     *,
     bins: int | None = None,
+    groups: Any = None,
     log_variances: Any = None,
     chance: bool | int = True,
     intervals: bool | int = False,
@@ -51,17 +55,24 @@ def score_latents(
         With a grid: an array whose row is the grid index, or an encoder of float32 images
         (n, h, w, c).
     factors : array-like of shape (n, f), or FactorGrid
-        Numbers, strings, pandas categories or columns with names.
+        Numbers, strings, pandas categories or columns with names; `as_factors` says which columns
+        are one factor (groups) and which numbers are cyclic (periods). Columns that name rows, as
+        names of files do, are left out, and a note says so.
     scores : str or sequence of str, optional
         Which to compute: names of scores or families ("information", "predictive",
-        "interventional", "ratios", "unsupervised"). All by default but
+        "interventional", "ratios", "identifiability", ...). All by default but
         "downstream_trees", which takes longer than all others together.
     bins : int, optional
         Cut continuous factors into as many bins of equal width for the scores that need classes.
         Without it those scores are skipped.
+    groups : sequence of sequences of int or str, or GeoManCER, optional
+        Latents that belong together, for the scores that can see it: columns by number or name,
+        or a `GeoManCER` that was fitted to these latents, whose factors are the groups; then the
+        scores that compare its directions with the factors are added.
     log_variances : array-like of shape (n, z), optional
-        Of a Gaussian encoder whose means are the latents: adds the unsupervised scores of the
-        sampled representation, and lets `factor_vae` see latents that collapsed to the prior.
+        Of a Gaussian encoder whose means are the latents: adds `mig` and the unsupervised scores
+        of the sampled representation, and lets `factor_vae` see latents that collapsed to the
+        prior.
     chance : bool or int
         How often to permute the rows against each other for the chance level of every score, the
         mean of its values then; True is once.
@@ -95,11 +106,11 @@ def score_latents(
     interventional
       factor_vae  1.000   0.521
     """
-    chosen = choose_scores(scores)
+    chosen = choose_scores(scores, found=hasattr(groups, "subspace"))
     n_chance = _how_often(chance, "chance", 1)
     n_resamples = _how_often(intervals, "intervals", N_RESAMPLES)
     if bins is not None:
-        check_int(bins, "bins", low=2)
+        check_int(bins, "bins", low=2, high=MOST_BINS)
     check_jobs(n_jobs)
     random = check_random_state(random_state)
     # One number for all streams: a score has the same value alone and among others.
@@ -108,19 +119,24 @@ def score_latents(
     if log_variances is not None and rows.whole is not None:
         raise InputError("log_variances must belong to rows; got a code of a grid.")
     spread = check_log_variances(log_variances, rows.latents)
+    factors_of_rows, left_out = without_identities(rows.factors)
+    rows = replace(rows, factors=factors_of_rows)
     binned, note = _in_bins(rows.factors, bins)
+    sets = _read_groups(latents, rows, groups)
+    apart = ", ".join(rows.factors.groups)
     jobs = []
     for entry in chosen if spread is None else _with_sampled(chosen):
         used, remark = (rows.factors, "") if entry.takes_continuous else (binned, note)
+        of_groups = f"columns one by one: {apart}" if apart and not entry.takes_groups else ""
+        remark = "; ".join(filter(None, (left_out, remark, of_groups)))
         seen, known = (entry.takes_grid and rows.whole) or (rows.latents, used)
         jobs.append(
             Job(
                 entry,
                 seen,
                 known,
-                {"log_variances": spread}
-                if spread is not None and _gets_log_variances(entry)
-                else {},
+                ({"log_variances": spread} if _gets_log_variances(entry, spread) else {})
+                | ({"groups": sets} if entry.takes_groups else {}),
                 seed=(entropy, zlib.crc32(entry.name.encode())),
                 n_chance=n_chance if entry.needs_factors else 0,
                 n_resamples=n_resamples,
@@ -145,19 +161,26 @@ def _in_bins(factors: Factors, bins: int | None) -> tuple[Factors, str]:
 
 
 def _with_sampled(chosen: list[ScoreEntry]) -> list[ScoreEntry]:
-    """Add the unsupervised scores of the sampled representation, after those of the mean."""
+    """Add scores of the sampled representation after those of the mean."""
     both = []
     for entry in chosen:
         both.append(entry)
-        if entry.takes_log_variances and not entry.needs_factors:
-            rows = {name + SAMPLED: key for name, key in entry.rows.items()}
+        if entry.also_sampled:
+            rows = entry.rows or {entry.name: ""}
+            rows = {name + SAMPLED: key for name, key in rows.items()}
             both.append(replace(entry, name=entry.name + SAMPLED, rows=rows))
     return both
 
 
-def _gets_log_variances(entry: ScoreEntry) -> bool:
-    """Whether log-variances belong to it: without factors, only to the added entries."""
-    return entry.takes_log_variances and (entry.needs_factors or entry.name.endswith(SAMPLED))
+def _gets_log_variances(entry: ScoreEntry, spread: np.ndarray | None) -> bool:
+    """Whether log-variances belong to it: where an entry was added for them, to that alone."""
+    takes = spread is not None and entry.takes_log_variances
+    return takes and (not entry.also_sampled or entry.name.endswith(SAMPLED))
+
+
+def _read_groups(latents: Any, rows: _Rows, groups: Any) -> LatentGroups:
+    named = hasattr(latents, "columns") and rows.whole is None
+    return read_latent_groups(latents if named else rows.latents, groups)
 
 
 @dataclass(frozen=True)
@@ -178,7 +201,7 @@ class _Rows:
 
 def _read_rows(latents: Any, factors: Any, random: np.random.Generator) -> _Rows:
     if not isinstance(factors, FactorGrid):
-        return _Rows(check_latents(latents), as_factors(factors).refuse_missing())
+        return _Rows(check_latents(latents, dtype=None), as_factors(factors).refuse_missing())
     grid, encode = factors, latents_of(factors, latents)
     index = np.arange(len(grid))
     if len(grid) > MAX_ROWS:
@@ -186,7 +209,7 @@ def _read_rows(latents: Any, factors: Any, random: np.random.Generator) -> _Rows
     encoded = encode(index)
     known = grid.known_factors(index)
     if not callable(latents):
-        return _Rows(encoded, known, (check_latents(latents), grid))
+        return _Rows(encoded, known, (check_latents(latents, dtype=None), grid))
     # An encoder runs once for each row; every score sees the same latents.
     return _Rows(encoded, known, (encoded, grid) if len(index) == len(grid) else None)
 
@@ -205,13 +228,15 @@ def _gather(jobs: list[Job], outcomes: list[Outcome], rows: _Rows, seed: Any) ->
         lines += [_line(job.entry, outcome, row, note) for row in outcome.values]
     frame = pd.DataFrame(lines, columns=COLUMNS).set_index("score")
     n, n_latents = rows.latents.shape
-    return ScoreTable(frame, results, skipped, n, n_latents, rows.factors.names, seed)
+    groups = tuple(rows.factors.groups)
+    return ScoreTable(frame, results, skipped, n, n_latents, rows.factors.names, seed, groups)
 
 
 def _line(entry: ScoreEntry, outcome: Outcome, row: str, note: str) -> dict[str, Any]:
     return {
         "score": row,
         "family": entry.family,
+        "question": "" if entry.card is None else entry.card.question(row.removesuffix(SAMPLED)),
         "value": outcome.values[row],
         "chance": outcome.chance.get(row, np.nan),
         "low": outcome.low.get(row, np.nan),

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geodis.base.text import number_text
 from geodis.base.write import to_jsonable, write_json
+from geodis.scores.table.answers import TableAnswer, answer_lines, answers_of
 
 if TYPE_CHECKING:
     import pandas as pd
 from geodis.scores.score import Score
+
+# A table of no more rows is read at a glance; longer ones begin with what they say together.
+GLANCE = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -23,7 +27,8 @@ class ScoreTable:
     Attributes
     ----------
     frame : pandas.DataFrame
-        One row a score, indexed by its name: ``family``, ``value``, ``chance`` (of permuted
+        One row a score, indexed by its name: ``family``, ``question`` (of its card: "information",
+        "modularity", "completeness", "geometry", or ""), ``value``, ``chance`` (of permuted
         factors; NaN for scores without factors), ``low`` and ``high`` (NaN unless asked for),
         ``better`` ("higher" or "lower"), ``seconds``, ``note``.
     scores : mapping of str to Score
@@ -35,6 +40,8 @@ class ScoreTable:
     factor_names : tuple of str
     seed : object
         The `random_state` it was made with.
+    group_names : tuple of str
+        Factors of several columns; `factor_names` are those of the columns.
     """
 
     frame: pd.DataFrame
@@ -44,6 +51,7 @@ class ScoreTable:
     n_latents: int
     factor_names: tuple[str, ...]
     seed: Any
+    group_names: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> float:
         """Return the value of one row."""
@@ -59,15 +67,25 @@ class ScoreTable:
 
     @property
     def per_factor(self) -> pd.DataFrame:
-        """Scores by factors, for the scores that have such parts."""
+        """Scores by factors, for the scores that have such parts; by columns and by groups."""
         import pandas as pd
 
-        parts = {
-            name: score.per_factor
-            for name, score in self.scores.items()
-            if score.per_factor is not None and len(score.per_factor) == len(self.factor_names)
-        }
-        return pd.DataFrame.from_dict(parts, orient="index", columns=list(self.factor_names))
+        parts = {}
+        for name, score in self.scores.items():
+            named = self.factor_names if self._by_column(score) else score.factor_names
+            if score.per_factor is not None and len(score.per_factor) == len(named):
+                parts[name] = dict(zip(named, score.per_factor, strict=True))
+        columns = [*self.factor_names, *self.group_names]
+        return pd.DataFrame.from_dict(parts, orient="index", columns=columns)
+
+    def _by_column(self, score: Score) -> bool:
+        """Whether the parts of a score are of columns; grouped ones say their names."""
+        return not set(score.factor_names) & set(self.group_names)
+
+    @property
+    def answers(self) -> list[TableAnswer]:
+        """What the scores say together, question by question."""
+        return answers_of(self.frame)
 
     def _columns(self) -> list[tuple[str, list[str]]]:
         """Titles and cells of what people read; the notes stand below."""
@@ -98,7 +116,9 @@ class ScoreTable:
             f"{count} {name}{'s' * (count != 1)}"
             for count, name in ((self.n_latents, "latent"), (len(self.factor_names), "factor"))
         )
-        lines = [f"{self.n:,} rows, {latents}, {factors}", ""]
+        if self.group_names:
+            factors = f"{len(self.factor_names)} columns of factors ({', '.join(self.group_names)})"
+        lines = [f"{self.n:,} rows, {latents}, {factors}", "", *self._answered()]
         table = [
             [title for title, _ in columns],
             *zip(*(cells for _, cells in columns), strict=True),
@@ -116,6 +136,14 @@ class ScoreTable:
         return "\n".join(lines + (["", *remarks] if remarks else []))
 
     __repr__ = __str__
+
+    def _answered(self) -> list[str]:
+        """What a long table says together, before its rows."""
+        if len(self.frame) <= GLANCE or not (answered := answer_lines(self.frame)):
+            return []
+        width = max(len(question) for question, _ in answered)
+        lines = [f"  {question:<{width}}  {answer}" for question, answer in answered]
+        return ["From chance (0) to the best value (1), the median of what answers:", *lines, ""]
 
     def _repr_html_(self) -> str:
         return self.frame.drop(columns=["seconds"]).to_html(float_format=number_text, na_rep="")
@@ -140,6 +168,8 @@ class ScoreTable:
             "n": self.n,
             "n_latents": self.n_latents,
             "factor_names": list(self.factor_names),
+            "group_names": list(self.group_names),
+            "answers": [asdict(answer) for answer in self.answers],
             "seed": self.seed if isinstance(self.seed, int) else None,
             "rows": rows,
             "skipped": dict(self.skipped),

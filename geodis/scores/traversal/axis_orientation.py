@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from geodis.distances.correlations import geometric_mean
+from geodis.scores.card import Card
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
 from geodis.scores.traversal.ratios import SpreadKind, ratio_or_zero, shares_of, spreads_of
@@ -14,7 +15,19 @@ from geodis.scores.traversal.spreads import axis_variances, linear_variances
 from geodis.scores.traversal.traversed import open_traversals
 
 
-@register_score(family="ratios", takes_grid=True, random=True, halves=True)
+@register_score(
+    family="ratios",
+    takes_grid=True,
+    random=True,
+    halves=True,
+    card=Card(
+        rewards="Paths whose main direction is an axis, lines or not.",
+        blind="Whether the path is a line, whether two factors share the axis.",
+        answers="modularity",
+        chance="0.3 to 0.4",
+        source="Michlo 2022, A.1",
+    ),
+)
 def axis_orientation(
     latents: Any,
     factors: Any,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from geodis.scores.card import Card
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
 from geodis.scores.traversal.ratios import (
@@ -19,7 +20,19 @@ from geodis.scores.traversal.spreads import axis_variances
 from geodis.scores.traversal.traversed import open_traversals
 
 
-@register_score(family="ratios", takes_grid=True, random=True, halves=True)
+@register_score(
+    family="ratios",
+    takes_grid=True,
+    random=True,
+    halves=True,
+    card=Card(
+        rewards="Paths along one factor that are parallel to an axis.",
+        blind="Whether two factors share the axis; circles are no lines by design.",
+        answers="modularity",
+        chance="0.05 to 0.2",
+        source="Michlo 2022, eqs. 4.7 to 4.9",
+    ),
+)
 def axis_ratio(
     latents: Any,
     factors: Any,

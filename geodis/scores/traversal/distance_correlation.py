@@ -9,20 +9,37 @@ import numpy as np
 from geodis.base.check import InputError, check_random_state
 from geodis.distances.correlations import geometric_mean
 from geodis.distances.distance_agreement import distance_correlations
+from geodis.distances.factor_distances import FactorKinds
 from geodis.distances.grid_distances import GROUND_TRUTH, LATENT
 from geodis.distances.pairwise import LatentKind
+from geodis.scores.card import Card
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
 from geodis.scores.traversal.traversed import open_traversals
 
 
-@register_score(family="ratios", takes_grid=True, random=True, halves=True)
+@register_score(
+    family="ratios",
+    takes_grid=True,
+    random=True,
+    halves=True,
+    card=Card(
+        rewards="Latent distances in the order of the distances of the factors.",
+        blind="Directions: turned latents score as well. It moves when latents are only "
+        "rescaled, and labels have no distances but equal ones.",
+        answers="geometry",
+        scale="-1 to 1",
+        cost="0.04 s",
+        source="Michlo 2022, section 4.2",
+    ),
+)
 def distance_correlation(
     latents: Any,
     factors: Any,
     *,
     kind: LatentKind = "l1",
     scaled: bool = False,
+    kinds: FactorKinds | None = None,
     self_pairs: bool = False,
     n_pairs: int = 50_000,
     confidence: float | None = None,
@@ -36,15 +53,17 @@ def distance_correlation(
     Parameters
     ----------
     latents, factors
-        As for `linearity_ratio`. Ground-truth distances count steps between values.
-    kind, scaled, self_pairs, n_pairs, confidence, random_state
+        As for `linearity_ratio`. Ground-truth distances count steps between values: of a cyclic
+        factor around its circle, of labels without an order one step between any two.
+    kind, scaled, kinds, self_pairs, n_pairs, confidence, random_state
         As for `geodis.distances.distance_correlations`, which also compares perceived distances.
 
     Returns
     -------
     Score
-        ``per_factor`` is NaN for factors with two values, whose distances have no order unless
-        self pairs are in. ``details["global"]`` is the rank correlation of random pairs (4.1).
+        ``per_factor`` is NaN for factors whose distances have no order unless self pairs are in:
+        those with two values, and labels without an order. ``details["global"]`` is the rank
+        correlation of random pairs (4.1).
 
     Examples
     --------
@@ -61,6 +80,7 @@ def distance_correlation(
         None,
         kind=kind,
         scaled=scaled,
+        kinds=kinds,
         self_pairs=self_pairs,
         n_pairs=n_pairs,
         confidence=confidence,
@@ -72,8 +92,8 @@ def distance_correlation(
     own = {name: of[key] for name, of in correlations.factors.items() if name in kept}
     if not own:
         raise InputError(
-            "distance_correlation needs a factor with three values, or self_pairs=True; "
-            f"got factors with {', '.join(map(str, source.grid.sizes))} values."
+            "distance_correlation needs a factor with three values that have an order, or "
+            f"self_pairs=True; got factors with {', '.join(map(str, source.grid.sizes))} values."
         )
     intervals = {name: one.spearman_interval for name, one in own.items() if confidence}
     # What is missing from the grid, and factors with one value, stand in the note already.

@@ -6,7 +6,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from geodis.base.check import check_choice
+from geodis.base.check import InputError, check_choice
+from geodis.scores.card import Card
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
 from geodis.scores.traversal.ratios import in_range, ratio_or_zero
@@ -18,7 +19,20 @@ FlatnessNorm = Literal["mixed", "l1", "l2"]
 NORMS: dict[FlatnessNorm, tuple[int, int]] = {"mixed": (2, 1), "l1": (1, 1), "l2": (2, 2)}
 
 
-@register_score(family="ratios", takes_grid=True, random=True, halves=True)
+@register_score(
+    family="ratios",
+    takes_grid=True,
+    random=True,
+    halves=True,
+    card=Card(
+        rewards="Paths that do not turn back: as wide as they are long.",
+        blind="Which latents, and which factors. Values must have an order; circles turn back "
+        "by design.",
+        answers="geometry",
+        chance="0.1 to 0.2",
+        source="Michlo 2022, A.2",
+    ),
+)
 def flatness(
     latents: Any,
     factors: Any,
@@ -41,6 +55,11 @@ def flatness(
     norm : {"mixed", "l1", "l2"}
         "mixed" divides an L2 width by an L1 length, and is 1 only along an axis.
 
+    Notes
+    -----
+    The way goes through the values in their order, and closes the circle of cyclic factors. Labels
+    without an order have no such way if they are more than three: those factors are left out.
+
     Returns
     -------
     Score
@@ -56,7 +75,15 @@ def flatness(
     norms = NORMS[check_choice(norm, "norm", get_args(FlatnessNorm))]
     source = open_traversals(latents, factors, "flatness", n_traversals, random_state)
     width, length = (np.full(source.n_factors, np.nan) for _ in range(2))
-    for j in source.used:
+    unordered = [
+        j for j in source.used if source.grid.kinds[j] == "labels" and source.grid.sizes[j] > 3
+    ]
+    used = [j for j in source.used if j not in unordered]
+    names = ", ".join(source.grid.names[j] for j in unordered)
+    if not used:
+        raise InputError(f"flatness needs a factor whose values have an order; got {names}.")
+    lost = f"Left out, for their values have no order: {names}." if unordered else ""
+    for j in used:
         parts, scale = in_range(source.latents(j, once=True))
         widths, lengths = zip(*(widths_and_lengths(part, *norms) for part in parts), strict=True)
         width[j] = scale * np.concatenate(widths).mean()
@@ -64,9 +91,9 @@ def flatness(
     per_factor = np.where(np.isnan(width), np.nan, ratio_or_zero(width, length))
     return Score(
         "flatness",
-        float(per_factor[source.used].mean()),
+        float(per_factor[used].mean()),
         per_factor=per_factor,
         details={"widths": width, "lengths": length, "n_traversals": source.counts},
-        note=source.note,
+        note=" ".join(filter(None, [source.note, lost])),
         factor_names=source.names,
     )

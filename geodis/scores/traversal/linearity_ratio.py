@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from geodis.scores.card import Card
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
 from geodis.scores.traversal.ratios import SpreadKind, ratio_score, shares_of, spreads_of
@@ -13,7 +14,20 @@ from geodis.scores.traversal.spreads import linear_variances
 from geodis.scores.traversal.traversed import open_traversals
 
 
-@register_score(family="ratios", takes_grid=True, random=True, halves=True)
+@register_score(
+    family="ratios",
+    takes_grid=True,
+    random=True,
+    halves=True,
+    card=Card(
+        rewards="Paths along one factor that are lines, in any direction.",
+        blind="Which latents: turned latents score the same. Circles are no lines by design. "
+        "Where the paths of different factors lead.",
+        answers="geometry",
+        chance="0.2 to 0.5: little points are near a line",
+        source="Michlo 2022, eqs. 4.7 to 4.9",
+    ),
+)
 def linearity_ratio(
     latents: Any,
     factors: Any,

@@ -26,15 +26,14 @@ def spreads_of(
 
 
 def in_range(parts: list[np.ndarray]) -> tuple[list[np.ndarray], float]:
-    """Latents from the first point of each traversal, over a common scale, and that scale.
+    """Moves of latents over a common scale, and that scale.
 
-    Squares of very large or very small latents leave the range of floats; the scale is a power
-    of two, so that nothing is rounded.
+    Squares of very large or very small moves leave the range of floats; the scale is a power of
+    two, so that nothing is rounded.
     """
-    moved = [part - part[:, :1] for part in parts]
-    largest = max((float(np.abs(part).max(initial=0.0)) for part in moved), default=0.0)
+    largest = max((float(np.abs(part).max(initial=0.0)) for part in parts), default=0.0)
     scale = float(2.0 ** np.floor(np.log2(largest))) if largest > 0 else 1.0
-    return [part / scale for part in moved], scale
+    return [part / scale for part in parts], scale
 
 
 def shares_of(spreads: np.ndarray, top: int | None, normalise: bool = True) -> np.ndarray:

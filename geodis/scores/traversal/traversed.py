@@ -11,11 +11,13 @@ import numpy as np
 
 from geodis.base.check import InputError, check_int, check_random_state
 from geodis.base.jobs import blocks
+from geodis.base.rounding import rounding_of
+from geodis.data.factors import as_factors
 from geodis.data.grids.grid import FactorGrid
 from geodis.data.grids.latents import latents_of
 from geodis.distances.grid_distances import code_of_rows
 from geodis.distances.grid_traversals import Traversals, grid_traversals
-from geodis.scores.inputs import check_scored
+from geodis.scores.inputs import check_latents, check_scored
 from geodis.scores.traversal.spreads import CHUNK
 
 # In a sample, fewer traversals than this along a factor say nothing of the others; and traversals
@@ -70,30 +72,62 @@ class Traversed:
         """Traversals along each factor."""
         return {self.grid.names[j]: len(along) for j, along in self.traversals.items()}
 
-    def latents(self, factor: int, once: bool = False) -> list[np.ndarray]:
-        """Latents (t, s, z) of the traversals of each length; each value once if asked for."""
+    def latents(
+        self, factor: int, once: bool = False, *, from_first: bool = True
+    ) -> list[np.ndarray]:
+        """How latents move (t, s, z) along the traversals of each length, from their first point.
+
+        Each value once if asked for; from zero, where they are, if not `from_first`. A latent that
+        moves by no more than the rounding of its values stands still.
+        """
         along = self.traversals[factor]
         if once and not self.grid.complete:
-            return self._means_of_values(along, factor)
-        return [
-            self.encode(index[rows].ravel()).reshape(-1, index.shape[1], self.n_latents)
-            for _, index in along.by_length()
-            for rows in blocks(len(index), max(1, CHUNK // (index.shape[1] * self.n_latents)))
-        ]
+            moves, starts, rounding = self._means_of_values(along, factor)
+        else:
+            moves, starts, rounding = self._moves(along)
+        still = 4 * rounding  # two points, each with errors of its own
+        for part in moves:
+            np.copyto(part, 0.0, where=(np.abs(part).max(axis=1) <= still)[:, None, :])
+        return moves if from_first else [part + at for part, at in zip(moves, starts, strict=True)]
 
-    def _means_of_values(self, along: Traversals, factor: int) -> list[np.ndarray]:
-        """Latents with the rows of a traversal that share a value of the factor averaged."""
+    def _moves(self, along: Traversals) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
+        """Moves from the first points, these points (t, 1, z), and what of a value is rounding."""
+        parts, starts, rounding = [], [], np.zeros(self.n_latents)
+        for _, index in along.by_length():
+            for rows in blocks(len(index), max(1, CHUNK // (index.shape[1] * self.n_latents))):
+                latents = self.encode(index[rows].ravel())
+                rounding = np.maximum(rounding, rounding_of(latents))
+                latents = latents.astype(float).reshape(-1, index.shape[1], self.n_latents)
+                starts.append(latents[:, :1].copy())
+                parts.append(latents - starts[-1])
+        return parts, starts, rounding
+
+    def _means_of_values(
+        self, along: Traversals, factor: int
+    ) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
+        """The same with the rows of a traversal that share a value of the factor averaged."""
         values = self.grid.factors(along.index)[:, factor]
         group = np.repeat(np.arange(len(along)), along.lengths)
         new = np.ones(len(values), bool)
         new[1:] = (np.diff(group) != 0) | (np.diff(values) != 0)
         first = np.flatnonzero(new)
-        sums = np.add.reduceat(self.encode(along.index), first, axis=0)
+        latents = self.encode(along.index)
+        rounding = rounding_of(latents)
+        # From the first row of the traversal: sums of what stands still are exactly zero then.
+        latents = latents.astype(float)
+        origin = latents[along.start[:-1]]
+        latents -= origin[group]
+        sums = np.add.reduceat(latents, first, axis=0)
         means = sums / np.diff([*first, len(values)])[:, None]
         lengths = np.bincount(group[first])
         start = np.concatenate([[0], np.cumsum(lengths)])
         merged = Traversals(np.arange(len(first)), start, len(along))
-        return [means[index] for _, index in merged.by_length()]
+        moves, starts = [], []
+        for which, index in merged.by_length():
+            part = means[index]
+            moves.append(part - part[:, :1])
+            starts.append(part[:, :1] + origin[which][:, None])
+        return moves, starts, rounding
 
 
 def open_traversals(
@@ -105,9 +139,10 @@ def open_traversals(
         grid, code = factors, latents
         names: tuple[str, ...] = grid.names
     else:
-        checked, coded = check_scored(latents, factors)
+        checked = check_latents(latents, dtype=None)
+        _, coded = check_scored(checked, factors)
         names = coded.names
-        grid = FactorGrid.from_arrays(None, coded.codes, names or None)
+        grid = FactorGrid.from_arrays(None, as_factors(factors))  # with their kinds
         code = code_of_rows(grid, checked)
     if n_traversals is not None:
         check_int(n_traversals, "n_traversals", low=1)

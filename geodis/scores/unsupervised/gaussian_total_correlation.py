@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from geodis.scores.card import Card
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
-from geodis.scores.unsupervised.covariance import covariance_of
+from geodis.scores.unsupervised.covariance import spread_of
 
 # A Gaussian whose correlation matrix has an eigenvalue below this, in parts of 1, is singular as
 # far as float64 arithmetic can tell.
@@ -16,7 +17,18 @@ SINGULAR = 1e-13
 
 
 @register_score(
-    family="unsupervised", needs_factors=False, takes_log_variances=True, lower_is_better=True
+    family="unsupervised",
+    needs_factors=False,
+    takes_log_variances=True,
+    also_sampled=True,
+    lower_is_better=True,
+    card=Card(
+        rewards="Latents that are independent of each other, as far as Gaussians show.",
+        blind="The factors: independent latents may each mix all of them.",
+        scale="0 (best) up",
+        chance="none: factors are not used",
+        source="Locatello et al. 2019, section 5.2",
+    ),
 )
 def gaussian_total_correlation(latents: Any, *, log_variances: Any = None) -> Score:
     """Total correlation of the Gaussian that is fitted to the latents, in nats.
@@ -48,14 +60,15 @@ def gaussian_total_correlation(latents: Any, *, log_variances: Any = None) -> Sc
     >>> float(gaussian_total_correlation(z @ [[1.0, 1.0], [0.0, 1.0]])) > 0.2
     True
     """
-    covariance, varying, notes = covariance_of(latents, log_variances)
-    value = total_correlation_of(covariance[np.ix_(varying, varying)])
+    spread = spread_of(latents, log_variances)
+    varying, notes = spread.varying, list(spread.notes)
+    value = total_correlation_of(spread.scaled[np.ix_(varying, varying)])
     if np.isinf(value):
         notes.append("some latents are linear combinations of others")
     return Score(
         "gaussian_total_correlation",
         value,
-        matrix=covariance,
+        matrix=spread.covariance,
         details={"varying": varying},
         note="; ".join(notes),
     )

@@ -8,7 +8,8 @@ import numpy as np
 
 from geodis.base.check import check_int, check_random_state
 from geodis.scores.active import check_log_variances
-from geodis.scores.binning import BINS, bin_columns
+from geodis.scores.binning import BINS, MOST_BINS, bin_columns
+from geodis.scores.card import Card
 from geodis.scores.information.by_counts import discrete_information
 from geodis.scores.inputs import check_latents
 from geodis.scores.registry import register_score
@@ -19,8 +20,16 @@ from geodis.scores.score import Score
     family="unsupervised",
     needs_factors=False,
     takes_log_variances=True,
+    also_sampled=True,
     random=True,
     lower_is_better=True,
+    card=Card(
+        rewards="Latents that are independent of each other, pair by pair.",
+        blind="The factors: independent latents may each mix all of them.",
+        scale="0 (best) up",
+        chance="none: factors are not used",
+        source="Locatello et al. 2019, section 5.2",
+    ),
 )
 def mutual_info_score(
     latents: Any, *, bins: int = BINS, log_variances: Any = None, random_state: Any = None
@@ -50,7 +59,7 @@ def mutual_info_score(
     >>> float(mutual_info_score(np.column_stack([z, z]))) == float(np.log(4))
     True
     """
-    bins = check_int(bins, "bins", low=2)
+    bins = check_int(bins, "bins", low=2, high=MOST_BINS)
     means = check_latents(latents)
     spread = check_log_variances(log_variances, means)
     if spread is not None:

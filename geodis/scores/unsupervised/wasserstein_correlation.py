@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from geodis.base.check import InputError
+from geodis.scores.card import Card
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
-from geodis.scores.unsupervised.covariance import covariance_of
+from geodis.scores.unsupervised.covariance import spread_of
 
 
 @register_score(
@@ -16,7 +18,15 @@ from geodis.scores.unsupervised.covariance import covariance_of
     rows={"wasserstein_correlation": "plain", "wasserstein_correlation_norm": "normalised"},
     needs_factors=False,
     takes_log_variances=True,
+    also_sampled=True,
     lower_is_better=True,
+    card=Card(
+        rewards="Latents that are independent of each other, as far as Gaussians show.",
+        blind="The factors: independent latents may each mix all of them.",
+        scale="0 (best) up",
+        chance="none: factors are not used",
+        source="Watters et al. 2019, as Locatello et al. 2019",
+    ),
 )
 def wasserstein_correlation(
     latents: Any, *, normalised: bool = False, log_variances: Any = None
@@ -44,16 +54,25 @@ def wasserstein_correlation(
     >>> round(float(wasserstein_correlation(z)), 12)
     0.0
     """
-    covariance, varying, notes = covariance_of(latents, log_variances)
-    value = wasserstein_of(covariance)
-    trace = float(np.trace(covariance))
-    share = value / trace if trace > 0 else 0.0
+    spread = spread_of(latents, log_variances)
+    # In one unit for all, for it is a length: its square may be too large for a float.
+    unit = spread.unit.max()
+    in_unit = spread.scaled * (spread.unit[:, None] / unit) * (spread.unit / unit)
+    of_unit, trace = wasserstein_of(in_unit), float(np.trace(in_unit))
+    with np.errstate(over="ignore", under="ignore"):
+        value = float(of_unit * unit * unit)
+    if not np.isfinite(value):
+        raise InputError(
+            "The squares of the latents must be finite numbers, for the score is one; got latents "
+            f"up to {unit:g}: divide them by a number."
+        )
+    share = of_unit / trace if trace > 0 else 0.0
     return Score(
         "wasserstein_correlation",
         share if normalised else value,
-        matrix=covariance,
-        details={"plain": value, "normalised": share, "varying": varying},
-        note="; ".join(notes),
+        matrix=spread.covariance,
+        details={"plain": value, "normalised": share, "varying": spread.varying},
+        note="; ".join(spread.notes),
     )
 
 

@@ -18,7 +18,7 @@ from tests.reference import scores as slow
 def test_neighbours_equal_their_literal_twins(seed, k):
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, 3, 30)
-    x = jittered(codes + rng.standard_normal(30).round(1), rng)
+    x = jittered(codes + rng.standard_normal(30).round(1), rng.standard_normal(30))
     assert class_information(x, codes, k) == pytest.approx(
         slow.class_information(x, codes.tolist(), k), abs=1e-12
     )

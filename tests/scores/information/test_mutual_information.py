@@ -28,3 +28,18 @@ def test_neighbours_take_continuous_factors():
     with pytest.raises(InputError, match=r"factor 0 is continuous .* geodis\.scores\.bin_factors"):
         scores.mig(latents, factors)
     assert float(scores.mig(latents, scores.bin_factors(factors, 4))) > 0.1
+
+
+@pytest.mark.parametrize("method", ["equal_width", "quantile", "knn"])
+def test_factors_with_one_value_do_not_count(method):
+    latents, factors = sample(0)
+    more = np.column_stack([factors, np.full(len(factors), 3)])
+    alone, beside = (
+        scores.mutual_information(latents, f, method=method, random_state=0)
+        for f in (factors, more)
+    )
+    assert float(beside) == float(alone)
+    assert np.isnan(beside.per_factor[3]) and not beside.matrix[:, 3].any()
+    assert "with one value: factor 3" in beside.note
+    with pytest.raises(InputError, match="at least two values; got 1 with one"):
+        scores.mutual_information(latents, more[:, 3:])

@@ -91,3 +91,15 @@ def test_a_batch_needs_two_rows_to_vary():
     factors, _ = sample(0)
     with pytest.raises(InputError, match="batch_size must be at least 2"):
         scores.factor_vae(factors * 1.0, factors, batch_size=1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_order_of_proportional_latents_changes_nothing(seed):
+    """Two latents of one factor tie in every batch, up to rounding."""
+    factors = np.random.default_rng(seed).integers(4, size=(200, 2))
+    latents = factors[:, :1] * [0.3, 1.7, 0.9]
+    values = {
+        float(scores.factor_vae(latents[:, order], factors, random_state=0))
+        for order in ([0, 1, 2], [1, 0, 2], [2, 1, 0], [2, 0, 1])
+    }
+    assert len(values) == 1 and values.pop() < 0.7

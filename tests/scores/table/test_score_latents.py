@@ -56,7 +56,8 @@ def test_unsupervised_scores_have_no_chance_and_lower_is_better(everything):
     unsupervised = frame[frame["family"] == "unsupervised"]
     assert unsupervised["chance"].isna().all() and (unsupervised["better"] == "lower").all()
     supervised = frame[frame["family"] != "unsupervised"]
-    assert supervised["chance"].notna().all() and (supervised["better"] == "higher").all()
+    judged = supervised[~supervised.index.str.endswith("_efficiency")]
+    assert judged["chance"].notna().all() and (supervised["better"] == "higher").all()
 
 
 def test_a_score_has_the_same_value_alone_and_in_processes(everything):
@@ -235,7 +236,7 @@ def test_infinite_scores_have_no_interval():
         ({"chance": "often"}, "chance must be an integer; got 'often'"),
         ({"chance": 1.5}, "chance must be an integer; got 1.5"),
         ({"intervals": 2.7}, "intervals must be an integer; got 2.7"),
-        ({"bins": 1}, "bins must be at least 2; got 1"),
+        ({"bins": 1}, "bins must be between 2 and 4096; got 1"),
     ],
 )
 def test_settings_are_checked_before_any_work(options, message):
@@ -244,7 +245,42 @@ def test_settings_are_checked_before_any_work(options, message):
 
 
 def test_labels_without_end_are_neither_binned_nor_regressed():
-    latents, factors = sample()
-    frame = pd.DataFrame({"x": factors[:, 0], "id": [f"image {i}" for i in range(600)]})
+    latents, _ = sample()
+    frame = pd.DataFrame({"id": [f"image {i}" for i in range(600)]})
     table = gd.score_latents(latents, frame, ["mig", "dci"], bins=5, verbose=False)
     assert set(table.skipped) == {"mig", "dci"} and "600 different labels" in str(table)
+
+
+@pytest.mark.parametrize(
+    "identity",
+    [[f"img_{i}.png" for i in range(400)], range(400), [f"cell {i % 300}" for i in range(400)]],
+)
+def test_a_column_that_names_rows_is_left_out_and_said(identity):
+    rng = np.random.default_rng(0)
+    known = rng.integers(4, size=(400, 2))
+    latents = known + 0.1 * rng.standard_normal((400, 2))
+    plain = {"shape": known[:, 0], "x": known[:, 1]}
+    names = ["mig", "dci", "downstream_logistic"]
+    alone, beside = (
+        gd.score_latents(latents, table, names, verbose=False)
+        for table in (plain, {"id": list(identity), **plain})
+    )
+    assert beside.factor_names == ("shape", "x")
+    pd.testing.assert_series_equal(beside.frame["value"], alone.frame["value"])
+    assert "left out, for it names rows: id" in str(beside)
+    assert not beside.skipped
+
+
+def test_numbers_that_are_not_called_row_numbers_stay():
+    table = {"time": np.arange(400), "x": np.tile([0, 1], 200)}
+    scored = gd.score_latents(np.arange(400.0)[:, None], table, ["dci"], verbose=False)
+    assert scored.factor_names == ("time", "x")
+
+
+def test_an_efficiency_is_not_held_against_chance():
+    rng = np.random.default_rng(0)
+    factors = rng.integers(3, size=(400, 1))
+    table = gd.score_latents(factors + 0.0, factors, ["downstream_logistic"], verbose=False)
+    chance = table.frame["chance"]
+    assert np.isnan(chance["downstream_logistic_efficiency"])
+    assert chance.drop("downstream_logistic_efficiency").notna().all()

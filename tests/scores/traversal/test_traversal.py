@@ -135,7 +135,7 @@ def test_a_factor_with_one_value_is_left_out_with_a_note(name, rng):
         (lambda f, z: scores.distance_correlation(z, f, kind="cosine"), "kind must be one of"),
         (
             lambda f, z: scores.distance_correlation(z[:4], FactorGrid((2, 2))),
-            "three values, or self_pairs",
+            "three values that have an order, or self_pairs",
         ),
     ],
 )

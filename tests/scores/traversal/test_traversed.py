@@ -47,7 +47,7 @@ def test_an_encoder_scores_as_its_table():
     images = np.random.default_rng(0).integers(0, 256, (24, 3, 3), dtype=np.uint8)
     grid = FactorGrid.from_arrays(images, factors)
     encoder = lambda x: x.mean(axis=1)[:, :, 0]  # noqa: E731
-    table = encoder(grid.images(range(24), "float32")).astype(float)
+    table = encoder(grid.images(range(24), "float32"))
     for name in ALL:
         first, second = (
             getattr(scores, name)(code, grid, random_state=0) for code in (encoder, table)

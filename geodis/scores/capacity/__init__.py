@@ -1,0 +1,1 @@
+"""Scores of how large a model must be before it can use the latents."""

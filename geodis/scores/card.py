@@ -1,0 +1,61 @@
+"""What a reader must know of a score before reading its number: a card, beside its registration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Question = Literal["information", "modularity", "completeness", "geometry"]
+
+# What the table asks of a code, in this order; whether the answers are above chance comes last.
+QUESTIONS: dict[Question, str] = {
+    "information": "Is the information there?",
+    "modularity": "Is each latent of one factor?",
+    "completeness": "Is each factor in one latent?",
+    "geometry": "Is the geometry kept?",
+}
+
+
+@dataclass(frozen=True)
+class Card:
+    """A score in a few sentences.
+
+    Attributes
+    ----------
+    rewards : str
+        What a code must do to score high.
+    blind : str
+        What the score cannot see, or takes for something else.
+    answers : str, or mapping of str to str
+        The question of `QUESTIONS` that it answers; by row where rows answer different ones. None
+        for a score of latents alone.
+    scale : str
+        From the worst to the best value.
+    chance : str
+        Of latents that have nothing to do with the factors.
+    cost : str
+        Of n rows, z latents and f factors; seconds are of 5,000 rows, 10 latents and 5 factors.
+    source : str
+        The paper, and its equation.
+
+    Examples
+    --------
+    >>> card = Card("Order.", "Units.", {"mcc": "completeness"}, source="Hyvärinen 2016")
+    >>> card.question("mcc"), card.question("other")
+    ('completeness', '')
+    """
+
+    rewards: str
+    blind: str
+    answers: Question | Mapping[str, Question] | None = None
+    scale: str = "0 to 1"
+    chance: str = "near 0"
+    cost: str = "milliseconds"
+    source: str = ""
+
+    def question(self, row: str) -> str:
+        """The question that a row of the table answers; "" where it answers none."""
+        if isinstance(self.answers, Mapping):
+            return self.answers.get(row, "")
+        return self.answers or ""

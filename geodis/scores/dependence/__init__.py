@@ -1,0 +1,1 @@
+"""Scores for factors that depend on each other."""

@@ -1,0 +1,1 @@
+"""Factors of several columns, and groups of latents."""

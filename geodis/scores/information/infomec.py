@@ -1,0 +1,182 @@
+"""InfoMEC: modularity, explicitness and compactness from information, as published."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from geodis.base.check import check_int, check_random_state
+from geodis.scores.card import Card
+from geodis.scores.importance import compactness_of
+from geodis.scores.information.by_counts import discrete_information, entropy
+from geodis.scores.information.by_neighbors import class_information, jittered
+from geodis.scores.inputs import check_scored
+from geodis.scores.prediction.logistic import fit_unpenalised
+from geodis.scores.registry import register_score
+from geodis.scores.scaling import of_order_one
+from geodis.scores.score import Score
+
+# As published: neighbours of the estimate, and the share of the widest range that is still alive.
+INFOMEC_NEIGHBORS, DEAD_SHARE = 10, 1 / 20
+# Neighbours and regressions cost in proportion to the rows, and more of them sharpen little.
+MOST_ROWS = 10_000
+
+
+@register_score(
+    family="information",
+    rows={"infom": "", "infoe": "explicitness", "infoc": "compactness"},
+    random=True,
+    card=Card(
+        rewards="InfoM: latents that each know one factor. InfoC: factors that one latent knows. "
+        "InfoE: a linear model that reads every factor off all latents.",
+        blind="Latents of a small range are taken for dead, whatever they hold: scale matters. "
+        "Ratios forget how much there is to share out. Factors on circles lower InfoC by design, "
+        "and factors that depend on each other lower both.",
+        answers={"infom": "modularity", "infoe": "information", "infoc": "completeness"},
+        scale="0 to 1; InfoE may pass below",
+        chance="InfoM and InfoC 0.2 to 0.6, ratios of noise; InfoE near 0",
+        cost="0.2 s",
+        source="Hsu et al. 2023, eqs. 3 to 6",
+    ),
+)
+def infomec(
+    latents: Any,
+    factors: Any,
+    *,
+    n_neighbors: int = INFOMEC_NEIGHBORS,
+    discrete: bool = False,
+    max_rows: int | None = MOST_ROWS,
+    random_state: Any = None,
+) -> Score:
+    """InfoMEC: modularity, explicitness and compactness (Hsu et al. 2023).
+
+    With ``N(i, j) = I(z_i; v_j) / H(v_j)`` over the latents that are alive, those whose range
+    is more than a twentieth of the widest,
+
+    - InfoM: ``(mean_i (max_j N_ij / sum_j N_ij) - 1/f) / (1 - 1/f)``;
+    - InfoC: ``(mean_j (max_i N_ij / sum_i N_ij) - 1/z) / (1 - 1/z)``;
+    - InfoE: the mean over factors of ``1 - L(v | z) / L(v)``, with L the cross-entropy of logistic
+      regression without a penalty, classes weighted alike, on the rows that it learnt from.
+
+    These are others than `modularity`, of squared information in equal bins over all latents, and
+    `explicitness`, an area under a curve on held-out rows.
+
+    Parameters
+    ----------
+    latents : array-like of shape (n, z)
+    factors : array-like of shape (n, f)
+        Classes.
+    n_neighbors : int
+        Of the estimate of information (Ross 2014).
+    discrete : bool
+        Latents have few values, as quantised ones: information by counts, indicators in the
+        logistic regression, and every latent that varies is alive.
+    max_rows : int or None
+        Most rows, drawn at random; None for all.
+    random_state : int, Generator or None
+        Draws rows, and breaks ties by noise of 1e-10 of the range.
+
+    Returns
+    -------
+    Score
+        `value` is InfoM, `per_latent` its parts (NaN for the dead), `per_factor` those of InfoC;
+        `matrix` is N of all latents; `details` has "compactness", "explicitness",
+        "explicitness_per_factor" and "active".
+
+    Examples
+    --------
+    >>> factors = np.tile([[0, 0], [0, 1], [1, 0], [1, 1]], (50, 1))
+    >>> code = factors + 0.01 * np.random.default_rng(0).standard_normal((200, 2))
+    >>> score = infomec(code, factors, random_state=0)
+    >>> round(float(score), 1), round(score.details["compactness"], 1)
+    (1.0, 1.0)
+    """
+    n_neighbors = check_int(n_neighbors, "n_neighbors", low=1)
+    z, coded = check_scored(latents, factors)
+    kept, note = coded.varying()
+    codes = coded.codes[:, kept]
+    rng = check_random_state(random_state)
+    limited = ""
+    if max_rows is not None and len(z) > check_int(max_rows, "max_rows", low=2):
+        limited = f"{max_rows} of {len(z)} rows (max_rows)"
+        rows = np.sort(rng.choice(len(z), max_rows, replace=False))
+        z, codes = z[rows], _without_gaps(codes[rows])
+    # On one scale for all latents: ranges are compared.
+    scaled = z / max(np.abs(z).max(), 1e-300)
+    width = np.ptp(scaled, axis=0)
+    active = width > (0.0 if discrete else width.max() * DEAD_SHARE)
+    of_factor = entropy(codes)
+    share = _information(z, codes, discrete, n_neighbors, rng)
+    share = share / np.where(of_factor > 0, of_factor, 1.0)
+    per_latent = np.full(z.shape[1], np.nan)
+    per_factor, explicit = np.full((2, len(coded.sizes)), np.nan)
+    explicit[kept] = _explicitness(z, codes, discrete)
+    whole = np.zeros((z.shape[1], len(coded.sizes)))
+    whole[:, kept] = share
+    per_factor[kept] = 0.0
+    if active.any():
+        per_latent[active] = compactness_of(share[active].T).parts
+        per_factor[kept] = compactness_of(share[active]).parts
+    dead = int((~active).sum())
+    return Score(
+        "infomec",
+        float(np.nanmean(per_latent)) if active.any() else 0.0,
+        per_factor=per_factor,
+        per_latent=per_latent,
+        matrix=whole,
+        details={
+            "compactness": float(per_factor[kept].mean()),
+            "explicitness": float(explicit[kept].mean()),
+            "explicitness_per_factor": explicit,
+            "active": active,
+        },
+        note="; ".join(
+            filter(None, [note, limited, f"dead latents left out: {dead}" if dead else ""])
+        ),
+        factor_names=coded.names,
+    )
+
+
+def _without_gaps(codes: np.ndarray) -> np.ndarray:
+    """Codes numbered anew, of the values that are left."""
+    columns = [np.unique(column, return_inverse=True)[1].reshape(-1) for column in codes.T]
+    return np.column_stack(columns)
+
+
+def _information(
+    z: np.ndarray, codes: np.ndarray, discrete: bool, k: int, rng: np.random.Generator
+) -> np.ndarray:
+    if discrete:
+        return discrete_information(_without_gaps(z), codes)
+    matrix = np.zeros((z.shape[1], codes.shape[1]))
+    noise = rng.standard_normal(len(z))
+    for i, column in enumerate(of_order_one(z).T):
+        if column.min() < column.max():
+            x = jittered(column, noise)
+            matrix[i] = [class_information(x, target, k) for target in codes.T]
+    return matrix
+
+
+def _explicitness(z: np.ndarray, codes: np.ndarray, discrete: bool) -> np.ndarray:
+    """One less the share of the cross-entropy of the classes that a linear model leaves."""
+    from sklearn.metrics import log_loss
+
+    if discrete:
+        columns = [column[:, None] == np.unique(column) for column in z.T]
+        seen = np.concatenate(columns, axis=1).astype(float)
+    else:
+        scaled = of_order_one(z)
+        alive = scaled.max(axis=0) > scaled.min(axis=0)
+        spread = np.where(alive, scaled.std(axis=0), 1.0)
+        seen = np.where(alive, scaled - scaled.mean(axis=0), 0.0) / spread
+    parts = []
+    for target in codes.T:
+        classes = int(target.max()) + 1
+        if classes < 2:  # the rows that were drawn lack the others
+            parts.append(0.0)
+            continue
+        left = log_loss(target, fit_unpenalised(seen, target).predict_proba(seen))
+        # Without latents, and classes weighted alike, every class is as likely.
+        parts.append(1 - left / np.log(classes))
+    return np.array(parts)

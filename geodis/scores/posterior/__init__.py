@@ -1,0 +1,1 @@
+"""Scores of the posteriors of a Gaussian encoder, not of their means alone."""
