@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 import geodis as gd
+from analyses.shared.shapes_report import shapes_text
 from analyses.shared.synthetic_codes import FAMILIES
 from geodis import plots
 from geodis.base import whole_file, write_json
@@ -33,7 +34,7 @@ def write_report(rows: Rows, content: dict[str, Any], out: Path) -> None:
     """Write results.md and every figure that there are rows for."""
     parts = {
         part: [row for row in rows if row["part"] == part]
-        for part in ("family", "missing", "collapse", "entangled")
+        for part in ("family", "missing", "collapse", "entangled", "shapes")
     }
     lines = [
         "# Which scores agree, and what they see",
@@ -45,6 +46,7 @@ def write_report(rows: Rows, content: dict[str, Any], out: Path) -> None:
         ("missing", missing_text, (draw_missing,)),
         ("collapse", collapse_text, (draw_collapse,)),
         ("entangled", entangled_text, (draw_entangled,)),
+        ("shapes", shapes_text, ()),
     ):
         if own := parts[part]:
             lines += text(own)

@@ -95,7 +95,13 @@ def evaluate(
     measures: dict[str, float] = {}
     for self_pairs, suffix in [(False, ""), (True, ", published")]:
         measured = distance_correlations(
-            grid, code, loss, n_pairs=sizes.n_pairs, self_pairs=self_pairs, random_state=seed
+            grid,
+            code,
+            loss,
+            n_pairs=sizes.n_pairs,
+            kinds="numbers",  # as published
+            self_pairs=self_pairs,
+            random_state=seed,
         )
         for key, name in [(TRUE_LATENT, "truth"), (DATA_LATENT, "data"), (TRUE_DATA, "bound")]:
             measures[f"{name} along factors{suffix}"] = float(measured.overall[key][1])

@@ -18,6 +18,7 @@ TINY = analysis.Preset(
     failure_seeds=(0,),
     collapsed=(0, 2),
     entangled_points=600,
+    shaped_points=600,
 )
 FIGURES = {
     "levels.png",
@@ -69,7 +70,7 @@ def test_every_part_is_written_and_drawn(results):
     assert {path.name for path in out.iterdir()} == {"results.json", "results.md", *FIGURES}
     assert len(json.loads((out / "results.json").read_text())["rows"]) == len(rows)
     text = (out / "results.md").read_text()
-    for title in ("Defects", "Agreement", "Missing", "Collapsed", "entangled twin"):
+    for title in ("Defects", "Agreement", "Missing", "Collapsed", "entangled twin", "Circles"):
         assert title in text
 
 
@@ -108,6 +109,20 @@ def test_only_scores_with_factors_see_the_entangled_twin(results):
     for name in ("gaussian_total_correlation", "mutual_info_score"):
         assert after[name] == pytest.approx(before[name], abs=0.05)
     assert min(rows["after"]["ks"]) > 1e-3
+
+
+def test_grouped_scores_give_circles_and_spheres_their_due_and_others_do_not(results):
+    rows = {(row["shape"], row["state"]): row["scores"] for row in part(results, "shapes")}
+    for shape in ("circle", "sphere"):
+        perfect, turned = rows[shape, "perfect"], rows[shape, "turned"]
+        for name in ("block_r2", "grouped_modularity", "grouped_completeness"):
+            assert perfect[name] > 0.97 > turned[name]
+        assert max(perfect["mig"], perfect["infoc"]) < 0.9
+        assert turned["grouped_explicitness"] > 0.97
+    dependent = rows["dependent", "perfect"]
+    assert min(dependent["minimality"], dependent["sufficiency"]) > 0.9 > dependent["mig"] + 0.2
+    text = (results[1] / "results.md").read_text()
+    assert "| block_r2 |" in text.partition("## Circles")[2]
 
 
 def test_codes_begin_undamaged_and_keep_their_shape():

@@ -1,0 +1,1 @@
+"""The parts of the analysis of maps: walks, tables and the figure."""

@@ -1,0 +1,1 @@
+"""What benchmark and analysis of maps share: products with known coordinates, and scores."""
