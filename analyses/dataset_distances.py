@@ -161,7 +161,12 @@ def run_set(name: str, grid: FactorGrid, preset: Preset) -> dict[str, Any]:
         rows: dict[str, dict[str, float]] = {}
         for short, loss, n_pairs in losses:
             agreement = distances.distance_correlations(
-                grid, loss=loss, n_pairs=n_pairs, self_pairs=self_pairs, **options
+                grid,
+                loss=loss,
+                n_pairs=n_pairs,
+                kinds="numbers",  # as published
+                self_pairs=self_pairs,
+                **options,
             )
             for factor, by_pair in {RANDOM: agreement.random, **agreement.factors}.items():
                 for measure in ("pearson", "spearman"):

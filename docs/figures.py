@@ -60,6 +60,7 @@ def draw_figures(folder: Path) -> None:
     est = gd.GeoManCER(verbose=0).fit(sample.points)
     plots.save_figure(plots.plot_eigenvalue_spectrum(est), folder / "spectrum.svg")
     plots.save_figure(plots.plot_directions_by_factor(sample.points, est), folder / "factors.png")
+    plots.save_figure(plots.plot_maps(est), folder / "maps.png")
 
     grid = gd.XYSquares(spacing=4)
     agreement = gd.distances.distance_correlations(grid, n_pairs=4000, random_state=0)

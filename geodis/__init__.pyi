@@ -29,10 +29,8 @@ from .data.scenes.samples import SceneSample as SceneSample, SceneWalk as SceneW
 from .inspection import inspect_points as inspect_points, Inspection as Inspection
 from .manifold.local.neighbors import nearest_neighbors as nearest_neighbors, Neighbors as Neighbors
 from .manifold.local.graph import neighbor_graph as neighbor_graph, NeighborGraph as NeighborGraph
-from .manifold.local.dimension import (
-    intrinsic_dimension as intrinsic_dimension,
-    DimensionEstimate as DimensionEstimate,
-)
+from .manifold.local.dimension import intrinsic_dimension as intrinsic_dimension
+from .manifold.local.dimension_estimate import DimensionEstimate as DimensionEstimate
 from .manifold.preparation.principal import (
     principal_components as principal_components,
     PrincipalComponents as PrincipalComponents,

@@ -26,6 +26,7 @@ from geodis.commands.scores import scores_command
 from geodis.commands.shared.options import flat_options
 from geodis.commands.train import train_command
 from geodis.commands.traverse import traverse_command
+from geodis.commands.walk import walk_command
 
 __all__ = ["main", "register_command", "unregister_command"]
 
@@ -43,7 +44,7 @@ app = typer.Typer(
 # The help lists commands under these headings, in this order; those of other packages follow.
 CONTENTS: dict[str, tuple[Callable[..., None], ...]] = {
     "Everything on one page": (report_command, demo_command),
-    "Points": (inspect_command, factorise_command, sample_command),
+    "Points": (inspect_command, factorise_command, walk_command, sample_command),
     "Latents and known factors": (scores_command, distances_command),
     "Models": (learn_kernel_command, train_command, encode_command, traverse_command),
 }

@@ -11,12 +11,8 @@ import numpy as np
 
 from geodis.base.check import InputError, check_int, check_numeric, check_random_state, to_numpy
 from geodis.base.progress import Stages
-from geodis.manifold.local.dimension import (
-    MANY,
-    DimensionEstimate,
-    intrinsic_dimension,
-    points_needed,
-)
+from geodis.manifold.local.dimension import MANY, intrinsic_dimension
+from geodis.manifold.local.dimension_estimate import DimensionEstimate, points_needed
 from geodis.manifold.local.graph import connecting_degree, graph_of_neighbors
 from geodis.manifold.local.neighbors import Neighbors, distinct_rows, nearest_neighbors
 from geodis.manifold.preparation.principal import (

@@ -2,8 +2,13 @@
 
 import sys
 
+import hypothesis
 import numpy as np
 import pytest
+
+# How long an example takes says how busy the machine is.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 
 @pytest.fixture

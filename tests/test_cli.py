@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from geodis import __version__, cli
+from geodis.base.check import InputError
 from geodis.commands.shared.options import flat_options
 
 
@@ -79,6 +80,9 @@ FACTORISED = {
     "separation.png",
     "directions.png",
     "holonomy.png",
+    "coordinates.npy",
+    "coordinates.csv",
+    "maps.png",
 }
 
 
@@ -119,7 +123,27 @@ def test_factorise_writes_what_it_lists(geodis, product, tmp_path):
     assert np.load(written["axes.npy"]).shape == (400, 3, 5)
     assert np.load(written["factor_dims.npy"]).tolist() == [2, 1]
     assert (np.diff(np.load(written["spectrum.npy"])) >= 0).all()
-    assert json.loads(written["summary.json"].read_text())["settings"]["n_factors"] == 2
+    summary = json.loads(written["summary.json"].read_text())
+    assert summary["settings"]["n_factors"] == 2
+    places = np.load(written["coordinates.npy"])
+    head, *lines = written["coordinates.csv"].read_text().splitlines()
+    assert places.shape == (400, len(head.split(","))) and len(lines) == 400
+    assert head.startswith("factor0_")
+    np.testing.assert_allclose(np.loadtxt(lines, delimiter=","), places)
+    assert [one["dim"] for one in summary["maps"]] == [2, 1]
+    assert sum(one["n_coordinates"] for one in summary["maps"]) == places.shape[1]
+    assert all(0 <= one["residual"] < 0.2 for one in summary["maps"])
+
+
+def test_factorise_says_why_there_are_no_maps(geodis, tmp_path):
+    from geodis import product_manifold
+
+    np.save(tmp_path / "few.npy", product_manifold("S^2", 200, random_state=0).points)
+    code, _, err = geodis("factorise", tmp_path / "few.npy", "--dim", 2, "--out", tmp_path / "f")
+    assert code == 0
+    assert "note: no maps of the factors: A map of a factor needs at least 300 points" in err
+    assert not (tmp_path / "f" / "maps.png").exists()
+    assert json.loads((tmp_path / "f" / "summary.json").read_text())["maps"] == []
 
 
 def test_warnings_of_the_fit_are_notes(geodis, tmp_path):
@@ -242,6 +266,23 @@ def test_report_tells_bad_input_in_one_sentence_and_writes_nothing(geodis, tmp_p
     )
     assert code == 2 and out == "" and not (tmp_path / "r").exists()
     assert "got 5 and 200" in err and len(err.strip().splitlines()) == 1
+
+
+def test_columns_that_are_one_factor_are_one_in_the_report(geodis, monkeypatch, tmp_path):
+    seen = []
+
+    def stop(_, factors, *others, **options):
+        seen.append(factors.groups)
+        raise InputError("Enough was seen; got factors.")
+
+    monkeypatch.setattr("geodis.report.build.report", stop)
+    latents, factors = report_inputs(tmp_path)
+    group = ["--factor-group", "both=size,<b>kind</b>", "--out", tmp_path / "r"]
+    code, _, err = geodis("report", latents, "--factors", factors, *group)
+    assert code == 2 and "Enough was seen" in err
+    assert seen == [{"both": ("size", "<b>kind</b>")}]
+    code, _, err = geodis("report", latents, *group)
+    assert code == 2 and "--factor-group belongs to --factors; got it without." in err
 
 
 def test_an_interrupted_report_leaves_what_is_done(geodis, monkeypatch, tmp_path):

@@ -148,6 +148,15 @@ def test_the_page_on_scores_says_what_the_analysis_found():
     assert all(int(fill(f"{{{{ {name} }}}}")) >= 40 for name in FALL)
 
 
+def test_the_cards_of_the_scores_are_those_beside_their_registration(tmp_path):
+    module = hook("score_cards")
+    assert module.PAGE.read_text(encoding="utf-8") == module.cards_page(), (
+        "behind: run python docs/score_cards.py"
+    )
+    module.write_cards(tmp_path / "cards.md")
+    assert (tmp_path / "cards.md").read_text(encoding="utf-8") == module.cards_page()
+
+
 def test_every_analysis_with_results_is_on_the_page_of_tables(tmp_path):
     module = hook("figures")
     module.write_tables(tmp_path / "tables.md", tmp_path / "results")

@@ -12,26 +12,42 @@ import geodis as gd
 from geodis import manifold, scores
 from geodis.base import jobs
 from geodis.base.check import InputError
+from geodis.manifold.coupling.local_stretch import LocalStretch, local_stretches
+from geodis.manifold.coupling.stretch_dependence import stretch_dependence
 from geodis.manifold.flat.curvature import measure_curvature
+from geodis.manifold.flat.differences import edges_of
 from geodis.manifold.flat.flat_part import is_one_curved_factor
 from geodis.manifold.holonomy.coarse import extend_fields
 from geodis.manifold.holonomy.connection import connection, transports_between
 from geodis.manifold.holonomy.diffusion import diffuse
 from geodis.manifold.local.dimension_by_distances import dimension_by_distances
-from geodis.manifold.local.neighbors import neighbors_at, searcher
+from geodis.manifold.local.exact_search import searcher
+from geodis.manifold.local.neighborhood_size import balanced_n_neighbors
+from geodis.manifold.local.neighbors import neighbors_at
 from geodis.manifold.local.tangent_error import tangent_error
 from geodis.manifold.local.tangents import searched_tangent_frames
+from geodis.manifold.maps.all_maps import factor_maps
+from geodis.manifold.maps.coarse_sample import coarse_sample
+from geodis.manifold.maps.edge_steps import steps_within
+from geodis.manifold.maps.extend_map import extended
+from geodis.manifold.maps.geodesics import geodesics_of
+from geodis.manifold.maps.mapped_factors import topology_of_map
+from geodis.manifold.maps.refined_map import refined_map
+from geodis.manifold.topology.topology_of import topology_of
 
 SAMPLE = gd.product_manifold("S^2", 120, random_state=0)
 POINTS = SAMPLE.points
 NEAR = gd.nearest_neighbors(POINTS, 14, n_jobs=1)
 GRAPH = gd.neighbor_graph(POINTS, 8, n_jobs=1)
 PLANE = np.random.default_rng(1).uniform(-1, 1, (600, 2))
+CIRCLE = np.column_stack([np.cos(PLANE[:, 0] * 4), np.sin(PLANE[:, 0] * 4)])
 SADDLE = (  # points, frames, coordinates
     np.column_stack([PLANE, 0.2 * PLANE[:, 0] * PLANE[:, 1]]),
     np.broadcast_to(np.eye(2, 3), (600, 2, 3)),
     PLANE,
 )
+ROUND = gd.product_manifold("S^2", 320, random_state=0)
+SPHERE = ROUND.points, ROUND.tangents[0]
 FRAMES = manifold.tangent_frames(POINTS, NEAR, 2).frames
 CSR = GRAPH.adjacency.indptr, GRAPH.adjacency.indices
 TRANSPORTS = connection(FRAMES, GRAPH)
@@ -41,6 +57,13 @@ LATENTS = np.random.default_rng(1).standard_normal((200, 2))
 FACTORS = (LATENTS > 0).astype(int)
 ROWS = np.arange(0, 120, 7)
 JUDGED = {"random_state": 0}
+MAPPED = gd.GeoManCER(3, n_jobs=1, verbose=0).fit(
+    gd.product_manifold("S^2 x S^1", 400, random_state=0).points
+)
+OF_MAPS = MAPPED.maps_, MAPPED.maps_[0].places, MAPPED.axes_
+COARSE = np.arange(400), edges_of(MAPPED.graph_)
+COLUMNS = np.ascontiguousarray(np.swapaxes(FRAMES, 1, 2))
+STRETCH, PARTS = np.broadcast_to(POINTS[:, :1, None], (120, 2, 2)), np.arange(120) % 30
 
 
 def eigenfields():
@@ -50,6 +73,27 @@ def eigenfields():
 
 def split():
     return gd.GeoManCER(2, n_jobs=1, verbose=0).fit(POINTS).split_
+
+
+def many_extended(n_jobs):
+    points, axes = SPHERE
+    frames = np.swapaxes(axes, 1, 2)
+    some = points[:50], axes[:50]
+    return extended(points, axes, points, frames, searcher(points), *some, n_jobs=n_jobs)
+
+
+def a_refined_map(n_jobs):
+    points, axes = SPHERE
+    rows = np.arange(len(points))
+    sample = coarse_sample(points, rows, axes)
+    return refined_map(points, points, axes, [sample], [rows], n_jobs=n_jobs).coordinates
+
+
+def all_maps(n_jobs):
+    points, axes = SPHERE
+    graph = gd.neighbor_graph(points, 8)
+    (made,) = factor_maps(points, points, axes, (2,), graph, unrolled=[None], n_jobs=n_jobs)
+    return made.coordinates
 
 
 def in_ranges(n_jobs):
@@ -90,6 +134,7 @@ CALLS = {
     "searched_tangent_frames": lambda n: searched_tangent_frames(POINTS, 2, 14, n_jobs=n).frames,
     "tangent_frames": lambda n: manifold.tangent_frames(POINTS, NEAR, 2, n_jobs=n).frames,
     "choose_n_neighbors": lambda n: manifold.choose_n_neighbors(POINTS, 2, n_jobs=n),
+    "balanced_n_neighbors": lambda n: balanced_n_neighbors(POINTS, 2, searcher(POINTS), n_jobs=n),
     "tangent_error": lambda n: tangent_error(POINTS, 2, 14, n_jobs=n).angle,
     "measure_curvature": lambda n: measure_curvature(*SADDLE, n_jobs=n).mean,
     "is_one_curved_factor": lambda n: is_one_curved_factor(POINTS, FRAMES, n_jobs=n),
@@ -104,6 +149,18 @@ CALLS = {
     "factor_axes": lambda n: manifold.factor_axes(eigenfields(), 1, n_jobs=n, random_state=0).axes,
     "split_flat_part": lambda n: manifold.split_flat_part(POINTS, FRAMES, n_jobs=n).coordinates,
     "Settings": lambda n: manifold.Settings(n_jobs=n).refines,
+    "steps_within": lambda n: steps_within(*SPHERE, ROWS, ROWS + 1, n_jobs=n).out,
+    "coarse_sample": lambda n: (
+        coarse_sample(SPHERE[0], np.arange(320), SPHERE[1], n_jobs=n).edges.i
+    ),
+    "extended": many_extended,
+    "geodesics_of": lambda n: (
+        geodesics_of(SPHERE[0], np.swapaxes(SPHERE[1], 1, 2), n_jobs=n).lengths
+    ),
+    "refined_map": a_refined_map,
+    "factor_maps": all_maps,
+    "topology_of_map": lambda n: topology_of_map(MAPPED.maps_[1], True, n_jobs=n).size,
+    "topology_of": lambda n: topology_of(CIRCLE, 1, n_jobs=n).size,
     "axes_at": lambda n: manifold.axes_at(
         split(), POINTS, split().axes, POINTS[ROWS] + 0.01, n_jobs=n
     ),
@@ -112,6 +169,15 @@ CALLS = {
         gd.manifold.fit_confidence(
             gd.GeoManCER(2, n_jobs=1, verbose=0).fit(POINTS), quick=True, n_jobs=n, verbose=0
         ).angles
+    ),
+    "local_stretches": lambda n: local_stretches(*OF_MAPS, *COARSE, n_jobs=n)[0].logs,
+    "stretch_dependence": lambda n: (
+        stretch_dependence(LocalStretch(POINTS, COLUMNS, STRETCH, 1.0), POINTS, PARTS, n_jobs=n)[
+            0
+        ].value
+    ),
+    "product_test": lambda n: (
+        manifold.product_test(*OF_MAPS, MAPPED.graph_, n_jobs=n).pairs[0].tensor.value
     ),
     "sap": lambda n: scores.sap(LATENTS, FACTORS, n_jobs=n, **JUDGED).value,
     "dci": lambda n: scores.dci(LATENTS, FACTORS, method="lasso", n_jobs=n, **JUDGED).value,
@@ -124,8 +190,8 @@ CALLS = {
     ),
     "Scenes": lambda n: gd.Scenes(8, n_jobs=n).sample(3, random_state=0).images,
 }
-# Stand behind `score_latents` and `fit_confidence`, and are called by nothing else.
-BEHIND = {"curve_graph", "connected_graph", "run_jobs", "LocalAxes", "repeat_fit"}
+# Stand behind `score_latents`, `fit_confidence` and `product_test`, and are called by nothing else.
+BEHIND = {"curve_graph", "connected_graph", "run_jobs", "LocalAxes", "repeat_fit", "dims_of_map"}
 
 
 def names_with_n_jobs():

@@ -73,10 +73,14 @@ def factorise_command(
     }
     est, notes = fit_and_note(points, settings)
     values = {"file": file, **factorisation_summary(est, notes)}
+    if out is not None:
+        values["maps"] = maps_or_note(est)
     say(est.summary(), values, common.as_json)
     if out is not None:
         folder = OutputFolder(out)
         write_factorisation(folder, points, est, values)
+        if values["maps"]:
+            write_maps(folder, est)
         if not common.as_json:
             folder.list_files()
 
@@ -92,6 +96,18 @@ def fit_and_note(points: Any, settings: dict[str, Any]) -> tuple[GeoManCER, list
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
     return est, notes
+
+
+def maps_or_note(est: GeoManCER) -> list[dict[str, Any]]:
+    """What the map of every factor is; nothing, and a note, where there are none."""
+    from geodis.base.check import InputError
+    from geodis.report.sections.maps import describe_maps
+
+    try:
+        return [one.to_dict() for one in describe_maps(est)]
+    except InputError as problem:
+        print(f"note: no maps of the factors: {problem}", file=sys.stderr)
+        return []
 
 
 def factorisation_summary(est: GeoManCER, notes: list[str]) -> dict[str, Any]:
@@ -172,3 +188,21 @@ def write_factorisation(
     plots.save_figure(plots.plot_directions_by_factor(points, est), picture)
     picture = folder.path("holonomy.png", "what transport around loops does to each factor")
     plots.save_figure(plots.plot_holonomy(est.holonomy_, est.factor_dims_), picture)
+
+
+def write_maps(folder: OutputFolder, est: GeoManCER) -> None:
+    """Write where every point lies on the maps of the factors, and their pictures."""
+    import numpy as np
+    import pandas as pd
+
+    from geodis import plots
+
+    coordinates = np.hstack([est.coordinates(j) for j in range(est.n_factors_)])
+    meaning = "places on the maps of the factors, side by side: (points, coordinates)"
+    with whole_file(folder.path("coordinates.npy", meaning)) as temporary:
+        np.save(temporary, coordinates)
+    named = pd.DataFrame(coordinates, columns=est.get_feature_names_out())
+    with whole_file(folder.path("coordinates.csv", "the same with names")) as temporary:
+        named.to_csv(temporary, index=False)
+    picture = folder.path("maps.png", "the map of each factor, and every point on it")
+    plots.save_figure(plots.plot_maps(est), picture)

@@ -13,7 +13,9 @@ from geodis.base.check import InputError
 from geodis.commands.shared.options import (
     CommonOptions,
     FileArgument,
+    GroupOption,
     PeriodOption,
+    groups_of,
     periods_of,
 )
 from geodis.commands.shared.output import list_files
@@ -65,6 +67,7 @@ def report_command(
     *,
     files: ReportFiles,
     period: PeriodOption = None,
+    factor_group: GroupOption = None,
     dim: Annotated[
         int | None, typer.Option(min=1, help="Intrinsic dimension.", show_default="estimated")
     ] = None,
@@ -79,15 +82,21 @@ def report_command(
     Examples: `geodis report latents.npy --out report`,
     `geodis report run.npz:z --factors factors.csv --images images.npy`
     """
+    from geodis.data.factors import as_factors
     from geodis.data.files.load import load_array, load_factors
     from geodis.report.build import report
 
     if period and files.factors is None:
         raise InputError("--period belongs to --factors; got it without.")
-    periods = periods_of(period)
+    if factor_group and files.factors is None:
+        raise InputError("--factor-group belongs to --factors; got it without.")
+    factors = None
+    if files.factors is not None:
+        loaded = load_factors(files.factors, periods=periods_of(period))
+        factors = as_factors(loaded, groups=groups_of(factor_group))
     page = report(
         load_array(files.latents),
-        None if files.factors is None else load_factors(files.factors, periods=periods),
+        factors,
         None if files.images is None else load_array(files.images),
         dim=dim,
         out=out,

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from geodis import __version__
+from geodis.base.check import InputError
 from geodis.base.write import write_json
-from geodis.commands.shared.options import CommonOptions, PeriodOption, periods_of
+from geodis.commands.shared.options import (
+    CommonOptions,
+    GroupOption,
+    PeriodOption,
+    groups_of,
+    numbers_of,
+    periods_of,
+)
 from geodis.commands.shared.output import OutputFolder, say
 
 if TYPE_CHECKING:
@@ -34,6 +42,11 @@ class ScoreOptions:
     intervals: Annotated[
         int, typer.Option(min=0, help="Resamplings behind 95% intervals; 0 for none.")
     ] = 0
+    factor_group: GroupOption = None
+    latent_group: Annotated[
+        list[str] | None,
+        typer.Option(help="Latents that belong together, such as 0,1; may be repeated."),
+    ] = None
     jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores.")] = 1
 
 
@@ -62,28 +75,35 @@ def scores_command(
     Examples: `geodis scores z.npy --factors factors.csv`,
     `geodis scores run.npz:latents --factors run.npz:factors --only mig --only dci --json`
     """
+    from geodis.data.factors import as_factors
     from geodis.data.files.load import load_array, load_factors
     from geodis.scores import score_latents
 
     periods = periods_of(period)
+    together, apart = groups_of(chosen.factor_group), numbers_of(chosen.latent_group)
     settings: dict[str, Any] = {
         "periods": periods,
         "only": chosen.only,
         "bins": chosen.bins,
         "chance": chosen.chance,
         "intervals": chosen.intervals,
+        "factor_groups": together,
+        "latent_groups": apart,
     }
     table = score_latents(
         load_array(latents),
-        load_factors(factors, periods=periods),
+        as_factors(load_factors(factors, periods=periods), groups=together),
         chosen.only or None,
         bins=chosen.bins,
+        groups=apart,
         chance=chosen.chance,
         intervals=chosen.intervals,
         n_jobs=chosen.jobs,
         verbose=common.verbose,
         random_state=common.seed,
     )
+    if not len(table.frame):
+        raise InputError(f"None of the scores asked for applies: {'; '.join(table.remarks())}")
     values = {
         "latents": latents,
         "factors": factors,

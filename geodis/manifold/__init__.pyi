@@ -8,10 +8,8 @@ from .preparation.principal import (
 )
 from .local.neighbors import nearest_neighbors as nearest_neighbors, Neighbors as Neighbors
 from .local.graph import neighbor_graph as neighbor_graph, NeighborGraph as NeighborGraph
-from .local.dimension import (
-    intrinsic_dimension as intrinsic_dimension,
-    DimensionEstimate as DimensionEstimate,
-)
+from .local.dimension import intrinsic_dimension as intrinsic_dimension
+from .local.dimension_estimate import DimensionEstimate as DimensionEstimate
 from .local.dimension_by_distances import (
     mle_dimension as mle_dimension,
     two_nn_dimension as two_nn_dimension,
@@ -20,11 +18,8 @@ from .local.curved_fit_ratio import (
     curved_fit_ratios as curved_fit_ratios,
     FitRatios as FitRatios,
 )
-from .local.tangents import (
-    choose_n_neighbors as choose_n_neighbors,
-    tangent_frames as tangent_frames,
-    Tangents as Tangents,
-)
+from .local.tangents import tangent_frames as tangent_frames, Tangents as Tangents
+from .local.neighborhood_size import choose_n_neighbors as choose_n_neighbors
 from .holonomy.laplacian import (
     ConnectionLaplacian as ConnectionLaplacian,
     explicit_laplacian as explicit_laplacian,
@@ -45,6 +40,11 @@ from .refine import split_factors as split_factors
 from .split_result import Split as Split
 from .verdict.evidence import Evidence as Evidence
 from .new_points import axes_at as axes_at
+from .coupling.product_test import (
+    product_test as product_test,
+    ProductTest as ProductTest,
+    PairTest as PairTest,
+)
 from .flat.unroll import (
     parallel_frame as parallel_frame,
     unrolled_coordinates as unrolled_coordinates,
@@ -66,7 +66,9 @@ from .confidence.fit_confidence import (
     fit_confidence as fit_confidence,
     FitConfidence as FitConfidence,
 )
+from .walks.walk_results import Walk as Walk, Analogy as Analogy
 from .geomancer import GeoManCER as GeoManCER
 from .angles import subspace_angles as subspace_angles, unaligned_angles as unaligned_angles
 from .holonomy.departure import Departure as Departure, departure_of as departure_of
 from .local.tangent_error import TangentError as TangentError, tangent_error as tangent_error
+from .topology.topology_of import topology_of as topology_of, Topology as Topology

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from geodis.base.check import (
@@ -23,18 +23,18 @@ from geodis.base.check import (
 from geodis.base.jobs import check_jobs, one_blas_thread
 from geodis.base.progress import Stages
 from geodis.manifold.confidence.fit_confidence import FitConfidence, fit_confidence
-from geodis.manifold.flat.flat_axes import coordinates_from, split_flat_axes
+from geodis.manifold.coupling.product_test import ProductTest
+from geodis.manifold.coupling.product_tested import ProductTested
+from geodis.manifold.flat.flat_axes import split_flat_axes
 from geodis.manifold.flat.flat_evidence import FlatEvidence
 from geodis.manifold.holonomy.departure import Departure
 from geodis.manifold.holonomy.eigenfields import FactorRule
 from geodis.manifold.holonomy.loops import Holonomy, loop_holonomy
-from geodis.manifold.local.dimension import (
-    DimensionEstimate,
-    intrinsic_dimension,
-)
+from geodis.manifold.local.dimension import intrinsic_dimension
+from geodis.manifold.local.dimension_estimate import DimensionEstimate
 from geodis.manifold.local.graph import NeighborGraph
-from geodis.manifold.local.neighbors import searcher
 from geodis.manifold.local.tangents import TangentMethod
+from geodis.manifold.maps.factor_map import FactorMap
 from geodis.manifold.new_points import FittedAxes
 from geodis.manifold.preparation.grids_and_walks import sampling_doubts
 from geodis.manifold.preparation.prepared import Prepared, graph_of, prepared, supported_dim
@@ -42,12 +42,14 @@ from geodis.manifold.preparation.principal import KeptDirections
 from geodis.manifold.refine import split_pieces
 from geodis.manifold.split_result import Split
 from geodis.manifold.task import FlatTreatment, Settings, Task
+from geodis.manifold.topology.topology_of import Topology
 from geodis.manifold.verdict.doubts import doubts_of_fit, remedy_for_counts
 from geodis.manifold.verdict.evidence import Evidence, collect_evidence
 from geodis.manifold.verdict.fit_summary import describe_fit, warnings_of
+from geodis.manifold.walks.moving_factors import MovingFactors
 
 
-class GeoManCER(BaseEstimator):
+class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
     """Geometric Manifold Component Estimator.
 
     Finds how many independent factors a manifold splits into, their dimensions, and at every
@@ -116,7 +118,8 @@ class GeoManCER(BaseEstimator):
     uncertain_ : bool
         Do not publish this without reading `doubts_`.
     doubts_ : tuple of str
-        Every reason to doubt the answer that was noticed, with what to do about it.
+        Every reason to doubt the answer that was noticed, with what to do about it; once the
+        product test has been asked for, what it found too.
     departure_ : Departure or None
         How far the metric is from that of a product, in lengths; None with one factor, and where
         errors of the tangents cannot be measured.
@@ -127,6 +130,9 @@ class GeoManCER(BaseEstimator):
     graph_ : NeighborGraph
     holonomy_ : Holonomy
         Transport around loops, by factor; computed when first asked for.
+    product_test_ : ProductTest
+        Whether the metric of any factor depends on where one is in the others; computed from the
+        maps when first asked for, as are these.
     confidence_ : FitConfidence or None
         How often the factors were found again, and how far their directions err at every point,
         where it was asked for.
@@ -233,7 +239,7 @@ class GeoManCER(BaseEstimator):
             The true neighbours, when they are known.
         confidence : {"quick", "full"}, optional
             Say how far the fit can be trusted, in `confidence_`: by half a fit's time more, or by
-            several; see `fit_confidence`.
+            several; see `fit_confidence`. The product test is made too.
 
         Returns
         -------
@@ -257,6 +263,7 @@ class GeoManCER(BaseEstimator):
             sampled = (
                 () if ready.near is None else sampling_doubts(ready.inside, ready.near, dim=dim)
             )
+            ready = replace(ready, near=None)  # of many points the largest of what is held
             if graph is not None:
                 task = replace(task, graph=built)
             split = split_pieces(ready.points, dim, task, built)
@@ -301,12 +308,26 @@ class GeoManCER(BaseEstimator):
         self.peak_memory_ = _peak_memory()
         self._points, self._basis, self._flat = points, ready.directions.basis, flat
         self._places = ready.points  # near copies have the same coordinates here
+        self._fitted = FittedAxes(
+            points,
+            self._places,
+            self.axes_,
+            self._basis,
+            split,
+            flat,
+            built.piece,
+        )
         self._holonomy: Holonomy | None = None
+        self._maps: list[FactorMap] = []
+        self._topologies: list[Topology] = []
+        self._product_test: list[ProductTest] = []
         self.confidence_ = None
         if confidence is not None:
             self.confidence_ = fit_confidence(
                 self, quick=confidence == "quick", verbose=self.verbose
             )
+            with suppress(InputError):  # too few points for maps
+                _ = self.product_test_
         for text in warnings_of(self):
             warnings.warn(text, stacklevel=2)
         return self
@@ -346,41 +367,7 @@ class GeoManCER(BaseEstimator):
                 f"points must have {self._points.shape[1]} columns as in the fit; "
                 f"got {points.shape[1]}."
             )
-        fitted = FittedAxes(
-            self._points,
-            self._places,
-            self.axes_,
-            self._basis,
-            self.split_,
-            self._flat,
-            self.graph_.piece,
-        )
-        return fitted.at(points, method=self.tangents, n_jobs=self._settings().n_jobs)
-
-    @available_if(lambda self: getattr(self, "flat_coordinates_", np.zeros((0, 0))).shape[1] > 0)
-    def transform(self, X: Any) -> np.ndarray:
-        """Flat coordinates of points, shape (p, f); only where there is a flat part.
-
-        Displacements from the nearest fitted point are read in the frames of both: a fitted
-        point gets its own coordinates, others theirs up to whole periods. What is not flat has
-        no coordinates, and is left out.
-
-        Parameters
-        ----------
-        X : array-like of shape (p, d)
-        """
-        points = check_points(X, name="X", min_points=1)
-        axes = self.at(points)
-        rows = self._flat.rows
-        usable = np.flatnonzero(np.isfinite(self.axes_).all(axis=(1, 2)))
-        nearest = usable[searcher(self._points[usable])(points, 1)[0][:, 0]]
-        return coordinates_from(
-            points,
-            axes[:, rows],
-            self._points[nearest],
-            self.axes_[nearest][:, rows],
-            self.flat_coordinates_[nearest],
-        )
+        return self._fitted.at(points, method=self.tangents, n_jobs=self._settings().n_jobs)
 
     def to_networkx(self) -> Any:
         """The neighbour graph, each node with its piece and each factor's axes."""

@@ -84,8 +84,8 @@ def test_a_file_in_place_of_the_folder_is_refused_before_any_work(geodis, files)
 def test_what_cannot_be_scored_says_what_to_give(geodis, files):
     pd.DataFrame({"angle": np.linspace(0, 1, 300) ** 2}).to_csv(files / "angle.csv", index=False)
     arguments = ("scores", files / "z.npy", "--factors", files / "angle.csv", "--only", "mig")
-    code, out, _ = geodis(*arguments)
-    assert code == 0 and "skipped mig: factor 'angle' is continuous" in out and "--bins" in out
+    code, _, err = geodis(*arguments)
+    assert code == 2 and "skipped mig: factor 'angle' is continuous" in err and "--bins" in err
     code, out, _ = geodis(*arguments, "--bins", 5)
     assert code == 0 and "in 5 bins of equal width: angle" in out
     code, _, err = geodis(*arguments, "--jobs", 0)
@@ -98,3 +98,12 @@ def test_periods_reach_the_table_and_wrong_ones_are_said(geodis, files):
     assert code == 0 and json.loads(out)["settings"]["periods"] == {"x": 4}
     code, _, err = geodis(*arguments, "--period", "shape=4")
     assert code == 2 and "periods must name factors of numbers; got shape, of labels" in err
+
+
+def test_scores_that_do_not_apply_are_no_success(geodis, tmp_path):
+    path = tmp_path / "names.csv"
+    path.write_text("name\n" + "".join(f"img_{i}\n" for i in range(300)))
+    np.save(tmp_path / "z.npy", np.arange(300.0)[:, None])
+    code, out, err = geodis("scores", tmp_path / "z.npy", "--factors", path, "--only", "mig")
+    assert code != 0 and not out
+    assert "None of the scores asked for applies: skipped mig: factor 'name' has 300" in err

@@ -406,7 +406,6 @@ def test_scikit_learn_accepts_the_estimator():
     assert left in ({}, {"check_array_api_input": "skipped"})
     est = gd.GeoManCER(dim=3, rule="gap")
     assert clone(est).get_params() == est.get_params()
-    assert not hasattr(est, "transform")
 
 
 def test_many_points_are_split_on_a_sample(monkeypatch):

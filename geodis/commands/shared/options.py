@@ -15,8 +15,9 @@ from geodis.base.check import InputError
 FileArgument = Annotated[
     str,
     typer.Argument(
-        help="Points, one row each: .npy, .npz:key, .csv, .tsv, .parquet, .safetensors:key, "
-        ".pt:key, .h5:path or .h5ad:path.",
+        help="Points, one row each: .npy, .npz:key, .csv, .csv.gz, .tsv, .txt, .parquet, .feather, "
+        ".safetensors:key, .pt:key, .h5:path, .h5ad:path, .mat:key, .nc:name, a zarr store, or a "
+        "folder of images.",
         show_default=False,
     ),
 ]
@@ -25,6 +26,13 @@ PeriodOption = Annotated[
     typer.Option(
         "--period",
         help="After how much a factor is the same again, such as angle=360; may be repeated.",
+    ),
+]
+GroupOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--factor-group",
+        help="Columns that are one factor, such as direction=x,y,z; may be repeated.",
     ),
 ]
 DeviceOption = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
@@ -62,6 +70,46 @@ def periods_of(pairs: Sequence[str] | None) -> dict[str, float]:
         if not equals or not name:
             raise InputError(f"--period takes name=number, such as angle=360; got {pair}.")
     return periods
+
+
+def groups_of(pairs: Sequence[str] | None) -> dict[str, list[str]] | None:
+    """Factors of several columns written as name=column,column.
+
+    Examples
+    --------
+    >>> groups_of(["direction=x,y,z"])
+    {'direction': ['x', 'y', 'z']}
+    """
+    if not pairs:
+        return None
+    groups: dict[str, list[str]] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        groups[name] = [column.strip() for column in text.split(",") if column.strip()]
+        if not equals or not name or not groups[name]:
+            raise InputError(
+                f"--factor-group takes name=column,column, such as direction=x,y,z; got {pair}."
+            )
+    return groups
+
+
+def numbers_of(lists: Sequence[str] | None) -> list[list[int]] | None:
+    """Groups of latents written as 0,1.
+
+    Examples
+    --------
+    >>> numbers_of(["0,1", "2"])
+    [[0, 1], [2]]
+    """
+    if not lists:
+        return None
+    try:
+        return [[int(number) for number in text.split(",")] for text in lists]
+    except ValueError:
+        told = " ".join(lists)
+        raise InputError(
+            f"--latent-group takes numbers of latents from 0, such as 0,1; got {told}."
+        ) from None
 
 
 def flat_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from geodis.manifold.confidence.local_axes import LocalAxes
 from geodis.manifold.confidence.tilt import Deviations, noise_of, tilt_of
-from geodis.manifold.local.neighbors import searcher
+from geodis.manifold.local.exact_search import searcher
 
 PARTS = ("tilt", "curvature", "sampling", "noise")
 # Beyond 45 degrees a subspace says nothing of the direction in which another errs.

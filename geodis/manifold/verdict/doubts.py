@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from geodis.manifold.flat.flat_evidence import FlatEvidence
-from geodis.manifold.local.dimension import DimensionEstimate
+from geodis.manifold.local.dimension_estimate import DimensionEstimate
 from geodis.manifold.local.graph import NeighborGraph
 from geodis.manifold.verdict.evidence import Evidence
 

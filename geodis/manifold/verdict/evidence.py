@@ -8,7 +8,7 @@ import numpy as np
 
 from geodis.manifold.holonomy.departure import Departure
 from geodis.manifold.holonomy.eigenfields import UNCERTAIN_VARIATION, Eigenfields, count_by_gap
-from geodis.manifold.local.dimension import SPLITTABLE
+from geodis.manifold.local.dimension_estimate import SPLITTABLE
 from geodis.manifold.local.tangent_error import TangentError
 from geodis.manifold.split_result import Split
 

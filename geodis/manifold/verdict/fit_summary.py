@@ -32,6 +32,7 @@ def describe_fit(est: GeoManCER) -> str:
     lines += [f"  {item}" for item in est.evidence_]
     if est.flat_evidence_ is not None:
         lines.append(f"  {est.flat_evidence_}")
+    lines += [f"  {line}" for made in est._product_test for line in str(made).splitlines()]
     lines.append(f"  spectrum: {_spectrum(est)}")
     refined = est.split_.refined
     if est.tangents == "pca" and est.refinements > 0:
@@ -40,12 +41,23 @@ def describe_fit(est: GeoManCER) -> str:
         f"  refined: {refined}; tangents from {est.split_.tangent_neighbors} "
         f"neighbours; {'converged' if est.converged_ else 'NOT converged'}"
     )
+    if est.has_maps:
+        lines.append(f"  maps: {_maps(est)}")
     seconds = ", ".join(f"{name} {value:.2f}" for name, value in est.seconds_.items())
     lines.append(f"  seconds: {seconds}; peak memory {est.peak_memory_:,.0f} MB")
     if est.doubts_:
         lines.append("  do not publish this without reading why it is uncertain:")
         lines += [f"  - {doubt}" for doubt in est.doubts_]
     return "\n".join(lines)
+
+
+def _maps(est: GeoManCER) -> str:
+    """The space of every map, what it is called if that is known, and how far its steps are off."""
+    named = [f" ({topology.name})" for topology in est._topologies] or [""] * est.n_factors_
+    return "; ".join(
+        f"factor {j}{name} in {own.n_coordinates} coordinates, off by {100 * own.residual:.1f} %"
+        for j, (name, own) in enumerate(zip(named, est.maps_, strict=True))
+    )
 
 
 def warnings_of(est: GeoManCER) -> list[str]:
