@@ -344,8 +344,7 @@ class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
 
     def subspace(self, factor: int) -> np.ndarray:
         """Orthonormal rows spanning one factor's subspace at every point, shape (n, k_j, d)."""
-        self._check_fitted()
-        factor = check_int(factor, "factor", low=0, high=self.n_factors_ - 1)
+        factor = self._check_factor(factor)
         stop = int(self.factor_dims_[: factor + 1].sum())
         return self.axes_[:, stop - int(self.factor_dims_[factor]) : stop]
 

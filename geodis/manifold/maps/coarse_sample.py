@@ -98,16 +98,15 @@ def coarse_sample(
     chosen = np.sort(distinct)
     if len(chosen) > MOST_POINTS:
         chosen = np.sort(rng.choice(chosen, MOST_POINTS, replace=False))
+    count = min(NEIGHBORS, max(len(chosen) // PART, FEWEST_NEIGHBORS))
     graph = None
     if given is not None and len(chosen) == len(rows):
         own = neighbor_graph(graph=given.adjacency[chosen][:, chosen])
         try:
-            count = min(NEIGHBORS, max(len(chosen) // PART, FEWEST_NEIGHBORS))
             near = neighbors_in_graph(points[chosen], own, count)
             graph = graph_of_neighbors(near, near.indices.shape[1])
         except InputError:  # so sparse that its edges have to do
             graph = own
-    count = min(NEIGHBORS, max(len(chosen) // PART, FEWEST_NEIGHBORS))
     while graph is None:
         near = nearest_neighbors(points[chosen], count, n_jobs=n_jobs, random_state=rng)
         graph = graph_of_neighbors(near, count)

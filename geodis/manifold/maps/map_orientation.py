@@ -46,9 +46,8 @@ def orientation_of(coordinates: np.ndarray, points: np.ndarray) -> np.ndarray:
             break
         clear = int(np.argmax(shown >= CLEAR * shown.max()))
         directions[row] = left[:, clear] / shown[clear]
-    return (
-        np.linalg.qr(directions.T)[0].T * np.sign(np.diag(np.linalg.qr(directions.T)[1]))[:, None]
-    )
+    q, r_factor = np.linalg.qr(directions.T)
+    return q.T * np.sign(np.diag(r_factor))[:, None]
 
 
 def _complement(known: np.ndarray, coordinates: np.ndarray) -> np.ndarray:

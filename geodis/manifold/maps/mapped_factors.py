@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -165,13 +166,8 @@ class MappedFactors:
         axes = self.at(points) @ self._basis.T
         places = points @ self._basis.T
         n_jobs = self._settings().n_jobs
-        bounds = np.cumsum([0, *self.factor_dims_])
         with one_blas_thread():
-            told = [
-                own.at(places, axes[:, start:stop], n_jobs=n_jobs)
-                for own, start, stop in zip(self.maps_, bounds, bounds[1:], strict=False)
-            ]
-        coordinates = np.hstack(told)
+            coordinates = np.hstack(self._coordinates_at(places, axes, n_jobs))
         lost = self._out_of_reach(places)
         coordinates[lost] = np.nan
         if lost.any():
@@ -205,8 +201,21 @@ class MappedFactors:
         return lost
 
     def _map(self, factor: int) -> FactorMap:
+        return self.maps_[self._check_factor(factor)]
+
+    def _coordinates_at(
+        self, places: np.ndarray, axes: np.ndarray, n_jobs: int | None
+    ) -> list[np.ndarray]:
+        """Coordinates (p, r_j) of other places in every factor, with the axes (p, k, c) there."""
+        bounds = pairwise(np.cumsum([0, *self.factor_dims_]))
+        return [
+            own.at(places, axes[:, start:stop], n_jobs=n_jobs)
+            for own, (start, stop) in zip(self.maps_, bounds, strict=True)
+        ]
+
+    def _check_factor(self, factor: Any) -> int:
         self._check_fitted()
-        return self.maps_[check_int(factor, "factor", low=0, high=self.n_factors_ - 1)]
+        return check_int(factor, "factor", low=0, high=self.n_factors_ - 1)
 
     def _check_rows(self, rows: Any, name: str) -> np.ndarray:
         asked = np.asarray(rows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -151,10 +150,6 @@ class MovingFactors(MappedFactors):
             at_a, at_b, at_c = (self._stand(terrain, row, new) for row, new in places)
             return terrain.analogy(at_a, at_b, at_c, chosen)
 
-    def _check_factor(self, factor: Any) -> int:
-        self._check_fitted()
-        return check_int(factor, "factor", low=0, high=self.n_factors_ - 1)
-
     def _check_direction(self, direction: Any, factor: int) -> np.ndarray:
         k = int(self.factor_dims_[factor])
         if np.ndim(direction) == 0:
@@ -218,9 +213,5 @@ class MovingFactors(MappedFactors):
             told = [own.coordinates[row] for own in self.maps_]
             return terrain.stand(self._places[row], self._flat.axes[row], told)
         place, axes = new @ self._basis.T, self.at(new) @ self._basis.T
-        bounds = pairwise(np.cumsum([0, *self.factor_dims_]))
-        told = [
-            own.at(place, axes[:, start:stop], n_jobs=1)[0]
-            for own, (start, stop) in zip(self.maps_, bounds, strict=True)
-        ]
+        told = [own[0] for own in self._coordinates_at(place, axes, 1)]
         return terrain.stand(place[0], axes[0], told)
