@@ -140,13 +140,13 @@ def _unrolled(own: UnrolledMap, title: str) -> FactorView:
     parts = own.flat @ np.linalg.inv(basis)
     parts[:, :b] %= 1.0
     ends = np.nanmin(parts[:, b:], axis=0), np.nanmax(parts[:, b:], axis=0)
-    parts[:, b:] = (parts[:, b:] - ends[0]) / np.maximum(ends[1] - ends[0], 1e-12)
+    parts[:, b:] = (parts[:, b:] - ends[0]) / np.maximum(ends[1] - ends[0], np.finfo(float).tiny)
     sides = np.vstack([basis[:b], basis[b:] * (ends[1] - ends[0])[:, None]])
     sides = np.linalg.qr(sides.T)[1].T  # the first along x, the second in the plane of x and y
     sides = sides * np.sign(np.diag(sides))
     corners = np.array(list(product((0.0, 1.0), repeat=k))) @ sides
     centre = (corners.max(axis=0) + corners.min(axis=0)) / 2
-    half = max(float((corners.max(axis=0) - corners.min(axis=0)).max()) / 2, 1e-12)
+    half = max(float((corners.max(axis=0) - corners.min(axis=0)).max()) / 2, np.finfo(float).tiny)
     if k == 3:
         half = float(np.linalg.norm(corners - centre, axis=1).max())
 
