@@ -277,7 +277,7 @@ class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
         self.outliers_ = ready.outliers
         self.n_copies_ = ready.n_copies
         self.split_ = split
-        self.axes_ = flat.axes @ ready.directions.basis
+        self.axes_ = ready.directions.lift(flat.axes)
         self.factor_dims_ = np.array(flat.dims)
         self.n_factors_ = len(flat.dims)
         self.flat_ = np.array(flat.flat)

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from geodis.base.jobs import blocks
 from geodis.manifold.holonomy.departure import Departure, departure_of
 from geodis.manifold.holonomy.eigenfields import Eigenfields
 from geodis.manifold.holonomy.factor_axes import FactorAxes
 from geodis.manifold.holonomy.factor_count import FactorCount
+from geodis.manifold.local.exact_search import BLOCK_ROWS
 from geodis.manifold.local.tangent_error import TangentError
 from geodis.manifold.local.tangents import Tangents
 
@@ -139,7 +141,8 @@ def join_axes(
     stop = 0
     for own, basis in zip(axes, bases, strict=True):  # one part after the other, in place
         start, stop = stop, stop + own.shape[1]
-        joined[:, place[start:stop]] = own @ basis
+        for some in blocks(len(joined), BLOCK_ROWS):
+            joined[some, place[start:stop]] = own[some] @ basis
     return joined
 
 

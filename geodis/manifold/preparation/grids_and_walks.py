@@ -149,8 +149,10 @@ def _why_walk(points: np.ndarray, indices: np.ndarray, distances: np.ndarray) ->
     """Neighbours in space that are neighbours in time; empty where the rows are no path."""
     n = len(points)
     window = int(np.clip(n // PART_OF_ROWS, LEAST_WINDOW, WINDOW))
-    apart = np.abs(indices - np.arange(n)[:, None])
-    in_time = float((apart <= window).mean())
+    own = np.arange(n, dtype=indices.dtype)
+    # A column at a time: of a million points all of them would be among the largest arrays held.
+    near = sum(int((np.abs(column - own) <= window).sum()) for column in indices.T)
+    in_time = near / indices.size
     step = np.diff(points, axis=0)
     length = np.sqrt((step**2).sum(axis=1))
     short = float(np.median(length) / np.median(distances[:, -1]))

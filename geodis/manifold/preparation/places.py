@@ -33,7 +33,15 @@ class Places:
 
     def spread(self, split: Split) -> Split:
         """A split of the places as one of the given points."""
-        return replace(split, axes=split.axes[self.place], rows=self.rows[split.rows])
+        return replace(split, axes=self._given(split.axes), rows=self.rows[split.rows])
+
+    def _given(self, axes: np.ndarray) -> np.ndarray:
+        """Axes of the places, which are overwritten, as those of the given points."""
+        if len(axes) != len(self.place):
+            return axes[self.place]
+        for j in range(axes.shape[1]):  # of a million points the largest array: never held twice
+            axes[:, j] = axes[self.place, j]
+        return axes
 
 
 def distinct_places(points: np.ndarray, task: Task) -> Places:

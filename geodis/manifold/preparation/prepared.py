@@ -87,7 +87,11 @@ def prepared(points: np.ndarray, task: Task, *, told: bool, least: int = 1) -> P
         with task.stages.stage("sampling"):
             rows = np.flatnonzero(~outliers)
             reduced = directions.project(points)
-            reduced[rows], n_copies, near = _places(reduced[rows], task)
+            inside = reduced[rows] if outliers.any() else reduced
+            placed, n_copies, near = _places(inside, task)
+            if placed is not inside:
+                reduced = reduced.copy()  # may be the points themselves
+                reduced[rows] = placed
             new = rows[outlying(near)]
         if not len(new) or not left:  # what was looked at last is what is returned
             break

@@ -146,10 +146,25 @@ class KeptDirections:
         """Coordinates x basis^T of points along the kept directions, shape (n, c).
 
         Identical rows have identical coordinates, which a product of matrices does not promise.
+        The points themselves, not a copy, where the kept directions are the columns.
         """
+        if self._are_columns:
+            return points
         places, _, place = distinct_rows(points)
         projected: np.ndarray = places @ self.basis.T
         return projected if place is None else projected[place]
+
+    def lift(self, vectors: np.ndarray) -> np.ndarray:
+        """Vectors along the kept directions, (..., c), in all columns, (..., d).
+
+        Themselves, not a copy, where the kept directions are the columns.
+        """
+        return vectors if self._are_columns else vectors @ self.basis
+
+    @property
+    def _are_columns(self) -> bool:
+        c, d = self.basis.shape
+        return c == d and np.array_equal(self.basis, np.eye(d))
 
     def __str__(self) -> str:
         """One line for people."""

@@ -10,6 +10,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from geodis.base.jobs import blocks
+from geodis.manifold.local.exact_search import BLOCK_ROWS
 from geodis.manifold.local.neighbors import Neighbors
 
 # Neighbours that are looked at: a place may have a few copies, and still shows its surroundings.
@@ -59,12 +61,12 @@ def near_copies(near: Neighbors) -> np.ndarray | None:
     n, count = distances.shape
     if n < LEAST_COPIED or count < 3:
         return None
-    jump = distances[:, 1:] / np.maximum(distances[:, :-1], np.finfo(float).tiny)
-    largest = jump.max(axis=1)
-    if (largest > COPY_JUMP).mean() < COPIED_SHARE:
+    seen = np.concatenate(
+        [some.start + _with_jump(distances[some]) for some in blocks(n, BLOCK_ROWS)]
+    )
+    if len(seen) / n < COPIED_SHARE:
         return None
-    seen = np.flatnonzero(largest > COPY_JUMP)
-    last = jump[seen].argmax(axis=1)
+    last = _jumps(distances[seen]).argmax(axis=1)
     middle = np.sqrt(distances[seen, last] * distances[seen, last + 1])
     copy = distances < np.median(middle)
     row = np.repeat(np.arange(n), copy.sum(axis=1))
@@ -75,6 +77,17 @@ def near_copies(near: Neighbors) -> np.ndarray | None:
     first = np.full(label.max() + 1, n)
     np.minimum.at(first, label, np.arange(n))
     return first[label]
+
+
+def _jumps(distances: np.ndarray) -> np.ndarray:
+    """By how much each distance of a row is larger than the one before."""
+    jump: np.ndarray = distances[:, 1:] / np.maximum(distances[:, :-1], np.finfo(float).tiny)
+    return jump
+
+
+def _with_jump(distances: np.ndarray) -> np.ndarray:
+    """Rows whose distances jump somewhere."""
+    return np.flatnonzero(_jumps(distances).max(axis=1) > COPY_JUMP)
 
 
 def outlying(near: Neighbors) -> np.ndarray:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from geodis import NeighborGraph, neighbor_graph
 from geodis.base.check import InputError
@@ -91,3 +92,15 @@ def test_precomputed_distances_give_the_graph_of_the_points(rng):
 def test_bad_input_is_told_in_one_sentence(arguments, message):
     with pytest.raises(InputError, match=message):
         neighbor_graph(**arguments)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pieces_are_those_of_scipy(seed):
+    links = np.triu(np.random.default_rng(seed).uniform(size=(60, 60)) < 0.02, 1)
+    links |= links.T
+    inside = links.any(axis=1)
+    links = links[np.ix_(inside, inside)]
+    count, label = connected_components(links, directed=False)
+    graph = neighbor_graph(graph=links.astype(float))
+    assert graph.n_pieces == count > 1
+    np.testing.assert_array_equal(graph.piece, label)

@@ -159,3 +159,14 @@ def test_quantiles_are_those_of_noise(ratio, rng):
 def test_points_that_do_not_vary_are_refused():
     with pytest.raises(InputError, match="X must vary; got 4 identical rows"):
         kept_directions(np.ones((4, 3)))
+
+
+def test_what_is_kept_whole_is_not_copied_and_else_lifted_into_all_columns(rng):
+    points = rng.standard_normal((300, 4))
+    whole, part = kept_directions(points), kept_directions(points * [1.0, 1.0, 0.0, 1.0])
+    vectors = rng.standard_normal((300, 2, 4))
+    assert whole.project(points) is points
+    assert whole.lift(vectors) is vectors
+    inside = part.project(points)
+    assert inside.shape == (300, 3)
+    np.testing.assert_allclose(part.project(part.lift(inside)), inside, atol=1e-12)
