@@ -1,0 +1,309 @@
+"""Fitted points and their frames -> how the frames turn nearby, and what coordinates do there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from geodis.base.jobs import blocks, over_ranges
+from geodis.manifold.local.batched_fits import gaussian_weights
+from geodis.manifold.local.curved_fits import FAST, RIDGE, TINY
+from geodis.manifold.local.exact_search import Search
+from geodis.manifold.local.tangents import quadratic_pairs
+
+# The second fit is to what the first leaves of the arcs.
+BEND_ROUNDS = 2
+# Arcs that turn by more than one radian have no fourth order that says anything.
+MOST_TURNED = 1.0
+# Points whose neighbours are held at once.
+SEARCHED = 2**12
+
+
+@dataclass(frozen=True)
+class LocalValues:
+    """Something that varies over the points, and the axes along which it does.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, r)
+        At the fitted points.
+    own : slice
+        Rows of the frames that it depends on.
+    """
+
+    values: np.ndarray
+    own: slice
+
+
+@dataclass(frozen=True)
+class ChartFits:
+    """Quadratic fits about every point of a chart.
+
+    Attributes
+    ----------
+    bends : ndarray of shape (n, k (k + 1) / 2, c)
+        Second derivatives, at right angles to the frames, of pairs of axes a <= b.
+    radius : ndarray of shape (n,)
+        How far the neighbours of a fit reach.
+    polynomials : tuple of ndarray of shape (n, 1 + k_o + k_o (k_o + 1) / 2, r)
+        Of every `LocalValues`: coefficients of 1, of every axis, and of every pair.
+    """
+
+    bends: np.ndarray
+    radius: np.ndarray
+    polynomials: tuple[np.ndarray, ...]
+
+
+def chart_fits(
+    places: np.ndarray,
+    frames: np.ndarray,
+    search: Search,
+    count: int,
+    varying: Sequence[LocalValues] = (),
+    *,
+    n_jobs: int | None = None,
+) -> ChartFits:
+    r"""Fit quadratics about every point, in the frame that it has.
+
+    With t = A_i (x_j - x_i) and the weights of `tangent_frames`::
+
+        x_j - x_i  ~  c + sum_a t_a l_a + sum_{a <= b} t_a t_b q_ab
+        D_ab = (1 + [a = b]) q_ab (1 - A_i^T A_i)
+
+    so that the axes at a near point are ``A_a + sum_b t_b D_ab`` made orthonormal: to first order
+    those that parallel transport brings there. An arc leaves its tangent by more than its curvature
+    says: with N(t) = sum_b t_b D_.b the fit is made a second time to
+    ``x_j - x_i - D(t, N(t) N(t)^T t) / 8``, as is exact to the fifth order on spheres, rotation
+    groups and other symmetric spaces.
+
+    Parameters
+    ----------
+    places : ndarray of shape (n, c)
+        Distinct.
+    frames : ndarray of shape (n, k, c)
+        Orthonormal rows.
+    search : Search
+        Among the places.
+    count : int
+        Neighbours of a fit, the point itself among them; as many as unknowns or more.
+    varying : sequence of LocalValues
+    n_jobs : int, optional
+        Threads; one by default, -1 for every core.
+
+    Returns
+    -------
+    ChartFits
+
+    Examples
+    --------
+    >>> from geodis.manifold.local.exact_search import searcher
+    >>> angle = np.linspace(0, 6, 200)
+    >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> frames = np.column_stack([-np.sin(angle), np.cos(angle)])[:, None]
+    >>> fits = chart_fits(circle, frames, searcher(circle), 9)
+    >>> bool(np.allclose(fits.bends[100, 0], -circle[100], atol=1e-3))
+    True
+    """
+    n, k, c = frames.shape
+    first, second = quadratic_pairs(k)
+    bends = np.zeros((n, len(first), c), np.float32)
+    radius = np.empty(n, np.float32)
+    polynomials = tuple(
+        np.empty((n, _unknowns(each.own.stop - each.own.start), each.values.shape[1]), np.float32)
+        for each in varying
+    )
+    order = np.arange(n) if search.order is None else search.order
+    places, frames = np.ascontiguousarray(places, float), np.ascontiguousarray(frames, float)
+    for block in blocks(n, SEARCHED):
+        rows = np.asarray(order[block], np.int64)
+        indices, distances = search(places[rows], count)
+        indices = np.asarray(indices, np.int64)
+        weights = gaussian_weights(distances)
+        radius[rows] = distances[:, -1]
+        if k < c:
+            fit: Any = partial(
+                _fit_bends, places, frames, rows, indices, weights, first, second, bends
+            )
+            over_ranges(fit, len(rows), n_jobs)
+        for each, fitted in zip(varying, polynomials, strict=True):
+            own = np.ascontiguousarray(frames[:, each.own])
+            values = np.ascontiguousarray(each.values, float)
+            pairs = quadratic_pairs(own.shape[1])
+            fit = partial(_fit_values, places, own, values, rows, indices, weights, *pairs, fitted)
+            over_ranges(fit, len(rows), n_jobs)
+    return ChartFits(bends, radius, polynomials)
+
+
+def _unknowns(k: int) -> int:
+    return 1 + k + k * (k + 1) // 2
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def _fit_bends(  # type: ignore[no-untyped-def]
+    places, frames, rows, indices, weights, first, second, bends, start, stop
+):  # pragma: no cover
+    k, c = frames.shape[1:]
+    count, terms = indices.shape[1], 1 + k + len(first)
+    t, left, chords = np.empty((k, count)), np.empty((c, count)), np.empty((c, count))
+    design, system = np.empty((terms, count)), np.empty((terms, terms))
+    found = np.empty((terms, c))
+    turned, arc = np.empty((k, c)), np.empty(k)
+    for row in range(start, stop):
+        i = rows[row]
+        _load(places, frames, i, indices[row], chords, t)
+        for x in range(c):
+            for j in range(count):
+                left[x, j] = chords[x, j]
+        for round_ in range(BEND_ROUNDS):
+            if round_:
+                for j in range(count):
+                    _less_fourth_order(found, t, first, second, j, turned, arc, left, chords)
+            _regress(t, weights[row], left, first, second, design, system, found)
+            for pair in range(len(first)):
+                own = found[1 + k + pair]
+                if first[pair] == second[pair]:
+                    for x in range(c):
+                        own[x] *= 2.0
+                for a in range(k):
+                    inside = 0.0
+                    for x in range(c):
+                        inside += own[x] * frames[i, a, x]
+                    for x in range(c):
+                        own[x] -= inside * frames[i, a, x]
+        for pair in range(len(first)):
+            for x in range(c):
+                bends[i, pair, x] = found[1 + k + pair, x]
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def _fit_values(  # type: ignore[no-untyped-def]
+    places, frames, values, rows, indices, weights, first, second, polynomials, start, stop
+):  # pragma: no cover
+    k, c = frames.shape[1:]
+    r, count, terms = values.shape[1], indices.shape[1], 1 + k + len(first)
+    t, chords, targets = np.empty((k, count)), np.empty((c, count)), np.empty((r, count))
+    design, system = np.empty((terms, count)), np.empty((terms, terms))
+    found = np.empty((terms, r))
+    for row in range(start, stop):
+        i = rows[row]
+        _load(places, frames, i, indices[row], chords, t)
+        for x in range(r):
+            for j in range(count):
+                targets[x, j] = values[indices[row, j], x]
+        _regress(t, weights[row], targets, first, second, design, system, found)
+        for u in range(terms):
+            for x in range(r):
+                polynomials[i, u, x] = found[u, x]
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def _load(places, frames, i, near, chords, t):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """Chords to the neighbours (c, nt), and their components along the frame (k, nt)."""
+    for x in range(len(chords)):
+        for j in range(len(near)):
+            chords[x, j] = places[near[j], x] - places[i, x]
+    t[:] = 0.0
+    for a in range(len(t)):
+        for x in range(len(chords)):
+            for j in range(len(near)):
+                t[a, j] += frames[i, a, x] * chords[x, j]
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def _regress(  # type: ignore[no-untyped-def]
+    t, weights, targets, first, second, design, system, found
+):  # pragma: no cover
+    """Weighted least squares of targets (r, nt) on 1, the axes and their pairs: found (p, r)."""
+    k, count = t.shape
+    terms, r = found.shape
+    longest = 0.0
+    for j in range(count):
+        length = 0.0
+        for a in range(k):
+            length += t[a, j] * t[a, j]
+        longest = max(longest, length)
+    # In units of the neighbourhood's radius all terms are of order one: a sound system.
+    unit = max(np.sqrt(longest), TINY)
+    for j in range(count):
+        design[0, j] = 1.0
+    for a in range(k):
+        for j in range(count):
+            design[1 + a, j] = t[a, j] / unit
+    for pair in range(len(first)):
+        a, b = 1 + first[pair], 1 + second[pair]
+        for j in range(count):
+            design[1 + k + pair, j] = design[a, j] * design[b, j]
+    trace = 0.0
+    for u in range(terms):
+        for v in range(u, terms):
+            total = 0.0
+            for j in range(count):
+                total += weights[j] * design[u, j] * design[v, j]
+            system[v, u] = total
+        trace += system[u, u]
+        for x in range(r):
+            total = 0.0
+            for j in range(count):
+                total += weights[j] * design[u, j] * targets[x, j]
+            found[u, x] = total
+    # Neighbours on a grid may not determine every term: a trace of ridge keeps the rest sound.
+    for u in range(terms):
+        system[u, u] += RIDGE * trace / terms
+        for w in range(u):
+            system[u, u] -= system[u, w] ** 2
+        system[u, u] = np.sqrt(max(system[u, u], TINY))
+        for v in range(u + 1, terms):
+            for w in range(u):
+                system[v, u] -= system[v, w] * system[u, w]
+            system[v, u] /= system[u, u]
+        for x in range(r):
+            for w in range(u):
+                found[u, x] -= system[u, w] * found[w, x]
+            found[u, x] /= system[u, u]
+    for u in range(terms - 1, -1, -1):
+        for x in range(r):
+            for w in range(u + 1, terms):
+                found[u, x] -= system[w, u] * found[w, x]
+            found[u, x] /= system[u, u]
+    for u in range(1, terms):
+        scale = unit if u <= k else unit * unit
+        for x in range(r):
+            found[u, x] /= scale
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def _less_fourth_order(  # type: ignore[no-untyped-def]
+    found, t, first, second, j, turned, arc, left, chords
+):  # pragma: no cover
+    """Take D(t, N N^T t) / 8 from the chord to neighbour j."""
+    k, c = turned.shape
+    turned[:] = 0.0
+    for pair in range(len(first)):
+        a, b = first[pair], second[pair]
+        for x in range(c):
+            turned[a, x] += t[b, j] * found[1 + k + pair, x]
+            if a != b:
+                turned[b, x] += t[a, j] * found[1 + k + pair, x]
+    size = 0.0
+    for a in range(k):
+        for x in range(c):
+            size += turned[a, x] * turned[a, x]
+    if size > MOST_TURNED**2:
+        return
+    for a in range(k):
+        arc[a] = 0.0
+        for b in range(k):
+            both = 0.0
+            for x in range(c):
+                both += turned[a, x] * turned[b, x]
+            arc[a] += both * t[b, j]
+    for x in range(c):
+        beyond = 0.0
+        for a in range(k):
+            beyond += turned[a, x] * arc[a]
+        left[x, j] = chords[x, j] - beyond / 8.0
