@@ -2,11 +2,13 @@
 
 The plain loop is what one would write first: the same networks, MSE and divergence, Adam, float32,
 contiguous images. Both are timed in turns in one process, so that a busy machine disturbs both.
+Small models are timed alone and in stacks, on one thread.
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,9 +16,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks._measure import write_table
-from geodis import XYSquares, models
-from geodis.models.networks import encoder_decoder
+from benchmarks._measure import measure, write_table
+from geodis import FactorGrid, Sprites, XYSquares, models
+from geodis.models.networks import NetworkName, encoder_decoder
 from geodis.models.training.train_options import Precision
 
 LATENTS = 10
@@ -41,10 +43,12 @@ OBJECTIVES = (
 class PlainLoop:
     """A float32 loop over the published convolutional pair."""
 
-    def __init__(self, grid: Any, batch_size: int) -> None:
+    def __init__(self, grid: Any, batch_size: int, network: NetworkName = "conv") -> None:
         torch.manual_seed(0)
         self.grid, self.batch_size, self.step = grid, batch_size, 0
-        self.body, self.head, self.decoder = encoder_decoder("conv", (3, 64, 64), LATENTS)
+        height, width, channels = grid.image_shape
+        shape = (channels, height, width)
+        self.body, self.head, self.decoder = encoder_decoder(network, shape, LATENTS)
         parts = torch.nn.ModuleList([self.body, self.head, self.decoder])
         self.adam = torch.optim.Adam(parts.parameters(), 1e-3)
 
@@ -71,11 +75,18 @@ class PlainLoop:
 class Trained:
     """The same through `geodis.models.train`, a few steps at a time."""
 
-    def __init__(self, grid: Any, batch_size: int, precision: Precision, name: str = "VAE") -> None:
+    def __init__(
+        self,
+        grid: Any,
+        batch_size: int,
+        precision: Precision,
+        name: str = "VAE",
+        network: NetworkName = "conv",
+    ) -> None:
         options: dict[str, Any] = {"latents": LATENTS}
         if name.startswith("ISA"):
             options = {"subspaces": [(2.2, 2)] * (LATENTS // 2)}
-        self.model = getattr(models, name)(grid, network="conv", **options)
+        self.model = getattr(models, name)(grid, network=network, **options)
         self.grid, self.batch_size, self.precision = grid, batch_size, precision
 
     def run(self, steps: int) -> float:
@@ -89,6 +100,70 @@ class Trained:
             verbose=0,
         )
         return sum(value for key, value in done.history[-1].items() if key != "step")
+
+
+class Stacked:
+    """Many small VAEs at once; costs are of one model."""
+
+    def __init__(self, grid: Any, batch_size: int, precision: Precision, count: int) -> None:
+        self.members = [
+            models.VAE(grid, LATENTS, network="vector", random_state=seed) for seed in range(count)
+        ]
+        self.grid, self.batch_size = grid, batch_size
+        self.options = models.TrainOptions(precision=precision)
+
+    def run(self, steps: int) -> float:
+        """Loss of the first model at the last step; fewer steps, as there are more models."""
+        done = models.train_stacked(
+            self.members,
+            self.grid,
+            max(steps // len(self.members), 3),
+            batch_size=self.batch_size,
+            options=self.options,
+            verbose=0,
+        )
+        return done[0].history[-1]["reconstruction"]
+
+
+def held_sprites() -> FactorGrid:
+    """Every tenth of 16 x 16 sprites in memory, so that no time goes into drawing."""
+    grid = Sprites(image_size=16)
+    index = np.arange(0, len(grid), 10)
+    return FactorGrid.from_arrays(grid.images(index), grid.factors(index))
+
+
+def small_rows(repeats: int) -> list[dict[str, Any]]:
+    """A step of a small VAE against a plain loop: alone, and in stacks."""
+    grid, size, steps = held_sprites(), 64, 128
+    runs: dict[str, Callable[[int], float]] = {
+        "plain loop, float32": PlainLoop(grid, size, "vector").run,
+        "geodis, float32": Trained(grid, size, "float32", network="vector").run,
+    }
+    counts = {}
+    for count in (8, 32, 64):
+        for precision in ("float32", "bfloat16"):
+            name = f"stack of {count}, {precision}"
+            runs[name], counts[name] = Stacked(grid, size, precision, count).run, count
+    best = in_turns(runs, steps, repeats)
+    for name, count in counts.items():
+        best[name] *= steps / (max(steps // count, 3) * count)
+    plain = best["plain loop, float32"]
+    return [
+        {
+            "part": f"VAE 256-256 on 16 x 16, {size} rows",
+            "what": name,
+            "CPU ms a model and step": 1e3 * seconds,
+            "times the plain loop": seconds / plain,
+        }
+        for name, seconds in best.items()
+    ]
+
+
+def stack_memory(count: int) -> float:
+    """Peak megabytes of a process that trains a stack, all in all."""
+    torch.set_num_threads(1)
+    Stacked(held_sprites(), 64, "float32", count).run(1)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def in_turns(
@@ -125,14 +200,27 @@ def final_losses(grid: Any, batch_size: int, steps: int) -> dict[str, float]:
     return losses
 
 
+def write_small(repeats: int) -> None:
+    """Measure small models, on one thread, and write their table."""
+    torch.set_num_threads(1)
+    rows = small_rows(repeats)
+    whole = measure(stack_memory, 64).value
+    rows.append({"part": "peak memory", "what": "process of a stack of 64, float32", "MB": whole})
+    print(write_table("models_small", "Small models: alone and in stacks, one thread", rows))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--batch-size", type=int, default=256)
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--loss-steps", type=int, default=200)
+    parser.add_argument("--small", action="store_true", help="small models only")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     chosen = parser.parse_args()
+    if chosen.small:
+        write_small(chosen.repeats)
+        return
     torch.set_num_threads(chosen.threads)
     grid, size = XYSquares(spacing=1), chosen.batch_size
     best = in_turns(
@@ -181,6 +269,7 @@ def main() -> None:
         )
     title = f"Models: training, {chosen.threads} threads, batch {size}"
     print(write_table("models", title, rows))
+    write_small(chosen.repeats)
 
 
 if __name__ == "__main__":

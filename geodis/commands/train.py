@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from geodis.data.grids.grid import FactorGrid
-    from geodis.models import Model, Training
+    from geodis.models import Model, RunLogger, Training
 
 
 @dataclass(frozen=True)
@@ -74,16 +74,34 @@ class HowItIsTrained:
     supervision: Annotated[
         str | None,
         typer.Option(
-            help="What orders triplets: scaled, factors or perceived.", show_default="scaled"
+            help="What orders triplets: scaled, factors, perceived, differing or category.",
+            show_default="scaled",
         ),
+    ] = None
+    category: Annotated[
+        str | None, typer.Option(help="The factor that --supervision category looks at.")
     ] = None
     batch_size: Annotated[int, typer.Option(min=2, help="Rows, pairs or triplets.")] = 256
     learning_rate: Annotated[
         float | None, typer.Option(min=0, help="Of Adam.", show_default="the model's, mostly 1e-3")
     ] = None
+    adversary_learning_rate: Annotated[
+        float, typer.Option(min=0, help="Of the second player of adversarial models.")
+    ] = 1e-4
+    prior_learning_rate: Annotated[
+        float, typer.Option(min=0, help="Of what a prior learns, such as exponents.")
+    ] = 5e-4
+    horizon: Annotated[
+        int | None,
+        typer.Option(min=1, help="Steps that schedules run over.", show_default="--steps"),
+    ] = None
     watch: Annotated[
         list[str] | None,
         typer.Option("--watch", help="A score to follow, such as mig; may be repeated."),
+    ] = None
+    log: Annotated[
+        list[str] | None,
+        typer.Option(help="Write the history as it comes: csv or tensorboard; may be repeated."),
     ] = None
     watch_every: Annotated[int, typer.Option(min=1, help="Steps between scores.")] = 500
     device: DeviceOption = "auto"
@@ -104,6 +122,9 @@ def train_command(
     common: CommonOptions,
 ) -> None:
     """Train a model whose latents geodis can analyse; Ctrl-C keeps what is done.
+
+    The same command goes on from the folder, and with more --steps trains on, to what training
+    that long at once would have given; another value of anything else is refused by its name.
 
     Examples: `geodis train --data xysquares --model ada-tvae --steps 5000 --out run`,
     `geodis train --images X.npy --factors f.csv --model tvae --set beta=0.01 --out run`
@@ -201,9 +222,14 @@ def run_training(
 
     choices: dict[str, Any] = {
         "supervision": training.supervision or "scaled",
+        "category": training.category,
+        "adversary_learning_rate": training.adversary_learning_rate,
+        "prior_learning_rate": training.prior_learning_rate,
         "precision": training.precision,
+        "horizon": training.horizon,
         "callback_every": training.watch_every,
     }
+    choices["loggers"] = [logger_named(name, out) for name in training.log or ()]
     if training.watch:
         scores = score_during(rows, training.watch, random_state=common.seed)
         choices["callbacks"] = {"score": scores}
@@ -227,6 +253,15 @@ def run_training(
         if (out / CHECKPOINT).exists():
             print(f"{out} keeps what is done; the same command goes on from it.", file=sys.stderr)
         raise
+
+
+def logger_named(name: str, out: Path) -> RunLogger:
+    """A logger by its name on the command line, which writes into the folder of the run."""
+    from geodis.models import CSVLogger, TensorBoardLogger
+
+    if name not in ("csv", "tensorboard"):
+        raise InputError(f"--log must be csv or tensorboard; got {name}.")
+    return CSVLogger(out / "history.csv") if name == "csv" else TensorBoardLogger(out / name)
 
 
 def write_run(folder: OutputFolder, done: Training, source: DataSource) -> None:

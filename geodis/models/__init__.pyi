@@ -4,6 +4,7 @@ from . import networks as networks, objectives as objectives, priors as priors
 from .encoding import (
     decode as decode,
     encode as encode,
+    export_encoder as export_encoder,
     generate as generate,
     reconstruct as reconstruct,
     traverse as traverse,
@@ -11,7 +12,7 @@ from .encoding import (
 from .families.autoencoder import Autoencoder as Autoencoder
 from .families.info_wgan import InfoWGANGP as InfoWGANGP
 from .families.metric_encoder import MetricEncoder as MetricEncoder
-from .families.pair_models import AdaGVAE as AdaGVAE, AdaMLVAE as AdaMLVAE
+from .families.pair_models import AdaAE as AdaAE, AdaGVAE as AdaGVAE, AdaMLVAE as AdaMLVAE
 from .families.subspace_models import ISATCVAE as ISATCVAE, ISAVAE as ISAVAE
 from .families.triplet_models import TAE as TAE, TVAE as TVAE, AdaTVAE as AdaTVAE
 from .families.unsupervised import (
@@ -32,6 +33,16 @@ from .model import Model as Model
 from .priors import StandardNormal as StandardNormal, UniformCodes as UniformCodes
 from .model_names import model_named as model_named
 from .saving import load_model as load_model, save_model as save_model
-from .training.loop import Training as Training, train as train
+from .training.loop import train as train
+from .training.training_run import Training as Training
+from .training.divergence_during import divergence_during as divergence_during
+from .training.early_stopping import EarlyStopping as EarlyStopping
+from .training.run_loggers import (
+    CSVLogger as CSVLogger,
+    RunLogger as RunLogger,
+    TensorBoardLogger as TensorBoardLogger,
+)
 from .training.train_options import TrainOptions as TrainOptions
 from .training.score_during import score_during as score_during
+from .sweeps.sweeping import Sweep as Sweep, sweep as sweep
+from .stacking.stacked_training import train_stacked as train_stacked

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,9 @@ from torch import Tensor
 
 from geodis.base.check import InputError, check_int, to_numpy
 from geodis.base.progress import Stages
+from geodis.base.write import whole_file
 from geodis.models.model import Model
-from geodis.models.model_inputs import BATCH, batches_of, device_of
+from geodis.models.model_inputs import BATCH, batches_of, device_of, row_count
 from geodis.models.randomness import seeded
 
 
@@ -29,8 +32,9 @@ def encode(
     Parameters
     ----------
     model : Model
-    images : array-like as for `to_input`, or FactorGrid
-        All images of a grid, in the order of its index.
+    images : array-like as for `to_input`, FactorGrid, torch Dataset or DataLoader
+        All images of a grid, in the order of its index; what a DataLoader gives, in its order. Of
+        items with labels the first part.
     sample : bool
         Draw from q(z|x) instead of taking its mean.
     log_variances : bool
@@ -54,7 +58,7 @@ def encode(
     """
     parts: list[Tensor] = []
     spreads: list[Tensor] = []
-    stages = Stages("encode", verbose)
+    stages, done, rows = Stages("encode", verbose), 0, row_count(images)
     with torch.no_grad(), seeded(random_state), evaluating(model), stages, stages.stage("images"):
         for x in batches_of(model, images):
             mean, log_variance = model.posterior(x)
@@ -62,7 +66,8 @@ def encode(
                 mean = mean + (0.5 * log_variance).exp() * torch.randn_like(mean)
             parts.append(mean.float().cpu())
             spreads.append(log_variance.float().cpu())
-            stages.advance(sum(map(len, parts)) / len(images))
+            done += len(x)
+            stages.advance(done / rows if rows else 0.0)
     latents = torch.cat(parts).numpy()
     return (latents, torch.cat(spreads).numpy()) if log_variances else latents
 
@@ -130,6 +135,66 @@ def traverse(
         latents[i, :, i] = np.linspace(low[i], high[i], steps)
     decoded = decode(model, latents.reshape(-1, model.latents))
     return decoded.reshape(model.latents, steps, *decoded.shape[1:])
+
+
+class _Posterior(torch.nn.Module):
+    """The encoder of a model as a module of its own."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return self.model.posterior(x)
+
+
+def export_encoder(model: Model, path: str | Path) -> Path:
+    """Write the encoder as a program that runs without geodis.
+
+    It takes float32 rows (n, channels, height, width) or (n, columns), images in [0, 1], for any n,
+    and gives the means and log-variances of their latents, each (n, z).
+
+    Parameters
+    ----------
+    model : Model
+    path : path
+        ``.pt2`` for `torch.export.load`, or ``.onnx``, which needs the packages onnx and
+        onnxscript.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from geodis.models import VAE
+    >>> path = export_encoder(VAE((5,), latents=2), tempfile.mkdtemp() + "/encoder.pt2")
+    >>> mean, log_variance = torch.export.load(path).module()(torch.zeros(7, 5))
+    >>> mean.shape
+    torch.Size([7, 2])
+    """
+    path = Path(path)
+    if path.suffix not in (".pt2", ".onnx"):
+        raise InputError(f"path must end in .pt2 or .onnx; got {path.name}.")
+    # Two rows: of one alone a program would be made that takes one.
+    rows = torch.zeros(2, *model.shape, device=device_of(model))
+    shapes = {"x": {0: torch.export.Dim("n")}}
+    with torch.no_grad(), evaluating(model):
+        encoder = _Posterior(model).eval()
+        if path.suffix == ".onnx":
+            for module in ("onnx", "onnxscript"):
+                if find_spec(module) is None:
+                    raise InputError(f"A .onnx file needs {module}: pip install {module}.")
+            with whole_file(path) as temporary:
+                torch.onnx.export(
+                    encoder, (rows,), str(temporary), dynamo=True, dynamic_shapes=shapes
+                )
+            return path
+        program = torch.export.export(encoder, (rows,), dynamic_shapes=shapes)
+    with whole_file(path) as temporary:
+        torch.export.save(program, temporary)
+    return path
 
 
 class evaluating:  # noqa: N801 - read as a verb: with evaluating(model): ...

@@ -61,7 +61,8 @@ class LpNested(nn.Module):
     scale : float
         The scale s.
     learn : {"none", "subspaces", "all"}
-        Which exponents are parameters: none, all but the root's (as published), or all.
+        Which exponents are parameters: none, all but the root's (as published), or all. `train`
+        moves them at a rate of their own, ``TrainOptions.prior_learning_rate``.
 
     Examples
     --------
@@ -83,7 +84,7 @@ class LpNested(nn.Module):
         self.size = self._add(tree, 0, exponents)
         self.learn = learn
         self._tree = _plain_tree(tree)
-        values = _free(torch.tensor(exponents, dtype=torch.float64))
+        values = torch.tensor(exponents, dtype=torch.float64)
         learnt = {"none": 0, "subspaces": len(exponents) - 1, "all": len(exponents)}[learn]
         # Nodes are numbered children first, so the root is the last.
         self._learnt = nn.Parameter(values[:learnt].clone()) if learnt else None
@@ -132,9 +133,10 @@ class LpNested(nn.Module):
     def exponents(self) -> Tensor:
         """Exponents of the inner nodes, children before parents, the root last; float64."""
         fixed: Tensor = self._fixed  # type: ignore[assignment]
-        free = fixed if self._learnt is None else torch.cat([self._learnt, fixed])
-        low, high = EXPONENTS
-        return low + (high - low) * torch.sigmoid(free)
+        values = fixed if self._learnt is None else torch.cat([self._learnt, fixed])
+        # The exponents themselves are learnt, so that a step of the optimiser moves all of them
+        # alike; those that leave the range count as its ends, and their gradients lead them back.
+        return values + (values.clamp(*EXPONENTS) - values).detach()
 
     def _log_norms(self, z: Tensor, exponents: Tensor) -> Tensor:
         """Log f(z); in logarithms because a power of a large latent overflows."""
@@ -241,13 +243,6 @@ def _plain_tree(tree: Any) -> Any:
         _plain_tree(child) if isinstance(child, tuple | list) else int(child) for child in children
     )
     return [float(exponent), list(plain)]
-
-
-def _free(exponents: Tensor) -> Tensor:
-    """Unconstrained values whose sigmoid gives the exponents back."""
-    low, high = EXPONENTS
-    edge = 1e-12
-    return torch.logit(((exponents - low) / (high - low)).clamp(edge, 1 - edge))
 
 
 def require_latents(z: Tensor, size: int) -> None:

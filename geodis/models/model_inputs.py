@@ -101,6 +101,18 @@ def to_input(images: Any, shape: tuple[int, ...], device: Any = "cpu") -> Tensor
 def batches_of(model: Model, images: Any, size: int | None = None) -> Iterator[Tensor]:
     """All rows as the model takes them, so many at a time, on its device."""
     device = device_of(model)
+    if isinstance(images, torch.utils.data.Dataset):
+        images = torch.utils.data.DataLoader(images, batch_size=size or BATCH, collate_fn=collated)
+    if isinstance(images, torch.utils.data.DataLoader):
+        empty = True
+        for batch in images:
+            empty = False
+            # What comes with the images, such as labels, is left out.
+            rows = batch[0] if isinstance(batch, tuple | list) else batch
+            yield to_input(rows, model.shape, device)
+        if empty:
+            raise InputError("images must have at least one row; got none.")
+        return
     grid = images if hasattr(images, "images") and hasattr(images, "sizes") else None
     n, size = len(images), BATCH if size is None else size
     if n == 0:
@@ -109,6 +121,21 @@ def batches_of(model: Model, images: Any, size: int | None = None) -> Iterator[T
         stop = min(start + size, n)
         rows = images[start:stop] if grid is None else grid.images(range(start, stop), "auto")
         yield to_input(rows, model.shape, device)
+
+
+def row_count(images: Any) -> int | None:
+    """How many rows there are; None where a stream does not know."""
+    source = images.dataset if isinstance(images, torch.utils.data.DataLoader) else images
+    return len(source) if hasattr(source, "__len__") else None
+
+
+def collated(rows: Sequence[Any]) -> Any:
+    """Items of a torch Dataset as one batch."""
+    try:
+        return torch.utils.data.default_collate(list(rows))
+    except (TypeError, RuntimeError) as error:
+        reason = str(error).split("\n")[0].rstrip(".")
+        raise InputError(f"Items of a Dataset must be alike, and tensors: {reason}.") from error
 
 
 def device_of(model: torch.nn.Module) -> torch.device:

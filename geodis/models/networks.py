@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
+import torch
 from torch import Tensor, nn
 
 from geodis.base.check import InputError, check_choice, check_int
@@ -40,8 +41,8 @@ def encoder_decoder(
     Parameters
     ----------
     network : {"conv", "mlp", "vector"}
-        "conv": the convolutional pair of Higgins et al. (2017), for images whose sides are
-        multiples of 16 (published for 64 x 64). "mlp": the 1200-unit pair of Chen et al. (2018),
+        "conv": the convolutional pair of Higgins et al. (2017), for images from 16 x 16 on
+        (published for 64 x 64). "mlp": the 1200-unit pair of Chen et al. (2018),
         for images of any size. "vector": two hidden layers of 256, for vectors.
     shape : sequence of int
         (channels, height, width) of images, or (columns,) of vectors.
@@ -69,14 +70,77 @@ def encoder_decoder(
     return body, Gaussian(256, latents), nn.Sequential(*layers, nn.Unflatten(1, shape))
 
 
+def head_of(encoder: nn.Module, shape: Sequence[int], latents: int) -> Gaussian:
+    """The Gaussian head for what an encoder of the user's own gives of rows of a shape."""
+    features = _tried(encoder, torch.zeros(2, *shape), "encoder")
+    if features.ndim != 2 or len(features) != 2:
+        raise InputError(
+            "encoder must turn rows (n, ...) into features (n, any number); of 2 rows it made "
+            f"shape {tuple(features.shape)}."
+        )
+    return Gaussian(features.shape[1], latents)
+
+
+def checked_decoder(decoder: nn.Module, shape: Sequence[int], latents: int) -> nn.Module:
+    """A decoder of the user's own, if it turns latents into rows of the shape."""
+    made = tuple(_tried(decoder, torch.zeros(2, latents), "decoder").shape)
+    if made != (2, *shape):
+        raise InputError(
+            f"decoder must turn latents (n, {latents}) into rows (n, {', '.join(map(str, shape))})"
+            f"; of 2 latents it made shape {made}."
+        )
+    return decoder
+
+
+def _tried(module: Any, rows: Tensor, name: str) -> Tensor:
+    """What a module makes of a few rows; it stays as it was."""
+    if not isinstance(module, nn.Module):
+        raise InputError(f"{name} must be a torch module; got {type(module).__name__}.")
+    was = {each: each.training for each in module.modules()}
+    where = next((each.device for each in module.parameters()), rows.device)
+    try:
+        with torch.no_grad():
+            made = module.eval()(rows.to(where))
+    except Exception as error:  # whatever the user's code raises
+        reason = str(error).strip().split("\n")[0].rstrip(".")
+        raise InputError(
+            f"{name} must take rows of shape {tuple(rows.shape)}: {reason}."
+        ) from error
+    finally:
+        for each, training in was.items():
+            each.training = training
+    if not isinstance(made, Tensor):
+        raise InputError(f"{name} must return one tensor; got {type(made).__name__}.")
+    return made
+
+
 def check_image_shape(shape: Sequence[int], otherwise: str = "") -> None:
     """Require images that four strides of 2 can halve; `otherwise` says what takes others."""
-    if len(shape) != 3 or any(side < 2 * SHRINK or side % SHRINK for side in shape[1:]):
+    if len(shape) != 3 or any(side < SHRINK for side in shape[1:]):
         raise InputError(
-            "the convolutional network takes images (channels, height, width) whose sides are "
-            f"multiples of {SHRINK}, from {2 * SHRINK} on, such as (3, 64, 64); "
-            f"got {tuple(shape)}{otherwise}."
+            "the convolutional network takes images (channels, height, width) from "
+            f"{SHRINK} x {SHRINK} on, such as (3, 64, 64); got {tuple(shape)}{otherwise}."
         )
+
+
+def suits_convolutions(shape: Sequence[int]) -> bool:
+    """Whether the convolutional pair suits images as published: sides 32, 48, 64, ..."""
+    return len(shape) == 3 and all(side >= 2 * SHRINK and side % SHRINK == 0 for side in shape[1:])
+
+
+def doubling(shape: Sequence[int]) -> list[tuple[int, int]]:
+    """Rows and columns that each of four transposed convolutions has to add to twice its input.
+
+    The encoder halves sides and leaves out a row or column that is over; the decoder has it again.
+
+    Examples
+    --------
+    >>> doubling((1, 28, 32))  # 1, 3, 7, 14, 28 and 2, 4, 8, 16, 32
+    [(1, 0), (1, 0), (0, 0), (0, 0)]
+    """
+    height, width = shape[1:]
+    halved = [(height >> times, width >> times) for times in range(4)]
+    return [(rows % 2, columns % 2) for rows, columns in reversed(halved)]
 
 
 def conv_encoder(shape: Sequence[int]) -> nn.Sequential:
@@ -102,19 +166,20 @@ def conv_decoder(shape: Sequence[int], latents: int) -> nn.Sequential:
     """Decoder of the same table, the encoder read backwards."""
     channels, height, width = shape
     small = (64, height // SHRINK, width // SHRINK)
+    more = doubling(shape)
     return nn.Sequential(
         nn.Linear(latents, 256),
         nn.ReLU(),
         nn.Linear(256, math.prod(small)),
         nn.ReLU(),
         nn.Unflatten(1, small),
-        nn.ConvTranspose2d(64, 64, 4, 2, 1),
+        nn.ConvTranspose2d(64, 64, 4, 2, 1, more[0]),
         nn.ReLU(),
-        nn.ConvTranspose2d(64, 32, 4, 2, 1),
+        nn.ConvTranspose2d(64, 32, 4, 2, 1, more[1]),
         nn.ReLU(),
-        nn.ConvTranspose2d(32, 32, 4, 2, 1),
+        nn.ConvTranspose2d(32, 32, 4, 2, 1, more[2]),
         nn.ReLU(),
-        nn.ConvTranspose2d(32, channels, 4, 2, 1),
+        nn.ConvTranspose2d(32, channels, 4, 2, 1, more[3]),
     )
 
 
@@ -167,10 +232,12 @@ def generator(shape: Sequence[int], size: int) -> nn.Sequential:
     for inside, outside in [(size, 128), (128, math.prod(small))]:
         layers += [nn.Linear(inside, outside), nn.ReLU(), nn.BatchNorm1d(outside)]
     layers.append(nn.Unflatten(1, small))
-    for inside, outside in [(64, 64), (64, 32), (32, 32)]:
-        layers.append(nn.ConvTranspose2d(inside, outside, 4, 2, 1))
+    more = doubling(shape)
+    for (inside, outside), odd in zip([(64, 64), (64, 32), (32, 32)], more, strict=False):
+        layers.append(nn.ConvTranspose2d(inside, outside, 4, 2, 1, odd))
         layers += [nn.LeakyReLU(LEAK), nn.BatchNorm2d(outside)]
-    return nn.Sequential(*layers, nn.ConvTranspose2d(32, channels, 4, 2, 1), nn.Sigmoid())
+    last = nn.ConvTranspose2d(32, channels, 4, 2, 1, more[3])
+    return nn.Sequential(*layers, last, nn.Sigmoid())
 
 
 def metric_encoder(shape: Sequence[int], outputs: int) -> nn.Sequential:

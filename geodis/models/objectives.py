@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
-from geodis.models.priors import StandardNormal
+from geodis.models.priors import StandardNormal, drawn_for
 from geodis.models.terms.gaussians import aggregate_log_densities, gaussian_kl, gaussian_log_density
 from geodis.models.terms.sharing import latent_deltas
 from geodis.models.terms.triplet_losses import adaptive_triplet_loss, triplet_loss
@@ -138,8 +138,9 @@ def capacity_gap(batch: Batch) -> Tensor:
 def decomposed_kl(batch: Batch) -> Tensor:
     """The divergence in three parts, weighted (seed 002, equation 3).
 
-    index-code information E log q(z|x) / q(z), plus `settings.beta` times the total correlation
-    E log q(z) / prod_j q(z_j), plus the rest E log prod_j q(z_j) / p(z).
+    `settings.alpha` times the index-code information E log q(z|x) / q(z), plus `settings.beta`
+    times the total correlation E log q(z) / prod_j q(z_j), plus `settings.gamma` times the
+    dimension-wise divergence E log prod_j q(z_j) / p(z); alpha and gamma are 1 unless they are set.
     """
     own = gaussian_log_density(batch.z, batch.mean, batch.log_variance).sum(dim=1)
     joint, product = aggregate_log_densities(
@@ -148,7 +149,9 @@ def decomposed_kl(batch: Batch) -> Tensor:
     information = (own - joint).mean()
     correlation = (joint - product).mean()
     rest = (product - batch.prior.log_prob(batch.z)).mean()
-    return (information + batch.settings.beta * correlation + rest) * batch.per_latent
+    alpha, gamma = (getattr(batch.settings, name, 1.0) for name in ("alpha", "gamma"))
+    weighted = alpha * information + batch.settings.beta * correlation + gamma * rest
+    return weighted * batch.per_latent
 
 
 def density_ratio_correlation(batch: Batch) -> Tensor:
@@ -193,8 +196,7 @@ def mmd(batch: Batch) -> Tensor:
     width grows with the number of latents, as distances do (InfoVAE).
     """
     a = batch.z
-    drawn = batch.prior.sample(len(a), random_state=int(torch.randint(2**31, (1,))))
-    return mmd_between(a, drawn.to(a))
+    return mmd_between(a, drawn_for(batch.prior, a))
 
 
 def mmd_between(a: Tensor, b: Tensor) -> Tensor:

@@ -41,6 +41,10 @@ class StandardNormal(nn.Module):
         generator = torch_generator(random_state)
         return torch.randn(check_int(n, "n", low=1), self.size, generator=generator)
 
+    def draw_for(self, z: Tensor) -> Tensor:
+        """Draw as many latents as z has rows, on its device, from torch's own random numbers."""
+        return torch.randn_like(z)
+
     def config(self) -> dict[str, Any]:
         """Everything needed to build the prior again, as plain values."""
         return {"prior": type(self).__name__, "size": self.size}
@@ -80,11 +84,19 @@ class UniformCodes(nn.Module):
         """Draw n codes, shape (n, continuous + categories)."""
         generator = torch_generator(random_state)
         n = check_int(n, "n", low=1)
-        codes = 2 * torch.rand(n, self.continuous, generator=generator) - 1
+        return self._drawn(n, torch.device("cpu"), generator)
+
+    def draw_for(self, z: Tensor) -> Tensor:
+        """Draw as many codes as z has rows, on its device, from torch's own random numbers."""
+        return self._drawn(len(z), z.device, None)
+
+    def _drawn(self, n: int, device: torch.device, generator: torch.Generator | None) -> Tensor:
+        codes = 2 * torch.rand(n, self.continuous, generator=generator, device=device) - 1
         if not self.categories:
             return codes
-        drawn = torch.randint(self.categories, (n,), generator=generator)
-        return torch.cat([codes, nn.functional.one_hot(drawn, self.categories).float()], dim=1)
+        drawn = torch.randint(self.categories, (n, 1), generator=generator, device=device)
+        chosen = torch.zeros(n, self.categories, device=device).scatter_(1, drawn, 1.0)
+        return torch.cat([codes, chosen], dim=1)
 
     def config(self) -> dict[str, Any]:
         """Everything needed to build the prior again, as plain values."""
@@ -97,6 +109,17 @@ class UniformCodes(nn.Module):
     def extra_repr(self) -> str:
         """Say the sizes when printed."""
         return f"continuous={self.continuous}, categories={self.categories}"
+
+
+def drawn_for(prior: Any, z: Tensor) -> Tensor:
+    """As many latents of a prior as z has rows, where z is.
+
+    A prior that can only `sample` does so on the CPU, from a seed that torch draws.
+    """
+    if hasattr(prior, "draw_for"):
+        return prior.draw_for(z)
+    drawn: Tensor = prior.sample(len(z), random_state=int(torch.randint(2**31, (1,))))
+    return drawn.to(z)
 
 
 def prior_from_config(config: Any, given: nn.Module | None = None) -> nn.Module:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,10 @@ from geodis.models.model import Model
 from geodis.models.model_names import model_named
 
 WEIGHTS, CONFIG, CHECKPOINT = "model.safetensors", "config.json", "checkpoint.safetensors"
+OLDER_CHECKPOINT = "checkpoint-older.safetensors"
+# What stands in the configuration of the model that was built, and not beside it.
+PARTS = ("loss", "prior", "encoder", "decoder")
+BUILT_FROM = ("model", "shape", "latents", "options", "settings", *PARTS)
 
 
 def save_model(model: Model, folder: str | Path, extra: Mapping[str, Any] = {}) -> Path:
@@ -29,8 +33,9 @@ def save_model(model: Model, folder: str | Path, extra: Mapping[str, Any] = {}) 
         More to keep in the configuration: data, steps, versions.
     """
     folder = Path(folder)
-    write_tensors(folder / WEIGHTS, model.state_dict())
-    write_json(folder / CONFIG, {**model.config(), "training": dict(extra)})
+    config = model.config()
+    write_tensors(folder / WEIGHTS, model.state_dict(), {"config": config}, durable=True)
+    write_json(folder / CONFIG, {**config, "training": dict(extra)}, durable=True)
     return folder
 
 
@@ -41,16 +46,41 @@ def load_model(folder: str | Path, **given: Any) -> Model:
     ----------
     folder : path
     **given
-        What is code of the user's own and was not saved: `loss`, `prior`.
+        What is code of the user's own and was not saved: `loss`, `prior`, `encoder`, `decoder`.
     """
     folder = Path(folder)
     config = read_config(folder)
-    tensors, _ = read_tensors(folder / WEIGHTS)
+    tensors, note = read_tensors(folder / WEIGHTS)
     held = sum(tensor.numel() for tensor in tensors.values())
     with AllocationLimit(held, folder / CONFIG):
         model = model_from_config(config, folder / CONFIG, **given)
     load_state(model, tensors, folder)
+    _check_unaltered(folder, config, note.get("config"))
     return model.eval()
+
+
+def _check_unaltered(folder: Path, config: Mapping[str, Any], saved: Any) -> None:
+    """Refuse a configuration that is not the one beside which the weights were written."""
+    if not isinstance(saved, dict):  # of an older version, or written by someone else
+        return
+    then_and_now = ({name: each.get(name) for name in BUILT_FROM} for each in (saved, config))
+    for name, then, now in _differences(*then_and_now):
+        raise InputError(
+            f"{folder / CONFIG} must say {name} = {then!r}, as when {WEIGHTS} was written; "
+            f"got {now!r}: it was edited."
+        )
+
+
+def _differences(
+    before: Mapping[str, Any], now: Mapping[str, Any]
+) -> Iterator[tuple[str, Any, Any]]:
+    """Entries that differ, by name; those of objects by their own names."""
+    for name in sorted(before.keys() | now.keys()):
+        one, other = before.get(name), now.get(name)
+        if isinstance(one, dict) and isinstance(other, dict):
+            yield from _differences(one, other)
+        elif one != other:
+            yield name, one, other
 
 
 def read_config(folder: str | Path) -> dict[str, Any]:

@@ -231,7 +231,7 @@ def test_a_run_that_was_stopped_says_how_it_goes_on(geodis, images, monkeypatch)
     start(geodis, images, "--model", "vae", "--steps", 2)
     for name in ("config.json", "model.safetensors"):
         (images / "run" / name).unlink()
-    monkeypatch.setattr("geodis.models.training.loop.take_step", stop)
+    monkeypatch.setattr("geodis.models.training.training_run.take_step", stop)
     code, _, err = start(geodis, images, "--model", "vae", "--steps", 4)
     assert code == 130 and "keeps what is done; the same command goes on from it" in err
     code, _, err = geodis("encode", images / "run", "--out", images / "z.npz")

@@ -13,6 +13,7 @@ from geodis.models import (
     MetricEncoder,
     decode,
     encode,
+    export_encoder,
     generate,
     reconstruct,
     traverse,
@@ -102,3 +103,32 @@ def test_a_traversal_moves_one_latent_and_keeps_the_others(model):
 def test_bad_input_is_said_in_one_sentence(call, message, model):
     with pytest.raises(InputError, match=message):
         call(model)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: VAE((5,), 2),
+        lambda: VAE((3, 28, 31), 3, network="conv", standardise=([0.5] * 3, [0.2] * 3)),
+        lambda: MetricEncoder((1, 9, 9), 3),
+    ],
+)
+def test_an_exported_encoder_gives_the_same_codes_for_any_number_of_rows(make, tmp_path):
+    model = make().train()
+    program = torch.export.load(export_encoder(model, tmp_path / "encoder.pt2")).module()
+    assert model.training
+    for n in (1, 2, 7):
+        x = torch.rand(n, *model.shape)
+        means, spreads = program(x)
+        codes, log_variances = encode(model, x, log_variances=True)
+        np.testing.assert_allclose(means.detach(), codes, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(spreads.detach(), log_variances, rtol=1e-5, atol=1e-6)
+
+
+def test_an_export_needs_a_format_that_is_known_and_installed(tmp_path, monkeypatch):
+    with pytest.raises(InputError, match=r"must end in .pt2 or .onnx; got a.pt"):
+        export_encoder(VAE((5,), 2), tmp_path / "a.pt")
+    monkeypatch.setattr("geodis.models.encoding.find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"A .onnx file needs onnx: pip install onnx"):
+        export_encoder(VAE((5,), 2), tmp_path / "a.onnx")
+    assert list(tmp_path.iterdir()) == []

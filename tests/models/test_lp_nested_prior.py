@@ -201,6 +201,20 @@ def test_learnt_exponents_find_those_of_the_data():
     assert prior.exponents.tolist() == pytest.approx([1.2, 4.0, 2.1], rel=0.06)
 
 
+def test_a_step_moves_every_exponent_alike_and_none_beyond_the_range():
+    prior = LpNested.isa(2.1, [(2.0, 2), (4.5, 2), (50.0, 2)], learn="subspaces")
+    optimiser = torch.optim.Adam(prior.parameters(), lr=5e-4)
+    (-prior.exponents[:3].sum()).backward()
+    optimiser.step()
+    assert prior.exponents[:2].tolist() == pytest.approx([2.0005, 4.5005], abs=1e-9)
+    assert float(prior.exponents[2].detach()) == 50.0
+    optimiser = torch.optim.SGD(prior.parameters(), lr=1.0)
+    optimiser.zero_grad()
+    prior.exponents[2].backward()  # from beyond the end the gradient leads back
+    optimiser.step()
+    assert 48.9 < float(prior.exponents[2].detach()) < 49.1
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("prior", [LpNested.isa(2.1, [(2.2, 3), (1.1, 2)]), StandardNormal(5)])
 def test_density_and_gradient_are_finite_at_zero_and_far_out(prior, dtype):

@@ -115,9 +115,9 @@ def test_the_metric_encoder_has_the_layers_that_were_measured():
     ]
 
 
-@pytest.mark.parametrize("shape", [(3, 63, 64), (3, 16, 16), (12,)])
+@pytest.mark.parametrize("shape", [(3, 15, 64), (3, 16, 8), (12,)])
 def test_an_image_that_the_convolutions_cannot_take_is_told_what_they_can(shape):
-    with pytest.raises(InputError, match=r"multiples of 16, from 32 on.*network='mlp'"):
+    with pytest.raises(InputError, match=r"from 16 x 16 on.*network='mlp'"):
         encoder_decoder("conv", shape, 4)
 
 
@@ -132,6 +132,20 @@ def test_an_unknown_network_is_refused():
 
 
 def test_a_generator_has_no_other_network_to_offer():
-    for build in (lambda: networks.Critic((1, 28, 28)), lambda: networks.generator((1, 28, 28), 9)):
-        with pytest.raises(InputError, match=r"multiples of 16.*got \(1, 28, 28\)\.$"):
+    for build in (lambda: networks.Critic((1, 12, 28)), lambda: networks.generator((1, 12, 28), 9)):
+        with pytest.raises(InputError, match=r"from 16 x 16 on.*got \(1, 12, 28\)\.$"):
             build()
+
+
+@pytest.mark.parametrize("sides", [(16, 16), (28, 28), (17, 31), (63, 64), (45, 100), (33, 47)])
+def test_images_of_any_sides_come_back_in_their_shape(sides):
+    shape = (2, *sides)
+    body, head, decoder = encoder_decoder("conv", shape, 3)
+    mean, _ = head(body(torch.rand(2, *shape)))
+    assert mean.shape == (2, 3) and decoder(mean).shape == (2, *shape)
+    assert networks.generator(shape, 4)(torch.rand(2, 4)).shape == (2, *shape)
+    assert networks.Critic(shape)(torch.rand(2, *shape)).shape == (2,)
+
+
+def test_sides_that_are_multiples_of_sixteen_add_nothing():
+    assert networks.doubling((3, 64, 96)) == [(0, 0)] * 4

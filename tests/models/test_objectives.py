@@ -116,6 +116,17 @@ def test_the_parts_of_the_divergence_add_up_to_it():
     close(terms.decomposed_kl(batch), terms.kl_sampled(batch).mean())
 
 
+def test_alpha_and_gamma_weigh_information_and_the_rest():
+    batch = batch_of(beta=2.0)
+    own = gaussian_log_density(batch.z, batch.mean, batch.log_variance).sum(dim=1)
+    joint, product = aggregate_log_densities(batch.z, batch.mean, batch.log_variance, 50)
+    parts = (own - joint, joint - product, product - batch.prior.log_prob(batch.z))
+    for weights in ((1.0, 2.0, 1.0), (0.0, 2.0, 1.0), (1.0, 2.0, 3.0)):
+        batch.settings.alpha, batch.settings.gamma = weights[0], weights[2]
+        expected = sum(w * part.mean() for w, part in zip(weights, parts, strict=True))
+        close(terms.decomposed_kl(batch), expected)
+
+
 def test_beta_weighs_the_total_correlation_alone():
     batch = batch_of(beta=1.0)
     one = float(terms.decomposed_kl(batch))

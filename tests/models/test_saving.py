@@ -77,6 +77,29 @@ def test_the_user_may_give_a_prior_of_their_own(tmp_path):
     assert isinstance(load_model(tmp_path, prior=Wide()).prior, Wide)
 
 
+@pytest.mark.parametrize(
+    ("keys", "to", "message"),
+    [
+        (["settings", "beta"], 5.0, "must say beta = 4.0, as when model.safetensors was written"),
+        (["settings", "beta"], "four", "beta must be a finite number; got .four."),
+        (["settings", "gamma"], 1, "BetaVAE has the settings beta; got gamma"),
+        (["options", "normalise"], "mean", "must say normalise = 'sum'"),
+        (["shape"], [4, 1, 1], r"must say shape = \[4\], as when"),
+        (["loss"], "bernoulli", "must say loss = 'mse'"),
+    ],
+)
+def test_settings_that_were_edited_are_answered_with_a_sentence(keys, to, message, tmp_path):
+    save_model(BetaVAE((4,), 2), tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    entry = config
+    for key in keys[:-1]:
+        entry = entry[key]
+    entry[keys[-1]] = to
+    broken(tmp_path, json.dumps(config))
+    with pytest.raises(InputError, match=message):
+        load_model(tmp_path)
+
+
 def broken(folder, config):
     (folder / "config.json").write_text(config)
 

@@ -58,6 +58,12 @@ def geometry(points: Array) -> None:
     assert_type(est.graph_, gd.NeighborGraph)
     assert_type(est.dimension_, gd.DimensionEstimate)
     assert_type(est.seconds_, dict[str, float])
+    assert_type(est.atlas(), gd.Atlas)
+    assert_type(gd.Atlas.load("atlas.safetensors"), gd.Atlas)
+    parts = gd.factorise_parts("big.npy", "parts", sample=10_000, dtype="float64")
+    assert_type(parts, gd.PartsFolder)
+    parts.read("nope")  # type: ignore[arg-type]
+    gd.factorise_parts("big.npy", "parts", dtype="int8")  # type: ignore[arg-type]
     est.axes_.no_such_method()  # type: ignore[attr-defined]
     gd.nearest_neighbors(points, 5, n_jobs="2")  # type: ignore[arg-type]
     gd.manifold.Settings(n_jobs=None)

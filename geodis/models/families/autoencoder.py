@@ -37,8 +37,11 @@ class Autoencoder(Model):
     latents : int
         Number of latents z.
     network : {"auto", "conv", "mlp", "vector"}
-        See `networks.encoder_decoder`; "auto" is "vector" for vectors, "conv" for images it can
-        take and "mlp" for others.
+        See `networks.encoder_decoder`; "auto" is "vector" for vectors, "conv" for images whose
+        sides are multiples of 16 from 32 on, and "mlp" for others.
+    encoder, decoder : nn.Module, optional
+        Of your own: rows (n, *shape) -> features (n, any number), and latents (n, z) -> rows. They
+        are code, which is not saved, and are given again to `load_model`; their weights are saved.
     loss : {"mse", "bernoulli"} or callable
         Reconstruction loss; a callable, such as a LossKernel, gives a number per row.
     normalise : {"sum", "mean"}
@@ -48,6 +51,9 @@ class Autoencoder(Model):
         `channel_moments` measures them; images go in and come out as they are.
     prior : nn.Module, optional
         Standard normal by default.
+    cut_decoder : bool
+        Keep the gradient of the reconstruction from the encoder, which then learns from the other
+        objectives alone while the decoder follows it (seed 001, figure 5.3).
     random_state : int, Generator or None
         Of the initial weights.
     **settings
@@ -65,15 +71,21 @@ class Autoencoder(Model):
         latents: int = 10,
         *,
         network: NetworkChoice = "auto",
+        encoder: nn.Module | None = None,
+        decoder: nn.Module | None = None,
         loss: Reconstruction = "mse",
         normalise: Normalisation = "sum",
         standardise: tuple[Sequence[float], Sequence[float]] | None = None,
         prior: nn.Module | None = None,
+        cut_decoder: bool = False,
         random_state: Any = 0,
         **settings: Any,
     ) -> None:
         super().__init__(shape, latents, settings)
         self.network = _resolve_network(network, self.shape)
+        self.cut_decoder = check_choice(cut_decoder, "cut_decoder", (False, True))
+        # In a tuple, for modules are registered where they are used.
+        self._given = (encoder, decoder)
         if not callable(loss):
             check_choice(loss, "loss", get_args(ReconstructionName))
         check_choice(normalise, "normalise", get_args(Normalisation))
@@ -99,9 +111,21 @@ class Autoencoder(Model):
             )
 
     def _build(self, latents: int) -> None:
-        self.body, self.head, self.decoder = networks.encoder_decoder(
-            self.network, self.shape, latents
-        )
+        encoder, decoder = self._given
+        if encoder is None or decoder is None:
+            self.body, self.head, self.decoder = networks.encoder_decoder(
+                self.network, self.shape, latents
+            )
+        if encoder is not None:
+            self.body, self.head = encoder, networks.head_of(encoder, self.shape, latents)
+        if decoder is not None:
+            self.decoder = networks.checked_decoder(decoder, self.shape, latents)
+
+    @property
+    def own_networks(self) -> dict[str, nn.Module]:
+        """Encoder and decoder of the user's own, by these names."""
+        named = zip(("encoder", "decoder"), self._given, strict=True)
+        return {name: module for name, module in named if module is not None}
 
     def prepare(self, x: Tensor) -> Tensor:
         """Standardise rows where the model was told to."""
@@ -142,7 +166,7 @@ class Autoencoder(Model):
             mean,
             log_variance,
             z,
-            self.decode(z),
+            self.decode(z.detach() if self.cut_decoder else z),
             self.prior,
             self.settings,
             self.groups,
@@ -159,14 +183,17 @@ class Autoencoder(Model):
             if (self.standardised)
             else None
         )
-        options = {
+        options: dict[str, Any] = {
             "network": self.network,
             "normalise": self.settings.normalise,
             "standardise": moments,
         }
+        if self.cut_decoder:
+            options["cut_decoder"] = True
         return {
             **super().config(),
             "options": options,
+            **dict.fromkeys(self.own_networks, "own"),
             "loss": _loss_config(loss),
             "prior": self.prior.config() if hasattr(self.prior, "config") else "own",
         }
@@ -178,6 +205,12 @@ class Autoencoder(Model):
         if loss is None:
             loss = _loss_from_config(config["loss"])
         prior = prior_from_config(config["prior"], prior)
+        for name in ("encoder", "decoder"):
+            if name in config and given.get(name) is None:
+                raise InputError(
+                    f"This model has {'an' if name == 'encoder' else 'a'} {name} of the user's "
+                    f"own, which is code and is not saved: pass it as {name}=..."
+                )
         return super().from_config(config, loss=loss, prior=prior, **given)  # type: ignore[return-value]
 
 
@@ -210,8 +243,4 @@ def _resolve_network(network: NetworkChoice, shape: tuple[int, ...]) -> NetworkN
         return network
     if len(shape) == 1:
         return "vector"
-    try:
-        networks.check_image_shape(shape)
-    except InputError:
-        return "mlp"
-    return "conv"
+    return "conv" if networks.suits_convolutions(shape) else "mlp"

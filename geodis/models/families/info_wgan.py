@@ -27,7 +27,7 @@ class InfoWGANGP(Model):
     Parameters
     ----------
     shape : (channels, height, width) or FactorGrid
-        Images in [0, 1], of sides that are multiples of 16.
+        Images in [0, 1], from 16 x 16 on.
     latents : int
         Continuous codes, uniform in [-1, 1]; these and the categories are the latents that
         `encode` gives: means of the codes and probabilities of the categories.
@@ -98,8 +98,7 @@ class InfoWGANGP(Model):
 
     def forward(self, x: Tensor, dataset_size: int = 1, labels: Tensor | None = None) -> Batch:
         """Generate as many images as were given, and read their codes."""
-        seed = int(torch.randint(2**31, (1,)))
-        codes = self.prior.sample(len(x), random_state=seed).to(x)
+        codes = self.prior.draw_for(x)
         noise = torch.randn(len(x), self.noise, device=x.device)
         fake = self.generator(torch.cat([codes, noise], dim=1)).float()
         mean, log_variance, logits = self.read_codes(fake)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from geodis.models.families.unsupervised import VAE
+from geodis.models.families.unsupervised import AE, VAE
 from geodis.models.terms.sharing import average_shared
 
 if TYPE_CHECKING:
@@ -42,3 +42,21 @@ class AdaMLVAE(AdaGVAE):
     """Ada-ML-VAE: as Ada-GVAE, averaging by the product of distributions."""
 
     defaults = {**AdaGVAE.defaults, "average": "ml-vae"}
+
+
+class AdaAE(AE):
+    """Ada-AE: pairs without noise, whose shared codes are averaged (seed 001, 2.10 to 2.14).
+
+    A code is shared where the two members differ least, by their absolute difference.
+    """
+
+    groups = 2
+    defaults = {"strength": 0.5}
+
+    def couple(self, mean: Tensor, log_variance: Tensor) -> tuple[Tensor, Tensor]:
+        """Average the shared codes."""
+        strength = self.settings.strength
+        coupled, _ = average_shared(
+            mean, log_variance, kind="absolute", average="gvae", strength=strength
+        )
+        return coupled, log_variance

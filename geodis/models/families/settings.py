@@ -16,10 +16,13 @@ class AutoencoderOptions(TypedDict, total=False):
     """What every autoencoder takes."""
 
     network: NetworkChoice
+    encoder: nn.Module | None
+    decoder: nn.Module | None
     loss: Reconstruction
     normalise: Normalisation
     standardise: tuple[Sequence[float], Sequence[float]] | None
     prior: nn.Module | None
+    cut_decoder: bool
     random_state: Any
 
 

@@ -91,4 +91,4 @@ class ISATCVAE(ISAVAE):
     """ISA-TCVAE: the prior of ISA-VAE with the divergence of beta-TCVAE."""
 
     objectives = ((objectives.reconstruction, 1.0), (objectives.decomposed_kl, 1.0))
-    defaults = {"beta": 6.0}
+    defaults = {"beta": 6.0, "alpha": 1.0, "gamma": 1.0}

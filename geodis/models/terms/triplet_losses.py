@@ -71,7 +71,8 @@ def adaptive_triplet_loss(
     if deltas is None:
         deltas = (anchor - negative).abs()
     shared = shared_latents(deltas.detach(), strength)
-    weight = torch.where(shared, torch.as_tensor(shared_weight, dtype=anchor.dtype), 1.0)
+    # Not `where`, which makes its numbers on the CPU.
+    weight = shared.to(anchor.dtype) * shared_weight + (~shared).to(anchor.dtype)
     gap = lp_distance(anchor, positive, p) - lp_distance(weight * anchor, weight * negative, p)
     return _of_gap(gap, margin)
 

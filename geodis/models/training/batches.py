@@ -1,12 +1,11 @@
-"""Where batches come from: a grid, arrays or a DataLoader -> rows, pairs or triplets.
+"""Where batches come from: a grid, arrays, a torch Dataset -> rows, pairs or triplets.
 
 Batch number t is a function of the seed and t alone, so training that stops and resumes sees the
-same batches. A DataLoader is the exception: it chooses its own order.
+same batches. A DataLoader, and a Dataset without places, are exceptions: they have their order.
 """
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, get_args
 
@@ -19,11 +18,16 @@ from geodis.data.factors import as_factors
 from geodis.data.grids.grid import FactorGrid
 from geodis.distances.sampling import TripletsBy, sample_pairs, sample_triplets
 from geodis.models.model import Model
-from geodis.models.model_inputs import to_input
+from geodis.models.model_inputs import collated, to_input
 from geodis.models.training.train_options import Supervision
 
 # What `sample_triplets` calls them.
-BY: dict[Supervision, TripletsBy] = {"scaled": "scaled", "factors": "distance"}
+BY: dict[Supervision, TripletsBy] = {
+    "scaled": "scaled",
+    "factors": "distance",
+    "differing": "differing",
+    "category": "category",
+}
 NAMES = {2: "pairs", 3: "triplets"}
 
 
@@ -38,7 +42,12 @@ Stream = Callable[[int, int], Drawn]
 
 
 def stream_of(
-    model: Model, data: Any, *, batch_size: int, supervision: Supervision = "scaled"
+    model: Model,
+    data: Any,
+    *,
+    batch_size: int,
+    supervision: Supervision = "scaled",
+    category: int | str | None = None,
 ) -> tuple[Stream, int]:
     """Make the function that draws batches for a model.
 
@@ -46,15 +55,19 @@ def stream_of(
     ----------
     model : Model
         Its shape, its groups (rows, pairs or triplets), and whether it takes labels.
-    data : FactorGrid, array-like, Tensor, tuple of these, or DataLoader
+    data : FactorGrid, array-like, Tensor, tuple of these, torch Dataset or DataLoader
         Rows as for `model_inputs.to_input`, in memory. A tuple holds the rows and their labels, or
-        the first, second and third members of pairs and triplets. A DataLoader gives batches of
-        the same, in its own order and size.
+        the first, second and third members of pairs and triplets. Items of a Dataset are the same,
+        one row each, and what more they hold is left out. A DataLoader gives batches of the same,
+        in its own order and size, as does a Dataset that can only be iterated.
     batch_size : int
         Rows, pairs or triplets in a batch.
-    supervision : {"scaled", "factors", "perceived"}
-        Which distance orders a triplet: of factors scaled to [0, 1], of factors, or of images by
-        the model's loss (seed 001, equations 5.11, 5.9 and 5.24).
+    supervision : {"scaled", "factors", "perceived", "differing", "category"}
+        What orders a triplet: the distance of factors scaled to [0, 1], of factors, or of images by
+        the model's loss, how many factors differ, or whether one does (seed 001, equations 5.11,
+        5.9, 5.24, 5.6 and 5.5).
+    category : int or str, optional
+        That one.
 
     Returns
     -------
@@ -67,28 +80,30 @@ def stream_of(
         # A stream without an end has no length; 1 moves a total correlation by a constant.
         size = len(data.dataset) if hasattr(data.dataset, "__len__") else 1
         return _from_loader(model, data, supervision), size
+    if isinstance(data, torch.utils.data.IterableDataset):
+        loader = torch.utils.data.DataLoader(data, batch_size=batch_size)
+        return _from_loader(model, loader, supervision), 1
+    if isinstance(data, torch.utils.data.Dataset):
+        return _from_dataset(model, data, batch_size, supervision)
     if isinstance(data, FactorGrid):
-        return _from_grid(model, data, batch_size, supervision), len(data)
+        return _from_grid(model, data, batch_size, supervision, category), len(data)
     return _from_arrays(model, data, batch_size, supervision)
 
 
-def fingerprint(model: Model, data: Any, draw: Stream, seed: int) -> int | None:
-    """A number that other data would hardly have; None for a DataLoader, which orders itself."""
-    if isinstance(data, torch.utils.data.DataLoader):
-        return None
-    x, labels = draw(seed, 0)
-    # The first members of groups: which of the others is the positive may hang on rounding.
-    first = x[: len(x) // model.groups].contiguous().numpy().tobytes()
-    return zlib.crc32(first if labels is None else first + labels.numpy().tobytes())
-
-
-def _from_grid(model: Model, grid: FactorGrid, batch_size: int, supervision: Supervision) -> Stream:
+def _from_grid(
+    model: Model,
+    grid: FactorGrid,
+    batch_size: int,
+    supervision: Supervision,
+    category: int | str | None,
+) -> Stream:
     perceived = model.groups == 3 and supervision == "perceived"
 
     def index_of(rng: np.random.Generator) -> np.ndarray:
         if model.groups == 3 and not perceived:
             by = BY[supervision]
-            return sample_triplets(grid, batch_size, by=by, random_state=rng).T.reshape(-1)
+            drawn = sample_triplets(grid, batch_size, by, category=category, random_state=rng)
+            return drawn.T.reshape(-1)
         if model.groups == 2:
             if model.pairs == "neighbours":
                 return _steps(grid, batch_size, rng).T.reshape(-1)
@@ -246,21 +261,45 @@ def _from_loader(model: Model, loader: Any, supervision: Supervision) -> Stream:
                 raise InputError("The DataLoader must give at least one batch; it gave none.")
 
     batches = endless()
-    perceived = model.groups == 3 and supervision == "perceived"
 
     def draw(seed: int, step: int) -> Drawn:
-        batch = next(batches)
-        given = list(batch) if isinstance(batch, tuple | list) else [batch]
-        if model.labelled:
-            if len(given) != 2:
-                raise InputError("Distances are learnt from labels: the DataLoader must give both.")
-            return Drawn(to_input(given[0], model.shape), _labels(given[1]))
-        if model.groups == 1 or perceived:
-            x = to_input(given[0], model.shape)
-            rng = np.random.default_rng([seed, step])
-            return Drawn(ordered_triplets(x, rng, model.settings.loss) if perceived else x)
-        if len(given) != model.groups:
-            _refuse(model, f"a DataLoader of {len(given)} parts")
-        return Drawn(torch.cat([to_input(part, model.shape) for part in given]))
+        rng = np.random.default_rng([seed, step])
+        return _of_batch(model, next(batches), supervision, rng, "DataLoader")
 
     return draw
+
+
+def _from_dataset(
+    model: Model, dataset: Any, batch_size: int, supervision: Supervision
+) -> tuple[Stream, int]:
+    """Batches of rows at random places, as of an array, each put together as a DataLoader would."""
+    size = len(dataset)
+    if size == 0:
+        raise InputError("data must have at least one row; got none.")
+
+    def draw(seed: int, step: int) -> Drawn:
+        rng = np.random.default_rng([seed, step])
+        places = rng.integers(size, size=batch_size).tolist()
+        several = getattr(dataset, "__getitems__", None)
+        rows = [dataset[place] for place in places] if several is None else several(places)
+        return _of_batch(model, collated(rows), supervision, rng, "Dataset")
+
+    return draw, size
+
+
+def _of_batch(
+    model: Model, batch: Any, supervision: Supervision, rng: np.random.Generator, source: str
+) -> Drawn:
+    """Rows, groups or labelled rows from what a loader or a dataset gives."""
+    perceived = model.groups == 3 and supervision == "perceived"
+    given = list(batch) if isinstance(batch, tuple | list) else [batch]
+    if model.labelled:
+        if len(given) != 2:
+            raise InputError(f"Distances are learnt from labels: the {source} must give both.")
+        return Drawn(to_input(given[0], model.shape), _labels(given[1]))
+    if model.groups == 1 or perceived:
+        x = to_input(given[0], model.shape)
+        return Drawn(ordered_triplets(x, rng, model.settings.loss) if perceived else x)
+    if len(given) != model.groups:
+        _refuse(model, f"a {source} of {len(given)} parts")
+    return Drawn(torch.cat([to_input(part, model.shape) for part in given]))

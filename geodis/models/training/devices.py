@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 
@@ -14,8 +14,13 @@ from geodis.models.training.train_options import Precision
 Device = Literal["auto", "cpu", "cuda"] | torch.device
 
 
-def choose_device(device: Device) -> torch.device:
-    """Resolve "auto", or say that what was asked for is not there."""
+def choose_device(device: Device, begun: Any = None) -> torch.device:
+    """Resolve "auto", or say that what was asked for is not there.
+
+    A run that goes on stays where it was `begun`, "cpu" or "cuda", unless told otherwise.
+    """
+    if device == "auto" and begun == "cpu":
+        return torch.device("cpu")
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -28,12 +33,14 @@ def choose_device(device: Device) -> torch.device:
 
 
 def choose_precision(
-    precision: Precision, device: torch.device, model: Model
+    precision: Precision, device: torch.device, model: Model, begun: Any = None
 ) -> Literal["float32", "bfloat16"]:
-    """Resolve "auto": bfloat16 for convolutions where the device computes in it."""
+    """Resolve "auto": as the run was `begun`, or bfloat16 for convolutions where it is fast."""
     check_choice(precision, "precision", get_args(Precision))
     if precision != "auto":
         return precision
+    if begun in ("float32", "bfloat16"):
+        return "bfloat16" if begun == "bfloat16" else "float32"
     if device.type == "cuda":
         fast = torch.cuda.is_bf16_supported()
     else:  # without the instructions torch emulates them, slower than float32

@@ -9,6 +9,9 @@ import torch
 from geodis.base.check import InputError, check_real
 from geodis.models.model import Model, Plan
 
+# Whether a group of parameters has a learning rate that no schedule changes.
+OWN_RATE = "own_rate"
+
 
 def plans_of(
     model: Model, schedules: Mapping[str, Plan] | None, learning_rate: float | None
@@ -53,6 +56,7 @@ def follow(
         value = plan(part)
         if name == "learning_rate":
             for group in optimiser.param_groups:
-                group["lr"] = value
+                if not group[OWN_RATE]:
+                    group["lr"] = value
         else:
             setattr(model.settings, name, value)

@@ -2,31 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from geodis.base.check import InputError
 from geodis.models.model import Model
 from geodis.models.training.batches import Drawn
+from geodis.models.training.schedules import OWN_RATE
+from geodis.models.training.train_options import TrainOptions
 
 Players = Mapping[str, torch.optim.Optimizer]
 
 
-def optimisers_of(
-    model: Model, learning_rate: float, adversary_learning_rate: float
-) -> dict[str, torch.optim.Optimizer]:
+def optimisers_of(model: Model, learning_rate: float, options: TrainOptions) -> Players:
     """Optimisers of the players: "model", and "adversary" where there is one."""
-    # Without weight decay AdamW is Adam.
-    adam: Any = torch.optim.AdamW
-    own = {"lr": learning_rate, "betas": model.betas, "weight_decay": model.weight_decay}
-    players: dict[str, torch.optim.Optimizer] = {"model": adam(model.own_parameters(), **own)}
+    learnt = {id(each) for each in prior_parameters(model)}
+    networks = [each for each in model.own_parameters() if id(each) not in learnt]
+    groups: list[dict[str, Any]] = [{"params": networks, "lr": learning_rate, OWN_RATE: False}]
+    if learnt:
+        rate = options.prior_learning_rate
+        groups.append({"params": prior_parameters(model), "lr": rate, OWN_RATE: True})
+    players = {"model": adam_of(groups, model.betas, model.weight_decay)}
     if apart := model.adversary_parameters():
-        other = {"lr": adversary_learning_rate, "betas": model.adversary_betas}
-        players["adversary"] = adam(apart, **other, weight_decay=0.0)
+        rate = options.adversary_learning_rate
+        group = {"params": apart, "lr": rate, OWN_RATE: True}
+        players["adversary"] = adam_of([group], model.adversary_betas)
     return players
+
+
+def prior_parameters(model: Model) -> list[nn.Parameter]:
+    """What the prior of a model learns."""
+    prior = model.prior
+    learnt = prior.parameters() if isinstance(prior, nn.Module) else ()
+    return [each for each in learnt if each.requires_grad]
+
+
+def adam_of(
+    groups: Sequence[Mapping[str, Any]], betas: tuple[float, float], weight_decay: float = 0.0
+) -> torch.optim.Optimizer:
+    """Adam; without weight decay AdamW is that.
+
+    One kernel for all parameters, where there is one: twice as fast for small networks.
+    """
+    kinds = {each.device.type for group in groups for each in group["params"]}
+    own: list[Any] = [dict(group) for group in groups]
+    fused = kinds <= {"cpu", "cuda"}
+    return torch.optim.AdamW(own, betas=betas, weight_decay=weight_decay, fused=fused)
+
+
+def optimiser_of(
+    parameters: Sequence[nn.Parameter], like: torch.optim.Optimizer
+) -> torch.optim.Optimizer:
+    """The same optimiser for other parameters, all in its first group."""
+    own = like.param_groups[0]
+    group = {"params": list(parameters), "lr": own["lr"], OWN_RATE: own[OWN_RATE]}
+    return adam_of([group], own["betas"], own["weight_decay"])
 
 
 def take_step(
@@ -40,7 +73,10 @@ def take_step(
 ) -> dict[str, Tensor]:
     """One step of the model, and one of its adversary; the terms that were lowered."""
     x, labels = drawn
-    _check_range(model, x, step)
+    check_range(model, x, step)
+    adversary = players.get("adversary")
+    # What the model's step would put into the gradients of the other player is thrown away.
+    _ask_for_gradients(adversary, False)
     layout = torch.channels_last if precision == "bfloat16" and x.ndim == 4 else None
     x = x.to(device, memory_format=layout or torch.preserve_format)
     with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
@@ -50,17 +86,27 @@ def take_step(
     players["model"].zero_grad(set_to_none=True)
     torch.stack([value.float() for value in terms.values()]).sum().backward()
     players["model"].step()
-    if "adversary" in players:
+    _ask_for_gradients(adversary, True)
+    if adversary is not None:
         loss = model.adversary_loss(batch)
         _check_terms({"adversary": loss}, step)
-        players["adversary"].zero_grad(set_to_none=True)
+        adversary.zero_grad(set_to_none=True)
         loss.backward()
-        players["adversary"].step()
+        adversary.step()
         terms = {**terms, "adversary": loss}
     return {name: value.detach() for name, value in terms.items()}
 
 
+def _ask_for_gradients(player: torch.optim.Optimizer | None, wanted: bool) -> None:
+    for group in [] if player is None else player.param_groups:
+        for parameter in group["params"]:
+            parameter.requires_grad_(wanted)
+
+
 def _check_terms(terms: Mapping[str, Tensor], step: int) -> None:
+    # One look for all: each makes the processor wait for the device.
+    if torch.stack([value.detach().float() for value in terms.values()]).isfinite().all():
+        return
     for name, value in terms.items():
         if not torch.isfinite(value):
             raise FloatingPointError(
@@ -69,7 +115,8 @@ def _check_terms(terms: Mapping[str, Tensor], step: int) -> None:
             )
 
 
-def _check_range(model: Model, x: Tensor, step: int) -> None:
+def check_range(model: Model, x: Tensor, step: int) -> None:
+    """Require data in [0, 1] where the model does."""
     if model.unit_range and (x.min() < 0 or x.max() > 1):
         other = " or use loss='mse'" if hasattr(model.settings, "loss") else ""
         raise InputError(

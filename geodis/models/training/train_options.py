@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from geodis.base.check import InputError, check_choice, check_int, check_real
 from geodis.models.model import Plan
 
-Supervision = Literal["scaled", "factors", "perceived"]
+Supervision = Literal["scaled", "factors", "perceived", "differing", "category"]
 Precision = Literal["auto", "float32", "bfloat16"]
 
 
@@ -21,21 +21,38 @@ class TrainOptions:
     ----------
     adversary_learning_rate : float
         Of the second player of adversarial models.
-    supervision : {"scaled", "factors", "perceived"}
+    prior_learning_rate : float
+        Of what a prior learns, such as the exponents of `LpNested`: as published, half the rate of
+        the networks. Schedules of the learning rate leave it as it is.
+    supervision : {"scaled", "factors", "perceived", "differing", "category"}
         What orders triplets, see `batches.stream_of`.
+    category : int or str, optional
+        The factor of a grid that is the category, where supervision is "category".
     schedules : mapping of str to (start, end) or callable, optional
         How settings, and "learning_rate", change with the part of the training that is done, 0 to
         1: in a straight line from start to end (None for the setting's own value), or by a
         function. The model's own schedules hold unless named.
+    horizon : int, optional
+        Steps over which schedules go from start to end, where they stay; as many as are asked for
+        unless given. A run that is to go on beyond must be given it: with another number of steps
+        schedules that run over these take another course from the first step on, and `train`
+        begins anew, as if that many had been asked for at once.
     precision : {"auto", "float32", "bfloat16"}
-        "auto" takes bfloat16 for convolutions where the device computes in it. Objectives are
-        computed in float32 in either case.
+        "auto" takes bfloat16 for convolutions where the device computes in it, and in a run that
+        goes on what it had. Objectives are computed in float32 in either case.
     checkpoint_every : float
         Seconds between checkpoints.
     callbacks : mapping of str to callable, optional
         Called with the model every `callback_every` steps, and at the end; a number, or a mapping
         of names to numbers, goes into the history. See `score_during`.
     callback_every : int
+    callback_at : sequence of int
+        After these steps, and at the end, instead of every so many.
+    loggers : sequence of callable
+        Told every row of the history as it comes: "step" with every term, every tenth step, or
+        with what callbacks returned. See `CSVLogger` and `TensorBoardLogger`.
+    stop_when : callable, optional
+        History -> whether training is to end; asked after every new row. See `EarlyStopping`.
 
     Examples
     --------
@@ -44,19 +61,35 @@ class TrainOptions:
     """
 
     adversary_learning_rate: float = 1e-4
+    prior_learning_rate: float = 5e-4
     supervision: Supervision = "scaled"
+    category: int | str | None = None
     schedules: Mapping[str, Plan] | None = None
+    horizon: int | None = None
     precision: Precision = "auto"
     checkpoint_every: float = 60.0
     callbacks: Mapping[str, Callable[[Any], Any]] | None = None
     callback_every: int = 500
+    callback_at: Sequence[int] = ()
+    loggers: Sequence[Callable[[Mapping[str, float]], Any]] = ()
+    stop_when: Callable[[Sequence[Mapping[str, float]]], bool] | None = None
 
     def __post_init__(self) -> None:
         check_rate(self.adversary_learning_rate, "adversary_learning_rate")
+        check_rate(self.prior_learning_rate, "prior_learning_rate")
         check_choice(self.supervision, "supervision", get_args(Supervision))
+        if (self.supervision == "category") != (self.category is not None):
+            raise InputError(
+                "category must be given with supervision='category', and only there; got "
+                f"{self.category!r} with {self.supervision!r}."
+            )
         check_choice(self.precision, "precision", get_args(Precision))
+        if self.horizon is not None:
+            check_int(self.horizon, "horizon", low=1)
         check_real(self.checkpoint_every, "checkpoint_every", low=0)
         check_int(self.callback_every, "callback_every", low=1)
+        for step in self.callback_at:
+            check_int(step, "A step of callback_at", low=1)
 
 
 def check_rate(rate: Any, name: str) -> float:

@@ -16,10 +16,12 @@ from geodis.models import (
     AdaGVAE,
     BetaTCVAE,
     MetricEncoder,
+    TrainOptions,
     channel_moments,
     encode,
+    train,
 )
-from geodis.models.training.batches import fingerprint, ordered_triplets, stream_of
+from geodis.models.training.batches import ordered_triplets, stream_of
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +66,19 @@ def test_positives_are_nearer_than_negatives(numbered, supervision, sizes):
     draw, _ = stream_of(TVAE(numbered, 2), numbered, batch_size=500, supervision=supervision)
     a, p, n = np.split(numbered.factors(indices(draw(0, 0))), 3)
     assert (ground_truth(a, p, sizes) < ground_truth(a, n, sizes)).all()
+
+
+def test_triplets_by_the_number_of_differing_factors_and_by_a_category(numbered):
+    draw, _ = stream_of(TVAE(numbered, 2), numbered, batch_size=200, supervision="differing")
+    a, p, n = np.split(numbered.factors(indices(draw(0, 0))), 3)
+    assert ((a != p).sum(axis=1) < (a != n).sum(axis=1)).all()
+    options = {"batch_size": 200, "supervision": "category", "category": 1}
+    draw, _ = stream_of(TVAE(numbered, 2), numbered, **options)
+    a, p, n = np.split(numbered.factors(indices(draw(0, 0))), 3)
+    assert (a[:, 1] == p[:, 1]).all() and (a[:, 1] != n[:, 1]).all()
+    for choices in ({"supervision": "category"}, {"category": 1}):
+        with pytest.raises(InputError, match="category must be given with supervision='category'"):
+            TrainOptions(**choices)
 
 
 def test_triplets_by_perceived_distance_need_no_factors(numbered):
@@ -167,19 +182,6 @@ def test_images_of_floats_are_not_rounded_to_bytes():
     assert channel_moments(grid) == channel_moments(images[..., None])
 
 
-def test_a_fingerprint_is_of_the_data(numbered):
-    model = TVAE(numbered, 2)
-    draw, _ = stream_of(model, numbered, batch_size=12)
-    assert fingerprint(model, numbered, draw, 0) == fingerprint(model, numbered, draw, 0)
-    other = FactorGrid.from_arrays(numbered.images(range(60))[::-1], numbered.factors(range(60)))
-    redrawn, _ = stream_of(model, other, batch_size=12)
-    assert fingerprint(model, other, redrawn, 0) != fingerprint(model, numbered, draw, 0)
-    x, labels = torch.rand(8, 1), torch.rand(2, 8, 1)
-    metric = MetricEncoder((1,), 2)
-    streams = [stream_of(metric, (x, y), batch_size=5)[0] for y in labels]
-    assert fingerprint(metric, x, streams[0], 0) != fingerprint(metric, x, streams[1], 0)
-
-
 def test_a_loader_may_give_pairs_and_labels():
     x = torch.arange(12.0)[:, None]
     draw, _ = stream_of(
@@ -228,3 +230,88 @@ X = torch.rand(6, 4)
 def test_bad_data_is_said_in_one_sentence(model, data, supervision, message):
     with pytest.raises(InputError, match=message):
         stream_of(model, data, batch_size=2, supervision=supervision)[0](0, 0)
+
+
+# Datasets of torch
+
+
+class Numbers(torch.utils.data.Dataset):
+    """Row i says i; with a label, as those of torchvision."""
+
+    def __init__(self, n=30, labels=True):
+        self.n, self.labels = n, labels
+
+    def __len__(self):
+        return self.n
+
+    def __getitem__(self, i):
+        x = torch.full((4,), float(i))  # no IndexError: whoever iterates it never ends
+        return (x, i % 3) if self.labels else x
+
+
+class Stream(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        return iter(torch.arange(40.0).reshape(10, 4))
+
+
+@pytest.mark.parametrize("labels", [True, False])
+def test_a_dataset_gives_rows_at_places_that_seed_and_step_say(labels):
+    draw, size = stream_of(AE((4,), 2), Numbers(labels=labels), batch_size=50)
+    first = draw(0, 7).x
+    assert size == 30 and first.shape == (50, 4) and set(first[:, 0].tolist()) <= set(range(30))
+    assert torch.equal(draw(0, 7).x, first) and not torch.equal(draw(0, 8).x, first)
+    rows = torch.arange(30.0)[:, None].expand(30, 4)
+    same, _ = stream_of(AE((4,), 2), rows, batch_size=50)
+    assert torch.equal(same(0, 7).x, first)  # the batches of the same rows in an array
+
+
+def test_a_dataset_trains_and_encodes_as_its_rows_do(tmp_path):
+    rows = torch.rand(30, 4, generator=torch.Generator().manual_seed(0))
+    dataset = TensorDataset(rows, torch.arange(30))
+    models = [AE((4,), 2), AE((4,), 2)]
+    for model, data in zip(models, (rows, dataset), strict=True):
+        train(model, data, 5, batch_size=8, verbose=0)
+    codes = encode(models[0], rows)
+    loader = DataLoader(dataset, batch_size=7)
+    for data in (rows, dataset, loader):
+        np.testing.assert_allclose(encode(models[1], data), codes, rtol=1e-6, atol=1e-7)
+    train(AE((4,), 2), dataset, 3, batch_size=8, checkpoint=tmp_path, verbose=0)
+    longer = TensorDataset(torch.cat([rows, rows]), torch.arange(60))
+    with pytest.raises(InputError, match="rows = 30; got 60"):
+        train(AE((4,), 2), longer, 5, batch_size=8, checkpoint=tmp_path, verbose=0)
+
+
+def test_datasets_of_pairs_and_of_labelled_rows():
+    x = torch.arange(12.0)[:, None]
+    draw, _ = stream_of(AdaGVAE((1,), 2), TensorDataset(x, -x), batch_size=5)
+    first, second = draw(0, 0).x.chunk(2)
+    assert torch.equal(first, -second)
+    draw, _ = stream_of(MetricEncoder((1,), 2), TensorDataset(x, -x), batch_size=5)
+    drawn = draw(0, 0)
+    assert torch.equal(drawn.labels, -drawn.x)
+    with pytest.raises(InputError, match=r"tuple of 3 arrays.*; got a Dataset of 2 parts"):
+        stream_of(TVAE((1,), 2), TensorDataset(x, -x), batch_size=5)[0](0, 0)
+
+
+def test_a_dataset_that_can_only_be_iterated_is_read_in_its_order():
+    draw, size = stream_of(AE((4,), 2), Stream(), batch_size=4)
+    assert size == 1 and draw(0, 0).x[:, 0].tolist() == [0, 4, 8, 12]
+    assert encode(AE((4,), 2), Stream()).shape == (10, 2)
+
+
+@pytest.mark.parametrize("labels", [True, False])
+def test_no_dataset_is_iterated_for_ever(labels):
+    assert encode(AE((4,), 2), Numbers(labels=labels)).shape == (30, 2)
+
+
+def test_items_that_make_no_batch_get_one_sentence():
+    class Odd(Numbers):
+        def __getitem__(self, i):
+            return torch.zeros(i)
+
+    with pytest.raises(InputError, match="must be alike, and tensors: stack expects"):
+        stream_of(AE((4,), 2), Odd(), batch_size=5)[0](0, 0)
+    with pytest.raises(InputError, match="at least one row; got none"):
+        stream_of(AE((4,), 2), Numbers(0), batch_size=5)
+    with pytest.raises(InputError, match="at least one row; got none"):
+        encode(AE((4,), 2), DataLoader(Numbers(0), batch_size=2))

@@ -58,7 +58,7 @@ def same_weights(one, other):
 MAKERS = {
     "BetaVAE": lambda grid: BetaVAE(grid, 3, network="vector"),
     "AdaTVAE": lambda grid: AdaTVAE(grid, 3, network="vector"),
-    "FactorVAE": lambda grid: FactorVAE(grid, 3, network="vector"),
+    "FactorVAE": lambda grid: FactorVAE(grid, 3, network="vector", discriminator_width=50),
     "ISAVAE": lambda grid: ISAVAE(grid, subspaces=[(2.0, 3)], learn="all", network="vector"),
     "MetricEncoder": lambda grid: MetricEncoder((36,), 3, learn_from="neighbours"),
 }
@@ -130,7 +130,9 @@ def test_a_run_that_was_killed_by_the_system_goes_on_as_if_it_had_not_been(tmp_p
     broken, unbroken = tmp_path / "broken", tmp_path / "unbroken"
     killed = run(broken, "killed")
     assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
-    assert [path.name for path in broken.iterdir()] == ["checkpoint.safetensors"]
+    written = {path.name for path in broken.iterdir()}
+    # The file of the lock is left, and locks nothing.
+    assert written == {"checkpoint.safetensors", "checkpoint-older.safetensors", ".lock"}
     assert read_tensors(broken / "checkpoint.safetensors")[1]["steps"] == 6
     for folder in (broken, unbroken):
         done = run(folder, "whole")
@@ -342,7 +344,7 @@ def test_a_scheduled_setting_is_saved_as_it_was_given(tmp_path):
 
 
 def test_the_learning_rate_is_constant_or_follows_the_models_cycle(monkeypatch):
-    import geodis.models.training.loop as training
+    import geodis.models.training.training_run as training
 
     seen = []
     step = training.take_step
@@ -386,6 +388,17 @@ def test_what_callbacks_return_goes_into_the_history(blobs):
 def test_what_was_done_prints_in_a_line(blobs):
     done = train(VAE(blobs, 2, network="vector"), blobs, 3, batch_size=8, verbose=0)
     assert str(done).startswith("3 steps on cpu in float32, ") and "kl" in str(done)
+
+
+def test_a_prior_learns_at_a_rate_of_its_own():
+    moved = {}
+    for rate in (5e-4, 2e-3):
+        model = ISAVAE((4,), subspaces=[(2.0, 2)], learn="all")
+        plan = {"learning_rate": (1e-3, 0.0)}
+        train(model, torch.rand(40, 4), 1, schedules=plan, prior_learning_rate=rate, verbose=0)
+        moved[rate] = (model.prior.exponents.detach() - torch.tensor([2.0, 2.1])).abs().tolist()
+    for rate, steps in moved.items():  # Adam's first step is its rate
+        assert steps == pytest.approx([rate, rate], rel=1e-3)
 
 
 # Precision

@@ -1,0 +1,129 @@
+"""A sweep killed at random moments, and how long hundreds of finished runs take to recognise.
+
+The killed sweep is started again and again in a process of its own, which the system ends after a
+random time (SIGKILL: nothing is written on the way out), and then once more to its end. Its table
+must be, byte for byte, that of a sweep that nobody disturbed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import random
+import signal
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from benchmarks._measure import write_table
+from geodis import FactorGrid
+from geodis.models import sweep
+
+MODELS = [
+    {"model": ["vae", "beta-tcvae"], "beta": [1.0, 4.0], "latents": 4, "network": "vector"},
+    {"model": "factor-vae", "latents": 4, "network": "vector", "discriminator_width": 50},
+]
+SCORES = ["mig", "dci", "sap"]
+# Files that a sweep writes beside its table; those of the system's lock are no result.
+TABLES = ("table.csv", "table.parquet")
+
+
+def small_grid() -> FactorGrid:
+    """A dot at 6 x 6 places in 3 brightnesses, 8 x 8 images."""
+    factors = np.stack(np.unravel_index(np.arange(108), (6, 6, 3)), axis=1)
+    images = np.zeros((108, 8, 8), dtype=np.uint8)
+    images[np.arange(108), factors[:, 0], factors[:, 1]] = 85 * (1 + factors[:, 2])
+    return FactorGrid.from_arrays(images, factors, names=("row", "column", "light"))
+
+
+def small_sweep(folder: Path, steps: int) -> None:
+    """Ten runs, scored half way and at the end."""
+    torch.set_num_threads(1)
+    sweep(
+        folder,
+        MODELS,
+        {"dots": small_grid()},
+        seeds=2,
+        training={"steps": steps, "batch_size": 16},
+        scores=SCORES,
+        score_at=[steps // 2],
+        n=108,
+        verbose=0,
+    )
+
+
+def kill_until_done(folder: Path, steps: int, longest: float, luck: random.Random) -> int:
+    """Start, kill and start again until it ends by itself; how often it was killed."""
+    context, kills = multiprocessing.get_context("fork"), 0
+    while True:
+        process = context.Process(target=small_sweep, args=(folder, steps))
+        process.start()
+        process.join(luck.uniform(0.0, longest))
+        if process.exitcode is not None:
+            return kills
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        kills += 1
+
+
+def kill_row(steps: int, kills: int) -> dict[str, Any]:
+    """Whether the tables of killed sweeps are that of an undisturbed one."""
+    luck, hit, folders, same = random.Random(0), 0, 0, True
+    with tempfile.TemporaryDirectory() as name:
+        whole = Path(name) / "whole"
+        begun = time.perf_counter()
+        small_sweep(whole, steps)
+        longest = (time.perf_counter() - begun) / 2
+        while hit < kills:
+            folders += 1
+            broken = Path(name) / f"broken {folders}"
+            hit += kill_until_done(broken, steps, longest, luck)
+            same &= all(
+                (whole / file).read_bytes() == (broken / file).read_bytes() for file in TABLES
+            )
+    return {
+        "part": "killed at random moments",
+        "runs": 10,
+        "sweeps": folders,
+        "kills": hit,
+        "tables": "identical" if same else "different",
+    }
+
+
+def recognition_row(runs: int) -> dict[str, Any]:
+    """CPU seconds until a sweep of finished runs has its table again."""
+    betas = np.linspace(1, 9, runs // 10).tolist()
+    entries = [{"model": "vae", "beta": betas, "latents": 2, "network": "vector"}]
+    options: dict[str, Any] = {"training": {"steps": 1}, "scores": [], "n": 100, "verbose": 0}
+    with tempfile.TemporaryDirectory() as name:
+        data = {"dots": small_grid()}
+        sweep(name, entries, data, seeds=10, **options)
+        begun, wall = time.process_time(), time.perf_counter()
+        done = sweep(name, entries, data, seeds=10, **options)
+        assert done.trained == 0 and done.planned == runs
+        return {
+            "part": "finished runs recognised",
+            "runs": runs,
+            "CPU seconds": time.process_time() - begun,
+            "seconds": time.perf_counter() - wall,
+        }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--runs", type=int, default=720)
+    chosen = parser.parse_args()
+    rows = [kill_row(chosen.steps, chosen.kills), recognition_row(chosen.runs)]
+    print(write_table("sweeps", "Sweeps: killed, and recognised", rows))
+
+
+if __name__ == "__main__":
+    main()

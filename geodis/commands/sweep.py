@@ -1,0 +1,139 @@
+"""`geodis sweep`: train and score every model of a grid that a file writes down."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from geodis.base.check import InputError
+from geodis.commands.shared.data_source import DataSource, open_data, source_of
+from geodis.commands.shared.options import CommonOptions, DeviceOption
+from geodis.commands.shared.output import OutputFolder, say
+
+if TYPE_CHECKING:
+    from geodis.data.grids.grid import FactorGrid
+
+ENTRIES = ("models", "data", "seeds", "training", "scores", "score_at", "n", "threads", "stack")
+
+
+@dataclass(frozen=True)
+class WhereItRuns:
+    """Where runs are trained."""
+
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            help="local, for processes, or the address of a Dask cluster that sees --out.",
+            show_default="one run after the other",
+        ),
+    ] = None
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Processes of --cluster local.", show_default="one a core"),
+    ] = None
+    device: DeviceOption = "auto"
+
+
+def sweep_command(
+    file: Annotated[Path, typer.Argument(help="The grid, as a .toml file.", show_default=False)],
+    *,
+    out: Annotated[Path, typer.Option(help="Folder to write to, or to go on in.")],
+    where: WhereItRuns,
+    common: CommonOptions,
+) -> None:
+    """Train and score a grid of models; the same command goes on after any end.
+
+    The file says `seeds = 5`, `scores = ["mig", "dci"]`, `score_at = [2000]`, a table [training]
+    with steps, batch_size, learning_rate, ..., a table [data.NAME] for every data set, with what
+    `geodis train` takes of data, and a table [[models]] for every family: `model = "beta-vae"`,
+    `latents = 10`, `beta = [1, 4, 16]`. A list stands for each of its entries in turn.
+
+    Examples: `geodis sweep study.toml --out study`,
+    `geodis sweep study.toml --cluster local --out study`
+    """
+    from geodis.models import sweep
+
+    choices = read_grid(file)
+    if common.seed:
+        choices["seeds"] = seeds_from(common.seed, choices.get("seeds", 5), file)
+    data = {
+        name: partial(open_grid_of, source_of(_table(given, f"data.{name}", file)))
+        for name, given in _table(choices.pop("data"), "data", file).items()
+    }
+    device: Any = where.device
+    try:
+        done = sweep(
+            out,
+            choices.pop("models"),
+            data,
+            device=device,
+            cluster=where.cluster,
+            n_workers=where.workers,
+            verbose=common.verbose,
+            **choices,
+        )
+    except KeyboardInterrupt:
+        print(f"{out} keeps what is done; the same command goes on from it.", file=sys.stderr)
+        raise
+    values = {"out": str(out), "planned": done.planned, "trained": done.trained}
+    values |= {"diverged": done.diverged, "elsewhere": done.elsewhere}
+    say(done, values, common.as_json)
+    if not common.as_json:
+        folder = OutputFolder(out)
+        folder.path("table.csv", "settings, terms and scores of every run, by step")
+        if (out / "table.parquet").exists():
+            folder.path("table.parquet", "the same with types")
+        folder.path("runs", "the folder of every model, as `geodis train` writes it")
+        folder.list_files()
+
+
+def read_grid(file: Path) -> dict[str, Any]:
+    """Read what a file says of a sweep, and refuse what it cannot mean."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        said = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{file} must be a .toml file; got {error.strerror}.") from None
+    except ValueError as error:
+        raise InputError(f"{file} cannot be read as TOML: {str(error).rstrip('.')}.") from None
+    if unknown := sorted(set(said) - set(ENTRIES)):
+        raise InputError(f"{file} may say {', '.join(ENTRIES)}; got {', '.join(unknown)}.")
+    if missing := [name for name in ("models", "data") if name not in said]:
+        raise InputError(f"{file} must have [[models]] and [data.NAME]; got no {missing[0]}.")
+    if not isinstance(said["models"], list):
+        raise InputError(f"{file} must have its models as [[models]], a list of tables.")
+    return said
+
+
+def seeds_from(first: int, seeds: Any, file: Path) -> list[int]:
+    """As many seeds as a file says, from another first one on."""
+    if not isinstance(seeds, int):
+        raise InputError(
+            f"--seed says where seeds = N begin; got it with seeds = {seeds} in {file}."
+        )
+    return list(range(first, first + seeds))
+
+
+def _table(value: Any, name: str, file: Path) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InputError(f"{file} must have a table [{name}]; got {value!r}.")
+    return value
+
+
+def open_grid_of(source: DataSource) -> FactorGrid:
+    """The grid of a source; images without factors have nothing to be scored by."""
+    from geodis.data.grids.grid import FactorGrid
+
+    grid = open_data(source, quiet=True)
+    if not isinstance(grid, FactorGrid):
+        raise InputError("A sweep needs factors beside images: factors = FILE; got none.")
+    return grid

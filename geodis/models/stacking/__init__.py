@@ -1,0 +1,1 @@
+"""Many small models trained as one: their matrices side by side in batched products."""

@@ -1,0 +1,278 @@
+"""Training of many small models at once: as `train` trains each, but for rounding."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from geodis.base.check import InputError, check_int
+from geodis.base.notes import note_entry
+from geodis.base.progress import Stages
+from geodis.kernels.torch_state import load_optimiser, load_state, optimiser_tensors
+from geodis.models.model import Model
+from geodis.models.stacking.model_stack import ModelStack, check_alike
+from geodis.models.training.devices import Device
+from geodis.models.training.state.checkpoints import (
+    Saved,
+    checkpoint_folder,
+    read_checkpoint,
+    write_state,
+)
+from geodis.models.training.state.fingerprints import plain_digest, weights_fingerprint
+from geodis.models.training.state.folder_lock import FolderLock
+from geodis.models.training.state.interrupts import Interrupts
+from geodis.models.training.state.run_identity import check_same_run
+from geodis.models.training.step import check_range, optimiser_of
+from geodis.models.training.train_options import TrainOptions
+from geodis.models.training.training_run import Run, Training
+
+
+def train_stacked(
+    models: Sequence[Model],
+    data: Any,
+    steps: int = 5000,
+    *,
+    batch_size: int = 256,
+    learning_rate: float | None = None,
+    device: Device = "auto",
+    options: TrainOptions | None = None,
+    checkpoint: str | Path | None = None,
+    random_states: Sequence[int] | None = None,
+    verbose: bool | int = True,
+) -> list[Training]:
+    """Train models of one class at once, in batched products: cheaper than one after the other.
+
+    Every model sees the batches and the noise that `train` shows it, and ends as it would there
+    but for rounding, which training amplifies: within 1e-4 of the codes' spread after 100 steps,
+    as another seed after many thousands. Only perceptrons ("vector", "mlp") are stacked; most is
+    gained with ``precision="bfloat16"``, see `benchmarks/results/models_small.md`.
+
+    Parameters
+    ----------
+    models : sequence of Model
+        Of one class and shape; numbers among their settings, and weights, may differ. Trained in
+        place.
+    data, steps, batch_size, learning_rate, device, options, verbose
+        As for `train`, the same for all; the callbacks are called for every model.
+    checkpoint : path, optional
+        Folder, of which the stack goes on after any end.
+    random_states : sequence of int, optional
+        Of batches and noise of every model; 0, 1, 2, ... unless given.
+
+    Returns
+    -------
+    list of Training
+        One a model. Where one became what is no number its ``note`` says so, and the others go on.
+
+    Examples
+    --------
+    >>> from geodis.models import VAE
+    >>> models = [VAE((3,), 2, beta=beta, random_state=0) for beta in (1.0, 4.0)]
+    >>> [done.steps for done in train_stacked(models, torch.rand(64, 3), 5, verbose=0)]
+    [5, 5]
+    """
+    options = TrainOptions() if options is None else options
+    if not isinstance(options, TrainOptions):
+        raise InputError(f"options must be TrainOptions; got {type(options).__name__}.")
+    check_int(steps, "steps", low=1)
+    if options.loggers or options.stop_when is not None:
+        raise InputError("Loggers and stop_when are for models that are trained alone.")
+    check_alike(models)
+    seeds = range(len(models)) if random_states is None else random_states
+    if len(seeds) != len(models):
+        raise InputError(f"random_states must be {len(models)} numbers; got {len(seeds)}.")
+    folder = None if checkpoint is None else checkpoint_folder(checkpoint)
+    with nullcontext() if folder is None else FolderLock(folder):
+        runs = [
+            Run(
+                model,
+                data,
+                steps,
+                batch_size=batch_size,
+                learning_rate=learning_rate,
+                device=device,
+                options=options,
+                folder=None,
+                seed=check_int(seed, "random_state", low=0),
+            )
+            for model, seed in zip(models, seeds, strict=True)
+        ]
+        together = _Together(runs, data, folder)
+        start = time.monotonic()
+        where = runs[0].device
+        with (
+            torch.random.fork_rng(devices=[where] if where.type == "cuda" else []),
+            Stages(f"{len(runs)} x {type(models[0]).__name__}", verbose) as stages,
+            stages.stage("training"),
+            Interrupts() as interrupts,
+        ):
+            while not runs[0].finished:
+                together.step(stages)
+                together.call_back()
+                together.save_if_due(interrupts.asked)
+                if interrupts.asked:
+                    raise KeyboardInterrupt
+        for run in runs:
+            run.done.seconds = (time.monotonic() - start) / len(runs)
+        together.finish()
+    return [run.done for run in runs]
+
+
+class _Together:
+    """Runs that take their steps together."""
+
+    def __init__(self, runs: Sequence[Run], data: Any, folder: Path | None) -> None:
+        self.runs, self._folder = runs, folder
+        self.stack = ModelStack([run.model for run in runs], runs[0].size).to(runs[0].device)
+        self._players = {
+            name: optimiser_of(parameters, runs[0].players[name])
+            for name, parameters in {
+                "model": self.stack.own_parameters(),
+                "adversary": self.stack.adversary_parameters(),
+            }.items()
+            if parameters
+        }
+        self._moving = any(set(run.planned) - {"learning_rate"} for run in runs)
+        self._settings = self.stack.settings()
+        self._identity: dict[str, Any] = {}
+        if folder is not None:
+            members = [
+                {
+                    "model": run.model.config(),
+                    "weights": weights_fingerprint(run.model.state_dict()),
+                }
+                for run in runs
+            ]
+            shared = runs[0].identified(data)
+            own = {str(number): member for number, member in enumerate(members)}
+            seeds = [run.seed for run in runs]
+            self._identity = {**shared, "weights": None, "random_state": seeds, **own}
+            saved = read_checkpoint(folder)
+            if saved is not None:
+                self._go_on(saved)
+        self._saved = time.monotonic()
+
+    def step(self, stages: Stages) -> None:
+        """Take one step of every model."""
+        x, noise, order = self._drawn()
+        if self._moving:
+            self._settings = self.stack.settings()
+        for name, player in self._players.items():
+            player.param_groups[0]["lr"] = self.runs[0].players[name].param_groups[0]["lr"]
+        device, precision = self.runs[0].device, self.runs[0].done.precision
+        with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
+            terms, z = self.stack.terms(x, noise, self._settings)
+        # Models do not touch one another, so the gradient of the sum has that of each.
+        own = self._players["model"]
+        own.zero_grad(set_to_none=True)
+        torch.stack([value.float().sum() for value in terms.values()]).sum().backward(
+            inputs=self.stack.own_parameters()
+        )
+        own.step()
+        if order is not None:
+            loss = self.stack.adversary_loss(z, order)
+            self._players["adversary"].zero_grad(set_to_none=True)
+            loss.sum().backward()
+            self._players["adversary"].step()
+            terms = {**terms, "adversary": loss}
+        self._note({name: value.detach() for name, value in terms.items()}, stages)
+
+    def _drawn(self) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Batches, noise and shuffles of every model, as `train` would draw them."""
+        xs, noises, orders = [], [], []
+        for run in self.runs:
+            x = run.begin_step().x
+            check_range(run.model, x, run.done.steps)
+            xs.append(run.model.prepare(x.to(run.device)))  # type: ignore[operator]
+            noises.append(torch.randn(len(x), run.model.latents, device=run.device))
+            if self.stack.adversary is not None:
+                half = torch.rand(len(x) // 2, run.model.latents, device=run.device)
+                orders.append(half.argsort(dim=0))
+        return torch.stack(xs), torch.stack(noises), torch.stack(orders) if orders else None
+
+    def _note(self, terms: Mapping[str, Tensor], stages: Stages) -> None:
+        values = {name: value.tolist() for name, value in terms.items()}
+        lost = ~torch.stack([value.isfinite() for value in terms.values()]).all(dim=0)
+        for number in lost.nonzero().flatten().tolist():
+            done = self.runs[number].done
+            wrong = {name: value[number] for name, value in values.items()}
+            name = next(name for name in wrong if not isfinite(wrong[name]))
+            done.note = done.note or f"{name} became {wrong[name]} at step {done.steps}"
+        for number, run in enumerate(self.runs):
+            if run.done.note:
+                run.done.steps += 1
+            else:
+                run.end_step({name: value[number] for name, value in values.items()}, stages)
+
+    def call_back(self) -> None:
+        """Call the callbacks of every model that is still a model, if it is time."""
+        if self.runs[0].calls_back:
+            self.stack.write_back()
+            for run in self.runs:
+                if not run.done.note:
+                    run.call_back()
+
+    def finish(self) -> None:
+        """Leave the models ready for use."""
+        self.save_if_due(True)
+        self.stack.write_back()
+        for run in self.runs:
+            run.finish()
+
+    # On disk, one file for all
+
+    def save_if_due(self, now: bool) -> None:
+        """Write a checkpoint where the last one is old, or now."""
+        late = time.monotonic() - self._saved > self.runs[0].options.checkpoint_every
+        if self._folder is None or not (late or now):
+            return
+        tensors = {f"model/{name}": value for name, value in self.stack.state_dict().items()}
+        tensors |= dict(self._optimiser_tensors())
+        done = [run.done for run in self.runs]
+        note = {
+            "config": {},
+            "steps": done[0].steps,
+            "history": [each.history for each in done],
+            "passing": [run.passing for run in self.runs],
+            "notes": [each.note for each in done],
+            "run": self._identity,
+        }
+        write_state(self._folder, tensors, note)
+        self._saved = time.monotonic()
+
+    def _optimiser_tensors(self) -> Iterator[tuple[str, Tensor]]:
+        for player, optimiser in self._players.items():
+            for name, value in optimiser_tensors(optimiser).items():
+                yield f"{player} state/{name}", value
+
+    def _go_on(self, saved: Saved) -> None:
+        check_same_run(saved.file, saved.run, self._identity)
+        lists = [
+            note_entry(saved.note, name, list, saved.file)
+            for name in ("history", "passing", "notes")
+        ]
+        if any(len(each) != len(self.runs) for each in lists):
+            raise InputError(f"{saved.file} must be of {len(self.runs)} models.")
+        load_state(self.stack, saved.weights, saved.file)
+        for player, optimiser in self._players.items():
+            load_optimiser(optimiser, saved.below(f"{player} state/"), saved.file)
+        for run, history, passing, note in zip(self.runs, *lists, strict=True):
+            run.go_on_at(saved.steps, history, passing, saved.file)
+            run.done.note = note
+
+
+def _members(runs: Sequence[Run]) -> dict[str, Any]:
+    """What tells the models of a stack from others, and their seeds."""
+    own = {
+        "models": [run.model.config() for run in runs],
+        "weights": [weights_fingerprint(run.model.state_dict()) for run in runs],
+        "random_state": [run.seed for run in runs],
+    }
+    return {**own, "models": plain_digest({"models": own["models"]})}

@@ -1,0 +1,1 @@
+"""Many runs at once: a grid of models, settings, data and seeds -> a folder a run, one table."""

@@ -1,0 +1,258 @@
+"""Which runs a sweep has: the grid written out, every run named by all that changes its numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from geodis.base.check import InputError, check_int, check_real
+from geodis.base.write import to_jsonable
+from geodis.models.model import Model
+from geodis.models.model_names import model_named
+from geodis.models.training.devices import choose_device
+from geodis.models.training.state.fingerprints import plain_digest
+from geodis.models.training.state.run_identity import FORMAT
+from geodis.models.training.train_options import TrainOptions
+
+# How a run is trained; everything else that is named is the model's. Precision is not "auto", so
+# that a run is the same on processors with and without bfloat16.
+TRAINING: dict[str, Any] = {
+    "steps": 5000,
+    "batch_size": 64,
+    "learning_rate": None,
+    "adversary_learning_rate": TrainOptions.adversary_learning_rate,
+    "prior_learning_rate": TrainOptions.prior_learning_rate,
+    "supervision": TrainOptions.supervision,
+    "category": TrainOptions.category,
+    "schedules": None,
+    "horizon": None,
+    "precision": "float32",
+}
+
+
+@dataclass(frozen=True)
+class ScoringPlan:
+    """What is scored, on how many images, and after which steps."""
+
+    scores: tuple[str, ...] = ("mig", "dci", "sap")
+    steps: tuple[int, ...] = ()
+    n: int = 2000
+
+    def __post_init__(self) -> None:
+        from geodis.scores.registry import choose_scores
+
+        if self.scores:
+            choose_scores(list(self.scores))
+        check_int(self.n, "n", low=10)
+        for step in self.steps:
+            check_int(step, "A step of score_at", low=1)
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run: a model with its settings, how it is trained, on what, from which seed.
+
+    Attributes
+    ----------
+    model : str
+        Name of its class.
+    options : dict
+        What the class is called with, but for its shape and its seed.
+    training : dict
+        Every entry of `TRAINING`.
+    data : str
+        Name of the data set.
+    seed : int
+    identity : str
+        Digest of all this, of the data and of what is scored: the name of its folder.
+    """
+
+    model: str
+    options: Mapping[str, Any]
+    training: Mapping[str, Any]
+    data: str
+    seed: int
+    identity: str
+    named: Mapping[str, Any] = field(default_factory=dict)
+
+
+def plan_runs(
+    models: Sequence[Mapping[str, Any]],
+    data: Mapping[str, str],
+    seeds: Sequence[int],
+    training: Mapping[str, Any],
+    scoring: ScoringPlan,
+    *,
+    device: Any = "auto",
+    stack: int = 1,
+) -> list[PlannedRun]:
+    """Write out a grid.
+
+    Parameters
+    ----------
+    models : sequence of mapping
+        Each names its "model" and settings of it, of its constructor or of its training. A list
+        stands for each of its entries in turn; what is a list itself stands in a list.
+    data : mapping of str to str
+        Fingerprint of every data set by its name.
+    seeds : sequence of int
+    training : mapping
+        How all are trained that do not say otherwise.
+    scoring : ScoringPlan
+    device : as for `train`
+    stack : int
+        How many are trained at once: it changes last digits.
+
+    Returns
+    -------
+    list of PlannedRun
+        Data sets within models, seeds within data sets; a run that the grid has twice, once.
+
+    Examples
+    --------
+    >>> plan = plan_runs([{"model": "beta-vae", "beta": [1, 4]}], {"squares": "3f"}, range(3),
+    ...                  {"steps": 100}, ScoringPlan())
+    >>> len(plan), plan[0].model, plan[5].named, plan[5].seed
+    (6, 'BetaVAE', {'beta': 4}, 2)
+    """
+    _check_known(training, "The sweep")
+    shared = {**TRAINING, **training}
+    where = choose_device(device).type
+    runs: dict[str, PlannedRun] = {}
+    for entry in models:
+        for name, named in _combinations(entry):
+            kind = model_named(name)
+            own = {key: value for key, value in named.items() if key not in TRAINING}
+            trained = {**shared, **{key: named[key] for key in named if key in TRAINING}}
+            _check_training(trained, scoring)
+            for data_name, seed in product(data, seeds):
+                identity = _identity_of(
+                    kind, own, trained, data[data_name], seed, scoring, where, stack
+                )
+                run = PlannedRun(kind.__name__, own, trained, data_name, seed, identity, named)
+                runs.setdefault(identity, run)
+    return list(runs.values())
+
+
+def _combinations(entry: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Name and settings of every model that an entry stands for."""
+    if not isinstance(entry, Mapping) or "model" not in entry:
+        raise InputError(f"An entry of models must name its model, as model='vae'; got {entry!r}.")
+    _check_plain(entry)
+    choices = [value if isinstance(value, list) else [value] for value in entry.values()]
+    for values in product(*choices):
+        named = dict(zip(entry, values, strict=True))
+        yield named.pop("model"), named
+
+
+def _check_plain(entry: Mapping[str, Any]) -> None:
+    try:
+        json.dumps(to_jsonable(dict(entry)))
+    except TypeError as error:
+        raise InputError(
+            f"Settings of a sweep must be plain values, which name a run; got {error}."
+        ) from None
+    if "random_state" in entry:
+        raise InputError("A sweep seeds its models by seeds=...; got random_state.")
+
+
+def _check_known(training: Mapping[str, Any], who: str) -> None:
+    if unknown := sorted(set(training) - set(TRAINING)):
+        raise InputError(f"{who} trains by {', '.join(TRAINING)}; got {', '.join(unknown)}.")
+
+
+def _check_training(training: Mapping[str, Any], scoring: ScoringPlan) -> None:
+    steps = check_int(training["steps"], "steps", low=1)
+    check_int(training["batch_size"], "batch_size", low=2)
+    if training["learning_rate"] is not None:
+        check_real(training["learning_rate"], "learning_rate", low=0)
+    options_of_training(training)
+    if late := [step for step in scoring.steps if step > steps]:
+        raise InputError(f"score_at must be steps up to {steps}; got {late[0]}.")
+
+
+def options_of_training(training: Mapping[str, Any], **more: Any) -> TrainOptions:
+    """The choices of a run as `train` takes them, with more."""
+    own = {
+        key: value
+        for key, value in training.items()
+        if key not in ("steps", "batch_size", "learning_rate")
+    }
+    schedules = own.pop("schedules")
+    if schedules is not None:
+        own["schedules"] = {name: tuple(ends) for name, ends in schedules.items()}
+    return TrainOptions(**own, **more)
+
+
+def _identity_of(
+    kind: type[Model],
+    options: Mapping[str, Any],
+    training: Mapping[str, Any],
+    fingerprint: str,
+    seed: int,
+    scoring: ScoringPlan,
+    device: str,
+    stack: int,
+) -> str:
+    return plain_digest(
+        {
+            **({} if stack == 1 else {"stack": stack}),
+            "format": FORMAT,
+            "model": kind.__name__,
+            # With what the class has by default: another default is another run.
+            "options": {**kind.defaults, **options},
+            "training": dict(training),
+            "data": fingerprint,
+            "seed": check_int(seed, "A seed", low=0),
+            "device": device,
+            "scores": list(scoring.scores),
+            "score_at": sorted(scoring.steps),
+            "n": scoring.n,
+        }
+    )
+
+
+def in_stacks(runs: Sequence[PlannedRun], stack: int, alone: Any) -> list[list[PlannedRun]]:
+    """Put runs that differ in seeds and in numbers among their settings into stacks.
+
+    Parameters
+    ----------
+    runs : sequence of PlannedRun
+        All of a plan, for which are together must not depend on which are finished.
+    stack : int
+        Most runs of one stack.
+    alone : callable (PlannedRun) -> bool
+        Whether runs of its kind have to be trained alone.
+
+    Returns
+    -------
+    list of list of PlannedRun
+        In the order of their first runs.
+    """
+    if stack == 1:
+        return [[run] for run in runs]
+    kinds: dict[str, list[PlannedRun]] = {}
+    for run in runs:
+        kinds.setdefault(_kind_of(run), []).append(run)
+    stacks: list[list[PlannedRun]] = []
+    for alike in kinds.values():
+        size = 1 if alone(alike[0]) else stack
+        stacks += [alike[start : start + size] for start in range(0, len(alike), size)]
+    return stacks
+
+
+def _kind_of(run: PlannedRun) -> str:
+    """Digest of what runs of one stack have in common."""
+    numbers = {
+        name
+        for name, value in model_named(run.model).defaults.items()
+        # The size of a discriminator is a setting, and makes another network.
+        if isinstance(value, int | float) and not name.startswith("discriminator_")
+    }
+    shared = {name: value for name, value in run.options.items() if name not in numbers}
+    return plain_digest(
+        {"model": run.model, "options": shared, "training": dict(run.training), "data": run.data}
+    )

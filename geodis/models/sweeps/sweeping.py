@@ -1,0 +1,196 @@
+"""Sweeps: a grid of models, settings, data and seeds, trained and scored, resumed after any end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from geodis.base.check import InputError, check_int
+from geodis.base.engines.open_engine import open_engine
+from geodis.base.progress import Stages
+from geodis.data.grids.grid import FactorGrid
+from geodis.models.model import Model
+from geodis.models.stacking.model_stack import why_alone
+from geodis.models.sweeps.planned_run_folder import (
+    GridSource,
+    SweepSettings,
+    finish_runs,
+    open_grid,
+    planned_model,
+    row_of,
+)
+from geodis.models.sweeps.sweep_plan import PlannedRun, ScoringPlan, in_stacks, plan_runs
+from geodis.models.sweeps.sweep_table import table_of, write_sweep_table
+from geodis.models.training.devices import Device, choose_device
+from geodis.models.training.state.checkpoints import checkpoint_folder
+from geodis.models.training.state.fingerprints import data_fingerprint, plain_digest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a sweep did.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a run and scored step: "run", "model", "data", "seed", settings, "step", "term ..."
+        (means over 100 steps before), "score ...", and "error" where runs diverged.
+    folder : Path
+        With ``table.csv``, ``table.parquet`` and ``runs/<run>/``, the folder of every model.
+    planned, trained, diverged, elsewhere : int
+        Runs of the grid; those trained by this call; those that ended in what is no number; those
+        that another process is at work on.
+    """
+
+    table: pd.DataFrame
+    folder: Path
+    planned: int
+    trained: int
+    diverged: int
+    elsewhere: int
+
+    def __str__(self) -> str:
+        said = [f"{self.planned} runs, {self.trained} of them trained now"]
+        if self.diverged:
+            said.append(f"{self.diverged} diverged")
+        if self.elsewhere:
+            said.append(f"{self.elsewhere} left to another process")
+        return ", ".join(said)
+
+
+def sweep(
+    folder: str | Path,
+    models: Sequence[Mapping[str, Any]],
+    data: Mapping[str, GridSource],
+    *,
+    seeds: int | Sequence[int] = 5,
+    training: Mapping[str, Any] | None = None,
+    scores: Sequence[str] = ("mig", "dci", "sap"),
+    score_at: Sequence[int] = (),
+    n: int = 2000,
+    device: Device = "auto",
+    threads: int = 1,
+    stack: int = 1,
+    cluster: Any = None,
+    n_workers: int | None = None,
+    verbose: bool | int = True,
+) -> Sweep:
+    """Train and score every model of a grid; start it again after any end, and it goes on.
+
+    A run's folder is named by all that changes its numbers, so that finished runs are recognised
+    at once, a grid may grow, and the table is the same whatever happened on the way.
+
+    Parameters
+    ----------
+    folder : path
+    models : sequence of mapping
+        Each names its "model" and settings: of the constructor, such as "beta" and "latents", or
+        of the training, see below. A list stands for each of its entries in turn.
+    data : mapping of str to FactorGrid, or to a function that opens one
+        By name. A function is sent to the workers of a cluster instead of images.
+    seeds : int or sequence of int
+        Of initial weights, batches and noise; a number stands for 0 to that, without it.
+    training : mapping, optional
+        How models are trained that do not say otherwise: steps (5000), batch_size (64),
+        learning_rate, adversary_learning_rate, prior_learning_rate, supervision, category,
+        schedules, horizon, and precision ("float32").
+    scores : sequence of str
+        As for `score_latents`.
+    score_at : sequence of int
+        Steps at which models are scored, beside the last.
+    n : int
+        Images that are scored, drawn once.
+    device : as for `train`
+    threads : int
+        Of torch, for every run.
+    stack : int
+        Train so many perceptrons of one shape at once, see `train_stacked`: cheaper, and the same
+        but for rounding. Other models are trained alone.
+    cluster, n_workers
+        As for `open_engine`: None for one run after the other, "local" for processes, or the
+        address or client of a Dask cluster that sees the folder. Several sweeps may also be
+        started on one folder: each takes runs that no other is at work on.
+    verbose : bool or int
+
+    Returns
+    -------
+    Sweep
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> factors = [[a, b] for a in range(4) for b in range(5)]
+    >>> grid = FactorGrid.from_arrays(np.random.default_rng(0).random((20, 4, 4)), factors)
+    >>> done = sweep(tempfile.mkdtemp(), [{"model": "vae", "beta": [1.0, 4.0], "latents": 2}],
+    ...              {"noise": grid}, seeds=2, training={"steps": 3}, scores=["mig"], n=20)
+    >>> print(done)
+    4 runs, 4 of them trained now
+    >>> list(done.table.columns)[4:]
+    ['beta', 'latents', 'step', 'term reconstruction', 'term kl', 'score mig']
+    """
+    for name, value in {"models": models, "scores": scores, "score_at": score_at}.items():
+        if isinstance(value, str | Mapping) or not isinstance(value, Sequence):
+            raise InputError(f"{name} must be a list; got {value!r}.")
+    if not isinstance(seeds, Sequence) or isinstance(seeds, str):
+        seeds = range(check_int(seeds, "seeds", low=1))
+    path = checkpoint_folder(folder)
+    scoring = ScoringPlan(tuple(scores), tuple(score_at), n)
+    check_int(threads, "threads", low=1)
+    check_int(stack, "stack", low=1)
+    with Stages("sweep", verbose) as stages:
+        with stages.stage("data"):
+            opened = {name: _with_fingerprint(name, each) for name, each in data.items()}
+        prints = {name: fingerprint for name, (_, fingerprint) in opened.items()}
+        runs = plan_runs(models, prints, seeds, training or {}, scoring, device=device, stack=stack)
+        if not runs:
+            raise InputError("A sweep needs at least one model, one data set and one seed.")
+        rows = {run.identity: row_of(path, run) for run in runs}
+
+        def build(run: PlannedRun) -> Model:
+            return planned_model(run, open_grid(*opened[run.data], run.data))
+
+        _build_one_of_each([run for run in runs if rows[run.identity] is None], build)
+        stacks = in_stacks(runs, stack, lambda run: bool(why_alone(build(run))))
+        waiting = [each for each in stacks if any(rows[run.identity] is None for run in each)]
+        # Data set by data set, so that a worker opens each once.
+        waiting.sort(key=lambda each: list(prints).index(each[0].data))
+        settings = SweepSettings(path, opened, scoring, str(choose_device(device)), threads)
+        trained, total = 0, sum(map(len, waiting))
+        with stages.stage("runs"), open_engine(cluster, n_workers=n_workers) as engine:
+            for index, outcome in engine.run(finish_runs, waiting, shared=(settings,)):
+                trained += len(waiting[index]) * outcome.result()
+                rows |= {run.identity: row_of(path, run) for run in waiting[index]}
+                stages.advance(trained / total, f"{trained}/{total}")
+    # Those that were left to another process may be done by now.
+    rows = {run.identity: rows[run.identity] or row_of(path, run) for run in runs}
+    written = {identity: row for identity, row in rows.items() if row is not None}
+    table = table_of(runs, written)
+    write_sweep_table(table, path)
+    diverged = sum("error" in row for row in written.values())
+    return Sweep(table, path, len(runs), trained, diverged, len(runs) - len(written))
+
+
+def _with_fingerprint(name: str, source: GridSource) -> tuple[GridSource, str]:
+    grid = source if isinstance(source, FactorGrid) else source()
+    if not isinstance(grid, FactorGrid):
+        raise InputError(
+            f"Data of a sweep must be a FactorGrid, or a function that opens one; {name} is "
+            f"{type(grid).__name__}."
+        )
+    return source, str(data_fingerprint(grid))
+
+
+def _build_one_of_each(runs: Sequence[PlannedRun], build: Callable[[PlannedRun], Model]) -> None:
+    """Build one model of every kind, so that a setting that is wrong ends no sweep half way."""
+    built: set[str] = set()
+    for run in runs:
+        kind = plain_digest({"model": run.model, "options": dict(run.options), "data": run.data})
+        if kind not in built:
+            built.add(kind)
+            build(run)

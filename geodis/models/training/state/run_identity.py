@@ -1,0 +1,72 @@
+"""What makes a run the run it is: everything that changes its numbers, as plain values by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from geodis.base.check import InputError
+from geodis.base.notes import note_entry
+from geodis.base.write import to_jsonable
+from geodis.models.model import Model
+
+# Raised when the same settings come to give other numbers.
+FORMAT = 2
+
+Identity = Mapping[str, Any]
+
+# What cannot be told by its value, as it is told instead.
+IN_WORDS = {
+    "format": "by another version of geodis",
+    "data": "on other data",
+    "weights": "from other initial weights, as of another random_state of the model",
+}
+
+
+def check_same_model(file: object, config: Mapping[str, Any], model: Model) -> None:
+    """Refuse to go on with another model than the one that a checkpoint is of."""
+    own = to_jsonable(model.config())
+    name, settings = config.get("model"), note_entry(config, "settings", dict, str(file))
+    if name != own["model"]:
+        raise InputError(
+            f"{file} is a checkpoint of {name}, and the model is {own['model']}: name another "
+            "folder, or train that model on."
+        )
+    pairs = {key: (config.get(key), own[key]) for key in own if key != "settings"}
+    pairs |= {key: (settings.get(key), own["settings"][key]) for key in own["settings"]}
+    for key, (before, now) in pairs.items():
+        _check_equal(file, key, before, now)
+
+
+def check_same_run(file: object, begun: Identity, now: Identity) -> None:
+    """Refuse to go on with a value that would change the numbers, by its name."""
+    for key, value in to_jsonable(dict(now)).items():
+        before = begun.get(key)
+        if isinstance(value, dict):
+            former = before if isinstance(before, dict) else {}
+            for part in sorted(value.keys() | former.keys()):
+                _check_equal(file, f"{key} of {part}", former.get(part), value.get(part))
+        else:
+            _check_equal(file, key, before, value)
+
+
+def _check_equal(file: object, key: str, before: Any, now: Any) -> None:
+    if before == now:
+        return
+    if key in IN_WORDS:
+        raise InputError(f"{file} was trained {IN_WORDS[key]}: name another folder.")
+    raise InputError(
+        f"{file} was trained with {key} = {before}; got {now}: a run goes on as it began, "
+        "so name another folder."
+    )
+
+
+def horizon_of(
+    asked: int | None,
+    steps: int,
+    planned: Mapping[str, Callable[[float], float]],
+) -> int | None:
+    """Steps over which schedules run: those asked for, or of the run; None without schedules."""
+    if not planned:
+        return None
+    return steps if asked is None else asked

@@ -1,0 +1,343 @@
+"""One training run: what it draws from, its optimisers, how far it is, where it is written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from geodis.base.check import InputError, check_int
+from geodis.base.progress import Stages
+from geodis.models.model import Model
+from geodis.models.randomness import reseed
+from geodis.models.saving import save_model
+from geodis.models.training.batches import Drawn, stream_of
+from geodis.models.training.devices import Device, choose_device, choose_precision
+from geodis.models.training.schedules import follow, plans_of
+from geodis.models.training.state.checkpoints import (
+    History,
+    Saved,
+    cannot_write,
+    check_same,
+    load_checkpoint,
+    read_checkpoint,
+    save_checkpoint,
+)
+from geodis.models.training.state.fingerprints import (
+    data_fingerprint,
+    plain_digest,
+    plan_fingerprint,
+    weights_fingerprint,
+)
+from geodis.models.training.state.run_identity import FORMAT, horizon_of
+from geodis.models.training.step import optimisers_of, prior_parameters, take_step
+from geodis.models.training.train_options import TrainOptions, check_rate
+
+HISTORY_EVERY = 10
+
+
+@dataclass
+class Training:
+    """What training did.
+
+    Attributes
+    ----------
+    steps : int
+        Steps the model has had, with those before a resume.
+    history : list of dict
+        Every tenth step: "step" and the value of every term; with what callbacks returned.
+    seconds : float
+        Of this run.
+    device, precision : str
+        What was chosen.
+    identity : str
+        Digest of everything that changes the numbers of the run, but for `steps`; empty without a
+        folder.
+    note : str
+        What is to be known of how the run went on; mostly empty.
+    """
+
+    steps: int
+    history: list[dict[str, float]] = field(default_factory=list)
+    seconds: float = 0.0
+    device: str = "cpu"
+    precision: str = "float32"
+    identity: str = ""
+    note: str = ""
+
+    def __str__(self) -> str:
+        last = self.history[-1] if self.history else {}
+        terms = ", ".join(f"{name} {value:.4g}" for name, value in last.items() if name != "step")
+        return (
+            f"{self.steps} steps on {self.device} in {self.precision}, {self.seconds:.0f} s"
+            + (f": {terms}" if terms else "")
+            + (f" ({self.note})" if self.note else "")
+        )
+
+
+class Run:
+    """A training run, taken step by step.
+
+    Parameters
+    ----------
+    folder : Path, optional
+        Where it is written, and gone on from; the caller holds its lock.
+    seed : int
+        Of batches and noise.
+    **others
+        As for `train`.
+
+    Attributes
+    ----------
+    done : Training
+        What is done so far.
+    players : mapping of str to Optimizer
+        "model", and "adversary" where there is one.
+    planned : mapping of str to callable
+        Schedules.
+    size : int
+        Rows of the data.
+    passing : list of int
+        Places of rows of the history that are there because training was to end.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        data: Any,
+        steps: int,
+        *,
+        batch_size: int,
+        learning_rate: float | None,
+        device: Device,
+        options: TrainOptions,
+        folder: Path | None,
+        seed: int,
+    ) -> None:
+        check_int(batch_size, "batch_size", low=2)
+        self.model, self.options = model, options
+        self._steps, self.seed, self._folder = steps, seed, folder
+        saved = None if folder is None else read_checkpoint(folder)
+        begun = {} if saved is None else saved.run
+        self.device = choose_device(device, begun.get("device"))
+        precision = choose_precision(options.precision, self.device, model, begun.get("precision"))
+        self._draw, self.size = stream_of(
+            model,
+            data,
+            batch_size=batch_size,
+            supervision=options.supervision,
+            category=options.category,
+        )
+        rate = model.learning_rate if learning_rate is None else learning_rate
+        rate = check_rate(rate, "learning_rate")
+        self._batch_size, self._rate = batch_size, rate
+        self.planned = plans_of(model, options.schedules, learning_rate)
+        self._horizon = horizon_of(options.horizon, steps, self.planned)
+        self.done = Training(0, device=str(self.device), precision=precision)
+        self.passing: list[int] = []
+        self._stopped, self._asked = False, 0
+        self._identity: dict[str, Any] = {}
+        if folder is not None:
+            self._identity = self.identified(data)
+        model.to(self.device)
+        if precision == "bfloat16" and len(model.shape) == 3:
+            model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.players = optimisers_of(model, rate, options)
+        if saved is not None:
+            self._go_on(saved)
+        if folder is not None:
+            self.done.identity = plain_digest({**self._identity, "model": model.config()})
+        self._saved = time.monotonic()
+
+    def identified(self, data: Any) -> dict[str, Any]:
+        """Everything that changes the numbers, but for the model's settings and the steps."""
+        model, options = self.model, self.options
+        adversary = model.discriminator is not None
+        return {
+            "format": FORMAT,
+            "random_state": self.seed,
+            "batch_size": self._batch_size,
+            "rows": self.size,
+            "data": data_fingerprint(data),
+            "supervision": options.supervision if model.groups == 3 else None,
+            "category": options.category if model.groups == 3 else None,
+            "learning_rate": self._rate,
+            "adversary_learning_rate": options.adversary_learning_rate if adversary else None,
+            "prior_learning_rate": options.prior_learning_rate if prior_parameters(model) else None,
+            "betas": [*model.betas, *(model.adversary_betas if adversary else ())],
+            "weight_decay": model.weight_decay,
+            "schedules": {name: plan_fingerprint(plan) for name, plan in self.planned.items()},
+            "horizon": self._horizon,
+            "precision": self.done.precision,
+            "device": self.device.type,
+            "weights": weights_fingerprint(model.state_dict()),
+        }
+
+    def _go_on(self, saved: Saved) -> None:
+        """Go on from a checkpoint, if it is one of this run."""
+        before, now = saved.run.get("horizon"), self._horizon
+        # Schedules over as many steps as are asked for, now more than before, take another course
+        # from the first step on. Training that long at once begins there, and so does this.
+        anew = self.options.horizon is None and None not in (before, now) and before != now
+        identity = {**self._identity, "horizon": before} if anew else self._identity
+        check_same(saved, self.model, identity)
+        if anew and saved.steps <= self._steps:
+            self._begin_anew(saved, before)
+            return
+        self._identity["weights"] = saved.run["weights"]
+        history, passing = load_checkpoint(saved, self.model, self.players)
+        self.go_on_at(saved.steps, history, passing, saved.file)
+
+    def go_on_at(
+        self, steps: int, history: History, passing: list[int], source: str | Path
+    ) -> None:
+        """Count the steps that are done, with their history."""
+        if steps > self._steps:
+            raise InputError(
+                f"{source} has had {steps} steps already; got steps = {self._steps}: ask "
+                "for as many or more, or name another folder."
+            )
+        self.done.steps = steps
+        if steps < self._steps:  # training that long at once would not have noted these
+            history = [row for place, row in enumerate(history) if place not in passing]
+            passing = []
+        self.done.history, self.passing = history, passing
+
+    def _begin_anew(self, saved: Saved, before: Any) -> None:
+        if self._identity["weights"] != saved.run["weights"]:
+            raise InputError(
+                f"{saved.file} was trained with schedules over horizon = {before} steps; got "
+                f"{self._horizon}, which begins anew: build the model anew too, or pass "
+                f"horizon={before} to go on with schedules that stay where they ended."
+            )
+        self.done.note = (
+            f"begun anew: schedules over {self._horizon} steps, and not {before}, change every step"
+        )
+
+    @property
+    def finished(self) -> bool:
+        """Whether all steps are taken, or enough."""
+        return self.done.steps >= self._steps or self._stopped
+
+    def step(self, stages: Stages) -> None:
+        """Take one step, and note its terms every so often."""
+        drawn = self.begin_step()
+        done = self.done
+        terms = take_step(
+            self.model, drawn, self.size, self.players, done.precision, self.device, done.steps
+        )
+        self.end_step(terms, stages)
+
+    def begin_step(self) -> Drawn:
+        """Set what is scheduled, seed the noise, and draw the batch."""
+        follow(self.model, self.players["model"], self.planned, self._part_done())
+        # Noise of a step depends on seed and step alone, like its batch.
+        reseed(self.seed * 1_000_003 + self.done.steps, self.device)
+        return self._draw(self.seed, self.done.steps)
+
+    def end_step(self, terms: Mapping[str, Any], stages: Stages) -> None:
+        """Count a step, and note its terms if it is time."""
+        done = self.done
+        regular = done.steps % HISTORY_EVERY == 0
+        if regular or done.steps == self._steps - 1:
+            self._note(terms, regular, stages)
+        done.steps += 1
+
+    def _part_done(self) -> float:
+        horizon = self._horizon or self._steps
+        return min(self.done.steps / max(horizon - 1, 1), 1.0)
+
+    def _note(self, terms: Mapping[str, Any], regular: bool, stages: Stages) -> None:
+        done, values = self.done, {name: float(value) for name, value in terms.items()}
+        self._keep({"step": done.steps, **values}, regular)
+        shown = ", ".join(f"{name} {value:.4g}" for name, value in values.items())
+        stages.advance(done.steps / self._steps, f"{done.steps}/{self._steps} ({shown})")
+
+    def _keep(self, row: dict[str, float], regular: bool) -> None:
+        """Add a row to the history; one that is not regular is there because training ends."""
+        if not regular:
+            self.passing.append(len(self.done.history))
+        self.done.history.append(row)
+        for logger in self.options.loggers:
+            logger(row)
+
+    def stop_early(self) -> None:
+        """Ask, if there is a new row, whether enough steps are taken."""
+        options, history = self.options, self.done.history
+        if options.stop_when is None or self.finished or len(history) == self._asked:
+            return
+        self._asked = len(history)
+        if options.stop_when(history):
+            self.done.note = f"stopped early, of {self._steps} steps"
+            last = self._calls_back_anyway  # then they have been called
+            self._stopped = True
+            if not last:
+                self.call_back()
+
+    @property
+    def calls_back(self) -> bool:
+        """Whether the callbacks are to be called after the steps so far."""
+        return bool(self.options.callbacks) and (self._calls_back_anyway or self.finished)
+
+    @property
+    def _calls_back_anyway(self) -> bool:
+        options, steps = self.options, self.done.steps
+        if options.callback_at:
+            return steps in options.callback_at
+        return steps % options.callback_every == 0
+
+    def call_back(self) -> None:
+        """Call the callbacks if it is time, and keep what they return."""
+        if self.calls_back:
+            answers = _answers(self.options.callbacks or {}, self.model)
+            self._keep({"step": self.done.steps, **answers}, self._calls_back_anyway)
+            self.model.train()
+
+    def save_if_due(self, now: bool) -> None:
+        """Write a checkpoint where the last one is old, or now."""
+        late = time.monotonic() - self._saved > self.options.checkpoint_every
+        if self._folder is not None and (late or now):
+            self._save(self._folder)
+            self._saved = time.monotonic()
+
+    def finish(self) -> None:
+        """Leave the model ready for use, and write it."""
+        # As it comes back from its folder: codes are then the same to the last digit.
+        self.model.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
+        self.model.eval()
+        if self._folder is None:
+            return
+        self._save(self._folder)
+        done = {"steps": self.done.steps, "identity": self.done.identity}
+        history: dict[str, History] = {"history": self.done.history}
+        try:
+            save_model(self.model, self._folder, {**done, **self._identity, **history})
+        except OSError as error:
+            raise cannot_write(self._folder, "the model", error) from error
+
+    def _save(self, folder: Path) -> None:
+        save_checkpoint(
+            folder,
+            self.model,
+            self.players,
+            self.done.steps,
+            self.done.history,
+            self.passing,
+            self._identity,
+        )
+
+
+def _answers(callbacks: Mapping[str, Callable[[Model], Any]], model: Model) -> dict[str, float]:
+    """What callbacks return, as numbers by name."""
+    answers: dict[str, float] = {}
+    for name, callback in callbacks.items():
+        value = callback(model)
+        if isinstance(value, Mapping):
+            answers |= {f"{name} {key}": float(number) for key, number in value.items()}
+        elif value is not None:
+            answers[name] = float(value)
+    return answers

@@ -1,0 +1,118 @@
+"""`geodis sweep`: a grid in a file, its table, and one sentence about files that mean nothing."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from geodis.models import sweep
+
+GRID = """
+seeds = 2
+scores = ["mig"]
+score_at = [2]
+n = 20
+
+[training]
+steps = 4
+batch_size = 8
+
+[data.dots]
+images = "{folder}/x.npy"
+factors = "{folder}/f.csv"
+
+[[models]]
+model = "beta-vae"
+latents = 2
+network = "vector"
+beta = [1.0, 4.0]
+
+[[models]]
+model = "annealed-vae"
+latents = 2
+network = "vector"
+schedules = {{ capacity = [1.0, 5.0] }}
+"""
+
+
+@pytest.fixture
+def study(tmp_path):
+    factors = np.stack(np.unravel_index(np.arange(20), (5, 4)), axis=1)
+    pictures = np.zeros((20, 8, 8), dtype=np.uint8)
+    pictures[np.arange(20), factors[:, 0], factors[:, 1]] = 255
+    np.save(tmp_path / "x.npy", pictures)
+    pd.DataFrame(factors, columns=["row", "column"]).to_csv(tmp_path / "f.csv", index=False)
+    (tmp_path / "study.toml").write_text(GRID.format(folder=tmp_path.as_posix()))
+    return tmp_path
+
+
+def test_a_grid_becomes_a_table_and_goes_on(geodis, study):
+    command = ("sweep", study / "study.toml", "--out", study / "out", "--quiet")
+    code, out, err = geodis(*command)
+    assert (code, err) == (0, "") and "6 runs, 6 of them trained now" in out
+    for name in ("table.csv", "table.parquet", "runs"):
+        assert str(study / "out" / name) in out
+    table = pd.read_csv(study / "out" / "table.csv")
+    assert len(table) == 12 and table["beta"].nunique() == 2
+    assert table["schedules"].dropna().unique().tolist() == ["{'capacity': [1.0, 5.0]}"]
+    code, out, _ = geodis(*command, "--json")
+    assert json.loads(out)["trained"] == 0 and json.loads(out)["planned"] == 6
+    run = study / "out" / "runs" / table["run"][0]
+    code, _, err = geodis("encode", run, "--images", study / "x.npy", "--out", study / "z.npz")
+    assert (code, err) == (0, "")
+
+
+def test_an_interrupt_says_how_it_goes_on(geodis, study, monkeypatch):
+    def stop(*arguments, **options):
+        sweep(*arguments, **{**options, "seeds": 1})
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("geodis.models.sweep", stop)
+    command = ("sweep", study / "study.toml", "--out", study / "out", "--quiet")
+    code, _, err = geodis(*command)
+    assert code == 130 and "keeps what is done; the same command goes on from it" in err
+    monkeypatch.undo()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("seeds = 2", "seeds = ", "cannot be read as TOML"),
+        ("seeds = 2", "seed = 2", "may say models, data, .*; got seed"),
+        ("[[models]]", "[[model]]", "may say models, data, .*; got model"),
+        ('model = "beta-vae"', 'model = "vat"', "The model must be one of"),
+        ("beta = [1.0, 4.0]", "gamma = 3", "BetaVAE has the settings beta; got gamma"),
+        ("steps = 4", "step = 4", "The sweep trains by steps"),
+        ("factors =", "spacing = 3 # ", "--spacing belongs to --data; got it with --images"),
+        ("factors =", "# ", "needs factors beside images"),
+        ("images =", "pictures =", "A source of data has data, .*; got pictures"),
+        ("[data.dots]", "[data]", r"must have a table \[data.images\]"),
+        ("seeds = 2", 'seeds = "2"', "seeds must be an integer; got '2'"),
+    ],
+)
+def test_a_file_that_means_nothing_gets_one_sentence(before, after, message, geodis, study):
+    file = study / "study.toml"
+    text = file.read_text()
+    assert before in text
+    file.write_text(text.replace(before, after))
+    code, _, err = geodis("sweep", file, "--out", study / "out", "--quiet")
+    assert code == 2 and len(err.strip().splitlines()) == 1
+
+    assert re.search(message, err), err
+
+
+def test_a_file_that_is_not_there_is_missed(geodis, tmp_path):
+    code, _, err = geodis("sweep", tmp_path / "no.toml", "--out", tmp_path / "out")
+    assert code == 2 and "must be a .toml file; got No such file" in err
+
+
+def test_seeds_may_begin_elsewhere(geodis, study):
+    command = ("sweep", study / "study.toml", "--out", study / "out", "--quiet", "--seed")
+    assert geodis(*command, 3)[0] == 0
+    assert pd.read_csv(study / "out" / "table.csv")["seed"].unique().tolist() == [3, 4]
+    file = study / "study.toml"
+    file.write_text(file.read_text().replace("seeds = 2", "seeds = [5, 6]"))
+    code, _, err = geodis(*command, 3)
+    assert code == 2 and "--seed says where seeds = N begin; got it with seeds = [5, 6]" in err
