@@ -30,6 +30,7 @@ from geodis import distances, plots
 from geodis.base import InputError, Stages, check_choice, whole_file, write_json
 from geodis.data.grids.by_name import PUBLISHED
 from geodis.data.grids.grid import FactorGrid
+from geodis.distances import FactorKinds
 from geodis.distances.agreement_table import RANDOM
 from geodis.distances.grid_distances import GROUND_TRUTH, PERCEIVED
 
@@ -133,6 +134,14 @@ TITLES = {
 # Published numbers that stand beside a set which is only like the published one.
 LIKE = {"sprites": "dsprites"}
 COLUMNS = ("pearson mse", "spearman mse", "pearson box", "spearman box")
+# The study takes every factor as a number; the last are of what factors are: any two labels are as
+# far apart, which is no order along the factor, and circles go round.
+RUNS: tuple[tuple[str, bool, FactorKinds | None], ...] = (
+    ("with self pairs", True, "numbers"),
+    ("without", False, "numbers"),
+    ("as what they are", False, None),
+)
+TOGETHER = "geometric mean"
 TOLERANCE, EXACT_TOLERANCE = 0.01, 0.001
 
 
@@ -157,14 +166,15 @@ def run_set(name: str, grid: FactorGrid, preset: Preset) -> dict[str, Any]:
     importance = distances.factor_importance(grid, n_pairs=preset.importance_pairs, **options)
     correlations: dict[str, dict[str, dict[str, float]]] = {}
     losses = (("mse", "mse", preset.correlation_pairs), ("box", BLUR, preset.blurred_pairs))
-    for self_pairs in (True, False):
+    others = bool(set(grid.kinds) - {"numbers"})
+    for title, self_pairs, kinds in RUNS[: 3 if others else 2]:
         rows: dict[str, dict[str, float]] = {}
         for short, loss, n_pairs in losses:
             agreement = distances.distance_correlations(
                 grid,
                 loss=loss,
                 n_pairs=n_pairs,
-                kinds="numbers",  # as published
+                kinds=kinds,
                 self_pairs=self_pairs,
                 **options,
             )
@@ -172,7 +182,12 @@ def run_set(name: str, grid: FactorGrid, preset: Preset) -> dict[str, Any]:
                 for measure in ("pearson", "spearman"):
                     value = getattr(by_pair[GROUND_TRUTH, PERCEIVED], measure)
                     rows.setdefault(factor, {})[f"{measure} {short}"] = value
-        correlations["with self pairs" if self_pairs else "without"] = rows
+        means = [rows[factor] for factor in rows if factor != RANDOM]
+        rows[TOGETHER] = {
+            column: distances.geometric_mean([row[column] for row in means])
+            for column in (means[0] if means else ())
+        }
+        correlations[title] = rows
     matrices = distances.traversal_matrices(grid, n_traversals=preset.n_traversals, **options)
     return {
         "name": name,
@@ -214,7 +229,8 @@ def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
             row[kind] = by_factor.get(factor, {})
         row["published"] = published_beside(result["name"], factor)
         rows.append(row)
-    return rows
+    together = {kind: by[TOGETHER] for kind, by in result["correlations"].items()}
+    return [*rows, {"factor": TOGETHER, "mean": None, "std": None, **together, "published": {}}]
 
 
 def check(result: dict[str, Any]) -> list[str]:
@@ -223,7 +239,9 @@ def check(result: dict[str, Any]) -> list[str]:
     if name in LIKE:
         return [
             f"{TITLES[name]} are drawn by geodis with smooth edges: numbers of "
-            f"{TITLES[LIKE[name]]} stand beside them for orientation, not as a claim."
+            f"{TITLES[LIKE[name]]} stand beside them for orientation, not as a claim.",
+            f"{TITLES[name]}, orientation: it has no order for pixels around its circle either, "
+            "for a square looks the same after a quarter of a turn and an ellipse after a half.",
         ]
     for row in rows_of(result):
         for key, value in row["published"].items():
@@ -290,8 +308,10 @@ def write_tables(results: Sequence[dict[str, Any]], preset: Preset, out: Path, n
         f"Preset {name or 'given'}. Ours / published (Michlo, 2022, tables 3.1, 4.1 and 4.2). "
         "Correlations of ground-truth and perceived distances: linear and rank, mean squared error "
         f"(mse) and with a box blur of radius 31 (box), with pairs of an image with itself as "
-        "published. In brackets the same without such pairs, which is what geodis takes by "
-        "default.",
+        "published, all factors as numbers. In brackets the same without such pairs, and behind a "
+        "semicolon with factors as what they are, which is what geodis takes by default: any two "
+        "labels are as far apart, so that along the factor there is no order, and circles go "
+        "round. The geometric mean is over the factors that have an order.",
     ]
     for result in results:
         lines += ["", f"## {TITLES.get(result['name'], result['name'])}", ""]
@@ -303,13 +323,16 @@ def write_tables(results: Sequence[dict[str, Any]], preset: Preset, out: Path, n
         lines += ["|---" * (3 + len(COLUMNS)) + "|"]
         for row in rows_of(result):
             published = row["published"]
-            cells = [_beside(row[key], published.get(key), 4) for key in ("mean", "std")]
+            cells = [
+                "" if row[key] is None else _beside(row[key], published.get(key), 4)
+                for key in ("mean", "std")
+            ]
             for key in COLUMNS:
                 if key not in row["with self pairs"]:
                     cells.append("")
                     continue
                 bare = row["without"].get(key)
-                without = "" if bare is None else f" ({bare:.2f})"
+                without = "" if bare is None else f" ({bare:.2f}{_other(row, key)})"
                 ours = _beside(row["with self pairs"][key], published.get(key), 2)
                 cells.append(ours + without)
             lines.append(f"| {row['factor']} | " + " | ".join(cells) + " |")
@@ -322,6 +345,13 @@ def write_tables(results: Sequence[dict[str, Any]], preset: Preset, out: Path, n
     ]
     with whole_file(out / "results.md") as temporary:
         temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _other(row: Mapping[str, Any], key: str) -> str:
+    """The correlation with factors as what they are, where some are no numbers."""
+    if "as what they are" not in row:
+        return ""
+    return f"; {row['as what they are'][key]:.2f}" if row["as what they are"] else "; no order"
 
 
 def _beside(ours: float, published: float | None, digits: int) -> str:

@@ -54,11 +54,12 @@ SCORES = (
     "jemmig",
     "dcimig",
     "med",
+    "edi",
     "snc",
     "equivariance",
 )
 SHAPE_SCORES = (
-    *("mig", "dci", "modularity", "infomec", "mcc", "weak_mcc_linear", "minimality"),
+    *("mig", "dci", "modularity", "infomec", "edi", "mcc", "weak_mcc_linear", "minimality"),
     *("sufficiency", "t_mex", "block_r2", "block_r2_kernel"),
 )
 FAILURE_SCORES = ("beta_vae", "factor_vae", "mig", "dci")

@@ -19,6 +19,7 @@ values are written: tests/golden/newer_scores/values.npz. `benchmarks.score_gold
 | snc_nk, dl_utils | e031048, 2024-07-03; 09f96e1 | PredictorAligner.accs_from_alignment |
 | lsbd | bc725a4, 2022-09-22 | dlsbd |
 | dci_es | 9329dae, 2023-08-18 | Explitcitness.get_explitcitness |
+| meaningful | 03d89f3, 2023-06-28 | dcii_d, dcii_c, dcii_i; mutual_info_cd of all latents |
 """
 
 from __future__ import annotations
@@ -84,7 +85,39 @@ def functions(folder: Path) -> dict[str, Any]:
         sys.path.insert(0, str(folder / path))
     del sys.modules["utils"]  # the peers have one each
     found["snc"] = import_module("snc_nk").PredictorAligner
+    found |= of_meaningful(folder / "meaningful" / "disentangling")
     return found
+
+
+def of_meaningful(folder: Path) -> dict[str, Any]:
+    """The functions of DCII, as EDI was called, without the datasets and networks beside them."""
+    for name, path in (
+        ("disentangling", folder),
+        ("disentangling.utils", folder / "utils"),
+        ("disentangling.metrics", folder / "metrics"),
+    ):
+        module = types.ModuleType(name)
+        module.__path__ = [str(path)]
+        sys.modules[name] = module
+    return {
+        "dcii": import_module("disentangling.metrics.dcii"),
+        "cached": import_module("disentangling.utils.mi.mi").get_mutual_info.cache,
+        "joint": import_module("disentangling.utils.mi.ksg_estimator").estimate_mutual_info,
+    }
+
+
+def exclusivity_values(peers: dict[str, Any], z: np.ndarray, v: np.ndarray) -> dict[str, Any]:
+    """EDI by counts in 30 bins, with two estimates of what latents know together."""
+    values: dict[str, Any] = {}
+    for joint in ("max", "sum"):
+        for part in "dci":
+            peers["cached"].clear()  # keyed by the last rows alone
+            score = getattr(peers["dcii"], f"dcii_{part}")
+            options = {"estimator": "bins", "estimate_mi_codes_and_factor_by": joint}
+            values[f"edi_{joint}_{part}"] = score(v, z, discrete_factors=True, **options)
+    np.random.seed(0)
+    values["edi_joint"] = np.array([peers["joint"](z, one, discrete_y=True) for one in v.T])
+    return values
 
 
 def from_file(path: Path) -> Any:
@@ -164,8 +197,10 @@ def main() -> None:
     peers = functions(Path(sys.argv[1]))
     written: dict[str, Any] = {}
     for path in sorted((GOLDEN / "disentanglement_lib").glob("latents_s*.npz")):
-        values = values_of(peers, load(path))
-        print(path.stem, {name: round(value, 4) for name, value in values.items()}, flush=True)
+        data = load(path)
+        values: dict[str, Any] = dict(values_of(peers, data))
+        values |= exclusivity_values(peers, data["latents"].astype(float), data["factors"])
+        print(path.stem, {name: np.round(value, 4) for name, value in values.items()}, flush=True)
         written |= {f"{path.stem}_{name}": value for name, value in values.items()}
     combinations = peers["lsbd"].create_combinations_omega_values_range(-10, 10, 2)
     for name, code in turning_codes().items():

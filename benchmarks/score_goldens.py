@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks._measure import RESULTS, write_table
-from geodis import FactorGrid, scores
+from geodis import FactorGrid, as_factors, scores
 from geodis.base import write_json
 from geodis.scores.active import active_latents
+from geodis.scores.capacity.dci_es import explicitness_of_curve
+from geodis.scores.exclusivity.edi import JointBy
 from geodis.scores.intervention.beta_vae import linear_score, pair_differences
 from geodis.scores.intervention.factor_vae import majority_score, vote
 from geodis.scores.intervention.fixed_source import open_source
@@ -27,6 +29,8 @@ from tests.reference.intervention_and_unsupervised import Codebook, beta_vae_dra
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
 
 # Logistic regression moves as much between versions of scikit-learn; boosting is our own.
+# Latents whose cuts fall on no ties.
+SINGLE_NEURONS = ("latents_s05", "latents_s06", "latents_s13", "latents_s15")
 EXACT, EXPLICITNESS, BOOSTED = 1e-9, 4e-5, 0.02
 # Canonical variates by iteration; ties of latents broken by other noise.
 ITERATED, BROKEN_TIES = 2e-6, 0.01
@@ -218,10 +222,46 @@ def of_newer() -> Iterator[Pair]:
             ("DCIMIG", "dcimig", float(scores.dcimig(z, v)), EXACT),
             ("MED", "med", float(med), EXACT),
             ("MED, top 1", "med_top", med.details["top"], EXACT),
+            *of_edi(z, v),
         ]
         for score, key, value, tolerance in ours:
             if f"{name}_{key}" in values:  # peers that divide by the spread of constant latents
                 yield pair(score, name, kind, values[f"{name}_{key}"], value, tolerance)
+
+
+def of_edi(z: np.ndarray, v: np.ndarray) -> Iterator[tuple[str, str, float, float]]:
+    """EDI as the peer has it by counts, in 30 bins; it adds 1e-10 to what it divides by."""
+    ways: tuple[tuple[JointBy, str], ...] = (("largest", "max"), ("sum", "sum"))
+    for joint, peer in ways:
+        score = scores.edi(z, v, method="equal_width", bins=30, joint=joint, random_state=0)
+        for part, value in (
+            ("d", float(score)),
+            ("c", score.details["compactness"]),
+            ("i", score.details["explicit"]),
+        ):
+            name = {"d": "modularity", "c": "compactness", "i": "explicitness"}[part]
+            yield f"EDI, {name}, {joint}", f"edi_{peer}_{part}", value, 1e-8
+
+
+def of_shapes_and_curves() -> Iterator[Pair]:
+    """Scores whose golden inputs are codes of circles, and curves of losses."""
+    values = load(GOLDEN / "newer_scores" / "values.npz")
+    angles = np.stack(np.meshgrid(np.arange(12) * 30, np.arange(9) * 40, indexing="ij"), -1)
+    circles = as_factors(angles.reshape(-1, 2), names=["a", "b"], periods={"a": 360.0, "b": 360.0})
+    for kind in ("torus", "turned", "noisy", "uneven", "random"):
+        ours = float(scores.d_lsbd(values[f"lsbd_{kind}_code"].reshape(108, -1), circles))
+        yield pair("D_LSBD", "newer_scores", kind, values[f"lsbd_{kind}"], ours, 1e-9)
+    for kind in ("at_once", "slow", "never", "bumpy"):
+        curve = (values[f"es_{kind}_at"], values[f"es_{kind}_losses"])
+        ours = explicitness_of_curve(*curve)
+        yield pair(
+            "explicitness of DCI-ES", "newer_scores", kind, values[f"es_{kind}"], ours, EXACT
+        )
+    for name in SINGLE_NEURONS:
+        data = load(GOLDEN / "disentanglement_lib" / f"{name}.npz")
+        ours = float(scores.snc(data["latents"], data["factors"], shuffle=False))
+        # Edges lie halfway between values here and at values there.
+        yield pair("SNC", name, str(data["kind"]), values[f"{name}_snc"], ours, 5e-3)
 
 
 def summary(pairs: list[Pair]) -> list[dict[str, Any]]:
@@ -254,7 +294,14 @@ def defective(item: Pair) -> bool:
 
 
 def main() -> None:
-    pairs = [*of_latents(), *of_codes(), *of_matrices(), *of_traversals(), *of_newer()]
+    pairs = [
+        *of_latents(),
+        *of_codes(),
+        *of_matrices(),
+        *of_traversals(),
+        *of_newer(),
+        *of_shapes_and_curves(),
+    ]
     title = "Scores against reference values of independent software"
     rows = summary(pairs)
     print(write_table("score_goldens", title, rows))

@@ -212,6 +212,7 @@ OF_COUNT = {
             "axis_orientation",
             "mutual_info_score",
             "dci_es",
+            "edi",
         ),
         NO_LATENT_MORE,
     ),
@@ -222,7 +223,7 @@ NO_LAW: dict[str, Mapping[str, str]] = {
     "order of factors": dict.fromkeys((*INTERVENTIONAL, "equivariance"), DRAWS_ROWS),
     "order of rows": {
         **dict.fromkeys((*HELD_OUT, *INTERVENTIONAL, "windin"), DRAWS_ROWS),
-        "infomec": DRAWS_NUMBERS,
+        **dict.fromkeys(("infomec", "edi"), DRAWS_NUMBERS),
     },
     "values in another order": {
         **dict.fromkeys(INTERVENTIONAL, DRAWS_ROWS),
@@ -250,7 +251,7 @@ NO_LAW: dict[str, Mapping[str, str]] = {
     "origin of each latent": {"sap": RAW},
     "sign of each latent": {
         **dict.fromkeys((*INFORMATION, "dci", "downstream_trees", "snc"), FROM_BELOW),
-        **dict.fromkeys(("infomec", "dci_es", "windin"), DRAWS_NUMBERS),
+        **dict.fromkeys(("infomec", "edi", "dci_es", "windin"), DRAWS_NUMBERS),
     },
     "half precision": dict.fromkeys(ALONG, TIES),
     "monotone map of latents": _all_but(OF_RANKS, BINS, LENGTHS),

@@ -25,10 +25,13 @@ Scores marked *by name* run only when they are named: `gd.score_latents(z, v, ["
 FOOT = """
 ## What is left out, and why
 
-- **EDI** (Julka, Wang and Granitzer 2024): its equations could be checked neither against the paper
-  nor against an implementation of its authors.
-- **TopDis** (Balabin et al. 2023) is a term of a loss, on point clouds that a decoder makes of
-  shifted latents; of latents and factors alone it is not defined.
+- **TopDis** (Balabin et al. 2023) is a term of a loss, not a score: it shifts one latent of a batch
+  by an eighth of its quantiles, decodes both batches, and adds the lengths of the bars by which the
+  topology of the two clouds of images differs (the published code: BetaVAE_TopDis of its first
+  author, 2ca9d2e). It needs the decoder, has no factors, no range and no level of chance, and the
+  paper itself judges its models by `mig`, `factor_vae`, `sap` and `dci`.
+- **EDI** (Julka, Wang and Granitzer 2024) is here as the published code of its second author has
+  it, where it is called DCII; whether the paper differs from that code in a detail is not known.
 - **NK**, the second score of Mahon et al. (2023), is what a network trained anew without one latent
   loses in accuracy: it depends on that network. Their first, `snc`, is here.
 """
@@ -79,6 +82,8 @@ def card_lines(entry: Any) -> list[str]:
         ("Costs", card.cost),
         ("From", f"{card.source}; {of}"),
     ]
+    if card.shapes:
+        parts.insert(4, ("Factors of any shape", card.shapes))
     if rows:
         told = ", ".join(
             f"`{row}`" + (f" ({asked})" if asked else "") for row, asked in others.items()

@@ -10,13 +10,14 @@ import numpy as np
 
 import geodis as gd
 from geodis import models, scores
-from geodis.distances import distance_correlations
+from geodis.distances import FactorKinds, distance_correlations
 from geodis.models.networks import NetworkChoice
 from geodis.models.training.train_options import Precision, Supervision
 
 # Grids up to this size are encoded once, whole.
 WHOLE = 6000
 BY_FACTOR = "truth of "
+KINDS = ", kinds"
 TRUE_LATENT, DATA_LATENT, TRUE_DATA = (
     ("ground truth", "latent"),
     ("perceived", "latent"),
@@ -87,26 +88,32 @@ def evaluate(
 
     Correlations are of Spearman, without pairs of a point with itself, along factors (geometric
     mean) and "random"; "published" has such pairs in, as published tables do. "truth of" a factor
-    is that of latent with ground-truth distances along it.
+    is that of latent with ground-truth distances along it. All take factors as numbers, as
+    published; "kinds", of data sets that have others, takes them as what they are: labels are
+    equally far apart, and have no order along the factor, and circles go round.
     """
     code: Any = partial(models.encode, model)
     if len(grid) <= WHOLE:
         code = models.encode(model, grid)
     measures: dict[str, float] = {}
-    for self_pairs, suffix in [(False, ""), (True, ", published")]:
+    runs: list[tuple[bool, str, FactorKinds | None]]
+    runs = [(False, "", "numbers"), (True, ", published", "numbers")]
+    if set(grid.kinds) - {"numbers"}:
+        runs.append((False, KINDS, None))
+    for self_pairs, suffix, kinds in runs:
         measured = distance_correlations(
             grid,
             code,
             loss,
             n_pairs=sizes.n_pairs,
-            kinds="numbers",  # as published
+            kinds=kinds,
             self_pairs=self_pairs,
             random_state=seed,
         )
         for key, name in [(TRUE_LATENT, "truth"), (DATA_LATENT, "data"), (TRUE_DATA, "bound")]:
             measures[f"{name} along factors{suffix}"] = float(measured.overall[key][1])
             measures[f"{name} random{suffix}"] = float(measured.random[key].spearman)
-        if not self_pairs:
+        if not suffix:
             for factor, by in measured.factors.items():
                 measures[f"{BY_FACTOR}{factor}"] = float(by[TRUE_LATENT].spearman)
     options: dict[str, Any] = {"n_traversals": sizes.n_traversals, "random_state": seed}

@@ -73,7 +73,7 @@ def distances_command(
     `geodis distances --images X.npy --factors F.csv --latents Z.npy --loss box:31`
     """
     compared = open_compared(source, latents, chosen.loss, common.quiet)
-    results, refused = compare(compared, chosen, common)
+    results, refused = compare_given(compared, chosen, common)
     texts = [str(compared.grid), *map(str, results.values()), *refused.values()]
     tables: dict[str, Any] = {name: result.to_dict() for name, result in results.items()}
     tables |= {name: {"refused": problem} for name, problem in refused.items()}
@@ -100,7 +100,7 @@ def distances_command(
             folder.list_files()
 
 
-def compare(
+def compare_given(
     compared: Compared, chosen: ComparisonOptions, common: CommonOptions
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """The tables of distances by name, and why others cannot be made."""

@@ -33,6 +33,10 @@ class WhatIsLearnt:
     only: Annotated[
         list[str] | None, typer.Option(help="A factor that counts; may be repeated.")
     ] = None
+    as_numbers: Annotated[
+        bool,
+        typer.Option("--as-numbers", help="Take labels and circles as numbers too, as published."),
+    ] = False
     kernels: Annotated[int, typer.Option(min=1, help="Kernels that are used together.")] = 1
     support: Annotated[
         str, typer.Option(help="full, or same: cut to the image; auto by radius.")
@@ -104,6 +108,7 @@ def learn_loss(
 
     choices: dict[str, Any] = {
         "only": learnt.only,
+        "kinds": "numbers" if learnt.as_numbers else None,
         "by": learning.by,
         "alpha": learning.alpha,
         "adversarial": learning.adversarial,

@@ -14,6 +14,7 @@ from geodis.base.write import write_json
 from geodis.commands.shared.options import (
     CommonOptions,
     GroupOption,
+    LatentGroupOption,
     PeriodOption,
     groups_of,
     numbers_of,
@@ -43,10 +44,7 @@ class ScoreOptions:
         int, typer.Option(min=0, help="Resamplings behind 95% intervals; 0 for none.")
     ] = 0
     factor_group: GroupOption = None
-    latent_group: Annotated[
-        list[str] | None,
-        typer.Option(help="Latents that belong together, such as 0,1; may be repeated."),
-    ] = None
+    latent_group: LatentGroupOption = None
     jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores.")] = 1
 
 

@@ -7,6 +7,12 @@ from .pairwise import (
     LatentKind as LatentKind,
 )
 from .images.image_losses import Loss as Loss, LossLike as LossLike, resolve_loss as resolve_loss
+from .images.image_blocks import (
+    distance_blocks as distance_blocks,
+    DistanceBlock as DistanceBlock,
+    nearest_images as nearest_images,
+    NearestImages as NearestImages,
+)
 from .images.blurred import (
     BlurredLoss as BlurredLoss,
     box_blur as box_blur,
@@ -44,4 +50,6 @@ from .along_factors import (
     factor_importance as factor_importance,
     FactorImportance as FactorImportance,
 )
+from .representations.alignment import cka as cka, procrustes as procrustes
+from .representations.rank_agreement import rsa as rsa
 from .overlaps import overlap as overlap, Overlap as Overlap, FactorOverlap as FactorOverlap

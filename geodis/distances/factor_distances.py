@@ -32,6 +32,9 @@ def ground_truth(
     - *cyclic*: the shorter way around the circle, ``min(|a - b| mod p, p - |a - b| mod p)``;
     - *labels* without an order: 1 where they differ, for no two are nearer than any others.
 
+    Columns of one factor (`Factors.groups`), as the coordinates of a point on a sphere, are as far
+    apart as the point has moved: ``sqrt(sum over its columns of d_j^2)``.
+
     With sizes f_j, every factor is scaled so that its largest distance is 1: divided by
     ``f_j - 1``, of cyclic factors by ``floor(f_j / 2)``. These sums are made of whole numbers over
     one common denominator and divided once, so that equal distances are equal floats and no order
@@ -41,7 +44,7 @@ def ground_truth(
     ----------
     factors_a, factors_b : array-like of shape (n, f), or Factors
         One row a member of a pair; with sizes, integers from 0 to sizes - 1. `Factors` bring their
-        kinds and periods.
+        kinds, periods and groups; with sizes, columns count one by one, for values are numbered.
     sizes : array-like of shape (f,), optional
         How many values each factor has.
     kinds : {"numbers", "ordered", "cyclic", "labels"}, or sequence of f of them, optional
@@ -62,11 +65,19 @@ def ground_truth(
     True
     >>> ground_truth([[0, 350]], [[2, 10]], kinds=("labels", "cyclic"), periods=(0, 360))
     array([21.])
+    >>> from geodis.data.factors import as_factors
+    >>> point = as_factors([[0.0, 0.0], [3.0, 4.0]], names=["x", "y"], groups={"p": ["x", "y"]})
+    >>> ground_truth(point.take([0]), point.take([1]))
+    array([5.])
     """
+    groups: list[list[int]] = []
     if isinstance(factors_a, Factors) and isinstance(factors_b, Factors):
         _require_same(factors_a, factors_b)
         kinds = factors_a.kinds if kinds is None else kinds
         periods = [factors_a.periods.get(name, 0.0) for name in factors_a.names]
+        groups = [
+            [factors_a.names.index(name) for name in own] for own in factors_a.groups.values()
+        ]
     a, b = pair_of_rows(factors_a, factors_b, "factors")
     each = kinds_of_each(kinds, a.shape[1])
     if sizes is not None:
@@ -78,6 +89,11 @@ def ground_truth(
             steps[:, j] = a[:, j] != b[:, j]
         elif kind == "cyclic":
             steps[:, j] = _around(steps[:, j], around[j])
+    for columns in groups:
+        largest = np.maximum(steps[:, columns].max(axis=1, initial=0.0), np.finfo(float).tiny)
+        length = np.sqrt(((steps[:, columns] / largest[:, None]) ** 2).sum(axis=1)) * largest
+        steps[:, columns] = 0.0
+        steps[:, columns[0]] = length
     return steps.sum(axis=1)
 
 
@@ -109,7 +125,7 @@ def _around(steps: np.ndarray, period: Any) -> np.ndarray:
 
 
 def _require_same(a: Factors, b: Factors) -> None:
-    for what in ("names", "kinds", "categories", "periods"):
+    for what in ("names", "kinds", "categories", "periods", "groups"):
         first, second = getattr(a, what), getattr(b, what)
         if first != second:
             raise InputError(

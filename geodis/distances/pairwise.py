@@ -38,7 +38,7 @@ def perceived(images_a: Any, images_b: Any, loss: LossLike = "mse") -> np.ndarra
     >>> perceived(black, white), perceived(black, black)
     (array([1.]), array([0.]))
     """
-    a, b = _images(images_a, "images_a"), _images(images_b, "images_b")
+    a, b = check_images(images_a, "images_a"), check_images(images_b, "images_b")
     if a.shape != b.shape:
         raise InputError(
             f"images_a and images_b must have the same shape; got {a.shape} and {b.shape}."
@@ -48,7 +48,7 @@ def perceived(images_a: Any, images_b: Any, loss: LossLike = "mse") -> np.ndarra
     batch = max(1, BUDGET // (resolved.footprint * max(1, int(np.prod(a.shape[1:])))))
     batches = [np.zeros(0)]
     for start in range(0, len(a), batch):
-        sides = [_as_images(side[start : start + batch], both_bytes) for side in (a, b)]
+        sides = [as_images(side[start : start + batch], both_bytes) for side in (a, b)]
         rows = np.arange(len(sides[0]))
         left, right = map(resolved.prepare, sides)
         batches.append(resolved.between(left, right, rows, rows))
@@ -158,7 +158,8 @@ def pair_of_rows(a: Any, b: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
     return sides[0], sides[1]
 
 
-def _images(images: Any, name: str) -> np.ndarray:
+def check_images(images: Any, name: str) -> np.ndarray:
+    """Require images and return them (n, h, w, c), without reading those of a mapped file."""
     # A memory-mapped file stays one: it is an ndarray.
     array = to_numpy(images, name)
     if array.ndim == 3:
@@ -171,8 +172,8 @@ def _images(images: Any, name: str) -> np.ndarray:
     return array
 
 
-def _as_images(images: np.ndarray, as_bytes: bool) -> np.ndarray:
-    """Bytes if both sides are bytes, otherwise floats of at least single precision in [0, 1]."""
+def as_images(images: np.ndarray, as_bytes: bool) -> np.ndarray:
+    """Return bytes if both sides are, otherwise floats of at least single precision in [0, 1]."""
     if as_bytes:
         return images
     if images.dtype == np.uint8:

@@ -9,6 +9,7 @@ from .information.infomec import infomec as infomec
 from .information.jemmig import jemmig as jemmig
 from .information.dcimig import dcimig as dcimig
 from .information.med import med as med
+from .exclusivity.edi import edi as edi
 from .dependence.minimality import minimality as minimality, sufficiency as sufficiency
 from .dependence.t_mex import t_mex as t_mex
 from .prediction.sap import sap as sap
@@ -37,6 +38,8 @@ from .posterior.windin import windin as windin
 from .unsupervised.udr import udr as udr
 from .across_models.score_agreement import agreement as agreement, Agreement as Agreement
 from .across_models.variance_explained import variance_explained as variance_explained
+from .across_models.score_many import score_many as score_many
+from .across_models.many_scores import ManyScores as ManyScores
 from .identifiability.mcc import mcc as mcc
 from .identifiability.weak_mcc import weak_mcc as weak_mcc
 from .identifiability.snc import snc as snc

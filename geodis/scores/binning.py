@@ -76,6 +76,7 @@ def bin_factors(factors: Any, bins: int = BINS, method: BinsBy = "equal_width") 
     -------
     Factors, or ndarray of int64, shape (n, f)
         With the names, kinds and labels that were given, and the values of what is not continuous.
+        A cyclic number has bins of equal width of one turn, whose number is its period.
         An array of numbers comes back as an array: bins, and codes of the others.
 
     Examples
@@ -96,7 +97,15 @@ def bin_factors(factors: Any, bins: int = BINS, method: BinsBy = "equal_width") 
         binned[:, coded.continuous] = bin_columns(coded.values[:, coded.continuous], bins, method)
     if as_array:
         return binned
-    # A period is in the units of the numbers, and bins count in others.
-    cut = {known.names[j] for j in np.flatnonzero(coded.continuous)}
-    periods = {name: period for name, period in known.periods.items() if name not in cut}
+    periods = dict(known.periods)
+    for j in np.flatnonzero(coded.continuous):
+        if (period := periods.get(known.names[j])) is not None:
+            binned[:, j] = _bins_of_turn(coded.values[:, j], period, bins)
+            periods[known.names[j]] = float(bins)
     return replace(known, values=binned, periods=periods)
+
+
+def _bins_of_turn(values: np.ndarray, period: float, bins: int) -> np.ndarray:
+    """The bin of every value in one turn from zero; of equal width, so that all steps are equal."""
+    share = np.remainder(values / period, 1.0)
+    return np.minimum((share * bins).astype(np.int64), bins - 1)

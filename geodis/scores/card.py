@@ -16,6 +16,40 @@ QUESTIONS: dict[Question, str] = {
     "geometry": "Is the geometry kept?",
 }
 
+# What scores do with factors that are not numbers of one column, and with groups of latents.
+CLASSES = (
+    "Every value is a class, of numbers, labels and circles alike; continuous factors need bins. "
+    "Columns of one factor count one by one, and so do the latents of a group."
+)
+CLASSES_OF_ALL = CLASSES.replace(
+    ", and so do the latents of a group", "; latents are read together"
+)
+NUMBERS = (
+    "Numbers; cyclic ones as they stand, with a seam. Labels of any kind are left out. Columns of "
+    "one factor count one by one, and so do the latents of a group."
+)
+NUMBERS_OF_ALL = NUMBERS.replace(
+    ", and so do the latents of a group", "; latents are read together"
+)
+BLOCKS = (
+    "All: a factor of several columns as it is, a cyclic number as its cosine and sine, labels as "
+    "a column of zeros and ones each; latents of a group are one."
+)
+ALL_LATENTS = BLOCKS.replace("latents of a group are one", "all latents are read together")
+COLUMNS = (
+    "Numbers and ordered labels; labels without an order are left out. Columns of one factor, and "
+    "cosine and sine of a cyclic one, are matched one by one, and the factor has their mean; so "
+    "are the latents of a group."
+)
+VALUES = (
+    "All, column by column: values are told apart, and neither their order nor a period matters. "
+    "Latents of a group count one by one."
+)
+IN_ORDER = (
+    "Values in their order, around the circle where a cyclic factor has even steps; labels "
+    "without an order are left out. Columns of one factor count one by one."
+)
+
 
 @dataclass(frozen=True)
 class Card:
@@ -36,6 +70,8 @@ class Card:
         Of latents that have nothing to do with the factors.
     cost : str
         Of n rows, z latents and f factors; seconds are of 5,000 rows, 10 latents and 5 factors.
+    shapes : str
+        What it does with factors of every kind, of several columns, and with groups of latents.
     source : str
         The paper, and its equation.
 
@@ -52,6 +88,7 @@ class Card:
     scale: str = "0 to 1"
     chance: str = "near 0"
     cost: str = "milliseconds"
+    shapes: str = CLASSES
     source: str = ""
 
     def question(self, row: str) -> str:

@@ -81,7 +81,7 @@ def without_identities(factors: Factors) -> tuple[Factors, str]:
     >>> without_identities(as_factors(table))[1]
     'left out, for it names rows: id'
     """
-    lost = [name for name in factors.names if _is_identity(factors, name)]
+    lost = [name for j, name in enumerate(factors.names) if _is_identity(factors, j)]
     if not lost or len(lost) == len(factors.names):
         return factors, ""
     kept = [j for j, name in enumerate(factors.names) if name not in lost]
@@ -101,8 +101,8 @@ def without_identities(factors: Factors) -> tuple[Factors, str]:
     return left, f"left out, for {they_name} rows: {', '.join(lost)}"
 
 
-def _is_identity(factors: Factors, name: str) -> bool:
-    column = factors.values[:, factors.names.index(name)]
+def _is_identity(factors: Factors, j: int) -> bool:
+    name, column = factors.names[j], factors.values[:, j]
     distinct = np.unique(column)
     if name in factors.categories:
         return len(distinct) > MAX_CLASSES

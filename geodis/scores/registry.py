@@ -28,6 +28,7 @@ MODULES = (
     "geodis.scores.information.jemmig",
     "geodis.scores.information.dcimig",
     "geodis.scores.information.med",
+    "geodis.scores.exclusivity.edi",
     "geodis.scores.dependence.minimality",
     "geodis.scores.dependence.t_mex",
     "geodis.scores.prediction.sap",

@@ -135,3 +135,39 @@ def test_triplets_are_ordered_around_the_circle(by):
     a, p, n = grid.factors(sample_triplets(grid, 200, by, random_state=0).ravel()).reshape(-1, 3).T
     near, far = (np.minimum((a - x) % 12, (x - a) % 12) for x in (p, n))
     assert (near < far).all()
+
+
+def test_columns_of_one_factor_are_as_far_apart_as_the_point_has_moved(rng):
+    points = rng.standard_normal((40, 3))
+    names = ["x", "y", "z", "size"]
+    known = as_factors(
+        np.column_stack([points, rng.integers(4, size=40)]),
+        names=names,
+        groups={"direction": names[:3]},
+    )
+    a, b = known.take(np.arange(20)), known.take(np.arange(20, 40))
+    turned = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    moved = as_factors(
+        np.column_stack([points @ turned, known.values[:, 3]]),
+        names=names,
+        groups={"direction": names[:3]},
+    )
+    expected = np.linalg.norm(points[:20] - points[20:], axis=1)
+    expected += np.abs(known.values[:20, 3] - known.values[20:, 3])
+    np.testing.assert_allclose(ground_truth(a, b), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        ground_truth(moved.take(np.arange(20)), moved.take(np.arange(20, 40))), expected, rtol=1e-12
+    )
+    apart = as_factors(known.values, names=names)
+    with pytest.raises(InputError, match="the same groups on both sides"):
+        ground_truth(a, apart.take(np.arange(20)))
+    grid = FactorGrid.from_arrays(None, known)
+    assert "Factors of several columns, which count one by one: direction." in grid.note
+
+
+def test_a_grid_says_which_circles_do_not_go_round_in_it():
+    table = {"angle": [0.0, 60.0, 120.0], "turn": [0.0, 120.0, 240.0]}
+    known = as_factors(table, periods={"angle": 360.0, "turn": 360.0})
+    grid = FactorGrid.from_arrays(None, known)
+    assert grid.kinds == ("numbers", "cyclic")
+    assert grid.note.endswith("do not go round in even steps: angle.")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from geodis import scores
 from geodis.base.check import InputError
 from geodis.data.factors import Factors, as_factors
+from geodis.data.grids.grid import FactorGrid
 from geodis.scores import bin_factors, score_latents
 from geodis.scores.binning import bin_columns
 from tests.reference import scores as slow
@@ -64,8 +65,8 @@ def test_binned_factors_keep_their_kinds_and_values(table):
     }
     known = as_factors(table(columns), periods={"angle": 360, "turn": 360})
     binned = bin_factors(known, bins=4)
-    assert binned.kinds == ("numbers", "cyclic", "ordered", "labels")
-    assert binned.categories == known.categories and binned.periods == {"turn": 360}
+    assert binned.kinds == ("cyclic", "cyclic", "ordered", "labels")
+    assert binned.categories == known.categories and binned.periods == {"turn": 360, "angle": 4}
     np.testing.assert_array_equal(binned.values[:, 1:], known.values[:, 1:])
     assert set(binned.values[:, 0]) == {0, 1, 2, 3}
     assert bin_factors(table(columns), bins=4).names == known.names
@@ -104,3 +105,15 @@ def test_more_bins_than_can_be_counted_are_refused():
         with pytest.raises(InputError, match="bins must be between 2 and 4096; got 1000000000"):
             call()
     assert float(scores.mig(factors[:, None], factors, bins=4096)) == 1
+
+
+@pytest.mark.parametrize("method", ["equal_width", "quantile"])
+def test_bins_of_a_circle_still_go_round(method):
+    angle = np.random.default_rng(0).uniform(-400, 800, 600)
+    table = {"angle": angle, "x": np.cos(angle), "kept": np.arange(600) % 4}
+    known = as_factors(table, periods={"angle": 360.0, "kept": 4.0})
+    binned = bin_factors(known, 6, method)
+    assert dict(binned.periods) == {"angle": 6.0, "kept": 4.0}
+    assert binned.values[:, 0].tolist() == (np.floor(angle / 60) % 6).tolist()
+    grid = FactorGrid.from_arrays(None, binned)
+    assert grid.kinds == ("cyclic", "numbers", "cyclic")

@@ -3,7 +3,8 @@
 import pytest
 
 from benchmarks.metamorphic import hold
-from benchmarks.score_laws import LAWS, NO_LAW, NOT_HELD
+from benchmarks.score_laws import DRAWS_ROWS, LAWS, NO_LAW, NOT_HELD
+from geodis.scores.card import BLOCKS, CLASSES, CLASSES_OF_ALL, VALUES
 from geodis.scores.registry import entries
 
 SLOW = ("downstream_trees", "beta_vae")
@@ -22,3 +23,16 @@ def test_what_is_no_law_is_said_of_laws_and_scores_that_there_are():
     assert set(NO_LAW) <= set(LAWS)
     for names in (NOT_HELD, *NO_LAW.values()):
         assert set(names) <= known and all(names.values())
+
+
+def test_what_a_card_says_of_kinds_is_what_the_laws_hold():
+    order, labels = NO_LAW["values in another order"], NO_LAW["labels instead of codes"]
+    for entry in entries():
+        if entry.card is None or entry.name in NOT_HELD:
+            continue
+        shapes = entry.card.shapes
+        assert bool(shapes) is entry.needs_factors, entry.name
+        # Where values are classes, it does not matter which is which, nor what they are called.
+        free = order.get(entry.name, DRAWS_ROWS) == DRAWS_ROWS and entry.name not in labels
+        assert (shapes in ("", CLASSES, CLASSES_OF_ALL, VALUES)) is free, entry.name
+        assert (shapes == BLOCKS) <= entry.takes_groups, entry.name

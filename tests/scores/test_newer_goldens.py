@@ -5,6 +5,7 @@ import pytest
 
 import geodis as gd
 from geodis import scores
+from geodis.scores.exclusivity.edi import joint_information
 from tests import GOLDEN
 from tests.scores._golden import NAMES, load
 
@@ -51,6 +52,29 @@ def test_infomec(name):
         if np.isfinite(expected):
             tolerance = 1e-4 if key == "infoe" else BROKEN_TIES
             assert value == pytest.approx(expected, abs=tolerance)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_exclusivity_by_counts(name):
+    data = load(name)
+    for joint, peer in (("largest", "max"), ("sum", "sum")):
+        options = {"method": "equal_width", "bins": 30, "joint": joint, "random_state": 0}
+        score = scores.edi(data["latents"], data["factors"], **options)
+        for value, part in (
+            (float(score), "d"),
+            (score.details["compactness"], "c"),
+            (score.details["explicit"], "i"),
+        ):
+            # The peer adds 1e-10 to what it divides by.
+            assert value == pytest.approx(float(VALUES[f"{name}_edi_{peer}_{part}"]), abs=1e-8)
+
+
+@pytest.mark.parametrize("name", ["latents_s03", "latents_s05", "latents_s13"])
+def test_joint_information(name):
+    data = load(name)
+    latents = data["latents"] / data["latents"].astype(float).std(axis=0)
+    found = [joint_information(latents, codes) for codes in data["factors"].T.astype(int)]
+    assert found == pytest.approx(VALUES[f"{name}_edi_joint"].tolist(), abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ["latents_s05", "latents_s06", "latents_s13", "latents_s15"])

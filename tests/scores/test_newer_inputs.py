@@ -8,7 +8,7 @@ from geodis.base.check import InputError
 from geodis.scores.registry import choose_scores
 
 NAMES = (
-    *("infomec", "jemmig", "dcimig", "med", "minimality", "sufficiency", "t_mex", "dci_es"),
+    *("infomec", "jemmig", "dcimig", "med", "edi", "minimality", "sufficiency", "t_mex", "dci_es"),
     *("z_max_variance", "mcc", "mcc_spearman", "weak_mcc_linear", "weak_mcc_cca", "snc"),
     *("block_r2", "block_r2_kernel", "equivariance", "d_lsbd"),
 )

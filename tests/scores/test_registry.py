@@ -31,6 +31,7 @@ ORDER = [
     "jemmig",
     "dcimig",
     "med",
+    "edi",
     "minimality",
     "sufficiency",
     "t_mex",

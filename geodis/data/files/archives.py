@@ -17,6 +17,7 @@ from geodis.base.check import InputError, require
 from geodis.data.files.arrays import npy_header, read_npz
 from geodis.data.files.contents import check_room, map_array
 from geodis.data.files.hierarchies.hdf5_members import member, own_dataset
+from geodis.data.files.hierarchies.packed_chunks import check_chunks
 from geodis.data.files.limits import check_unpacked
 
 BLOCK_BYTES = 2**25  # read at once: 32 MiB
@@ -80,6 +81,7 @@ class Hdf5Images:
         self._file: Any = None
         self._process = -1
         dataset = self._dataset()
+        check_chunks(path, dataset)
         self.shape, self.dtype = dataset.shape, dataset.dtype
 
     def __getitem__(self, rows: Any) -> np.ndarray:

@@ -41,12 +41,15 @@ class Stored:
     """An array in a file: what can be said without reading it, and how to read it.
 
     As a factor it may be read otherwise: identities that no array of floats can hold are kept.
+    What is stored in chunks gives some of its rows, best as many at once as a chunk has.
     """
 
     shape: tuple[int, ...]
     dtype: str
     read: Callable[[], Column]
     read_factor: Callable[[], Column] | None = None
+    read_rows: Callable[[int, int], np.ndarray] | None = None
+    chunk_rows: int = 1
 
 
 @dataclass(frozen=True)

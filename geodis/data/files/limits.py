@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 import stat
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -23,6 +24,9 @@ MULTIPLE = 200
 ALWAYS = 2**28
 # Of the memory that is free: what is read is then copied, at least once.
 SHARE_OF_FREE = 0.5
+# One byte of zlib becomes no more, and no less than this is unpacked at once.
+MOST_OF_A_BYTE = 1032
+AT_ONCE = 2**20
 # A table with more columns is no table; pandas takes minutes to read it.
 MOST_COLUMNS = 100_000
 # Arrays in one file.
@@ -92,6 +96,28 @@ def unpacked_limit(path: Path) -> tuple[int, str]:
     return by_file, f"are {MULTIPLE} times the size of the file"
 
 
+def inflates_beyond(data: bytes, most: int) -> bool:
+    """Whether what zlib packed becomes more bytes than this, of which few are held at a time.
+
+    What is damaged ends where it is: whoever reads it will say so.
+
+    Examples
+    --------
+    >>> inflates_beyond(zlib.compress(bytes(1000)), 999), inflates_beyond(b"", 0)
+    (True, False)
+    """
+    stream, length = zlib.decompressobj(), 0
+    try:
+        for start in range(0, len(data), AT_ONCE // 16):
+            packed = data[start : start + AT_ONCE // 16]
+            while packed and length <= most:
+                length += len(stream.decompress(packed, AT_ONCE))
+                packed = stream.unconsumed_tail
+    except zlib.error:
+        pass
+    return length > most
+
+
 def size_of(path: Path) -> int:
     """Bytes of a file, or of all regular files in a folder."""
     if not path.is_dir():
@@ -114,13 +140,19 @@ def free_memory() -> float:
         return math.inf
 
 
-def check_columns(path: Path, count: int) -> None:
+def check_columns(path: Path, count: int, of_factors: bool = False) -> None:
     """Refuse a table with more columns than anyone reads one by one."""
-    if count > MOST_COLUMNS:
+    if count <= MOST_COLUMNS:
+        return
+    if of_factors:
         raise InputError(
-            f"{path} must have at most {MOST_COLUMNS} columns as a table; got {count}: save it as "
-            "an array, as .npy, which may have any number."
+            f"{path} must have at most {MOST_COLUMNS} columns as factors; got {count}: are they "
+            "points? Factors have a column each."
         )
+    raise InputError(
+        f"{path} must have at most {MOST_COLUMNS} columns as a table; got {count}: save it as "
+        "an array, as .npy, which may have any number."
+    )
 
 
 def check_count(path: Path, count: int) -> None:

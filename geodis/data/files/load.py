@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TypeGuard
 
@@ -15,13 +16,14 @@ from geodis.data.columns import columns_of
 from geodis.data.factors import Factors, as_factors, default_names, from_columns
 from geodis.data.files import arrays  # noqa: F401, its readers register themselves
 from geodis.data.files.beside import FACTORS, names_beside, with_kinds_beside, without_beside
-from geodis.data.files.contents import Contents, reading
+from geodis.data.files.contents import Contents, Stored, reading
 from geodis.data.files.formats import Reader, reader_of
 from geodis.data.files.formats import register_reader as register_reader  # after the readers above
 from geodis.data.files.formats import unregister_reader as unregister_reader
 from geodis.data.files.hierarchies import hdf5, matlab, netcdf, zarr_store  # noqa: F401
 from geodis.data.files.image_folder import read_images
 from geodis.data.files.limits import allowing, check_columns, check_regular
+from geodis.data.files.standard_input import STANDARD_INPUT, standard_input_file
 from geodis.data.files.tables import columnar, text_tables  # noqa: F401
 from geodis.data.read_column import Column, read_column
 
@@ -38,9 +40,9 @@ def load_array(
         ``.safetensors``, ``.pt``, ``.pth``, ``.h5``, ``.hdf5``, ``.h5ad``, ``.mat``, ``.nc``, a
         zarr store, or a folder of images of one size, in the order of their names. In a file with
         several arrays, the key of one follows a colon: ``"run.npz:latents"``,
-        ``"run.h5:group/latents"``, ``"cells.h5ad:obsm/X_pca"``, ``"table.csv:column"``. Without a
-        key, a table is all of its columns, an AnnData file its ``X``, and any other file its only
-        array.
+        ``"run.h5:group/latents"``, ``"cells.h5ad:obsm/X_pca"``, ``"table.csv:column"``; ``"-"`` is
+        what is piped in. Without a key, a table is all of its columns, an AnnData file its ``X``,
+        and any other file its only array.
     mmap : bool
         Map the file into memory instead of reading it, where its bytes allow: ``.npy``,
         ``.safetensors`` (but not bfloat16), and uncompressed contiguous HDF5 datasets give a
@@ -91,6 +93,25 @@ def load_array(
     raise InputError(
         f"{path} must hold real numbers; got an array of {contents.stored(chosen).dtype}."
     )
+
+
+def stored_array(path: str | os.PathLike[str]) -> Stored:
+    """What a file says of the array that `load_array` would load, without reading it.
+
+    A table has no array of its own, and nothing that reads some of its rows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "points.npy"
+    >>> np.save(path, np.eye(2))
+    >>> stored_array(path).shape
+    (2, 2)
+    """
+    contents, key = _open(path, mmap=True)
+    if key is None and contents.default is None and contents.columns is not None:
+        return Stored((), "table", partial(_stack_columns, contents))
+    return contents.stored(contents.choose(key))
 
 
 def load_factors(
@@ -149,7 +170,7 @@ def load_factors(
 def _read_factors(path: str | os.PathLike[str]) -> Factors:
     contents, key = _open(path, mmap=False)
     keys = _factor_keys(contents, key)
-    check_columns(contents.path, len(keys))
+    check_columns(contents.path, len(keys), of_factors=True)
     beside = names_beside(contents)
     columns: dict[str, Column] = {}
     with reading(contents.path):
@@ -194,6 +215,8 @@ def _split_key(path: str | os.PathLike[str]) -> tuple[Path, str | None]:
     given = os.fspath(path)
     if not isinstance(given, str):
         raise InputError(f"path must be a string or a path; got {type(given).__name__}.")
+    if given == STANDARD_INPUT or given.startswith(f"{STANDARD_INPUT}:"):
+        return standard_input_file(), given[2:] or None
     parts = given.split(":")
     for cut in range(len(parts), 0, -1):
         file = _at_home(":".join(parts[:cut]))
@@ -260,7 +283,7 @@ def _named_columns(
             f"{path} must hold factors as real numbers, dates or text in the shape (n,) or (n, f); "
             f"got an array of shape {column.shape} and dtype {column.dtype}."
         )
-    check_columns(Path(path), math.prod(column.shape[1:]))
+    check_columns(Path(path), math.prod(column.shape[1:]), of_factors=True)
     columns, own = columns_of(column)
     if own is None:
         own = (name,) if name and column.ndim == 1 else tuple(names)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError, check_int, to_numpy
+from geodis.data.factors import FactorKind
 from geodis.data.grids.grid import FactorGrid
 from geodis.distances.factor_distances import ground_truth
 from geodis.distances.sampling import sample_pairs
@@ -50,13 +51,15 @@ def counted_factors(grid: FactorGrid, only: int | str | Sequence[int | str] | No
     return chosen
 
 
-def target_distances(grid: FactorGrid, pairs: np.ndarray, columns: list[int]) -> np.ndarray:
+def target_distances(
+    grid: FactorGrid, pairs: np.ndarray, columns: list[int], kinds: Sequence[FactorKind]
+) -> np.ndarray:
     """Scaled ground-truth distances of pairs over some factors (5.11): float64 (n,).
 
-    Factors of every kind count as numbers, as published.
+    Each factor counts as the kind that is given for it.
     """
     left, right = (grid.factors(side)[:, columns] for side in pairs.T)
-    target = ground_truth(left, right, np.array(grid.sizes)[columns])
+    target = ground_truth(left, right, np.array(grid.sizes)[columns], kinds=kinds)
     if np.ptp(target) == 0:
         raise InputError(
             f"Ranks need pairs at different distances; all {len(pairs)} pairs have the "

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError
-from geodis.kernels.learning.drawing import as_grid, pairs_among_few, target_distances
+from geodis.kernels.learning.drawing import as_grid, pairs_among_few
 from geodis.kernels.learning.learn_kernel import AUGMENTED_SHARE
 from geodis.kernels.learning.learning_task import LearningTask
 from geodis.kernels.learning.loss_options import FeatureOptions
@@ -167,7 +167,7 @@ class _FeatureLearner:
         drawn = pairs_among_few(grid, pairs, images, options.by, options.self_pairs, rng)
         index, place = np.unique(drawn, return_inverse=True)
         shown = grid.images(index, "float32").transpose(0, 3, 1, 2)
-        target = Target(target_distances(grid, drawn, self._task.columns))
+        target = Target(self._task.distances(drawn))
         return torch.from_numpy(np.ascontiguousarray(shown)), place.reshape(drawn.shape), target
 
     def _distances(self, images: torch.Tensor, place: np.ndarray) -> torch.Tensor:

@@ -21,7 +21,6 @@ from geodis.kernels.learning.drawing import (
     as_grid,
     draw_pairs,
     pairs_among_few,
-    target_distances,
 )
 from geodis.kernels.learning.learning_task import LearningTask
 from geodis.kernels.learning.loss_options import KernelOptions
@@ -225,12 +224,12 @@ class _KernelLearner:
         self.weights = state["weights"].clone()
 
     def _pairs(self, n: int, rng: np.random.Generator) -> tuple[LinearPairs, Target]:
-        grid, columns, options = self._task.grid, self._task.columns, self._options
+        grid, options = self._task.grid, self._options
         by, self_pairs, per_channel = options.by, options.self_pairs, options.per_channel
         if options.support == "full":
             n = min(n, CorrelationPairs.affordable(grid, options.symmetry, per_channel))
             pairs = draw_pairs(grid, n, by, self_pairs, rng)
-            target = Target(target_distances(grid, pairs, columns))
+            target = Target(self._task.distances(pairs))
             return CorrelationPairs(grid, pairs, options.symmetry, per_channel), target
         pairs = draw_pairs(grid, n, by, self_pairs, rng)
         # A few images show whether their channels recur. If so, there are few planes in all.
@@ -238,5 +237,5 @@ class _KernelLearner:
         if len(different_planes(grid, some)[0]) > MAX_PLANES:
             images = max(MAX_PLANES // self._task.image_shape[2], 2)
             pairs = pairs_among_few(grid, n, images, by, self_pairs, rng)
-        target = Target(target_distances(grid, pairs, columns))
+        target = Target(self._task.distances(pairs))
         return PlanePairs(grid, pairs, self._radius, per_channel), target

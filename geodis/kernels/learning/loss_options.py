@@ -10,6 +10,7 @@ import numpy as np
 
 from geodis.base.check import InputError, check_choice, check_int, check_real
 from geodis.data.grids.grid import FactorGrid
+from geodis.distances.factor_distances import FactorKinds
 from geodis.distances.sampling import PairsBy
 
 Strategy = PairsBy | Sequence[PairsBy] | Callable[[FactorGrid, int, np.random.Generator], Any]
@@ -26,6 +27,10 @@ class LossOptions:
     only : int, str or sequence of them, optional
         Factors that count in ground-truth distances; the others still vary, and what is learnt
         learns to overlook them.
+    kinds : {"numbers", "ordered", "cyclic", "labels"}, or sequence of them, optional
+        What every factor of the data counts as in these distances, as for `ground_truth`; by
+        default what it is: labels are all equally far apart, and circles go round. "numbers"
+        takes all as published.
     by : "random", "factor", "differing", several of them, or callable
         Strategy of `geodis.distances.sample_pairs`, or a function (grid, n, rng) -> (n, 2).
     self_pairs : bool
@@ -40,6 +45,7 @@ class LossOptions:
     """
 
     only: int | str | Sequence[int | str] | None = None
+    kinds: FactorKinds | None = None
     by: Strategy = "random"
     self_pairs: bool = False
     alpha: float = 1.0
@@ -127,7 +133,7 @@ class FeatureOptions(LossOptions):
 
     Parameters
     ----------
-    only, by, self_pairs, alpha, adversarial, patience, tolerance
+    only, kinds, by, self_pairs, alpha, adversarial, patience, tolerance
         As for `LossOptions`.
     images : int
         Images drawn for each step; held-out pairs are among four times as many.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import check_random_state
-from geodis.scores.card import Card
+from geodis.scores.card import ALL_LATENTS, Card
 from geodis.scores.grouping.factor_blocks import varying_blocks
 from geodis.scores.identifiability.ridge import ridge_predict
 from geodis.scores.inputs import check_latents
@@ -37,6 +37,7 @@ FEATURES = (0, 4, 16, 64, 256)
         scale="-1 to 1; 0 where losses fall evenly to nothing",
         chance="explicitness near 1, size as before: read them beside informativeness",
         cost="0.1 s; by name only",
+        shapes=ALL_LATENTS,
         source="Eastwood et al. 2023, section 4",
     ),
 )

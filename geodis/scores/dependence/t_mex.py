@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError, check_random_state, check_real
-from geodis.scores.card import Card
+from geodis.scores.card import BLOCKS, Card
 from geodis.scores.grouping.factor_blocks import varying_blocks
 from geodis.scores.grouping.latent_groups import read_latent_groups
 from geodis.scores.identifiability.ridge import kernel_features, ridge_predict
@@ -38,6 +38,7 @@ MOST_TESTED = 2_000  # rows: the tests see dependence of a tenth with fewer
         scale="1 (worst) to 0",
         chance="0.5: every dependence that should be there is missing",
         cost="1 s, in proportion to f (z + f); by name only",
+        shapes=BLOCKS,
         source="Yao et al. 2025; tests as Shah and Peters 2020, eq. 6",
     ),
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError
-from geodis.data.factors import Factors, as_factors
+from geodis.data.factors import FactorKind, Factors, as_factors
 from geodis.scores.scaling import of_order_one
 
 
@@ -64,6 +64,8 @@ def factor_blocks(factors: Any) -> list[FactorBlock]:
     """
     known = as_factors(factors).refuse_missing()
     group_of = {name: group for group, names in known.groups.items() for name in names}
+    place = {name: j for j, name in enumerate(known.names)}
+    kinds = known.kinds
     blocks, done = [], set()
     for j, name in enumerate(known.names):
         group = group_of.get(name, name)
@@ -71,8 +73,8 @@ def factor_blocks(factors: Any) -> list[FactorBlock]:
             continue
         done.add(group)
         members = known.groups[group] if name in group_of else (name,)
-        columns = tuple(known.names.index(member) for member in members) or (j,)
-        blocks.append(_block(known, group, columns))
+        columns = tuple(place[member] for member in members) or (j,)
+        blocks.append(_block(known, group, columns, [kinds[column] for column in columns]))
     return blocks
 
 
@@ -92,16 +94,16 @@ def varying_blocks(factors: Any, n: int) -> tuple[list[FactorBlock], np.ndarray,
     return blocks, kept, f"left out, with one value: {', '.join(alone)}" if alone else ""
 
 
-def _block(known: Factors, group: str, columns: tuple[int, ...]) -> FactorBlock:
-    names = [known.names[j] for j in columns]
-    kinds = [known.kind_of(name) for name in names]
+def _block(
+    known: Factors, group: str, columns: tuple[int, ...], kinds: list[FactorKind]
+) -> FactorBlock:
     if set(kinds) == {"numbers"}:
         # A common power of two: the columns keep their unit, and squares have room.
         together = known.values[:, list(columns)].astype(float)
         scale = np.abs(together).max() or 1.0
         parts = [_unit(of_order_one(together / scale) if len(columns) == 1 else together / scale)]
     else:
-        parts = [_unit(_embedded(known, name)) for name in names]
+        parts = [_unit(_embedded(known, j, kind)) for j, kind in zip(columns, kinds, strict=True)]
     return FactorBlock(
         group,
         columns,
@@ -111,12 +113,11 @@ def _block(known: Factors, group: str, columns: tuple[int, ...]) -> FactorBlock:
     )
 
 
-def _embedded(known: Factors, name: str) -> np.ndarray:
+def _embedded(known: Factors, j: int, kind: FactorKind) -> np.ndarray:
     """One column as numbers whose squared differences say how far values are apart."""
-    column = known.values[:, known.names.index(name)].astype(float)
-    kind = known.kind_of(name)
+    column = known.values[:, j].astype(float)
     if kind == "cyclic":
-        angle = 2 * np.pi * np.remainder(column / known.periods[name], 1.0)
+        angle = 2 * np.pi * np.remainder(column / known.periods[known.names[j]], 1.0)
         # Rounded, so that halves and quarters of a turn are exact.
         return np.round(np.column_stack([np.cos(angle), np.sin(angle)]), 15)
     if kind == "labels":

@@ -11,6 +11,9 @@ import numpy as np
 from geodis.base.check import InputError
 from geodis.scores.inputs import check_latents
 
+# Latents that a fit saw in single precision differ by less than this share of their size.
+SAME_POINTS = 1e-5
+
 
 @dataclass(frozen=True)
 class FoundGeometry:
@@ -91,18 +94,24 @@ def read_latent_groups(latents: Any, groups: Any = None) -> LatentGroups:
         return LatentGroups(tuple(map(str, range(z.shape[1]))), tuple(z.T[:, :, None]))
     if hasattr(groups, "subspace"):
         return _of_fit(z, groups)
-    own = getattr(latents, "columns", range(z.shape[1]))
-    chosen = _columns(groups, [str(name) for name in own])
+    names = [str(name) for name in getattr(latents, "columns", range(z.shape[1]))]
+    chosen = group_columns(groups, names)
     taken = {j for group in chosen for j in group}
     chosen += [[j] for j in range(z.shape[1]) if j not in taken]
-    names = [str(name) for name in own]
     return LatentGroups(
         tuple(", ".join(names[j] for j in group) for group in chosen),
         tuple(z[:, group] for group in chosen),
     )
 
 
-def _columns(groups: Any, names: Sequence[str]) -> list[list[int]]:
+def group_columns(groups: Any, names: Sequence[str]) -> list[list[int]]:
+    """Read lists of latents, by number or name, as numbers of the latents of these names.
+
+    Examples
+    --------
+    >>> group_columns([["y", 0], [2]], ["x", "y", "z"])
+    [[1, 0], [2]]
+    """
     if isinstance(groups, str) or not isinstance(groups, Iterable):
         raise InputError(f"groups must be lists of latents, or a fitted GeoManCER; got {groups!r}.")
     chosen: list[list[int]] = []
@@ -131,6 +140,20 @@ def _column_number(one: Any, names: Sequence[str]) -> int:
     )
 
 
+def _check_same_points(z: np.ndarray, fit: Any) -> None:
+    """Refuse a fit of other latents or rows, whose groups say nothing of these."""
+    fitted = getattr(fit, "points_", None)
+    is_plain = getattr(fit, "prepare", None) is None and getattr(fit, "metric", "") == "euclidean"
+    if fitted is None or not is_plain or fitted.shape != z.shape:
+        return
+    apart = np.abs(z - fitted) > SAME_POINTS * np.abs(z).max(axis=0)
+    if rows := int(apart.any(axis=1).sum()):
+        raise InputError(
+            f"groups must be fitted to these latents; got a fit of points that differ in {rows} of "
+            f"{len(z)} rows."
+        )
+
+
 def _of_fit(z: np.ndarray, fit: Any) -> LatentGroups:
     if not hasattr(fit, "axes_"):
         raise InputError("groups must be fitted; got a GeoManCER that is not: call its fit first.")
@@ -144,6 +167,7 @@ def _of_fit(z: np.ndarray, fit: Any) -> LatentGroups:
             "groups must be a GeoManCER with coordinates of its factors; got one of an older "
             "version."
         )
+    _check_same_points(z, fit)
     count = int(fit.n_factors_)
     subspaces = tuple(fit.subspace(j) for j in range(count))
     sizes = ", ".join(str(axes.shape[1]) for axes in subspaces)

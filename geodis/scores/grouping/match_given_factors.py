@@ -97,9 +97,8 @@ def match_given_factors(
     if not hasattr(est, "coordinates"):
         raise InputError(f"est must be a fitted GeoManCER; got {est!r}.")
     maps = [one.coordinates for one in est.maps_]
-    n, _, d = est.axes_.shape
-    blocks, kept, _ = varying_blocks(factors, n)
-    latents = np.zeros((n, d))  # of which only the shape counts: the groups are the maps
+    latents = est.points_
+    blocks, kept, _ = varying_blocks(factors, len(latents))
     ask = {"groups": est, "random_state": random_state}
     smooth = block_r2(latents, factors, method="kernel", **ask).matrix
     linear = block_r2(latents, factors, **ask).matrix

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from geodis.base.check import InputError, check_choice, check_random_state
-from geodis.scores.card import Card, Question
+from geodis.scores.card import BLOCKS, Card, Question
 from geodis.scores.grouping.factor_blocks import varying_blocks
 from geodis.scores.grouping.latent_groups import read_latent_groups
 from geodis.scores.identifiability.ridge import held_out_r2, kernel_features
@@ -34,6 +34,7 @@ CARD = Card(
     answers={f"{row}{kind}": asked for kind in ("", "_kernel") for row, asked in ANSWERS.items()},
     chance="near 0: of R, only what chance could not give counts in the ratios",
     cost="linear 10 ms; kernel 0.5 s, in proportion to n (z + f), by name only",
+    shapes=BLOCKS,
     source="von Kügelgen et al. 2021 (block R^2); ratios as Hsu et al. 2023, eqs. 3 and 5",
 )
 PARTS = {

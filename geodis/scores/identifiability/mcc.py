@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from geodis.base.check import InputError, check_choice
-from geodis.scores.card import Card
+from geodis.scores.card import COLUMNS, Card
 from geodis.scores.grouping.factor_blocks import FactorBlock, varying_blocks
 from geodis.scores.inputs import check_latents
 from geodis.scores.registry import register_score
@@ -30,6 +30,7 @@ CorrelationBy = Literal["pearson", "spearman"]
         "lift it, and so do many latents and few rows.",
         answers="completeness",
         chance="0.02 to 0.03 for 5,000 rows; about 1/sqrt(n) times the luck of z latents",
+        shapes=COLUMNS,
         source="Hyvärinen and Morioka 2016, section 5",
     ),
 )
@@ -43,6 +44,7 @@ CorrelationBy = Literal["pearson", "spearman"]
         "factors lift it, and so do many latents and few rows.",
         answers="completeness",
         chance="0.02 to 0.03 for 5,000 rows; about 1/sqrt(n) times the luck of z latents",
+        shapes=COLUMNS,
         source="Hyvärinen and Morioka 2016, section 5",
     ),
 )
@@ -56,8 +58,9 @@ def mcc(latents: Any, factors: Any, *, method: CorrelationBy = "pearson") -> Sco
     ----------
     latents : array-like of shape (n, z)
     factors : array-like of shape (n, f), or Factors
-        Numbers or ordered labels. The columns of a factor of several, and the cosine and sine of a
-        cyclic one, are matched like factors, and the factor has their mean.
+        Numbers or ordered labels; labels without an order are left out. The columns of a factor of
+        several, and the cosine and sine of a cyclic one, are matched like factors, and the factor
+        has their mean.
     method : {"pearson", "spearman"}
         Spearman's correlation of ranks leaves monotone maps of a latent alone.
 
@@ -94,14 +97,18 @@ def mcc(latents: Any, factors: Any, *, method: CorrelationBy = "pearson") -> Sco
 
 
 def ordered_blocks(factors: Any, n: int, score: str) -> tuple[list[FactorBlock], np.ndarray, str]:
-    """`varying_blocks`, none of labels without an order."""
+    """`varying_blocks`, without those of labels that have no order."""
     blocks, kept, note = varying_blocks(factors, n)
-    for block in blocks:
-        if not block.numeric:
-            raise InputError(
-                f"{score} needs factors that are numbers or ordered; got labels in {block.name!r}."
-            )
-    return blocks, kept, note
+    labels = [blocks[j].name for j in kept if not blocks[j].numeric]
+    if not labels:
+        return blocks, kept, note
+    if len(labels) == len(kept):
+        raise InputError(
+            f"{score} needs factors that are numbers or ordered; got labels in {labels[0]!r}."
+        )
+    kept = np.array([j for j in kept if blocks[j].numeric])
+    left_out = f"left out, labels without an order: {', '.join(labels)}"
+    return blocks, kept, "; ".join(filter(None, (note, left_out)))
 
 
 def absolute_correlations(

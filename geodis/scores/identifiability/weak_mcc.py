@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from geodis.base.check import check_choice, check_random_state
-from geodis.scores.card import Card
+from geodis.scores.card import COLUMNS, Card
 from geodis.scores.identifiability.mcc import (
     CorrelationBy,
     absolute_correlations,
@@ -37,6 +37,7 @@ RANK_TOLERANCE = 1e-8
         "neither side varies along much count as much as others.",
         answers="information",
         chance="0.03 to 0.05 for 5,000 rows",
+        shapes=COLUMNS,
         source="Khemakhem et al. 2020 (ICE-BeeM), section 5",
     ),
 )
@@ -52,6 +53,7 @@ RANK_TOLERANCE = 1e-8
         blind="Which latent holds which factor: turned latents score as before. Bent encodings.",
         answers="information",
         chance="0.03 to 0.05 for 5,000 rows",
+        shapes=COLUMNS,
         source="Khemakhem et al. 2020 (ICE-BeeM), section 5",
     ),
 )

@@ -33,6 +33,7 @@ N_DRAWS = 1_000
         scale="0 up, in nats",
         chance="none: factors are not used",
         cost="0.6 s, in proportion to n z; by name, and with log_variances",
+        shapes="",
         source="Do and Tran 2020, section 4.2 (WSEPIN and WINDIN)",
     ),
 )

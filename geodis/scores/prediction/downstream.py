@@ -9,10 +9,11 @@ import numpy as np
 
 from geodis.base.check import InputError, check_choice, check_int, check_random_state
 from geodis.base.jobs import in_threads
-from geodis.scores.card import Card
+from geodis.scores.card import CLASSES_OF_ALL, Card
 from geodis.scores.inputs import check_scored
 from geodis.scores.prediction.boosting import N_BINS, bin_for_splits, boost
 from geodis.scores.prediction.held_out import HeldOut, standardise
+from geodis.scores.prediction.importance_models import order_of_latents
 from geodis.scores.prediction.logistic import fit_logistic
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
@@ -40,6 +41,7 @@ TEST_SHARE = 0.25
         answers="information",
         chance="the share of the most frequent class; efficiency near 1",
         cost="more than all others together; by name only",
+        shapes=CLASSES_OF_ALL,
         source="Locatello et al. 2019, section 5.6",
     ),
 )
@@ -57,6 +59,7 @@ TEST_SHARE = 0.25
         answers="information",
         chance="the share of the most frequent class; efficiency near 1",
         cost="0.1 s",
+        shapes=CLASSES_OF_ALL,
         source="Locatello et al. 2019, section 5.6",
     ),
 )
@@ -110,6 +113,8 @@ def downstream(
     check_choice(model, "model", get_args(DownstreamModel))
     z, coded = check_scored(latents, factors)
     kept, note = coded.varying()
+    if model == "trees":  # of splits that are as good, the first is taken
+        z = z[:, order_of_latents(z)]
     order = check_random_state(random_state).permutation(len(z))
     n_test = max(1, min(MOST_TEST_ROWS, int(TEST_SHARE * len(z))))
     test, rest = order[:n_test], order[n_test:]

@@ -8,7 +8,7 @@ import numpy as np
 
 from geodis.base.check import InputError, check_random_state
 from geodis.base.jobs import in_threads
-from geodis.scores.card import Card
+from geodis.scores.card import CLASSES_OF_ALL, Card
 from geodis.scores.inputs import check_scored
 from geodis.scores.prediction.held_out import TRAIN_SHARE, split_rows, standardise
 from geodis.scores.prediction.logistic import fit_logistic
@@ -30,6 +30,7 @@ MOST_ROWS = 30_000
         answers="information",
         chance="0.5",
         cost="0.1 s",
+        shapes=CLASSES_OF_ALL,
         source="Ridgeway and Mozer 2018, section 3.2",
     ),
 )

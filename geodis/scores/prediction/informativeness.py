@@ -7,10 +7,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from geodis.base.check import check_choice, check_int, check_random_state
-from geodis.scores.card import Card
+from geodis.scores.card import NUMBERS_OF_ALL, Card
 from geodis.scores.inputs import check_scored
 from geodis.scores.prediction.held_out import TRAIN_SHARE, split_rows, standardise
-from geodis.scores.prediction.numeric_factors import refuse_labels
+from geodis.scores.prediction.numeric_factors import varying_numbers
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
 
@@ -27,6 +27,7 @@ PredictBy = Literal["linear", "knn"]
         blind="Which latent holds what: turned latents score the same. Bends, and circles, "
         "which are no linear function.",
         answers="information",
+        shapes=NUMBERS_OF_ALL,
         source="Eastwood and Williams 2018, section 2, as R^2",
     ),
 )
@@ -49,7 +50,7 @@ def informativeness_r2(
     ----------
     latents : array-like of shape (n, z)
     factors : array-like of shape (n, f)
-        Numbers, continuous or not; labels are refused.
+        Numbers, continuous or not; labels are left out.
     method : {"linear", "knn"}
         Least squares, or the mean of the nearest training rows in standardised latents.
     n_neighbors : int
@@ -71,8 +72,7 @@ def informativeness_r2(
     """
     check_choice(method, "method", get_args(PredictBy))
     z, coded = check_scored(latents, factors, allow_continuous=True)
-    refuse_labels(coded, "informativeness_r2")
-    kept, note = coded.varying()
+    kept, note = varying_numbers(coded, "informativeness_r2")
     split = split_rows(len(z), train_share, shuffle, check_random_state(random_state))
     train, test = standardise(z, split)
     known, wanted = coded.values[split.train], coded.values[split.test]

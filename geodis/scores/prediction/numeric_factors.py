@@ -15,3 +15,15 @@ def refuse_labels(factors: CodedFactors, score: str) -> None:
         raise InputError(
             f"{score} needs factors that are numbers; got labels in {factors.called(j)}."
         )
+
+
+def varying_numbers(factors: CodedFactors, score: str) -> tuple[np.ndarray, str]:
+    """Indices of the factors that are numbers of at least two values, and a note on the others."""
+    if not factors.numeric.any():
+        refuse_labels(factors, score)
+    kept, note = factors.varying()
+    labels = [factors.called(j) for j in kept if not factors.numeric[j]]
+    if len(labels) == len(kept):
+        refuse_labels(factors, score)
+    left_out = f"left out, labels: {', '.join(labels)}" if labels else ""
+    return kept[factors.numeric[kept]], "; ".join(filter(None, (note, left_out)))

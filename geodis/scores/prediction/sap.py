@@ -8,12 +8,12 @@ import numpy as np
 
 from geodis.base.check import check_random_state
 from geodis.base.jobs import in_threads
-from geodis.scores.card import Card
+from geodis.scores.card import NUMBERS, Card
 from geodis.scores.importance import top_gap
 from geodis.scores.inputs import check_scored
 from geodis.scores.prediction.held_out import TRAIN_SHARE, split_rows
 from geodis.scores.prediction.linear_svm import margin_accuracies
-from geodis.scores.prediction.numeric_factors import refuse_labels
+from geodis.scores.prediction.numeric_factors import varying_numbers
 from geodis.scores.registry import register_score
 from geodis.scores.scaling import of_order_one
 from geodis.scores.score import Score
@@ -34,6 +34,7 @@ ROUNDING = 1e-12
         rewards="For each factor one latent that predicts it linearly far better than the second.",
         blind="Bends; copies of a latent, which take all of it; what else the latent holds.",
         answers="completeness",
+        shapes=NUMBERS,
         source="Kumar et al. 2018, section 3",
     ),
 )
@@ -85,7 +86,8 @@ def sap(
     Returns
     -------
     Score
-        `matrix` is S, `per_factor` the gaps, NaN for a factor with one value, which is left out.
+        `matrix` is S, `per_factor` the gaps, NaN for a factor that is left out: with one value, or
+        made of labels where factors are numbers.
 
     Examples
     --------
@@ -95,11 +97,12 @@ def sap(
            [0.5, 1. ]])
     """
     z, coded = check_scored(latents, factors, allow_continuous=continuous)
-    kept, note = coded.varying()
+    kept, note = (
+        varying_numbers(coded, "sap with continuous=True") if continuous else coded.varying()
+    )
     split = split_rows(len(z), train_share, shuffle, check_random_state(random_state))
     matrix = np.zeros((z.shape[1], len(coded.sizes)))
     if continuous:
-        refuse_labels(coded, "sap with continuous=True")
         matrix[:, kept] = squared_correlation(z[split.train], coded.values[split.train][:, kept])
     else:
         train, test = coded.codes[split.train][:, kept], coded.codes[split.test][:, kept]

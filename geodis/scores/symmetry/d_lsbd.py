@@ -32,6 +32,7 @@ MOST_TURNS = 10  # as published
         scale="1 (worst) to 0",
         chance="0.97 to 1",
         cost="10 ms, in proportion to n z^2; by name only",
+        shapes="Cyclic numbers; all others are left out. Latents are read together.",
         source="Tonnaer et al. 2022, section 4",
     ),
 )

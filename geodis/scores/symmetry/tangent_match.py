@@ -42,6 +42,8 @@ MOST_POINTS = 1_000
         chance="the sum of the products of matched dimensions over the square of all; 0.5 for two "
         "factors of equal dimension, less for more",
         cost="30 ms after the fit; by default where groups are one",
+        shapes="All but labels without an order, which are left out; a factor of several columns "
+        "has as many directions as its columns show. The groups are the factors of a fit.",
         source="subspace angles as Pfau et al. 2020, section 4, against gradients of the factors",
     ),
 )

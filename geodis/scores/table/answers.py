@@ -37,9 +37,9 @@ class TableAnswer:
 
     def __str__(self) -> str:
         if len(self.names) == 1:
-            return f"{self.median:.2f}  {self.names[0]}"
+            return f"{self.median:.2f} ({self.names[0]})"
         span = f"{self.low:.2f} to {self.high:.2f}"
-        return f"{self.median:.2f}  {span}, {len(self.names)} scores"
+        return f"{self.median:.2f} ({span}, {len(self.names)} scores)"
 
 
 def judged_scores(frame: pd.DataFrame) -> pd.DataFrame:
@@ -71,8 +71,8 @@ def answers_of(frame: pd.DataFrame) -> list[TableAnswer]:
     >>> columns = ["value", "chance", "better", "question"]
     >>> for answer in answers_of(pd.DataFrame(rows, ["explicitness", "mig"], columns)):
     ...     print(answer.question, answer)
-    Is the information there? 0.80  explicitness
-    Is each factor in one latent? 0.20  mig
+    Is the information there? 0.80 (explicitness)
+    Is each factor in one latent? 0.20 (mig)
     """
     judged = judged_scores(frame)
     answers = []
@@ -98,7 +98,7 @@ def answer_lines(frame: pd.DataFrame) -> list[tuple[str, str]]:
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"value": [0.3], "chance": [0.1], "better": "higher"}, ["mig"])
     >>> answer_lines(frame.assign(question="completeness"))
-    [('Is each factor in one latent?', '0.22  mig'), ('Is it above chance?', '1 of 1 scores')]
+    [('Is each factor in one latent?', '0.22 (mig)'), ('Is it above chance?', '1 of 1 scores')]
     """
     judged = judged_scores(frame)
     lines = [(answer.question, str(answer)) for answer in answers_of(frame)]

@@ -127,8 +127,7 @@ def score_latents(
     jobs = []
     for entry in chosen if spread is None else _with_sampled(chosen):
         used, remark = (rows.factors, "") if entry.takes_continuous else (binned, note)
-        of_groups = f"columns one by one: {apart}" if apart and not entry.takes_groups else ""
-        remark = "; ".join(filter(None, (left_out, remark, of_groups)))
+        remark = "; ".join(filter(None, (left_out, remark, *_one_by_one(entry, apart, sets))))
         seen, known = (entry.takes_grid and rows.whole) or (rows.latents, used)
         jobs.append(
             Job(
@@ -145,6 +144,23 @@ def score_latents(
         )
     outcomes = run_jobs(jobs, CONFIDENCE, n_jobs, verbose)
     return _gather(jobs, outcomes, rows, random_state)
+
+
+def _one_by_one(entry: ScoreEntry, columns: str, latents: LatentGroups) -> tuple[str, ...]:
+    """Why a score that takes no groups may be lower than one that does."""
+    if entry.takes_groups:
+        return ()
+    together = "; ".join(
+        name
+        for name, block in zip(latents.names, latents.blocks, strict=True)
+        if block.shape[1] > 1
+    )
+    asks = {entry.card.question(row) for row in entry.row_names} if entry.card else set()
+    lost = f"latents one by one: a factor of several ({together}) may be low by design"
+    return (
+        f"columns one by one: {columns}" if columns else "",
+        lost if together and "completeness" in asks else "",
+    )
 
 
 def _how_often(count: bool | int, name: str, if_true: int) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from geodis.distances.correlations import geometric_mean
-from geodis.scores.card import Card
+from geodis.scores.card import VALUES, Card
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
 from geodis.scores.traversal.ratios import SpreadKind, ratio_or_zero, shares_of, spreads_of
@@ -25,6 +25,7 @@ from geodis.scores.traversal.traversed import open_traversals
         blind="Whether the path is a line, whether two factors share the axis.",
         answers="modularity",
         chance="0.3 to 0.4",
+        shapes=VALUES,
         source="Michlo 2022, A.1",
     ),
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from geodis.scores.card import Card
+from geodis.scores.card import VALUES, Card
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
 from geodis.scores.traversal.ratios import (
@@ -30,6 +30,7 @@ from geodis.scores.traversal.traversed import open_traversals
         blind="Whether two factors share the axis; circles are no lines by design.",
         answers="modularity",
         chance="0.05 to 0.2",
+        shapes=VALUES,
         source="Michlo 2022, eqs. 4.7 to 4.9",
     ),
 )

@@ -12,7 +12,7 @@ from geodis.distances.distance_agreement import distance_correlations
 from geodis.distances.factor_distances import FactorKinds
 from geodis.distances.grid_distances import GROUND_TRUTH, LATENT
 from geodis.distances.pairwise import LatentKind
-from geodis.scores.card import Card
+from geodis.scores.card import IN_ORDER, Card
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
 from geodis.scores.traversal.traversed import open_traversals
@@ -30,6 +30,7 @@ from geodis.scores.traversal.traversed import open_traversals
         answers="geometry",
         scale="-1 to 1",
         cost="0.04 s",
+        shapes=IN_ORDER,
         source="Michlo 2022, section 4.2",
     ),
 )

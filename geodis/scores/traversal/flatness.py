@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from geodis.base.check import InputError, check_choice
-from geodis.scores.card import Card
+from geodis.scores.card import IN_ORDER, Card
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
 from geodis.scores.traversal.ratios import in_range, ratio_or_zero
@@ -30,6 +30,7 @@ NORMS: dict[FlatnessNorm, tuple[int, int]] = {"mixed": (2, 1), "l1": (1, 1), "l2
         "by design.",
         answers="geometry",
         chance="0.1 to 0.2",
+        shapes=IN_ORDER.replace("order are", "order and of more than three values are"),
         source="Michlo 2022, A.2",
     ),
 )

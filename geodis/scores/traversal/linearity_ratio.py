@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from geodis.scores.card import Card
+from geodis.scores.card import VALUES, Card
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
 from geodis.scores.traversal.ratios import SpreadKind, ratio_score, shares_of, spreads_of
@@ -25,6 +25,7 @@ from geodis.scores.traversal.traversed import open_traversals
         "Where the paths of different factors lead.",
         answers="geometry",
         chance="0.2 to 0.5: little points are near a line",
+        shapes=VALUES,
         source="Michlo 2022, eqs. 4.7 to 4.9",
     ),
 )

@@ -27,6 +27,7 @@ SINGULAR = 1e-13
         blind="The factors: independent latents may each mix all of them.",
         scale="0 (best) up",
         chance="none: factors are not used",
+        shapes="",
         source="Locatello et al. 2019, section 5.2",
     ),
 )

@@ -25,6 +25,7 @@ from geodis.scores.unsupervised.covariance import spread_of
         blind="The factors: independent latents may each mix all of them.",
         scale="0 (best) up",
         chance="none: factors are not used",
+        shapes="",
         source="Watters et al. 2019, as Locatello et al. 2019",
     ),
 )

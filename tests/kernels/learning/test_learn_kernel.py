@@ -11,6 +11,7 @@ from geodis.data.grids.grid import FactorGrid
 from geodis.data.grids.squares import XYSquares
 from geodis.distances import ground_truth, perceived, sample_pairs
 from geodis.kernels import FeatureOptions, KernelOptions
+from geodis.kernels.learning.learning_task import LearningTask
 from geodis.kernels.learning.targets import Target
 from tests.options import flat
 
@@ -113,6 +114,29 @@ def test_factors_that_do_not_count_are_overlooked():
         for kernel in (every, along_x)
     ]
     assert correlations[1] > 0.9 > 0.8 > correlations[0]
+
+
+def test_labels_and_circles_count_as_what_they_are():
+    images = np.random.default_rng(0).random((12, 8, 8, 1))
+    grid = FactorGrid((4, 3), ("turn", "shape"), kinds=("cyclic", "labels"))
+    factors = grid.known_factors(range(12))
+    options: dict[str, Any] = {"factors": factors, "steps": 1, "random_state": 0, **SMALL}
+    kernel = learn_kernel(images, 3, **options)
+    assert kernel.made["kinds"] == ["cyclic", "labels"]
+    task = LearningTask.of(
+        FactorGrid.from_arrays(images, factors),
+        KernelOptions(),
+        pairs=100,
+        held_out=50,
+        random_state=0,
+        checkpoint=None,
+    )
+    # 0 and 3 of four turns are neighbours, and any two shapes are as far apart.
+    assert task.distances(np.array([[0, 9], [0, 6], [0, 1], [0, 2]])).tolist() == [0.5, 1, 1, 1]
+    published = learn_kernel(images, 3, kinds="numbers", **options)
+    assert "kinds" not in published.made
+    features = learn_features(images, **{**FEATURES, "factors": factors, "steps": 1})
+    assert features.made["kinds"] == ["cyclic", "labels"]
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

@@ -63,6 +63,9 @@ def test_groups_found(fit):
     assert half.found is not None and half.found.points.shape == (400, 6)
     with pytest.raises(InputError, match=r"fitted to these latents, of shape \(3, 4\); got a fit"):
         read_latent_groups(CODE, est)
+    assert len(read_latent_groups(sample.points.astype(np.float32), est)) == 2
+    with pytest.raises(InputError, match="a fit of points that differ in 800 of 800 rows"):
+        read_latent_groups(sample.points[::-1], est)
     with pytest.raises(InputError, match="groups must be fitted"):
         read_latent_groups(CODE, gd.GeoManCER())
     older = SimpleNamespace(axes_=est.axes_, subspace=est.subspace)

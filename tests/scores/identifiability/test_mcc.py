@@ -57,6 +57,17 @@ def test_columns_of_a_factor_and_circles_are_matched_one_by_one():
         scores.mcc(angle[:, None], np.array(["a", "b"])[rng.integers(2, size=2000)])
 
 
+@pytest.mark.parametrize("score", [scores.mcc, scores.weak_mcc])
+def test_labels_without_an_order_are_left_out(score):
+    latents, factors = drawn()
+    named = gd.as_factors({"shape": ["dot", "box"] * 500, "x": factors[:, 0], "y": factors[:, 1]})
+    options = {"random_state": 0} if score is scores.weak_mcc else {}
+    both, alone = score(latents, named, **options), score(latents, factors[:, :2], **options)
+    assert float(both) == pytest.approx(float(alone), abs=1e-12)
+    assert np.isnan(both.per_factor).tolist() == [True, False, False]
+    assert both.note == "left out, labels without an order: shape" and not alone.note
+
+
 @pytest.mark.parametrize("method", ["linear", "cca"])
 def test_weak_scores_undo_a_linear_map_and_no_bend(method):
     factors = drawn()[1]

@@ -85,6 +85,24 @@ def test_continuous_factors_are_taken_only_where_they_make_sense():
     assert np.isfinite(float(scores.sap(latents, labels, random_state=0)))
 
 
+@pytest.mark.parametrize(
+    "score",
+    [
+        lambda *given: scores.sap(*given, continuous=True, random_state=0),
+        lambda *given: scores.informativeness_r2(*given, random_state=0),
+    ],
+)
+def test_labels_beside_numbers_are_left_out(score):
+    rng = np.random.default_rng(0)
+    factors = rng.standard_normal((300, 2))
+    latents = factors + 0.1 * rng.standard_normal((300, 2))
+    named = {"shape": list("abc") * 100, "x": factors[:, 0], "y": factors[:, 1]}
+    both, alone = score(latents, pd.DataFrame(named)), score(latents, factors)
+    assert float(both) == pytest.approx(float(alone), abs=1e-12)
+    assert np.isnan(both.per_factor).tolist() == [True, False, False]
+    assert both.note == "left out, labels: factor 'shape'"
+
+
 def test_factors_that_cannot_be_judged_are_left_out():
     latents, factors = sample(0, n=40, sizes=(2, 2))
     lonely = np.zeros(40, int)

@@ -105,7 +105,9 @@ def test_labels_and_arrays_and_factors_are_the_same(tmp_path):
     ]
     assert tables[0]["mig"] == tables[1]["mig"] == tables[2]["mig"]
     # Labels are no numbers, whatever their codes.
-    assert "sap_continuous" in tables[0].skipped and "sap_continuous" in tables[1].skipped
+    notes = [table.scores["sap_continuous"].note for table in tables]
+    assert notes == ["left out, labels: factor 'shape'"] * 2 + [""]
+    assert tables[0]["sap_continuous"] == tables[1]["sap_continuous"]
     assert tables[1].factor_names == ("shape", "x")
     assert tables[2].factor_names == ("factor 0", "factor 1")
 
@@ -275,6 +277,19 @@ def test_numbers_that_are_not_called_row_numbers_stay():
     table = {"time": np.arange(400), "x": np.tile([0, 1], 200)}
     scored = gd.score_latents(np.arange(400.0)[:, None], table, ["dci"], verbose=False)
     assert scored.factor_names == ("time", "x")
+
+
+def test_scores_that_see_no_groups_say_why_they_are_low_beside_those_that_do():
+    turn = np.random.default_rng(0).integers(12, size=600) * 30.0
+    factors = gd.as_factors({"turn": turn, "size": turn % 90}, periods={"turn": 360.0})
+    angle = np.deg2rad(turn)
+    code = np.column_stack([np.cos(angle), np.sin(angle), turn % 90])
+    options = {"groups": [[0, 1]], "chance": False, "verbose": False}
+    table = gd.score_latents(code, factors, ["mig", "explicitness", "dci", "block_r2"], **options)
+    why = "latents one by one: a factor of several (0, 1) may be low by design"
+    assert table.remarks() == [f"mig, dci: {why}"]
+    plain = gd.score_latents(code, factors, ["mig"], chance=False, verbose=False)
+    assert plain["mig"] == table["mig"] < 0.7 < 0.95 < table["block_r2"]
 
 
 def test_an_efficiency_is_not_held_against_chance():

@@ -10,9 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from geodis.base.check import MOST_DENSE, InputError, require
+from geodis.base.check import require
 from geodis.data.files.contents import Contents, Stored, map_array
 from geodis.data.files.formats import register_reader
+from geodis.data.files.hierarchies.annotated import (
+    CATEGORICAL,
+    MASKED,
+    SPARSE,
+    check_sparse_shape,
+    dense_matrix,
+    labels_of_codes,
+    masked_column,
+)
 from geodis.data.files.hierarchies.hdf5_members import (
     member,
     members,
@@ -20,11 +29,9 @@ from geodis.data.files.hierarchies.hdf5_members import (
     referred,
     values_of,
 )
+from geodis.data.files.hierarchies.packed_chunks import check_chunks
 from geodis.data.files.limits import check_columns, check_count, check_unpacked
-from geodis.data.read_column import Column, Labels, read_column
-
-SPARSE = ("csr_matrix", "csc_matrix")  # in the order of the axis that they compress
-MASKED = ("nullable-integer", "nullable-boolean", "nullable-string-array")
+from geodis.data.read_column import Column, Labels
 
 
 @register_reader(".h5", ".hdf5")
@@ -71,11 +78,17 @@ def _listed(path: Path, key: str, node: Any, mmap: bool) -> dict[str, Stored]:
     if isinstance(node, h5py.Dataset):
         if node.shape is None:
             return {}
-        return {key: Stored(node.shape, _kind(node.dtype), read)}
+        if not node.chunks or node.dtype.kind not in "biuf":  # its bytes are mapped, or not numbers
+            return {key: Stored(node.shape, _kind(node.dtype), read)}
+        rows = partial(_read_rows, path, key)
+        listed = Stored(
+            node.shape, _kind(node.dtype), read, read_rows=rows, chunk_rows=node.chunks[0]
+        )
+        return {key: listed}
     if encoding in SPARSE:
         kind = getattr(member(path, node, "data"), "dtype", "no data")
         return {key: Stored(_sparse_shape(node), f"{kind} (sparse)", read)}
-    if encoding == "categorical" and (codes := member(path, node, "codes")) is not None:
+    if encoding == CATEGORICAL and (codes := member(path, node, "codes")) is not None:
         return {key: Stored(codes.shape, "labels", read)}
     if encoding in MASKED and (values := member(path, node, "values")) is not None:
         return {key: Stored(values.shape, _kind(values.dtype), read)}
@@ -101,10 +114,7 @@ def _text(value: Any) -> str:
 
 def _sparse_shape(group: Any) -> tuple[int, ...]:
     sizes = group.attrs["h5sparse_shape" if "h5sparse_shape" in group.attrs else "shape"]
-    shape = tuple(int(size) for size in np.atleast_1d(sizes))
-    if len(shape) != 2 or min(shape) < 0:
-        raise ValueError(f"a sparse matrix must have two sizes; got {shape}")
-    return shape
+    return check_sparse_shape(sizes)
 
 
 @register_reader(".h5ad")
@@ -154,6 +164,7 @@ def _read_field(path: Path, key: str, name: str) -> Column:
     with h5py.File(path, "r") as file:
         dataset = own_dataset(path, member(path, file, key))
         check_unpacked(path, math.prod(dataset.shape) * dataset.dtype.itemsize, key)
+        check_chunks(path, dataset)
         if dataset.dtype.hasobject and not h5py.check_string_dtype(dataset.dtype[name]):
             raise ValueError(f"{key} holds lists or references, and geodis reads arrays")
         values = dataset[name]
@@ -172,11 +183,24 @@ def _read(path: Path, key: str, mmap: bool) -> Column:
         encoding = _encoding(node)
         if encoding in SPARSE:
             return _read_sparse(path, key, node, encoding)
-        if encoding == "categorical":
+        if encoding == CATEGORICAL:
             ordered = bool(node.attrs.get("ordered", False))
             categories = _part(path, node, "categories")
             return _labels(path, values_of(path, _part(path, node, "codes")), categories, ordered)
         return _read_masked(path, node)
+
+
+def _read_rows(path: Path, key: str, start: int, stop: int) -> np.ndarray:
+    """Some rows of a dataset in chunks."""
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        dataset = own_dataset(path, member(path, file, key))
+        check_chunks(path, dataset)
+        width = math.prod(dataset.shape[1:]) * dataset.dtype.itemsize
+        check_unpacked(path, (stop - start) * width, f"rows {start} to {stop} of {key}")
+        check_unpacked(path, math.prod(dataset.chunks) * dataset.dtype.itemsize, "a chunk")
+        return np.asarray(dataset[start:stop])
 
 
 def _part(path: Path, group: Any, name: str) -> Any:
@@ -210,35 +234,18 @@ def _read_dataset(path: Path, file: Any, dataset: Any, mmap: bool) -> Column:
 
 
 def _read_sparse(path: Path, key: str, group: Any, encoding: str) -> np.ndarray:
-    from scipy import sparse
+    def part(name: str) -> np.ndarray:
+        return np.asarray(values_of(path, _part(path, group, name)))
 
     shape = _sparse_shape(group)
-    if math.prod(shape) >= MOST_DENSE:
-        raise InputError(
-            f"{key} in {path} is sparse, and as a dense array of shape {shape} it would have more "
-            f"than {MOST_DENSE} entries: reduce it first, for example by a principal "
-            f"component analysis{_reduced(path, group)}."
-        )
-    data, indices, indptr = (
-        values_of(path, _part(path, group, name)) for name in ("data", "indices", "indptr")
-    )
-    counts = np.diff(indptr.astype(np.int64))
-    n_compressed = shape[SPARSE.index(encoding)]
-    if len(counts) != n_compressed or (counts < 0).any() or counts.sum() != len(indices):
-        raise ValueError(f"the index pointers of {key} do not fit its {len(indices)} entries")
-    compressed = np.repeat(np.arange(n_compressed), counts)
-    coordinates = (compressed, indices) if encoding == "csr_matrix" else (indices, compressed)
-    # Through coordinates, because those are checked against the shape: toarray of a csr_matrix
-    # writes wherever damaged indices say, and may take the interpreter down.
-    return sparse.coo_matrix((data, coordinates), shape=shape).toarray()
+    return dense_matrix(path, key, encoding, shape, part, _is_reduced(path, group))
 
 
-def _reduced(path: Path, group: Any) -> str:
-    """Where the file has a reduced form already."""
+def _is_reduced(path: Path, group: Any) -> bool:
+    """Whether the file has a reduced form already."""
     there = member(path, group.file, "obsm/X_pca") is not None
     records = member(path, group.file, "obsm")
-    there |= "X_pca" in (getattr(getattr(records, "dtype", None), "names", None) or ())
-    return f", which is in {path.name}:obsm/X_pca" if there else ""
+    return there or "X_pca" in (getattr(getattr(records, "dtype", None), "names", None) or ())
 
 
 def _labels(path: Path, codes: np.ndarray, categories: Any, ordered: bool) -> Labels:
@@ -246,27 +253,16 @@ def _labels(path: Path, codes: np.ndarray, categories: Any, ordered: bool) -> La
 
     is_text = h5py.check_string_dtype(categories.dtype)
     names = tuple(_text(name) for name in values_of(path, categories, as_text=bool(is_text)))
-    codes = np.asarray(codes)
-    if codes.dtype.kind not in "iu":
-        raise ValueError(f"codes of categories must be whole numbers; got {codes.dtype}")
-    if codes.size and not -1 <= codes.min() <= codes.max() < len(names):
-        raise ValueError(
-            f"got codes from {codes.min()} to {codes.max()} for {len(names)} categories"
-        )
-    return Labels(codes.astype(np.int64), names, ordered)
+    return labels_of_codes(codes, names, ordered)
 
 
 def _read_masked(path: Path, group: Any) -> Column:
-    """Values with a mask that is true where one is missing."""
     import h5py
 
     missing = np.asarray(values_of(path, _part(path, group, "mask")), dtype=bool)
     held = _part(path, group, "values")
     if h5py.check_string_dtype(held.dtype):
-        text = values_of(path, held, as_text=True).astype(object)
-        text[missing] = None
-        return Labels.of(text)
-    values = values_of(path, held)
-    if not missing.any():
-        return values
-    return read_column(np.ma.array(values, mask=missing), group.name)
+        values = values_of(path, held, as_text=True).astype(object)
+    else:
+        values = np.asarray(values_of(path, held))
+    return masked_column(values, missing, group.name)

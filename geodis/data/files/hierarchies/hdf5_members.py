@@ -16,6 +16,7 @@ import numpy as np
 
 from geodis.base.check import InputError
 from geodis.data.files.contents import check_written
+from geodis.data.files.hierarchies.packed_chunks import check_chunks
 from geodis.data.files.limits import check_unpacked, unpacked_limit
 
 # Texts of any length are read so many at once at first, and more where they are short.
@@ -115,6 +116,7 @@ def values_of(path: Path, dataset: Any, as_text: bool = False) -> Any:
     needed = math.prod(dataset.shape) * dataset.dtype.itemsize
     chunk = math.prod(dataset.chunks or (1,)) * dataset.dtype.itemsize
     check_unpacked(path, max(needed, chunk), dataset.name)
+    check_chunks(path, dataset)
     if h5py.check_string_dtype(dataset.dtype) and dataset.dtype.hasobject:
         return _texts_of(path, dataset, as_text)
     if dataset.dtype.hasobject:

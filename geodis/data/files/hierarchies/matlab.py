@@ -16,6 +16,7 @@ from geodis.base.check import InputError, require
 from geodis.data.files.contents import Contents, Stored
 from geodis.data.files.formats import register_reader
 from geodis.data.files.hierarchies.hdf5_members import member, members, values_of
+from geodis.data.files.hierarchies.matlab_packed import check_packed
 from geodis.data.files.limits import check_count, check_unpacked
 from geodis.data.read_column import Column
 
@@ -63,6 +64,7 @@ def is_version_73(path: Path) -> bool:
 def _listed(path: Path) -> dict[str, Stored]:
     from scipy.io import whosmat
 
+    check_packed(path)
     with _quietly():
         found = whosmat(str(path))
     check_count(path, len(found))
@@ -87,6 +89,7 @@ def _without_unit(shape: tuple[int, ...]) -> tuple[int, ...]:
 def _read(path: Path, key: str) -> Any:
     from scipy.io import loadmat, whosmat
 
+    check_packed(path)
     with _quietly():
         kinds = {name: (shape, kind) for name, shape, kind in whosmat(str(path))}
         if key not in kinds:
@@ -96,6 +99,7 @@ def _read(path: Path, key: str) -> Any:
             raise InputError(f"{key} in {path} must be an array of numbers or text; got {kind}.")
         # Twice, for complex numbers.
         check_unpacked(path, 2 * CLASS_BYTES[kind] * math.prod(shape), key)
+        check_packed(path, key)
         value = loadmat(str(path), variable_names=[key], chars_as_strings=True)[key]
     return value.toarray() if hasattr(value, "toarray") else value
 

@@ -19,12 +19,30 @@ from geodis.data.read_column import Column
 # How HDF5 marks a dimension that is no variable.
 NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
 
+# What stands where nobody wrote, if a variable does not say (NC_FILL_SHORT and so on in netcdf.h).
+# Of bytes every value may be meant, as the users' guide of netCDF has it.
+DEFAULT_FILLS: dict[str, float | int] = {
+    "i2": -(2**15) + 1,
+    "u2": 2**16 - 1,
+    "i4": -(2**31) + 1,
+    "u4": 2**32 - 1,
+    "i8": -(2**63) + 2,
+    "u8": 2**64 - 2,
+    "f4": 9.9692099683868690e36,
+    "f8": 9.9692099683868690e36,
+}
+
 
 @register_reader(".nc", ".nc4", ".cdf")
 def read_netcdf(path: Path, mmap: bool) -> Contents:
     """Variables by their names; packed numbers are unpacked, and fill values are NaN."""
     with path.open("rb") as file:
-        is_classic = file.read(3) == b"CDF"
+        start = file.read(4)
+    if start == b"CDF\x05":
+        raise ValueError(
+            "it is CDF-5, of 64-bit data: nccopy -k nc4 makes a file of version 4 of it"
+        )
+    is_classic = start.startswith(b"CDF")
     return Contents(path, _listed_classic(path) if is_classic else _listed_hdf5(path))
 
 
@@ -107,7 +125,10 @@ def _unpacked(values: np.ndarray, attributes: Mapping[str, Any]) -> np.ndarray:
     """Numbers as the convention stores them: ``packed * scale_factor + add_offset``."""
     if values.dtype.kind not in "iuf":
         return values
+    kind = f"{values.dtype.kind}{values.dtype.itemsize}"
     missing = np.zeros(values.shape, bool)
+    if "_FillValue" not in attributes and kind in DEFAULT_FILLS:
+        missing |= values == np.array(DEFAULT_FILLS[kind], values.dtype)
     for name in ("_FillValue", "missing_value"):
         if name in attributes:
             fill = np.atleast_1d(attributes[name])[0]

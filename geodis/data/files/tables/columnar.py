@@ -11,11 +11,14 @@ from geodis.data.arrow import exact_column, frame_of_arrow
 from geodis.data.files.contents import Contents
 from geodis.data.files.formats import register_reader
 from geodis.data.files.limits import check_columns, check_unpacked
+from geodis.data.files.tables.arrow_messages import size_of_message
 from geodis.data.files.tables.text_tables import column_of_series, contents_of_frame
 from geodis.data.read_column import Column
 
 # Bytes of an entry whose type has no width of its own: an offset, at least.
 NO_WIDTH = 8
+# An Arrow file is a stream of messages between a mark of eight bytes and a list of their places.
+STREAM_BEGINS = 8
 
 
 @register_reader(".parquet")
@@ -40,15 +43,26 @@ def read_feather(path: Path, mmap: bool) -> Contents:
     ipc = require("pyarrow.ipc", extra="files", purpose=f"Reading {path.suffix} files")
     with pyarrow.OSFile(str(path), "rb") as source, ipc.open_file(source) as file:
         check_columns(path, len(file.schema))
-        batches, rows, held = [], 0, 0
-        for i in range(file.num_record_batches):
-            batch = file.get_batch(i)
-            rows, held = rows + batch.num_rows, held + batch.get_total_buffer_size()
-            check_unpacked(path, held)
-            _check_schema(path, file.schema, rows)
-            batches.append(batch)
-        table = pyarrow.Table.from_batches(batches, file.schema)
+        _check_messages(path, source, file.schema)
+        source.seek(STREAM_BEGINS)
+        table = ipc.open_stream(source).read_all()
     return _contents(path, table)
+
+
+def _check_messages(path: Path, source: Any, schema: Any) -> None:
+    """Hold what the messages say that they unpack to against the limit, and unpack none."""
+    from pyarrow import ipc
+
+    source.seek(STREAM_BEGINS)
+    reader, rows, held = ipc.MessageReader.open_stream(source), 0, 0
+    for message in reader:
+        if message.type not in ("record batch", "dictionary"):
+            continue
+        length, n_bytes = size_of_message(message)
+        held += n_bytes
+        rows += length * (message.type == "record batch")
+        check_unpacked(path, held)
+        _check_schema(path, schema, rows)
 
 
 def _check_schema(path: Path, schema: Any, rows: int) -> None:

@@ -1,5 +1,8 @@
 """MATLAB files of every version."""
 
+import struct
+import zlib
+
 import h5py
 import numpy as np
 import pytest
@@ -80,3 +83,36 @@ def test_a_small_file_of_zeros_stays_small(tmp_path, version, monkeypatch):
     assert path.stat().st_size < 2**13
     with pytest.raises(InputError, match=r"z in .*zeros\.mat would take .*GEODIS_MAX_BYTES"):
         load_array(f"{path}:z")
+
+
+@pytest.mark.parametrize(("part", "order"), [("name", "<"), ("name", ">"), ("values", "<")])
+def test_parts_that_unpack_to_more_than_any_array_may_are_refused(
+    tmp_path, monkeypatch, part, order
+):
+    monkeypatch.setattr(limits, "ALWAYS", 2**20)
+    size = 2**22
+
+    def element(kind, data, n_bytes=None):
+        head = struct.pack(f"{order}II", kind, len(data) if n_bytes is None else n_bytes)
+        return head + data.ljust(-(-len(data) // 8) * 8, b"\0")
+
+    start = element(6, struct.pack(f"{order}II", 6, 0)) + element(
+        5, struct.pack(f"{order}ii", 1, 9)
+    )
+    start += element(1, b"", size) if part == "name" else element(1, b"x") + element(9, b"", size)
+    packed = zlib.compress(element(14, start, len(start) + size) + bytes(size), 9)
+    mark = struct.pack(f"{order}HH", 0x0100, 0x4D49)
+    path = tmp_path / "bomb.mat"
+    path.write_bytes(b"MATLAB 5.0 MAT-file".ljust(124) + mark + element(15, packed))
+    assert path.stat().st_size < 2**13
+    message = {"name": f"a name of {size} bytes", "values": "packed as x in .* would take .*BYTES"}
+    with pytest.raises(InputError, match=message[part]):
+        load_array(path)
+
+
+def test_an_array_beside_one_that_is_too_large_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "ALWAYS", 2**20)
+    held = {"zeros": np.zeros(2**18), "z": POINTS, "name_of_many_letters": np.ones(2)}
+    savemat(tmp_path / "both.mat", held, do_compression=True)
+    np.testing.assert_array_equal(load_array(f"{tmp_path}/both.mat:z"), POINTS)
+    assert load_array(f"{tmp_path}/both.mat:name_of_many_letters").sum() == 2

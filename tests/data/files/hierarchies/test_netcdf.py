@@ -49,3 +49,46 @@ def test_classic_files_that_promise_more_than_there_is(tmp_path):
     (tmp_path / "short.nc").write_bytes(content[:-4000])
     with pytest.raises(InputError, match=r"cannot be read as \.nc"):
         load_array(tmp_path / "short.nc")
+
+
+FILLS = {
+    "i2": -32767,
+    "u4": 4294967295,
+    "i8": -(2**63) + 2,
+    "f4": 9.96921e36,
+    "f8": 2.0**122 * 1.875,
+}
+
+
+@pytest.mark.parametrize("version", ["classic", "4"])
+def test_what_nobody_wrote_is_missing(tmp_path, version):
+    path = tmp_path / "grid.nc"
+    kinds = ["i2", "f4", "f8"] if version == "classic" else [*FILLS]
+    columns = {kind: np.array([1, FILLS[kind], 3], kind) for kind in kinds}
+    columns["i1"] = np.array([1, -127, 3], "i1")  # of bytes every value may be meant
+    if version == "classic":
+        with netcdf_file(path, "w") as file:
+            file.createDimension("time", 3)
+            for kind, column in columns.items():
+                file.createVariable(kind, kind, ("time",))[:] = column
+            own = file.createVariable("own", "f4", ("time",))
+            own[:], own._FillValue = columns["f4"], np.float32(3)
+    else:
+        with h5py.File(path, "w") as file:
+            for kind, column in columns.items():
+                file[kind] = column
+            file["own"] = columns["f4"]
+            file["own"].attrs["_FillValue"] = np.float32(3)
+    for kind in kinds:
+        np.testing.assert_array_equal(load_array(f"{path}:{kind}"), [1, np.nan, 3])
+    assert load_array(f"{path}:i1").tolist() == [1, -127, 3]
+    # Where a variable has a fill value of its own, that of the format is a number.
+    np.testing.assert_array_equal(
+        load_array(f"{path}:own"), np.array([1, FILLS["f4"], np.nan], np.float32)
+    )
+
+
+def test_files_of_64_bit_data_are_named(tmp_path):
+    (tmp_path / "large.nc").write_bytes(b"CDF\x05" + bytes(40))
+    with pytest.raises(InputError, match=r"it is CDF-5, .* nccopy -k nc4"):
+        load_array(tmp_path / "large.nc")

@@ -88,6 +88,7 @@ def test_version_3(tmp_path, codec, turned):
         ({"chunks": [0, 2]}, "do not divide"),
         ({"shape": [10**7, 10**7]}, "would take .* once unpacked"),
         ({"shape": [-1, 2]}, "is not read"),
+        ({"shape": [10**7, 1], "chunks": [1, 1]}, "at most 1000000 chunks are read; got 10000000"),
         ({"shape": "many"}, "must say a list as 'shape'"),
     ],
 )

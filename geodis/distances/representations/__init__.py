@@ -1,0 +1,1 @@
+"""How alike two representations of the same things are, whatever their axes."""

@@ -1,0 +1,1 @@
+"""Scores of how much a latent and a factor have to themselves."""
