@@ -9,8 +9,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from geodis.base.check import InputError, check_int, check_numeric, check_random_state, to_numpy
+from geodis.base.check import (
+    InputError,
+    check_int,
+    check_numeric,
+    check_random_state,
+    to_numpy,
+    transposed_question,
+)
 from geodis.base.progress import Stages
+from geodis.base.shown_html import findings_html
 from geodis.manifold.local.dimension import MANY, intrinsic_dimension
 from geodis.manifold.local.dimension_estimate import DimensionEstimate, points_needed
 from geodis.manifold.local.graph import connecting_degree, graph_of_neighbors
@@ -68,6 +76,7 @@ class Inspection:
         Points that GeoManCER needs in that dimension, and enough to trust it.
     notes : list of str
         What was left out or sampled, and what deserves attention.
+    total_variance : float
     """
 
     n: int
@@ -90,6 +99,12 @@ class Inspection:
     needed: int
     recommended: int
     notes: list[str] = field(default_factory=list)
+    total_variance: float = 0.0
+
+    @property
+    def edge_share(self) -> float:
+        """The edge of the noise as a fraction of the variance, as `explained` is."""
+        return self.edge / self.total_variance if self.total_variance > 0 else 0.0
 
     @property
     def enough_points(self) -> EnoughPoints:
@@ -105,12 +120,12 @@ class Inspection:
         plain["enough_points"] = self.enough_points
         return plain
 
-    def __str__(self) -> str:
-        """A table for people, then the notes."""
+    def _rows(self) -> list[tuple[str, str]]:
+        """What is said, by what it is called."""
         lead = self.explained[: min(8, len(self.explained))]
         spectrum = " ".join(f"{100 * part:.1f}" for part in lead)
         more = f" and {len(self.explained) - len(lead)} more" if len(self.explained) > 8 else ""
-        rows = [
+        return [
             ("points", f"{self.n:,} rows x {self.d:,} columns, {self.dtype}"),
             ("not finite", f"{self.n_nan:,} NaN, {self.n_inf:,} infinite entries"),
             ("constant columns", _listed(self.constant_columns)),
@@ -133,9 +148,16 @@ class Inspection:
                 f"needs {self.needed:,}, and {self.recommended:,} to be trusted",
             ),
         ]
+
+    def __str__(self) -> str:
+        """A table for people, then the notes."""
+        rows = self._rows()
         width = max(len(name) for name, _ in rows)
         lines = [f"{name:<{width}}  {value}" for name, value in rows]
         return "\n".join(lines + [f"note: {note}" for note in self.notes])
+
+    def _repr_html_(self) -> str:
+        return findings_html("Inspection", dict(self._rows()), self.notes)
 
 
 def inspect_points(
@@ -172,7 +194,8 @@ def inspect_points(
         raise InputError(f"points must have shape (n, d); got shape {points.shape}.")
     check_int(max_points, "max_points", low=10)
     rng = check_random_state(random_state)
-    notes: list[str] = []
+    asked = transposed_question(points.shape)
+    notes: list[str] = [asked] if asked else []
     with Stages("inspect", verbose) as stages:
         with stages.stage("entries"):
             n_nan, n_inf, finite_rows = _count_not_finite(points)
@@ -215,6 +238,7 @@ def inspect_points(
         needed=needed,
         recommended=recommended,
         notes=notes,
+        total_variance=spectrum.total_variance,
     )
 
 

@@ -113,3 +113,12 @@ def test_copies_and_outliers_are_treated_as_in_a_fit():
     assert seen.dimension.dim == est.dim_ == 3 and len(seen.pieces) == 1
     assert any(f"{est.n_copies_} rows are near copies" in note for note in seen.notes)
     assert any(note.startswith("10 rows lie far from all others") for note in seen.notes)
+
+
+def test_the_edge_of_the_noise_is_a_share_of_the_variance():
+    rows = 0.1 * np.random.default_rng(0).standard_normal((600, 20))
+    rows[:, :2] += np.random.default_rng(1).standard_normal((600, 2))
+    seen = inspect_points(rows)
+    assert seen.n_directions == 2
+    assert seen.explained[2] < 1.1 * seen.edge_share < seen.explained[1]
+    assert inspect_points(rows[:, :2]).edge_share == 0

@@ -10,7 +10,7 @@ import typer
 from geodis import __version__
 from geodis.base.write import write_json
 from geodis.commands.shared.options import CommonOptions, FileArgument
-from geodis.commands.shared.output import OutputFolder, say
+from geodis.commands.shared.output import OutputFolder, check_folder, say
 
 
 def inspect_command(
@@ -29,6 +29,8 @@ def inspect_command(
     from geodis.data.files.load import load_array
     from geodis.inspection import inspect_points
 
+    if out is not None:
+        check_folder(out)
     inspection = inspect_points(
         load_array(file),
         max_points=max_points,
@@ -43,7 +45,9 @@ def inspect_command(
         folder = OutputFolder(out)
         write_json(folder.path("inspection.json", "the same for machines"), values)
         folder.write_text("inspection.txt", "the first table", f"{file}\n\n{inspection}")
-        axis = plot_principal_spectrum(inspection.explained, inspection.dimension.dim)
+        axis = plot_principal_spectrum(
+            inspection.explained, inspection.dimension.dim, edge=inspection.edge_share
+        )
         picture = folder.path("principal_components.png", "variance along each component")
         save_figure(axis, picture)
         if not common.as_json:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from geodis.manifold.local.exact_search import Apart
 from geodis.manifold.local.neighbors import nearest_targets
 
 # The ratio from which one point alone tells its dimension.
@@ -76,7 +77,11 @@ class FitRatios:
 
 
 def curved_fit_ratios(
-    points: np.ndarray, rows: np.ndarray, counts: Sequence[int], max_dim: int
+    points: np.ndarray,
+    rows: np.ndarray,
+    counts: Sequence[int],
+    max_dim: int,
+    apart: Apart | None = None,
 ) -> FitRatios:
     r"""Ratio of the k-th tangent variance to the largest residual variance, k by k, scale by scale.
 
@@ -103,6 +108,8 @@ def curved_fit_ratios(
     counts : sequence of int
         Neighbours, ascending.
     max_dim : int
+    apart : Apart, optional
+        Points that are no neighbours of one another.
 
     Returns
     -------
@@ -119,7 +126,7 @@ def curved_fit_ratios(
     """
     d = points.shape[1]
     found: list[np.ndarray] = []
-    near = nearest_targets(points, rows, counts[-1])
+    near = nearest_targets(points, rows, counts[-1], apart)
     for count in counts:
         dim = min(max_dim, largest_fit(count), d - 1)
         size = max(1, BLOCK_ENTRIES // (count * (tangent_terms(dim) + 2 * d)))

@@ -26,21 +26,28 @@ from geodis.manifold.local.dimension_by_distances import (
     MANY as MANY,
 )
 from geodis.manifold.local.dimension_estimate import FILLS, DimensionEstimate
+from geodis.manifold.local.exact_search import Apart
 from geodis.manifold.local.neighbors import Neighbors, distinct_rows
+from geodis.manifold.other_dimensions.named_methods import DimensionMethod, dimension_by_method
 from geodis.manifold.preparation.principal import KeptDirections, kept_directions
 
 # Scales: neighbours from the first, each so many times those before, up to the part of the points
 # beyond which neighbourhoods are the manifold and too small a dimension passes; and a limit beyond
 # which nothing new was ever seen.
 FIRST_SCALE, GROWTH, LARGEST_PART, LARGEST_SCALE = 12, 1.6, 8, 2_500
-# The first may be a larger part: one in so many.
+# The first may be a larger part: one in so many. Of points that allow fewer than so many scales a
+# finer one is looked at: seventy views of an object that turns bend within twelve.
 FIRST_PART = 4
+FEW_SCALES, FINER_SCALE = 3, 8
 # The points around which fits are tried, and unknowns of all their fits together.
 TRIALS, TRIAL_ENTRIES = 80, 4_000
 # Too small a dimension has ratios of 1.0 to 1.6 at every scale, the true one more: PASSES is the
 # least, TRUSTED what decides at the finest scale that has it, CLEAR what leaves no doubt. Below
 # PASSES a smaller dimension is near enough to matter from NEARLY on.
 NEARLY, PASSES, TRUSTED, CLEAR = 1.6, 2.0, 3.0, 4.0
+# Within noise of so many times a direction's variance nothing tells it from noise: at fine scales
+# all directions are as long, and counts that vary more in some have fewer long ones.
+WITHIN_NOISE = 3.0
 # A dimension that is not clear and whose next has a ratio so many times its own is passed over.
 FAR_BETTER = 100.0
 # Where all directions are filled the ratio of all but one of them stays below this, which it does
@@ -67,9 +74,11 @@ FEWEST_TRIED, TRIED_BEYOND = 6, 1.3
 def intrinsic_dimension(
     points: Any,
     *,
+    method: DimensionMethod = "fits",
     directions: KeptDirections | None = None,
     n_neighbors: int | None = None,
     neighbors: Neighbors | None = None,
+    apart: Apart | None = None,
     n_jobs: int | None = None,
     random_state: Any = 0,
 ) -> DimensionEstimate:
@@ -81,13 +90,18 @@ def intrinsic_dimension(
         ratio_k = variance along the k-th direction / largest residual variance
 
     the dimension is the smallest k with a ratio of at least 2 at the *finest* scale at which that
-    ratio is at least 3, or else where it is largest. It is clear from a ratio of 4 on, where
+    ratio is at least 3, or else where it is largest; a direction no longer than the noise
+    counts for none. It is clear from a ratio of 4 on, where
     nothing else speaks against it. Where no fit decides, two estimates from distances do if they
     agree and noise is low; otherwise the dimension is undecided.
 
     Parameters
     ----------
     points : array-like of shape (n, d)
+    method : {"fits", "mle", "two_nn", "gride", "carre_du_champ"}
+        "fits" is the one above. The others, for comparison, take the kept directions too and say
+        what they found, never clear: maximum likelihood, two nearest neighbours, generalised ratios
+        of distances (the lowest over scales), the largest gap of the carré du champ.
     directions : KeptDirections, optional
         Of the points before they were projected, where `points` are their coordinates along kept
         directions; found here by default.
@@ -97,6 +111,8 @@ def intrinsic_dimension(
         likely reason. Fewer when there are fewer points.
     neighbors : Neighbors, optional
         Fifty neighbours of the points, where they are known, to save the search.
+    apart : Apart, optional
+        Rows that are no neighbours of one another; see `kept_apart`.
     n_jobs : int, optional
         Threads; every core by default and for -1.
     random_state : int, Generator or None
@@ -118,27 +134,41 @@ def intrinsic_dimension(
         check_int(n_neighbors, "n_neighbors", low=3)
     n_jobs = check_jobs(n_jobs, default=-1)
     points = check_points(points)
-    places = distinct_rows(points)[0]  # a place counts once, however often it is there
+    places, first, _ = distinct_rows(points)  # a place counts once, however often it is there
     if len(places) < 4:
         raise InputError(f"The dimension needs at least 4 distinct points; got {len(places)}.")
     rng = check_random_state(random_state)
     if directions is None:
         directions = kept_directions(places, random_state=rng)
         if directions.n_directions < points.shape[1]:
-            places, neighbors = distinct_rows(directions.project(places))[0], None
+            places, again, _ = distinct_rows(directions.project(places))
+            neighbors, first = None, first[again]
     if len(places) < 4:
         raise InputError(f"The dimension needs at least 4 distinct points; got {len(places)}.")
+    if method != "fits":
+        return dimension_by_method(places, method, directions.noise, n_jobs)
+    apart = None if apart is None else apart.rows(first)
     distances = dimension_by_distances(
-        places, n_neighbors=n_neighbors, neighbors=neighbors, n_jobs=n_jobs, random_state=rng
+        places,
+        n_neighbors=n_neighbors,
+        neighbors=neighbors,
+        apart=apart,
+        n_jobs=n_jobs,
+        random_state=rng,
     )
-    fits = _fits(places, distances, rng)
+    fits = above_noise(_fits(places, distances, rng, apart), directions.noise)
     return _judged(fits, distances, directions.noise, *places.shape)
 
 
-def _fits(places: np.ndarray, distances: DistanceEstimates, rng: np.random.Generator) -> FitRatios:
+def _fits(
+    places: np.ndarray,
+    distances: DistanceEstimates,
+    rng: np.random.Generator,
+    apart: Apart | None = None,
+) -> FitRatios:
     """Curved fits of all dimensions that there may be, at all scales that the points allow."""
     n, d = places.shape
-    scales = _scales(n)
+    scales = _scales(n if apart is None else n - apart.most())
     if not scales or d == 1:
         return FitRatios((), (), (), (), ())
     seen = min(max(distances.mle, distances.two_nn if distances.agreed else 0.0), EVENLY_SPACED)
@@ -147,7 +177,27 @@ def _fits(places: np.ndarray, distances: DistanceEstimates, rng: np.random.Gener
     tried = min(tried, d - 1)
     trials = min(n, max(TRIALS // 4, min(TRIALS, TRIAL_ENTRIES // tangent_terms(tried))))
     rows = np.sort(rng.choice(n, trials, replace=False))
-    return curved_fit_ratios(places, rows, scales, tried)
+    return curved_fit_ratios(places, rows, scales, tried, apart)
+
+
+def above_noise(fits: FitRatios, noise: float) -> FitRatios:
+    """The fits, where directions no longer than noise are as long as what is left: ratios of one.
+
+    Examples
+    --------
+    >>> fits = FitRatios((12,), ((9.0, 3.0),), ((1.0, 0.5),), ((1.0, 1.0),), ((0.0, 0.0),))
+    >>> above_noise(fits, 1.0).ratios
+    ((9.0, 1.0),)
+    """
+    least = WITHIN_NOISE * noise**2
+    ratios = tuple(
+        tuple(
+            ratio if ratio * thickness >= least else min(ratio, 1.0)
+            for ratio, thickness in zip(own, left, strict=True)
+        )
+        for own, left in zip(fits.ratios, fits.thickness, strict=True)
+    )
+    return replace(fits, ratios=ratios)
 
 
 def _scales(n: int) -> list[int]:
@@ -156,7 +206,8 @@ def _scales(n: int) -> list[int]:
     while count <= min(n / LARGEST_PART, LARGEST_SCALE):
         scales.append(int(count))
         count *= GROWTH
-    return scales or [FIRST_SCALE] * (n / FIRST_PART >= FIRST_SCALE)
+    scales = scales or [FIRST_SCALE] * (n / FIRST_PART >= FIRST_SCALE)
+    return [FINER_SCALE, *scales] if 0 < len(scales) < FEW_SCALES else scales
 
 
 @dataclass(frozen=True)
@@ -356,6 +407,11 @@ def _undecided(blank: DimensionEstimate, distances: DistanceEstimates, n: int) -
     """A guess that the points can support, and what to do."""
     most = max(FEWEST_TRIED, largest_fit(n // LARGEST_PART))
     reason = "no dimension stands out at any scale"
+    if blank.scales:
+        reason += (
+            f" (1 to {max(map(len, blank.ratios))} were tried with {blank.scales[0]} to "
+            f"{blank.scales[-1]} neighbours)"
+        )
     if not np.isfinite(distances.two_nn):
         reason = "the points are evenly spaced, which misleads distances"
     return replace(

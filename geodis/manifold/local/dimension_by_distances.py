@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from geodis.base.check import InputError, check_points, check_real
 from geodis.base.jobs import check_jobs
+from geodis.manifold.local.exact_search import Apart, searcher
 from geodis.manifold.local.neighbors import Neighbors, neighbors_at
 
 # Few neighbours see little of the curvature and the boundary, which lower the estimate as the
@@ -70,6 +71,7 @@ def dimension_by_distances(
     *,
     n_neighbors: int | None = None,
     neighbors: Neighbors | None = None,
+    apart: Apart | None = None,
     n_jobs: int | None = None,
     random_state: np.random.Generator,
 ) -> DistanceEstimates:
@@ -83,6 +85,8 @@ def dimension_by_distances(
         As in `intrinsic_dimension`.
     neighbors : Neighbors, optional
         Fifty neighbours of the points, where they are known.
+    apart : Apart, optional
+        Points that are no neighbours of one another.
     n_jobs : int, optional
     random_state : Generator
         Draws the points that are used of many.
@@ -103,21 +107,24 @@ def dimension_by_distances(
     rows = np.arange(n)
     if n > SAMPLED:  # neighbours among all points, at some of them
         rows = np.sort(random_state.choice(rows, SAMPLED, replace=False))
+    most = n - (1 if apart is None else apart.most())
+    search = None if apart is None else replace(searcher(places, n_jobs=n_jobs), apart=apart)
     if neighbors is None:
-        neighbors = neighbors_at(places, rows, min(wanted, n - 1), n_jobs=n_jobs)
+        neighbors = neighbors_at(places, rows, min(wanted, most), search=search, n_jobs=n_jobs)
     distances = _positive(neighbors.distances[:, :wanted])
     used, fall = distances.shape[1], 0.0
     fine = mle_dimension(distances[:, :MLE_NEIGHBORS])
     # In a larger part of all points the boundary lowers the estimate as much as noise does.
-    most = min(used, n // 4)
-    if n_neighbors is None and most <= MLE_NEIGHBORS:
+    farthest = min(used, n // 4)
+    if n_neighbors is None and farthest <= MLE_NEIGHBORS:
         distances = distances[:, :MLE_NEIGHBORS]
     elif n_neighbors is None:
-        fall = 1 - mle_dimension(distances[:, :most]) / mle_dimension(distances[:, :FEW])
+        fall = 1 - mle_dimension(distances[:, :farthest]) / mle_dimension(distances[:, :FEW])
         if fall < NOISE_FALL:
             distances = distances[:, :MLE_NEIGHBORS]
-        elif (more := min(MANY_IN_NOISE, n // 10)) > used:
-            distances = _positive(neighbors_at(places, rows, more, n_jobs=n_jobs).distances)
+        elif (more := min(MANY_IN_NOISE, n // 10, most)) > used:
+            near = neighbors_at(places, rows, more, search=search, n_jobs=n_jobs)
+            distances = _positive(near.distances)
     return DistanceEstimates(
         mle=mle_dimension(distances),
         two_nn=two_nn_dimension(distances),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,6 +37,41 @@ Nearest = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
+class Apart:
+    """Rows that are no independent samples of one another: no neighbours, however near.
+
+    Attributes
+    ----------
+    when : ndarray of shape (n,)
+        A time, or the number of a group, of every row.
+    window : float
+        Rows no farther apart in time are kept apart; 0.0 for groups.
+    """
+
+    when: np.ndarray
+    window: float
+
+    def rows(self, index: np.ndarray) -> Apart:
+        """The same of some rows, in their order."""
+        return Apart(self.when[index], self.window)
+
+    def between(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Whether rows (q,) are kept apart from others (q, c) of the same table."""
+        kept: np.ndarray = np.abs(self.when[others] - self.when[rows, None]) <= self.window
+        return kept
+
+    def counts(self) -> np.ndarray:
+        """How many rows each is kept apart from, with itself; in the order of times."""
+        order = np.sort(self.when)
+        last = np.searchsorted(order, order + self.window, side="right")
+        return last - np.searchsorted(order, order - self.window, side="left")
+
+    def most(self) -> int:
+        """The most rows that any row is kept apart from, with itself."""
+        return int(self.counts().max())
+
+
+@dataclass(frozen=True)
 class Search:
     """Exact searches among targets that were prepared once.
 
@@ -46,10 +81,13 @@ class Search:
         Queries (q, d) and a count -> `Nearest`.
     order : ndarray of int, shape (n,), or None
         The targets in an order in which it is cheaper to ask for all of them.
+    apart : Apart or None
+        Of the targets; heeded where rows of theirs ask for other rows.
     """
 
     find: Callable[[np.ndarray, int], Nearest]
     order: np.ndarray | None = None
+    apart: Apart | None = None
 
     def __call__(self, queries: np.ndarray, count: int) -> Nearest:
         """The nearest targets of every query, nearest first."""
@@ -88,10 +126,13 @@ class Searches:
         self._targets: np.ndarray | None = None
         self._search: Search | None = None
 
-    def among(self, targets: np.ndarray, *, n_jobs: int | None = None) -> Search:
+    def among(
+        self, targets: np.ndarray, *, apart: Apart | None = None, n_jobs: int | None = None
+    ) -> Search:
         """Exact searches among targets, which must not change: those of the last call if it can."""
         if self._search is None or self._targets is not targets:
-            self._targets, self._search = targets, searcher(targets, n_jobs=n_jobs)
+            found = replace(searcher(targets, n_jobs=n_jobs), apart=apart)
+            self._targets, self._search = targets, found
         return self._search
 
 

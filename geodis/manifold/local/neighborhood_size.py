@@ -42,8 +42,11 @@ WIDE_ENOUGH = 6.0
 NEGLIGIBLE = 8e-6
 
 
-# Neighbours at most: so many times the unknowns.
-MOST_FACTOR = 100
+# Neighbours at most: so many times the unknowns. Noise is averaged over a radius that does not
+# depend on n, so that the best number grows with n, and the work with its square: of many points
+# fewer are taken, until all fits together use so many, but always so many times the unknowns.
+MOST_FACTOR, LEAST_FACTOR = 1_000, 100
+WORK = 1.5e8
 
 
 def choose_n_neighbors(
@@ -107,7 +110,9 @@ def balanced_n_neighbors(
     least = min(neighbors_for_tangents(dim), n - 1)
     if d == dim:
         return least
-    most = max(least, min(n // 4, MOST_FACTOR * tangent_terms(dim)))
+    terms = tangent_terms(dim)
+    most = max(LEAST_FACTOR * terms, min(MOST_FACTOR * terms, int(WORK / n)))
+    most = max(least, min(n // 4, most))
     rng = check_random_state(random_state)
     trials = max(40, TRIAL_ENTRIES // tangent_terms(dim))
     rows = np.sort(rng.choice(n, min(n, trials), replace=False))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +23,7 @@ from geodis.manifold.local.exact_search import (
     BLOCK_ROWS,
     EXACT,
     KDTREE_MAX_DIMS,
+    Apart,
     Nearest,
     Search,
     _kdtree_searcher,
@@ -64,6 +65,7 @@ def nearest_neighbors(
     n_neighbors: int,
     *,
     method: SearchMethod = "auto",
+    apart: Apart | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> Neighbors:
@@ -81,6 +83,8 @@ def nearest_neighbors(
     method : {"auto", "kdtree", "brute", "pynndescent"}
         "auto" takes the k-d tree up to nine dimensions; above, exact blocked search up to
         100,000 points, and pynndescent (approximate, recall above .98) beyond.
+    apart : Apart, optional
+        Rows that are kept out of one another's neighbours; the search is exact then.
     n_jobs : int, optional
         Threads; every core by default and for -1. pynndescent always uses one: what it finds
         depends on their number.
@@ -112,13 +116,15 @@ def nearest_neighbors(
             f"got {len(places)} (n={len(points)})."
         )
     if method == "auto":
-        method = _choose_method(*places.shape)
+        method = _choose_method(*places.shape) if apart is None else _exact_method(places.shape[1])
     rows = np.arange(len(places))
     if check_choice(method, "method", ("auto", *METHODS)) == "pynndescent":
         nearest = _search_pynndescent(places, n_neighbors + 1, workers, random_state)
         indices, distances = _without_self(*nearest, rows)
     else:
         search = EXACT[method](places, workers)
+        if apart is not None:
+            search = replace(search, apart=apart.rows(representative))
         indices, distances = _others(search, places, rows, n_neighbors)
     if place is not None:
         indices, distances = representative[indices][place], distances[place]
@@ -146,7 +152,9 @@ def neighbors_at(
     return Neighbors(*_others(search, points, rows, n_neighbors), "exact")
 
 
-def nearest_targets(points: np.ndarray, rows: np.ndarray, count: int) -> np.ndarray:
+def nearest_targets(
+    points: np.ndarray, rows: np.ndarray, count: int, apart: Apart | None = None
+) -> np.ndarray:
     """Indices of the nearest other points of few rows, shape (r, count), nearest first.
 
     Every distance is computed: for a few rows that is faster than a tree, and as exact. Of equally
@@ -164,6 +172,8 @@ def nearest_targets(points: np.ndarray, rows: np.ndarray, count: int) -> np.ndar
         own = np.arange(len(rows[some]))
         far = squared - 2 * (centred[rows[some]] @ centred.T)
         far[own, rows[some]] = np.inf
+        if apart is not None:
+            far[apart.between(rows[some], np.arange(len(points))[None])] = np.inf
         near = np.argpartition(far, count - 1, axis=1)[:, :count]
         near.sort(axis=1)  # so that the stable sort below leaves ties in the order of the points
         distances = exact_distances(points, near, points[rows[some]])
@@ -239,9 +249,11 @@ def distinct_rows(
 
 
 def _choose_method(n: int, d: int) -> SearchMethod:
-    if d <= KDTREE_MAX_DIMS:
-        return "kdtree"
-    return "brute" if n <= BRUTE_MAX_POINTS else "pynndescent"
+    return _exact_method(d) if n <= BRUTE_MAX_POINTS or d <= KDTREE_MAX_DIMS else "pynndescent"
+
+
+def _exact_method(d: int) -> SearchMethod:
+    return "kdtree" if d <= KDTREE_MAX_DIMS else "brute"
 
 
 def _search_pynndescent(points: np.ndarray, count: int, n_jobs: int, random_state: Any) -> Nearest:
@@ -269,8 +281,41 @@ def _others(search: Search, points: np.ndarray, rows: np.ndarray, count: int) ->
     order = search.order if search.order is not None and len(search.order) == len(rows) else None
     for block in blocks(len(rows), BLOCK_ROWS):
         some = block if order is None else order[block]
+        if search.apart is not None:
+            indices[some], distances[some] = _without_near_in_time(
+                search, search.apart, points, rows[some], count
+            )
+            continue
         nearest = search(points[rows[some]], count + 1)
         indices[some], distances[some] = _without_self(*nearest, rows[some])
+    return indices, distances
+
+
+def _without_near_in_time(
+    search: Search, apart: Apart, points: np.ndarray, rows: np.ndarray, count: int
+) -> Nearest:
+    """The nearest other points of rows among those that they are not kept apart from.
+
+    Twice as many are asked for until there are enough.
+    """
+    n, most = len(points), apart.most()
+    if n - most < count:
+        raise InputError(
+            f"{count} neighbours are needed of rows that are not kept apart; up to {most:,} of "
+            f"{n:,} are, by groups or times: give more groups, a smaller window, or more rows."
+        )
+    indices = np.empty((len(rows), count), np.int32)
+    distances = np.empty((len(rows), count))
+    left, asked = np.arange(len(rows)), 2 * count + 1
+    while len(left):
+        asked = min(asked, n, count + most)
+        near, far = search(points[rows[left]], asked)
+        free = ~apart.between(rows[left], near)
+        done = free.sum(axis=1) >= count
+        order = np.argsort(~free[done], axis=1, kind="stable")[:, :count]
+        indices[left[done]] = np.take_along_axis(near[done], order, axis=1)
+        distances[left[done]] = np.take_along_axis(far[done], order, axis=1)
+        left, asked = left[~done], 2 * asked
     return indices, distances
 
 

@@ -100,6 +100,46 @@ def sampling_doubts(
     )
 
 
+def path_doubts(points: np.ndarray, neighbors: Neighbors) -> tuple[str, ...]:
+    """Why a curve that does not close may be the path of a walk through more dimensions.
+
+    Rows in the order of a curve that is passed once are all near in time, whether the curve is all
+    there is or only what was passed: only who recorded them knows.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        In the order in which they were given.
+    neighbors : Neighbors
+
+    Returns
+    -------
+    tuple of str
+
+    Examples
+    --------
+    >>> from geodis import nearest_neighbors
+    >>> turn = np.linspace(0, 3, 300)
+    >>> arc = np.column_stack([np.cos(turn), np.sin(turn)])
+    >>> path_doubts(arc, nearest_neighbors(arc, 20))[0][:40]
+    'the rows follow one another along a curv'
+    >>> mixed = np.random.default_rng(0).permutation(arc)
+    >>> path_doubts(mixed, nearest_neighbors(mixed, 20))
+    ()
+    """
+    if len(points) < MIN_POINTS or neighbors.indices.shape[1] < 4:
+        return ()
+    indices, distances = neighbors.indices[:, :USED], neighbors.distances[:, :USED]
+    walk = _why_walk(points, indices, distances)
+    if not walk:
+        return ()
+    return (
+        f"the rows follow one another along a curve that does not close ({walk}): if they are a "
+        "recording, the curve may be its path and no state space; record for longer, or put the "
+        "rows in random order if the curve is meant",
+    )
+
+
 def _why_grid(points: np.ndarray, indices: np.ndarray, distances: np.ndarray) -> str:
     """Ties of distances, or neighbours on opposite sides; empty where there are few."""
     equal = float((distances[:, 1] < (1 + EQUAL) * distances[:, 0]).mean())

@@ -92,6 +92,9 @@ def pieces_largest_first(piece: np.ndarray) -> list[np.ndarray]:
 def task_inside(task: Task, rows: np.ndarray, n: int) -> Task:
     """The task for some rows: a graph that was given is cut to them."""
     given: NeighborGraph | None = task.graph
-    if given is None or len(rows) == n:
+    if len(rows) == n:
+        return task
+    task = task.at(rows)
+    if given is None:
         return task
     return replace(task, graph=neighbor_graph(graph=given.adjacency[rows][:, rows]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -118,7 +118,9 @@ def graph_of(prepared: Prepared, dim: int, task: Task, given: Any) -> NeighborGr
         return neighbor_graph(points, graph=given, n_jobs=task.settings.n_jobs)
     rows = np.flatnonzero(~prepared.outliers)
     degree = task.settings.n_neighbors or connecting_degree(dim)
-    if degree > near.indices.shape[1]:
+    if task.apart is not None:
+        near = _nearest(points[rows], degree, task.at(rows))
+    elif degree > near.indices.shape[1]:
         degree = min(degree, len(distinct_rows(points[rows])[0]) - 1)
         near = _nearest(points[rows], degree, task)
     graph = graph_of_neighbors(near, degree)
@@ -148,6 +150,7 @@ def _directions(points: np.ndarray, least: int, task: Task) -> KeptDirections:
 
 def _places(reduced: np.ndarray, task: Task) -> tuple[np.ndarray, int, Neighbors]:
     """Points with their near copies at one place, how many those are, and all neighbours."""
+    task = replace(task, apart=None)  # copies and outliers are the same whenever they were recorded
     near = _nearest(reduced, min(LOOKED_AT, len(distinct_rows(reduced)[0]) - 1), task)
     first = near_copies(near)
     if first is None:
@@ -158,4 +161,6 @@ def _places(reduced: np.ndarray, task: Task) -> tuple[np.ndarray, int, Neighbors
 
 
 def _nearest(points: np.ndarray, count: int, task: Task) -> Neighbors:
-    return nearest_neighbors(points, count, n_jobs=task.settings.n_jobs, random_state=task.rng)
+    return nearest_neighbors(
+        points, count, apart=task.apart, n_jobs=task.settings.n_jobs, random_state=task.rng
+    )

@@ -84,6 +84,7 @@ def test_hundreds_of_identical_rows_stay_connected_to_the_rest(rng):
     assert nearest_neighbors(points, 4).distances.min() > 0
 
 
+@pytest.mark.long
 def test_pynndescent_finds_nearly_all_true_neighbors_and_repeats_itself(rng):
     # one test for all: pynndescent compiles for some 20 s in every process
     points = rng.standard_normal((3000, 12))

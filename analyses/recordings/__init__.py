@@ -1,0 +1,1 @@
+"""Factors of what people record: `python -m analyses.recordings`."""

@@ -1,0 +1,1 @@
+"""Counts of cells that are tuned to states: rings, grids, tracks, arenas, spheres and products."""

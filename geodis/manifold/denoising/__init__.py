@@ -1,0 +1,1 @@
+"""Noisy points -> the same on the surface that they scatter around."""

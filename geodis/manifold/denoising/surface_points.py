@@ -1,0 +1,162 @@
+"""Points, tangents and neighbours -> points on the curved fits, where what is left is noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from geodis.manifold.local.curved_fit_ratio import tangent_terms
+from geodis.manifold.local.exact_search import searcher
+from geodis.manifold.local.neighbors import neighbors_at
+
+# Numbers in a block of displacements: 32 MB.
+BLOCK_NUMBERS = 2**22
+# The intercept of a fit that bends too little errs by more than its residuals do on the mean: its
+# square was up to so many times theirs.
+AT_THE_CENTRE = 3.0
+# Parts of the neighbours that are tried, and the part of the noise that must go at least.
+PARTS = (1.0, 0.7, 0.5, 0.35, 0.25)
+WORTH_IT = 0.8
+ROWS_LOOKED_AT = 400
+# A trace of ridge, for neighbours on a grid.
+RIDGE = 1e-9
+
+
+@dataclass(frozen=True)
+class SurfacePoints:
+    """Points on the surface.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, d)
+        As they were where they were left alone.
+    noise : float
+        Standard deviation across the surface in each direction; 0.0 where they were left alone.
+    how : str
+        What was done, and why.
+    """
+
+    points: np.ndarray
+    noise: float
+    how: str
+
+
+def surface_points(
+    points: np.ndarray, axes: np.ndarray, count: int, *, n_jobs: int | None = None
+) -> SurfacePoints:
+    r"""Move points along their normals onto the surface that their neighbours lie on.
+
+    With t_j = E (x_j - x) the displacement of a neighbour along the axes E of a point x and s_j
+    what is left of it, the neighbours alone are fitted by::
+
+        s_j ~ a + B t_j + Q(t_j),           x -> x + a
+
+    so that the point keeps its place along the surface, and its noise there, and loses that across
+    it but for the error of the fit.
+
+    What fits leave, v, is noise s^2 and curvature, which grows with the number of neighbours c::
+
+        v(c) = s^2 + b c^(6 / k),       error(c) = s^2 h(c) + 3 b c^(6 / k)
+
+    with h the leverage of the intercept. Both are read from fits to all of the neighbours and to
+    half of them; the c of the smallest error is used, and where even that is above .8 s^2 the
+    points are left alone.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    axes : ndarray of shape (n, k, d)
+        Orthonormal rows; points without any stay where they are.
+    count : int
+        Neighbours of each fit.
+    n_jobs : int, optional
+        Threads of the search; every core by default and for -1.
+
+    Returns
+    -------
+    SurfacePoints
+
+    Examples
+    --------
+    >>> from geodis import product_manifold
+    >>> circle = product_manifold("S^1", 400, noise=0.05, pad=1, random_state=0)
+    >>> moved = surface_points(circle.points, circle.tangents[0], 40).points
+    >>> off = [np.abs(np.linalg.norm(x, axis=1) - 1).mean() for x in (circle.points, moved)]
+    >>> bool(off[1] < 0.5 * off[0])
+    True
+    """
+    k, d = axes.shape[1:]
+    known = np.flatnonzero(np.isfinite(axes).all(axis=(1, 2)))
+    least = 2 * tangent_terms(k)
+    count = min(count, len(known) - 1)
+    if k >= d:
+        return SurfacePoints(points, 0.0, "there is no direction across the surface: left alone")
+    if count < 2 * least:
+        return SurfacePoints(points, 0.0, f"{len(known)} points are too few: left alone")
+    own, frames = points[known], axes[known]
+    search = searcher(own, n_jobs=n_jobs)
+    some = np.unique(np.linspace(0, len(known) - 1, ROWS_LOOKED_AT).astype(int))
+    near = neighbors_at(own, some, count, search=search).indices
+    of_all, of_half = (_fitted(own, frames, some, near[:, :c]) for c in (count, count // 2))
+    whole, half = float(np.median(of_all[1])), float(np.median(of_half[1]))
+    grows = 2.0 ** (6 / k)
+    even = max((grows * half - whole) / (grows - 1), 0.0)
+    curved = max(whole - even, 0.0)
+    tried = {}
+    for part in PARTS:
+        if (c := int(part * count)) >= least:
+            leverage = float(np.median(_fitted(own, frames, some, near[:, :c])[2]))
+            tried[c] = even * leverage + AT_THE_CENTRE * curved * part ** (6 / k)
+    count = min(tried, key=lambda c: tried[c])
+    if tried[count] >= WORTH_IT * even:
+        return SurfacePoints(
+            points,
+            0.0,
+            "what fits leave shrinks with the neighbourhood, as curvature does: left alone",
+        )
+    rows = np.arange(len(known))
+    shift = _fitted(own, frames, rows, neighbors_at(own, rows, count, search=search).indices)[0]
+    moved = points.copy()
+    moved[known] += shift
+    noise = float(np.sqrt(even))
+    return SurfacePoints(
+        moved, noise, f"moved onto fits to {count} neighbours, across noise of {noise:.2g}"
+    )
+
+
+def _fitted(
+    points: np.ndarray, axes: np.ndarray, rows: np.ndarray, near: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Shift onto the surface (r, d), residual variance across it (r,) and leverage of the shift."""
+    k, d = axes.shape[1:]
+    count, terms = near.shape[1], tangent_terms(k)
+    pairs = np.triu_indices(k)
+    shift = np.empty((len(rows), d))
+    left, leverage = np.empty(len(rows)), np.empty(len(rows))
+    size = max(1, BLOCK_NUMBERS // (count * (2 * d + terms)))
+    for start in range(0, len(rows), size):
+        block = slice(start, start + size)
+        frame = axes[rows[block]]  # (b, k, d)
+        away = points[near[block]] - points[rows[block], None]  # (b, c, d)
+        along = away @ frame.swapaxes(1, 2)  # (b, c, k)
+        across = away - along @ frame
+        unit = np.sqrt((along**2).mean(axis=(1, 2), keepdims=True)).clip(np.finfo(float).tiny)
+        scaled = along / unit  # all terms of order one: a sound system
+        design = np.concatenate(
+            [
+                np.ones((*scaled.shape[:2], 1)),
+                scaled,
+                scaled[..., pairs[0]] * scaled[..., pairs[1]],
+            ],
+            axis=2,
+        )
+        normal = design.swapaxes(1, 2) @ design
+        normal += RIDGE * count * np.eye(terms)
+        inverse = np.linalg.inv(normal)
+        found = inverse @ (design.swapaxes(1, 2) @ across)  # (b, p, d)
+        leverage[block] = inverse[:, 0, 0]
+        shift[block] = found[:, 0]
+        rest = across - design @ found
+        left[block] = (rest**2).sum(axis=(1, 2)) / ((count - terms) * (d - k))
+    return shift, left, leverage

@@ -1,0 +1,106 @@
+"""Several dimensions, fitted one by one -> the fit against which least speaks."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from geodis.base.check import InputError
+from geodis.manifold.local.dimension_estimate import DimensionEstimate
+
+if TYPE_CHECKING:
+    from geodis.manifold.geomancer import GeoManCER
+
+# Dimensions with a ratio of curved fits from here on at any scale may be meant; this many are
+# fitted at most.
+POSSIBLE, MOST_FITS = 1.6, 4
+# Below this ratio something long is left at every scale, so that the dimension is too small; what
+# is too small has often least to doubt.
+LEAVES_NOTHING = 2.0
+
+
+def scanned_fit(est: GeoManCER, X: Any, **given: Any) -> GeoManCER:
+    """Fit with every dimension that may be meant, and become the cleanest of these fits.
+
+    Cleanest is one whose curved fits leave nothing long at some scale, then the one with the fewest
+    doubts, of the dimension aside, and of two that are as clean the one whose fits leave least. A
+    dimension that is clear is not scanned.
+
+    Parameters
+    ----------
+    est : GeoManCER
+        Its `dim` is "scan".
+    X, **given
+        As in `GeoManCER.fit`.
+
+    Returns
+    -------
+    GeoManCER
+        The same object, fitted.
+    """
+    fits = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said by the fit that is kept
+        first = clone(est).set_params(dim="auto").fit(X, **given)
+        estimate = first.dimension_
+        fits[first.dim_] = first
+        for dim in [] if estimate.verdict == "clear" else candidates(estimate, first.dim_):
+            try:
+                fits[dim] = clone(est).set_params(dim=dim).fit(X, **given)
+            except InputError:  # too few points or directions for it
+                continue
+    kept = min(fits, key=lambda dim: _blemishes(fits[dim], estimate, dim))
+    own = est.get_params()
+    est.__dict__.update({k: v for k, v in vars(fits[kept]).items() if k not in own})
+    if len(fits) > 1:
+        count = {dim: len(_own_doubts(one)) for dim, one in fits.items()}
+        listed = ", ".join(f"{dim} ({count[dim]})" for dim in sorted(fits))
+        est.doubts_ = (
+            f"the dimension was not clear ({estimate}): fits of dimension {listed} were made, with "
+            f"so many doubts, and {kept} kept: give dim where it is known, or more points",
+            *_own_doubts(fits[kept]),
+        )
+        est.uncertain_ = True
+    return est
+
+
+def candidates(estimate: DimensionEstimate, fitted: int) -> list[int]:
+    """Other dimensions that may be meant, the nearest to the estimate first.
+
+    Examples
+    --------
+    >>> from geodis import intrinsic_dimension
+    >>> rows = np.random.default_rng(0).standard_normal((400, 3)) * [9, 1, 0.3]
+    >>> candidates(intrinsic_dimension(rows), 3)
+    [2, 1]
+    """
+    possible = {
+        k
+        for ratios in estimate.ratios
+        for k, ratio in enumerate(ratios, start=1)
+        if ratio >= POSSIBLE
+    }
+    seen = [value for value in (estimate.mle, estimate.two_nn) if np.isfinite(value)]
+    possible |= {max(1, round(value)) for value in seen} | {estimate.dim - 1, estimate.dim + 1}
+    possible -= {fitted}
+    nearest = sorted(possible, key=lambda dim: (abs(dim - estimate.dim), dim))
+    return [dim for dim in nearest if 1 <= dim <= estimate.n_directions][: MOST_FITS - 1]
+
+
+def _own_doubts(est: GeoManCER) -> list[str]:
+    """What speaks against a fit, the dimension aside."""
+    return [text for text in est.doubts_ if not text.startswith(("dimension ", "dim="))]
+
+
+def _blemishes(est: GeoManCER, estimate: DimensionEstimate, dim: int) -> tuple[bool, int, float]:
+    """What speaks against a fit, in the order in which it counts."""
+    ratio = _best_ratio(estimate, dim)
+    filled = dim >= estimate.n_directions
+    return ratio < LEAVES_NOTHING and not filled, len(_own_doubts(est)), -ratio
+
+
+def _best_ratio(estimate: DimensionEstimate, dim: int) -> float:
+    return max((row[dim - 1] for row in estimate.ratios if len(row) >= dim), default=0.0)
