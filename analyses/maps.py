@@ -69,9 +69,12 @@ WALKED: tuple[tuple[str, int, Kind], ...] = (
 )
 
 
+LARGE = 10_000
+
+
 @dataclass(frozen=True)
 class Preset:
-    """Sizes of everything."""
+    """Sizes of everything; cases of more than 10,000 points have the first two seeds alone."""
 
     seeds: tuple[int, ...]
     published: tuple[tuple[str, int, Kind], ...] = PUBLISHED
@@ -86,7 +89,7 @@ class Preset:
 
 
 PRESETS = {
-    "quick": Preset(seeds=(0,)),
+    "quick": Preset(seeds=(0, 1, 2)),
     "paper": Preset(
         seeds=(0, 1, 2, 3, 4),
         kinds=("clean", "noise .02", "bent .5", "bent 1", "wound"),
@@ -111,6 +114,8 @@ def plan(preset: Preset) -> list[Row]:
     cases: list[Row] = []
     for seed in preset.seeds:
         for product, n, kind in preset.published:
+            if n > LARGE and seed not in preset.seeds[:2]:
+                continue
             cases.append({"part": "published", "product": product, "n": n, "kind": kind})
             cases[-1]["seed"] = seed
         for product in preset.products:

@@ -113,14 +113,14 @@ def compared(
 
 
 def kept(out: Path, n: int, seed: int, again: str | None) -> list[Row]:
-    """Rows of an earlier run with the same points, of all methods but the one asked again."""
+    """Rows of earlier runs with this seed, without those of the method asked again at this n."""
     path = out / "maps_cases.json"
     if not path.exists():
         return []
     rows: list[Row] = json.loads(path.read_text(encoding="utf-8"))
     for row in rows:
         row["R2"] = float("nan") if row["R2"] is None else row["R2"]
-    return [r for r in rows if (r["n"], r["seed"]) == (n, seed) and r["method"] != again]
+    return [r for r in rows if r["seed"] == seed and (r["n"], r["method"]) != (n, again)]
 
 
 def summary(rows: list[Row]) -> list[Row]:
@@ -128,27 +128,33 @@ def summary(rows: list[Row]) -> list[Row]:
     summed = []
     for name in sorted({row["method"] for row in rows}, key=lambda name: (name != OURS, name)):
         line: Row = {"method": name}
-        for kind in dict.fromkeys(row["kind"] for row in rows):
-            own = [row for row in rows if (row["method"], row["kind"]) == (name, kind)]
+        for n, known in dict.fromkeys((row["n"], row["kind"]) for row in rows):
+            case = (name, known, n)
+            own = [row for row in rows if (row["method"], row["kind"], row["n"]) == case]
             if not own:  # it is still to come
                 continue
+            kind = f"{known}, n = {n:,}"
             values = np.array([row["R2"] for row in own])
             values = np.where(np.isfinite(values), values, 0.0)
             line[f"{kind}: median"] = float(np.median(values))
             line[f"{kind}: least"] = float(values.min())
             line[f"{kind}: >= {SUFFICIENT}"] = f"{(values >= SUFFICIENT).sum()} of {len(values)}"
-        seconds = [row["CPU s"] for row in rows if row["method"] == name and "CPU s" in row]
-        line["median CPU s"] = float(np.median(seconds)) if seconds else None
+        for n in dict.fromkeys(row["n"] for row in rows):
+            own = [row for row in rows if (row["method"], row["n"]) == (name, n)]
+            seconds = [row["CPU s"] for row in own if "CPU s" in row]
+            if seconds:
+                line[f"median CPU s, n = {n:,}"] = float(np.median(seconds))
         summed.append(line)
     return summed
 
 
 def by_product(rows: list[Row]) -> list[Row]:
     """A row a product and kind, a column a method: the R^2 of the worst factor."""
-    lines: dict[tuple[str, str], Row] = {}
+    lines: dict[tuple[str, str, int], Row] = {}
     for row in rows:
         line = lines.setdefault(
-            (row["product"], row["kind"]), {"product": row["product"], "kind": row["kind"]}
+            (row["product"], row["kind"], row["n"]),
+            {"product": row["product"], "kind": row["kind"], "n": row["n"]},
         )
         line[row["method"]] = row["R2"] if np.isfinite(row["R2"]) else row.get("problem")
     return list(lines.values())
@@ -194,7 +200,8 @@ def main(arguments: list[str] | None = None) -> None:
     rows = [] if given.fresh else kept(given.out, n, given.seed, given.again)
     for kind in KINDS:
         for product in products:
-            known = {r["method"] for r in rows if (r["product"], r["kind"]) == (product, kind)}
+            case = (product, kind, n)
+            known = {r["method"] for r in rows if (r["product"], r["kind"], r["n"]) == case}
             rows += compared(product, kind, n, given.seed, others, known)
             write(rows, missing, given.out)
     print(write(rows, missing, given.out))

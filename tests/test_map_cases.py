@@ -289,5 +289,5 @@ def test_tables_are_written_for_every_method(tmp_path, monkeypatch):
     maps.main([*options, "--fresh", "--without", "truth,others"])
     assert measured == [600, 600] and "truth" not in (tmp_path / "maps.md").read_text()
     assert maps.summary(
-        [{"method": "a", "kind": "x", "R2": 1.0}, {"method": "b", "kind": "y", "R2": 1.0}]
+        [{"method": m, "kind": k, "n": 600, "R2": 1.0} for m, k in (("a", "x"), ("b", "y"))]
     )

@@ -178,7 +178,7 @@ def test_a_worker_that_dies_or_takes_too_long_is_a_crash():
 
         def kill(self): ...
 
-    for ready, problem in ((True, "died with exit code -9"), (False, "stopped after 120 s")):
+    for ready, problem in ((True, "died with exit code -9"), (False, "stopped after 1200 s")):
         answer = received(Worker(Process(), Pipe(), name="one", until=0.0), ready)
         assert answer == Answer(crash=problem)
     assert received(Worker(Process(), Pipe(), name="one", until=np.inf), False) is None

@@ -45,6 +45,10 @@ class Answer:
     crash : str or None
     seconds, cpu : float
         Of the fit alone.
+    dim, directions : int or None
+        The estimate of the dimension, and the directions that were kept.
+    verdict : str or None
+        Of the dimension.
     """
 
     dims: Dims = ()
@@ -57,6 +61,9 @@ class Answer:
     crash: str | None = None
     seconds: float = 0.0
     cpu: float = 0.0
+    dim: int | None = None
+    directions: int | None = None
+    verdict: str | None = None
 
 
 def outcome(answer: Answer, accepted: Sequence[Dims], real: bool = False) -> Outcome:
@@ -114,6 +121,9 @@ def answer_of(case: Case, seed: int) -> Answer:
         lost=float(np.isnan(est.axes_).any(axis=(1, 2)).mean()),
         doubts=[str(doubt) for doubt in getattr(est, "doubts_", ())],
         departure=plain(getattr(est, "departure_", None)),
+        dim=est.dimension_.dim,
+        directions=est.n_directions_,
+        verdict=est.dimension_.verdict,
         **used,
     )
 

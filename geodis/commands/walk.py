@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -72,11 +73,13 @@ def walk_command(
 
     points = load_array(file)
     pictures = _images_of(shown, points)
+    decoder = None if shown.model is None else _decoder(shown.model, shown.device)
     settings = chosen.settings() | {"random_state": common.seed, "verbose": int(common.verbose)}
     est, notes = fit_and_note(points, settings)
     walk = est.walk(start, factor, to=to, direction=direction, length=length, steps=steps)
-    if shown.model is not None:
-        pictures = _decoded(shown, walk)
+    if decoder is not None:
+        decoded = walk.decode(decoder)
+        pictures = decoded if decoded.ndim == 4 else None  # else no image
     values = {
         "file": file,
         "factor": factor,
@@ -134,12 +137,10 @@ def _images_of(shown: ShownOptions, points: np.ndarray) -> np.ndarray | None:
     return images
 
 
-def _decoded(shown: ShownOptions, walk: Walk) -> np.ndarray | None:
-    """What the model of --model makes of the places; None where that is no image."""
+def _decoder(run: Path, device: str) -> Callable[[np.ndarray], np.ndarray]:
+    """What the model of --model makes of points; opened before a fit that may take long."""
     from geodis.commands.shared.runs import open_model
     from geodis.models import decode
 
-    assert shown.model is not None
-    model = open_model(shown.model, shown.device)
-    decoded = walk.decode(lambda latents: decode(model, latents))
-    return decoded if decoded.ndim == 4 else None
+    model = open_model(run, device)
+    return lambda latents: decode(model, latents)

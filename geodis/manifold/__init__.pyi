@@ -6,6 +6,13 @@ from .preparation.principal import (
     kept_directions as kept_directions,
     KeptDirections as KeptDirections,
 )
+from .preparation.row_measure import count_roots as count_roots
+from .preparation.scaled_distances import (
+    scaled_distances as scaled_distances,
+    ScaledDistances as ScaledDistances,
+)
+from .preparation.kept_apart import kept_apart as kept_apart
+from .local.exact_search import Apart as Apart
 from .local.neighbors import nearest_neighbors as nearest_neighbors, Neighbors as Neighbors
 from .local.graph import neighbor_graph as neighbor_graph, NeighborGraph as NeighborGraph
 from .local.dimension import intrinsic_dimension as intrinsic_dimension
@@ -13,6 +20,14 @@ from .local.dimension_estimate import DimensionEstimate as DimensionEstimate
 from .local.dimension_by_distances import (
     mle_dimension as mle_dimension,
     two_nn_dimension as two_nn_dimension,
+)
+from .other_dimensions.gride import (
+    gride_dimension as gride_dimension,
+    ScaledDimension as ScaledDimension,
+)
+from .other_dimensions.carre_du_champ import (
+    carre_du_champ_dimension as carre_du_champ_dimension,
+    VotedDimension as VotedDimension,
 )
 from .local.curved_fit_ratio import (
     curved_fit_ratios as curved_fit_ratios,
@@ -40,6 +55,8 @@ from .refine import split_factors as split_factors
 from .split_result import Split as Split
 from .verdict.evidence import Evidence as Evidence
 from .new_points import axes_at as axes_at
+from .atlas.fitted_atlas import Atlas as Atlas
+from .atlas.atlas_points import AtlasPoints as AtlasPoints
 from .coupling.product_test import (
     product_test as product_test,
     ProductTest as ProductTest,
@@ -61,6 +78,10 @@ from .flat.flat_part import (
     FlatPart as FlatPart,
 )
 from .flat.flat_evidence import FlatEvidence as FlatEvidence
+from .denoising.surface_points import (
+    surface_points as surface_points,
+    SurfacePoints as SurfacePoints,
+)
 from .confidence.chance import chance_angle as chance_angle
 from .confidence.fit_confidence import (
     fit_confidence as fit_confidence,

@@ -17,14 +17,17 @@ from geodis.base.check import (
     InputError,
     check_choice,
     check_int,
-    check_points,
     check_random_state,
 )
 from geodis.base.jobs import check_jobs, one_blas_thread
 from geodis.base.progress import Stages
+from geodis.manifold.atlas.charted_factors import ChartedFactors
 from geodis.manifold.confidence.fit_confidence import FitConfidence, fit_confidence
 from geodis.manifold.coupling.product_test import ProductTest
 from geodis.manifold.coupling.product_tested import ProductTested
+from geodis.manifold.denoising.denoised_fit import DenoisedFit
+from geodis.manifold.denoising.surface_points import SurfacePoints
+from geodis.manifold.dimension_scan import scanned_fit
 from geodis.manifold.flat.flat_axes import split_flat_axes
 from geodis.manifold.flat.flat_evidence import FlatEvidence
 from geodis.manifold.holonomy.departure import Departure
@@ -32,13 +35,17 @@ from geodis.manifold.holonomy.eigenfields import FactorRule
 from geodis.manifold.holonomy.loops import Holonomy, loop_holonomy
 from geodis.manifold.local.dimension import intrinsic_dimension
 from geodis.manifold.local.dimension_estimate import DimensionEstimate
+from geodis.manifold.local.exact_search import Apart
 from geodis.manifold.local.graph import NeighborGraph
 from geodis.manifold.local.tangents import TangentMethod
 from geodis.manifold.maps.factor_map import FactorMap
 from geodis.manifold.new_points import FittedAxes
-from geodis.manifold.preparation.grids_and_walks import sampling_doubts
+from geodis.manifold.preparation.grids_and_walks import path_doubts, sampling_doubts
+from geodis.manifold.preparation.kept_apart import coverage_doubts, kept_apart, of_rows
 from geodis.manifold.preparation.prepared import Prepared, graph_of, prepared, supported_dim
 from geodis.manifold.preparation.principal import KeptDirections
+from geodis.manifold.preparation.row_measure import Metric, Preparation, RowMeasure
+from geodis.manifold.preparation.sampled import sampled_points, whole_problem_sentence
 from geodis.manifold.refine import split_pieces
 from geodis.manifold.split_result import Split
 from geodis.manifold.task import FlatTreatment, Settings, Task
@@ -46,10 +53,19 @@ from geodis.manifold.topology.topology_of import Topology
 from geodis.manifold.verdict.doubts import doubts_of_fit, remedy_for_counts
 from geodis.manifold.verdict.evidence import Evidence, collect_evidence
 from geodis.manifold.verdict.fit_summary import describe_fit, warnings_of
+from geodis.manifold.verdict.shown_fit import ShownFit
 from geodis.manifold.walks.moving_factors import MovingFactors
 
 
-class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
+class GeoManCER(
+    ShownFit,
+    ChartedFactors,
+    DenoisedFit,
+    MovingFactors,
+    ProductTested,
+    TransformerMixin,
+    BaseEstimator,
+):
     """Geometric Manifold Component Estimator.
 
     Finds how many independent factors a manifold splits into, their dimensions, and at every
@@ -59,8 +75,10 @@ class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    dim : int or "auto"
-        Intrinsic dimension k; "auto" finds the smallest whose curved fits leave nothing long.
+    dim : int, "auto" or "scan"
+        Intrinsic dimension k; "auto" finds the smallest whose curved fits leave nothing long, and
+        "scan" fits all that may be meant where that is not clear, and keeps the fit against which
+        least speaks.
     n_factors : int or "auto"
         Number of factors m; "auto" counts the combinations of the parallel eigenfields that
         commute with all of them, and one more.
@@ -83,6 +101,14 @@ class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
         coordinates and split these by periods and statistical independence, or leave it as one
         factor. It is also left as it is where lengths along any coordinates would be wrong by a
         fifth, and where `n_factors` is given.
+    prepare : "sqrt" or callable, optional
+        What is done to the rows before all else: "sqrt" takes 2 sqrt(x + 3 / 8), for counts, whose
+        noise grows with them.
+    metric : {"euclidean", "cosine", "correlation", "precomputed"} or callable
+        How near rows are. Of "cosine" the rows are points of the unit sphere, of "correlation"
+        those less their own mean. With "precomputed", X holds distances, shape (n, n), and with a
+        callable of two rows these are asked for; points are then coordinates by classical scaling
+        (`manifold.scaled_distances`), in which the axes are too.
     random_state : int, Generator or None
     n_jobs : int, optional
         Threads of the dense stages; 2 by default, -1 for all. The result does not depend on it.
@@ -96,16 +122,17 @@ class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
         Sum to `dim_`, largest first.
     axes_ : ndarray of shape (n, k, d)
         Orthonormal rows grouped by factor, in the same order of factors at every point. NaN at
-        outliers, and in pieces of the graph that do not split like the largest.
+        outliers, and in pieces of the graph that do not split like the largest, or are too small.
     flat_ : ndarray of bool, shape (m,)
         Which factors are flat. Where the flat part was not unrolled, only those of dimension two
         or more are marked.
     flat_coordinates_ : ndarray of shape (n, f)
         Isometric coordinates along the flat factors, in their order: the latent variables up to
-        sign and origin, in units of length; `flat_evidence_` has their quality. No columns where
-        nothing was unrolled.
+        sign and origin, in units of length; `flat_evidence_` has their quality. Every piece of
+        the graph is unrolled on its own. No columns where nothing was unrolled.
     periods_ : tuple of ndarray of shape (b, f_j)
-        For every flat factor, the periods of its coordinates; no rows where it does not close.
+        For every flat factor, the periods of its coordinates in the largest piece of the graph;
+        no rows where it does not close.
     flat_evidence_ : FlatEvidence or None
         How flat the flat part is, what told its factors apart, and what speaks against them.
         Independence is assumed there, not proved, and only between pairs of directions: factors
@@ -128,6 +155,10 @@ class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
     n_copies_ : int
         Rows that are near copies of an earlier one; such rows are one place.
     graph_ : NeighborGraph
+    denoised_ : ndarray of shape (n, d)
+        The points on the fitted surface; computed when first asked for, and used by nothing else.
+        Noise across the surface goes, that along it stays; where it is curvature that fits leave,
+        points are left alone (`denoising_` says which).
     holonomy_ : Holonomy
         Transport around loops, by factor; computed when first asked for.
     product_test_ : ProductTest
@@ -138,6 +169,8 @@ class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
         where it was asked for.
     converged_ : bool
     history_ : list of dict
+    points_ : ndarray of shape (n, d)
+        What was fitted: the rows, prepared, or the coordinates that distances were scaled to.
     n_directions_ : int
         Ambient directions that were used: those that vary by more than a floor of even noise.
     directions_ : KeptDirections
@@ -146,6 +179,8 @@ class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
         Standard deviation of the noise in every direction; 0.0 where no floor was seen.
     dimension_ : DimensionEstimate
         Of the dimension, also where it was given.
+    sample_rows_ : ndarray of int, shape (n,), or None
+        The rows of X that were fitted, where a sample was asked for.
     split_ : Split
         The whole split, factor within factor.
     seconds_ : dict of str to float
@@ -184,17 +219,19 @@ class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
     confidence_: FitConfidence | None
     converged_: bool
     history_: list[dict[str, Any]]
+    points_: np.ndarray
     n_directions_: int
     directions_: KeptDirections
     noise_: float
     dimension_: DimensionEstimate
+    sample_rows_: np.ndarray | None
     split_: Split
     seconds_: dict[str, float]
     peak_memory_: float
 
     def __init__(
         self,
-        dim: int | Literal["auto"] = "auto",
+        dim: int | Literal["auto", "scan"] = "auto",
         n_factors: int | Literal["auto"] = "auto",
         n_neighbors: int | None = None,
         tangents: TangentMethod = "curved",
@@ -204,6 +241,8 @@ class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
         normalized: bool = True,
         tangent_neighbors: int | None = None,
         flat: FlatTreatment = "split",
+        prepare: Preparation | None = None,
+        metric: Metric = "euclidean",
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 1,
@@ -217,6 +256,8 @@ class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
         self.normalized = normalized
         self.tangent_neighbors = tangent_neighbors
         self.flat = flat
+        self.prepare = prepare
+        self.metric = metric
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -227,7 +268,10 @@ class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
         y: Any = None,
         *,
         graph: Any = None,
+        groups: Any = None,
+        times: Any = None,
         confidence: Literal["quick", "full"] | None = None,
+        sample: int | None = None,
     ) -> GeoManCER:
         """Split the manifold that the points lie on.
 
@@ -237,15 +281,45 @@ class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
         y : ignored
         graph : sparse matrix, array of shape (n, n) or networkx graph, optional
             The true neighbours, when they are known.
+        groups : array-like of shape (n,), optional
+            Trials, animals or objects: rows of one are no independent samples and are kept out of
+            one another's neighbourhoods.
+        times : array-like of shape (n,), optional
+            When rows were recorded: those that follow one another are kept apart until the state
+            has moved half as far as two random rows lie apart; of different groups none are.
         confidence : {"quick", "full"}, optional
             Say how far the fit can be trusted, in `confidence_`: by half a fit's time more, or by
             several; see `fit_confidence`. The product test is made too.
+        sample : int, optional
+            Fit so many rows only, an even sample that is read in one pass: X may then be a memory
+            map, an HDF5 dataset, a zarr or Dask array, or anything else with a shape and slices of
+            rows, larger than memory. The others are told by `atlas`.
 
         Returns
         -------
         self
         """
-        points = check_points(X, name="X")
+        measure = RowMeasure(self.prepare, self.metric)
+        sample_rows = None
+        if sample is not None:
+            if measure.by_distances:
+                raise InputError("A sample is read of rows, not of distances: leave sample out.")
+            taken = sampled_points(
+                X,
+                sample,
+                check_random_state(self.random_state),
+                graph=graph,
+                tangents=self.tangents,
+            )
+            X, sample_rows = taken.points, taken.rows
+            groups, times = (of_rows(values, sample_rows) for values in (groups, times))
+            if taken.sentence:
+                warnings.warn(f"{taken.sentence}.", stacklevel=2)
+        if isinstance(self.dim, str) and self.dim == "scan":
+            scanned_fit(self, X, graph=graph, groups=groups, times=times, confidence=confidence)
+            self.sample_rows_ = sample_rows
+            return self
+        points, scaled = measure.points_of(X)
         validate_data(self, X, skip_check_array=True)
         settings = self._settings()
         treatment = check_choice(self.flat, "flat", ("split", "keep"))
@@ -256,18 +330,27 @@ class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
             least = int(self.dim) if isinstance(self.dim, Integral) else 1
             begun = Task(settings, stages, rng)
             ready = prepared(points, begun, told=graph is not None, least=least)
-            estimate, dim, n_factors = self._dimensions(points, ready, stages)
-            task = Task(settings, stages, rng, n_factors=n_factors)
+            apart = kept_apart(ready.points, groups, times, noise=ready.directions.noise)
+            estimate, dim, n_factors = self._dimensions(points, ready, stages, apart)
+            task = Task(settings, stages, rng, n_factors=n_factors, apart=apart)
             with stages.stage("graph"):
                 built = graph_of(ready, dim, task, graph)
             sampled = (
                 () if ready.near is None else sampling_doubts(ready.inside, ready.near, dim=dim)
             )
+            if ready.near is not None and apart is not None:
+                inside = apart.rows(np.flatnonzero(~ready.outliers))
+                sampled += coverage_doubts(ready.inside, ready.near, inside)
+            path: tuple[str, ...] = ()
+            if ready.near is not None and dim == 1 and times is None:
+                path = path_doubts(ready.inside, ready.near)
             ready = replace(ready, near=None)  # of many points the largest of what is held
             if graph is not None:
                 task = replace(task, graph=built)
             split = split_pieces(ready.points, dim, task, built)
             flat = split_flat_axes(ready.points, split, task, built, treatment)
+            if not any(map(len, flat.periods)):  # a curve that closes is all there
+                sampled += path
         # Nothing is published before everything is done: an interrupt leaves the old state.
         self.dim_ = dim
         self.n_directions_ = ready.directions.n_directions
@@ -276,6 +359,7 @@ class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
         self.dimension_ = estimate
         self.outliers_ = ready.outliers
         self.n_copies_ = ready.n_copies
+        self.sample_rows_ = sample_rows
         self.split_ = split
         self.axes_ = ready.directions.lift(flat.axes)
         self.factor_dims_ = np.array(flat.dims)
@@ -298,7 +382,8 @@ class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
             flat.evidence,
             sampled,
         )
-        if self.doubts_:
+        self.doubts_ += scaled
+        if self.doubts_ and measure.is_plain:
             self.doubts_ += remedy_for_counts(points)
         self.uncertain_ = bool(self.doubts_)
         self.eigenvalues_ = self.evidence_[0].eigenvalues if self.evidence_ else np.zeros(0)
@@ -306,6 +391,8 @@ class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
         self.converged_ = all(entry["converged"] for entry in split.history)
         self.seconds_ = dict(stages.seconds)
         self.peak_memory_ = _peak_memory()
+        self.points_ = points
+        self._measure = measure
         self._points, self._basis, self._flat = points, ready.directions.basis, flat
         self._places = ready.points  # near copies have the same coordinates here
         self._fitted = FittedAxes(
@@ -321,6 +408,7 @@ class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
         self._maps: list[FactorMap] = []
         self._topologies: list[Topology] = []
         self._product_test: list[ProductTest] = []
+        self._denoising: list[SurfacePoints] = []
         self.confidence_ = None
         if confidence is not None:
             self.confidence_ = fit_confidence(
@@ -330,6 +418,8 @@ class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
                 _ = self.product_test_
         for text in warnings_of(self):
             warnings.warn(text, stacklevel=2)
+        if sample is not None and (whole := whole_problem_sentence(split, len(points))):
+            warnings.warn(f"{whole}.", stacklevel=2)
         return self
 
     @property
@@ -360,12 +450,11 @@ class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
         points : array-like of shape (p, d)
         """
         self._check_fitted()
-        points = check_points(points, min_points=1)
-        if points.shape[1] != self._points.shape[1]:
-            raise InputError(
-                f"points must have {self._points.shape[1]} columns as in the fit; "
-                f"got {points.shape[1]}."
-            )
+        points = self._measure.new_points(points, self.n_features_in_)
+        return self._axes_at(points)
+
+    def _axes_at(self, points: np.ndarray) -> np.ndarray:
+        """Axes at points that are measured like the fitted ones."""
         return self._fitted.at(points, method=self.tangents, n_jobs=self._settings().n_jobs)
 
     def to_networkx(self) -> Any:
@@ -403,12 +492,12 @@ class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
         )
 
     def _dimensions(
-        self, points: np.ndarray, ready: Prepared, stages: Stages
+        self, points: np.ndarray, ready: Prepared, stages: Stages, apart: Apart | None
     ) -> tuple[DimensionEstimate, int, int | None]:
         """The estimate of the dimension, the dimension, and the number of factors, as asked for."""
         varying = ready.points.shape[1]
         if isinstance(self.dim, str) and self.dim != "auto":
-            raise InputError(f"dim must be a positive integer or 'auto'; got {self.dim!r}.")
+            raise InputError(f"dim must be a positive integer, 'auto' or 'scan'; got {self.dim!r}.")
         told = None if isinstance(self.dim, str) else check_int(self.dim, "dim", low=1)
         if told is not None and told > varying:
             raise InputError(
@@ -419,6 +508,7 @@ class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
             estimate = intrinsic_dimension(
                 ready.inside,
                 directions=ready.directions,
+                apart=None if apart is None else apart.rows(np.flatnonzero(~ready.outliers)),
                 n_jobs=self._settings().n_jobs,
                 random_state=0,
             )
@@ -427,6 +517,12 @@ class GeoManCER(MovingFactors, ProductTested, TransformerMixin, BaseEstimator):
             check_choice(self.n_factors, "n_factors", ("auto",))
             return estimate, dim, None
         return estimate, dim, check_int(self.n_factors, "n_factors", low=1, high=dim)
+
+    def __sklearn_tags__(self) -> Any:
+        """What X is: distances, where they are precomputed."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "split_"):

@@ -15,6 +15,7 @@ import numpy as np
 from geodis.base.check import InputError
 from geodis.manifold.holonomy.coarse import coarse_start
 from geodis.manifold.holonomy.connection import connection
+from geodis.manifold.holonomy.departure import mean_square_turn
 from geodis.manifold.holonomy.eigenfields import (
     Eigenfields,
     bottom_eigenfields,
@@ -145,8 +146,17 @@ def published_pipeline(
     # How far the frames err says what the eigenvalues of the fields may owe to them.
     with stages.stage("error of the tangents"):
         error = _error_of_tangents(points, dim, tangents.n_neighbors, task)
+        turn = mean_square_turn(tangents.frames, graph)
     split = split_of(
-        tangents, fields, counted, factors, rows, what, error=error, told_apart=told_apart
+        tangents,
+        fields,
+        counted,
+        factors,
+        rows,
+        what,
+        error=error,
+        turn=turn,
+        told_apart=told_apart,
     )
     return Solution(tangents, split)
 
@@ -256,7 +266,9 @@ def neighbors_for_fit(
     if rows is not None or points.shape[1] <= KDTREE_MAX_DIMS:
         rows = np.arange(len(points)) if rows is None else rows
         return neighbors_at(points, rows, count, search=task.search(points))
-    return nearest_neighbors(points, count, n_jobs=task.settings.n_jobs, random_state=task.rng)
+    return nearest_neighbors(
+        points, count, apart=task.apart, n_jobs=task.settings.n_jobs, random_state=task.rng
+    )
 
 
 def _tangent_neighbors(points: np.ndarray, dim: int, task: Task) -> int:
@@ -312,7 +324,9 @@ def _graph_for_fields(
     if task.graph is not None:
         return task.graph, None
     degree = min(task.settings.n_neighbors or default_degree(dim), len(points) - 1)
-    near = nearest_neighbors(points, degree, n_jobs=task.settings.n_jobs, random_state=task.rng)
+    near = nearest_neighbors(
+        points, degree, apart=task.apart, n_jobs=task.settings.n_jobs, random_state=task.rng
+    )
     return graph_of_neighbors(near, degree), _inverse_density(near, dim)
 
 

@@ -27,6 +27,7 @@ from geodis.manifold.pipeline import (
     published_pipeline,
 )
 from geodis.manifold.preparation.places import distinct_places, pieces_largest_first, task_inside
+from geodis.manifold.preparation.same_factors import same_factors
 from geodis.manifold.split_result import Split, join_axes, largest_first
 from geodis.manifold.task import Task
 
@@ -57,6 +58,7 @@ def split_factors(points: np.ndarray, dim: int, task: Task | None = None) -> Spl
     """
     task = task or Task()
     places = distinct_places(points, task)
+    task = task.at(places.rows)
     solution = published_pipeline(places.points, dim, task)
     return places.spread(refined(places.points, solution, task))
 
@@ -81,6 +83,7 @@ def split_pieces(points: np.ndarray, dim: int, task: Task, graph: NeighborGraph)
     rows = pieces_largest_first(graph.piece)[0]
     inside = task_inside(task, rows, len(points))
     places = distinct_places(points if graph.n_pieces == 1 else points[rows], inside)
+    inside = inside.at(places.rows)
     solution = published_pipeline(places.points, dim, inside)
     split = places.spread(refined(places.points, solution, inside))
     return (
@@ -109,7 +112,7 @@ def refined(points: np.ndarray, solution: Solution, task: Task) -> Split:
     dim = sum(split.dims)
     # In subspaces of its own a factor would be forced to look alike everywhere: where lengths in
     # it depend on the others, that makes the axes worse.
-    product = split.departure is None or split.departure.is_product
+    product = split.departure is None or split.departure.clearly_product
     if product and task.graph is None and task.settings.refines and len(split.dims) > 1:
         alone = _each_on_its_own(points, split, task)
         if alone is not None:
@@ -151,7 +154,9 @@ def with_other_pieces(
         except InputError:
             break  # this piece and all smaller ones have too few points for the tangents
         if split.dims == largest.dims:
-            axes[rows] = split.axes
+            order = same_factors(split.axes, split.flat, largest.axes, largest.flat, split.dims)
+            own = np.split(split.axes, np.cumsum(split.dims)[:-1], axis=1)
+            axes[rows] = np.concatenate([own[j] for j in order], axis=1)
     return replace(largest, axes=axes, rows=first[largest.rows])
 
 

@@ -80,6 +80,7 @@ def split_of(
     what: str,
     *,
     error: TangentError | None = None,
+    turn: float = 0.0,
     told_apart: int | None = None,
 ) -> Split:
     """A split of its parts, with one line of history that says what was done.
@@ -95,6 +96,8 @@ def split_of(
     what : str
     error : TangentError, optional
         Of the frames.
+    turn : float
+        Their `mean_square_turn`.
     told_apart : int, optional
         As in `Split`.
     """
@@ -106,7 +109,7 @@ def split_of(
         rows,
         tangent_neighbors=tangents.n_neighbors,
         tangent_error=error,
-        departure=None if error is None else departure_of(fields, counted, error),
+        departure=None if error is None else departure_of(fields, counted, error, turn),
         told_apart=told_apart,
         history=[_record(what, fields, factors)],
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from geodis.base.jobs import check_jobs
 from geodis.base.progress import Stages
 from geodis.manifold.holonomy.eigenfields import FactorRule
-from geodis.manifold.local.exact_search import Search, Searches
+from geodis.manifold.local.exact_search import Apart, Search, Searches
 from geodis.manifold.local.graph import NeighborGraph
 from geodis.manifold.local.tangents import TangentMethod
 
@@ -66,6 +66,8 @@ class Task:
         Take the points for one factor, without asking.
     searches : Searches
         The search among the points that is prepared.
+    apart : Apart or None
+        Rows that are no neighbours of one another.
     """
 
     settings: Settings = field(default_factory=Settings)
@@ -75,7 +77,14 @@ class Task:
     n_factors: int | None = None
     leave_whole: bool = False
     searches: Searches = field(default_factory=Searches)
+    apart: Apart | None = None
 
     def search(self, points: np.ndarray) -> Search:
         """Exact searches among points, prepared once."""
-        return self.searches.among(points, n_jobs=self.settings.n_jobs)
+        return self.searches.among(points, apart=self.apart, n_jobs=self.settings.n_jobs)
+
+    def at(self, rows: np.ndarray) -> Task:
+        """The same task on some rows, in their order, of which no graph was given."""
+        if self.apart is None:
+            return self
+        return replace(self, apart=self.apart.rows(rows), searches=Searches())

@@ -1,6 +1,5 @@
 """The maps on the page: made once, escaped, and never in the way of the rest."""
 
-import json
 import re
 import warnings
 
@@ -18,7 +17,7 @@ def view():
 
 
 def shown(view):
-    return json.loads(view.figures[0].json)["data"]
+    return view.figures[0].chart.data
 
 
 def test_every_factor_has_its_map(view):
@@ -29,7 +28,7 @@ def test_every_factor_has_its_map(view):
         f"Factor {j}" for j in range(est.n_factors_)
     ]
     assert "Steps on the map are off by" in view.body
-    assert (example_report().path.parent / "figures" / "maps.png").exists()
+    assert (example_report().path.parent / "figures" / "maps.svg").exists()
 
 
 def test_dots_have_their_images_and_what_is_known_of_them(view):
@@ -39,7 +38,7 @@ def test_dots_have_their_images_and_what_is_known_of_them(view):
     assert all(len(one["places"]) == n for one in data["views"])
     assert data["shown"] == [n, len(example_report().factorised.rows)]
     assert HOSTILE in data["told"][0] and HOSTILE in [one["name"] for one in data["colorings"]]
-    assert "<script" not in view.figures[0].json
+    assert "<script" not in page.script_json(data)
 
 
 def test_controls_are_no_picture():
@@ -84,6 +83,33 @@ def test_what_has_no_maps_says_why(n, options, said):
     (view,) = (one for one in page.section_views(report) if one.name == "maps")
     assert "There are no maps: " in view.body and said in view.body
     assert view.failure == "" and view.figures == ()
+
+
+def test_a_page_opens_in_plain_words(tmp_path):
+    sample = gd.product_manifold("S^2 x S^1", 700, random_state=0)
+    made = gd.report(sample.points, out=tmp_path, verbose=0)
+    html = made.path.read_text(encoding="utf-8")
+    first = html[html.index('<div class="summary">') :].split("</p>")[0]
+    assert (
+        "The rows differ in 2 ways, each of which can change without the other: one like" in first
+    )
+    assert "one like a circle of radius 1.0 (factor 1). The maps show where each of the" in first
+
+
+def test_rows_on_no_map_are_told_of():
+    circle = gd.product_manifold("S^1", 500, random_state=0).points
+    far = np.vstack([circle, 0.1 * circle[:60] + 9, circle[:2] - 40])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        report = gd.report(far, dim=1, out=None, verbose=0)
+    (view,) = (one for one in page.section_views(report) if one.name == "maps")
+    assert "On no map: 2 rows" in view.body and "unlike all others" in view.body
+    assert "in 2 groups that nothing connects" in view.body
+    kept = report.to_dict()["maps"]
+    assert (kept["n_outliers"], kept["n_elsewhere"], kept["n_pieces"]) == (2, 0, 2)
+    whole = gd.report(circle, dim=1, out=None, verbose=0)
+    (view,) = (one for one in page.section_views(whole) if one.name == "maps")
+    assert "On no map" not in view.body and "groups that nothing" not in view.body
 
 
 def test_an_image_of_every_shape_can_be_shown():

@@ -109,7 +109,13 @@ def repeat_fit(
     RepeatedFit
     """
     other = clone(est).set_params(
-        dim=est.dim_, verbose=0, n_jobs=n_jobs, random_state=seed, **variant.settings
+        prepare=None,  # the points have been through both
+        metric="euclidean",
+        dim=est.dim_,
+        verbose=0,
+        n_jobs=n_jobs,
+        random_state=seed,
+        **variant.settings,
     )
     n = len(variant.points)
     with warnings.catch_warnings():

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import permutations
 
 import numpy as np
 
 from geodis.base.check import InputError
+from geodis.manifold.coupling.coupled_periods import CoupledPeriods, coupled_periods
 from geodis.manifold.coupling.local_stretch import local_stretches
 from geodis.manifold.coupling.map_splits import dims_of_map
+from geodis.manifold.coupling.same_places import share_at_same_places
 from geodis.manifold.coupling.stretch_dependence import Strength, stretch_dependence
 from geodis.manifold.flat.differences import Edges
 from geodis.manifold.local.exact_search import searcher
 from geodis.manifold.local.graph import NeighborGraph
-from geodis.manifold.maps.coarse_sample import coarse_sample
+from geodis.manifold.maps.coarse_sample import CoarseSample, coarse_sample
 from geodis.manifold.maps.factor_map import FactorMap
 from geodis.manifold.maps.refined_map import RefinedMap
+from geodis.manifold.maps.unrolled_map import UnrolledMap
 from geodis.manifold.preparation.places import pieces_largest_first
 
 # Lengths that change by less, as a root mean square, do not matter.
@@ -28,6 +31,8 @@ LEAST = 0.0015
 EXPLAINED, ERRONEOUS = 0.25, 0.1
 # Maps that misfit by more, or in which steps are shorter than this part, are no maps of a factor.
 MISFIT, SHORTEST = 0.25, 0.9
+# Of the points that have the places of others in all maps: none on a product.
+FEW = 0.05
 # Parts within which errors of the tangents and of the map go together.
 BLOCKS = 150
 
@@ -97,12 +102,18 @@ class ProductTest:
     splits : tuple of tuple of int
         Dimensions into which the map of every factor clearly splits: its own alone where it does
         not.
+    same : float
+        Share of the points that all maps have at the places of others, though they lie apart.
+    periods : CoupledPeriods
+        Whether loops of flat factors go around in two of them at once.
     """
 
     pairs: tuple[PairTest, ...]
     scales: tuple[float, ...]
     misfits: tuple[float, ...]
     splits: tuple[tuple[int, ...], ...]
+    same: float = 0.0
+    periods: CoupledPeriods = field(default_factory=CoupledPeriods)
 
     @property
     def worst(self) -> PairTest | None:
@@ -126,15 +137,32 @@ class ProductTest:
         )
 
     @property
+    def overlaid(self) -> bool:
+        """Whether the maps together have different points at one place.
+
+        Then the space is a product nearby, but not as a whole, as U(2) is of S^3 and a circle;
+        the factors are none the less its factors.
+        """
+        return self.same > FEW
+
+    @property
+    def looped(self) -> bool:
+        """Whether loops go around two flat factors at once; not where factors have no maps."""
+        return self.periods.there and len(self.collapsed) < 2
+
+    @property
     def merge(self) -> tuple[int, int] | None:
         """The two factors that are rather one, where there are such; the smaller number first.
 
         The pair whose metrics change most with each other: of factors that have no map, where
         there are such, or of the only one and another. Where more than two have none, factors are
-        mixed, and the pair is where to begin.
+        mixed, and the pair is where to begin. Of flat ones, the pair around which loops lead at
+        once.
         """
         if self.is_product:
             return None
+        if self.looped:
+            return self.periods.pair
         changes: dict[tuple[int, int], float] = {}
         for pair in self.pairs:
             both = (min(pair.factor, pair.other), max(pair.factor, pair.other))
@@ -146,7 +174,8 @@ class ProductTest:
     @property
     def is_product(self) -> bool:
         """Whether nothing speaks against a product of these factors."""
-        return not self.collapsed and not any(pair.matters for pair in self.pairs)
+        changes = any(pair.matters for pair in self.pairs)
+        return not (self.collapsed or self.looped or changes)
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -155,7 +184,13 @@ class ProductTest:
         if self.merge is not None:
             a, b = self.merge
             advice = f"take factors {a} and {b} for one to begin with, or for nearly independent"
-            if self.collapsed:
+            if self.looped:
+                found.append(
+                    f"the shortest loops go around in factors {a} and {b} at once, so that these "
+                    "are directions of one torus rather than factors: leave n_factors out where it "
+                    "was given, or take the two for one"
+                )
+            elif self.collapsed:
                 lost = " and ".join(map(str, self.collapsed))
                 many = len(self.collapsed) > 1
                 which = f"factors {lost} have no maps" if many else f"factor {lost} has no map"
@@ -182,8 +217,8 @@ class ProductTest:
             return "; ".join(self.doubts)
         if self.worst is None:
             return "one factor, whose map does not split again"
-        seen = "a product, but " if self.worst.is_there else "a product: "
-        return f"{seen}{self.worst}"
+        whole = ", nearby and not as a whole" if self.overlaid else ""
+        return f"a product{whole}{', but ' if self.worst.is_there else ': '}{self.worst}"
 
     def __str__(self) -> str:
         """The verdict, and one line for every pair."""
@@ -193,6 +228,8 @@ class ProductTest:
             f"  map of factor {j}: steps {scale:.2f} times as long, misfit {misfit:.3f}"
             for j, (scale, misfit) in enumerate(shown)
         ]
+        if self.same:
+            lines.append(f"  at the places of others in all maps: {self.same:.1%} of the points")
         return "\n".join(lines)
 
 
@@ -208,7 +245,8 @@ def product_test(
 
     On a product the metric of each factor is the same wherever one is in the others, and its map
     is isometric. See `stretch_dependence` for how much the one depends on the other, and
-    `dims_of_map` for factors that are several.
+    `dims_of_map` for factors that are several, `share_at_same_places` for maps that lay points
+    over one another, and `coupled_periods` for loops around two factors at once.
 
     Parameters
     ----------
@@ -256,7 +294,16 @@ def product_test(
         misfit = max(misfits[f], misfits[g]) if refined else max(misfits)
         explained = EXPLAINED * min(misfit, ERRONEOUS)
         pairs.append(PairTest(f, g, tensor, scale, explained))
-    return ProductTest(tuple(pairs), tuple(own.scale for own in stretches), misfits, splits)
+    same = share_at_same_places(maps, places, rows, edges, n_jobs=n_jobs)
+    scales = tuple(own.scale for own in stretches)
+    stops = np.cumsum([own.dim for own in maps])[:-1]
+    by_factor = np.split(axes[rows], stops, axis=1)
+    flat = [j for j, own in enumerate(maps) if own.dim == 1 or isinstance(own, UnrolledMap)]
+    periods = CoupledPeriods()
+    # What was unrolled was split along its periods.
+    if len(flat) > 1 and not all(isinstance(maps[j], UnrolledMap) for j in flat):
+        periods = coupled_periods(places[rows], [by_factor[j] for j in flat], flat, edges)
+    return ProductTest(tuple(pairs), scales, misfits, splits, same, periods)
 
 
 def _connected(
@@ -267,10 +314,12 @@ def _connected(
     n_jobs: int | None,
 ) -> tuple[np.ndarray, Edges]:
     """Points that carry every map, and the edges between them: those that maps are fitted to."""
-    usable = np.isfinite(axes).all(axis=(1, 2))
-    largest = pieces_largest_first(graph.piece)[0]
-    given = graph if graph.method == "given" else None
-    sample = coarse_sample(places, largest[usable[largest]], axes, given=given, n_jobs=n_jobs)
+    sample = _sample_of(maps)
+    if sample is None:  # all were unrolled, from all points
+        usable = np.isfinite(axes).all(axis=(1, 2))
+        largest = pieces_largest_first(graph.piece)[0]
+        given = graph if graph.method == "given" else None
+        sample = coarse_sample(places, largest[usable[largest]], axes, given=given, n_jobs=n_jobs)
     known = np.logical_and.reduce([np.isin(sample.rows, own.tangents()[0]) for own in maps])
     if not known.any():
         raise InputError("The maps of factors must have points in common; got none.")
@@ -278,3 +327,11 @@ def _connected(
     number = np.cumsum(known) - 1
     edges = Edges(number[sample.edges.i[both]], number[sample.edges.j[both]], int(known.sum()))
     return sample.rows[known], edges
+
+
+def _sample_of(maps: Sequence[FactorMap]) -> CoarseSample | None:
+    """The points and edges that maps of the largest piece were fitted to; None where none was."""
+    for own in maps:
+        if isinstance(own, RefinedMap) and own.pieces[0].edges is not None:
+            return CoarseSample(own.pieces[0].rows, own.pieces[0].edges)
+    return None

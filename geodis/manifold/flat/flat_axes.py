@@ -15,9 +15,11 @@ from geodis.manifold.flat.flat_part import (
     looks_curved,
     split_flat_part,
 )
+from geodis.manifold.flat.other_pieces import FlatPiece, with_other_flat_pieces
 from geodis.manifold.flat.unroll import steps_along
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.graph import NeighborGraph, neighbor_graph
+from geodis.manifold.preparation.places import pieces_largest_first
 from geodis.manifold.split_result import Split
 from geodis.manifold.task import Task
 
@@ -49,7 +51,9 @@ class FlatAxes:
         Isometric coordinates of the flat factors, in their order; no columns where nothing flat
         could be unrolled.
     periods : tuple of ndarray
-        Of every flat factor.
+        Of every flat factor, in the largest piece of the graph.
+    pieces : tuple of FlatPiece
+        Pieces of the graph that have coordinates, largest first.
     evidence : FlatEvidence or None
         None where there is no flat part, or it was to be kept.
     own : ndarray of bool, shape (k,)
@@ -64,6 +68,7 @@ class FlatAxes:
     flat: tuple[bool, ...]
     coordinates: np.ndarray
     periods: tuple[np.ndarray, ...]
+    pieces: tuple[FlatPiece, ...]
     evidence: FlatEvidence | None
     own: np.ndarray
     order: np.ndarray
@@ -135,7 +140,7 @@ def split_flat_axes(
         Of the points; what is not flat in it stays as it is.
     task : Task
     graph : NeighborGraph
-        Of the points; in its largest piece the flat part is unrolled.
+        Of the points; its largest piece says into what the flat part splits.
     how : {"split", "keep"}
 
     Returns
@@ -185,6 +190,13 @@ def split_flat_axes(
             part, own = _unrolled(points, split, task, graph, asked)
     if not np.isfinite(part.coordinates).any():
         return _as_it_was(split, part.evidence)
+    with task.stages.stage("flat factors"):
+        known = np.isfinite(split.axes).all(axis=(1, 2))
+        part, pieces = with_other_flat_pieces(
+            part,
+            [rows[known[rows]] for rows in pieces_largest_first(graph.piece)],
+            lambda rows: _unrolled_rows(points, split, task, graph, own, rows),
+        )
     axes = np.concatenate([split.axes[:, ~own], part.frames], axis=1)
     dims = [dim for dim, flag in zip(split.dims, asked, strict=True) if not flag] + [*part.dims]
     flat = [False] * (len(dims) - len(part.dims)) + [True] * len(part.dims)
@@ -199,6 +211,7 @@ def split_flat_axes(
         tuple(flat[j] for j in order),
         part.coordinates,  # the order is stable and largest first among the flat ones too
         part.periods,
+        pieces,
         part.evidence,
         own,
         moved,
@@ -207,7 +220,7 @@ def split_flat_axes(
 
 def _as_it_was(split: Split, evidence: FlatEvidence | None) -> FlatAxes:
     n, k, _ = split.axes.shape
-    nothing = np.zeros((n, 0)), (), evidence, np.zeros(k, bool), np.arange(k)
+    nothing = np.zeros((n, 0)), (), (), evidence, np.zeros(k, bool), np.arange(k)
     return FlatAxes(split.axes, split.dims, split.flat, *nothing)
 
 
@@ -216,19 +229,8 @@ def _unrolled(
 ) -> tuple[FlatPart, np.ndarray]:
     """The flat part in the largest piece, NaN elsewhere, and which axes it takes."""
     own = np.repeat(asked, split.dims)
-    rows = np.flatnonzero(graph.piece == np.bincount(graph.piece).argmax())
-    given = task.graph
-    if given is not None and graph.n_pieces > 1:
-        given = neighbor_graph(graph=given.adjacency[rows][:, rows])
-    part = split_flat_part(
-        points[rows],
-        split.axes[rows][:, own],
-        graph=given,
-        n_neighbors=task.settings.n_neighbors,
-        tangent_neighbors=_tangent_neighbors(split),
-        n_jobs=task.settings.n_jobs,
-        random_state=task.rng,
-    )
+    rows = pieces_largest_first(graph.piece)[0]
+    part = _unrolled_rows(points, split, task, graph, own, rows)
     ratio = _field_ratio(split)
     if ratio < MIN_FIELD_RATIO:
         part = _with_doubt(
@@ -242,6 +244,29 @@ def _unrolled(
         frames[rows], coordinates[rows] = part.frames, part.coordinates
         part = replace(part, frames=frames, coordinates=coordinates)
     return part, own
+
+
+def _unrolled_rows(
+    points: np.ndarray,
+    split: Split,
+    task: Task,
+    graph: NeighborGraph,
+    own: np.ndarray,
+    rows: np.ndarray,
+) -> FlatPart:
+    """The flat part of the points of one piece."""
+    given = task.graph
+    if given is not None and graph.n_pieces > 1:
+        given = neighbor_graph(graph=given.adjacency[rows][:, rows])
+    return split_flat_part(
+        points[rows],
+        split.axes[rows][:, own],
+        graph=given,
+        n_neighbors=task.settings.n_neighbors,
+        tangent_neighbors=_tangent_neighbors(split),
+        n_jobs=task.settings.n_jobs,
+        random_state=task.rng,
+    )
 
 
 def _with_doubt(part: FlatPart, doubt: str) -> FlatPart:
@@ -270,7 +295,8 @@ def _why_tried(split: Split) -> str:
 def _is_curved(part: FlatPart) -> bool:
     """Whether a part that was only tried is one curved factor: then that is the answer."""
     evidence = part.evidence
-    return looks_curved(evidence.dim, evidence.strain, evidence.curvature)
+    closed = sum(map(len, part.periods)) == evidence.dim
+    return looks_curved(evidence.dim, evidence.strain, evidence.curvature, closed)
 
 
 def _tangent_neighbors(split: Split) -> int | None:

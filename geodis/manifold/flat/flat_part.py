@@ -236,17 +236,20 @@ def is_one_curved_factor(
         n_jobs=n_jobs,
         random_state=rng,
     )
-    return looks_curved(subspaces.shape[1], strain, curvature)
+    closed = len(periods) == subspaces.shape[1]
+    return looks_curved(subspaces.shape[1], strain, curvature, closed)
 
 
-def looks_curved(dim: int, strain: float, curvature: Curvature | None) -> bool:
+def looks_curved(dim: int, strain: float, curvature: Curvature | None, closed: bool) -> bool:
     """Whether a part that transport did not find flat is curved, beyond what images are.
 
     Images of one object in some poses bend so much more than they curve that they are not. Of
     surfaces, lengths that are wrong are a sign of it where curvature is too uneven to be certain.
+    A surface of which every direction closes is a torus, though: what few cells that are tuned to
+    two circles make of one has lengths that are wrong by a tenth, and is meant to be two circles.
     """
     curved = curvature is not None and curvature.curved
-    return curved or (dim == 2 and strain > DOUBTED_STRAIN)
+    return curved or (dim == 2 and strain > DOUBTED_STRAIN and not closed)
 
 
 def _check_subspaces(subspaces: Any, points: np.ndarray) -> np.ndarray:

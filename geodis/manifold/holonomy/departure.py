@@ -13,6 +13,7 @@ import numpy as np
 
 from geodis.manifold.holonomy.eigenfields import Eigenfields
 from geodis.manifold.holonomy.factor_count import FactorCount
+from geodis.manifold.local.graph import NeighborGraph
 from geodis.manifold.local.tangent_error import TangentError
 
 # On S^2 x_f S^2 with f = 1 + c x the root of the ratio of eigenvalues is 2.4 times the spread
@@ -21,6 +22,13 @@ RATIO_PER_LENGTH = 2.4
 # On true products the root of the ratio is .3 to 1.45 times the error of the tangents in radians,
 # clean, noisy and bent: twice the error is what they can explain.
 EXPLAINED = 2.0
+# That holds where tangent spaces turn by as much per step as the next field does, and errs where
+# this is slow, as along a roll or a long line: an error turns transports by itself times the turn
+# of the tangent spaces. The mean square turn over lambda' is 1.4 to 3 on spheres, up to 10 on SO(3)
+# and tori of revolution, where the error explains all the same, and 11 to 68 on rolls and lines.
+ORDINARY = 10.0
+# So many edges tell the mean turn.
+EDGES_LOOKED_AT = 20_000
 # Eigenvalues of fields in single precision that mean zero.
 ROUNDING = 1e-5
 # Half of a 90 % interval in standard errors.
@@ -43,12 +51,21 @@ class Departure:
         the high end with it.
     null : float
         What errors of the tangents alone would give.
+    strict_low : float
+        The low end as if the next field were not slow: above it nothing is built on the product,
+        though there may be no reason to doubt it.
     """
 
     value: float
     low: float
     high: float
     null: float
+    strict_low: float = 0.0
+
+    @property
+    def clearly_product(self) -> bool:
+        """Whether it is a product also where errors explain no more than is ordinary."""
+        return max(self.low, self.strict_low) <= SLIGHT
 
     @property
     def is_product(self) -> bool:
@@ -64,8 +81,30 @@ class Departure:
         )
 
 
+def mean_square_turn(frames: np.ndarray, graph: NeighborGraph) -> float:
+    """Mean over edges of ``1 - |U_i U_j^T|^2 / k``: by how much tangent spaces turn in a step.
+
+    Parameters
+    ----------
+    frames : ndarray of shape (n, k, d)
+    graph : NeighborGraph
+
+    Examples
+    --------
+    >>> from geodis import neighbor_graph
+    >>> frames = np.array([[[1.0, 0.0]], [[0.6, 0.8]]])
+    >>> round(mean_square_turn(frames, neighbor_graph(graph=[[0, 1], [1, 0]])), 9)
+    0.64
+    """
+    indptr, indices = graph.adjacency.indptr, graph.adjacency.indices
+    some = np.arange(0, len(indices), max(1, len(indices) // EDGES_LOOKED_AT))
+    i, j = np.searchsorted(indptr, some, side="right") - 1, indices[some]
+    overlap = frames[i] @ np.swapaxes(frames[j], 1, 2)
+    return 1.0 - float((overlap**2).sum(axis=(1, 2)).mean()) / frames.shape[1]
+
+
 def departure_of(
-    fields: Eigenfields, counted: FactorCount, error: TangentError
+    fields: Eigenfields, counted: FactorCount, error: TangentError, turn: float = 0.0
 ) -> Departure | None:
     r"""Measure how far a manifold is from the product that its parallel fields tell.
 
@@ -75,7 +114,9 @@ def departure_of(
 
         value = sqrt(max_c lambda / lambda' - eps^2) / 2.4
 
-    Where neighbours are far apart an error turns transports by more, which eps takes into account.
+    Where neighbours are far apart an error turns transports by more, which eps takes into account,
+    as it does that the next field may be slow beside the tangent spaces: the square of eps is as
+    many times larger as their mean square turn is than ``10 lambda'``.
 
     The interval is a jackknife over twenty parts of the points.
 
@@ -87,6 +128,8 @@ def departure_of(
         What they tell apart.
     error : TangentError
         Of the frames that the fields rest on.
+    turn : float
+        `mean_square_turn` of these frames.
 
     Returns
     -------
@@ -112,12 +155,16 @@ def departure_of(
     energies = fields.energies[:, :count] @ shares.T
     worst = int(np.argmax(energies.sum(axis=0)))
     ratio, spread = _ratio(energies[:, worst], fields.energies[:, count])
-    explained = min(error.angle * error.unevenness, 1.0) ** 2
+    # In units of the normalised Laplacian, whose spectrum ends at two.
+    slow = turn * fields.top / (2 * ORDINARY * fields.values[count])
+    ordinary = min((error.angle * error.unevenness) ** 2, 1.0)
+    explained = min(ordinary * max(slow, 1.0), 1.0)
     ends = (
         ratio - explained,
         ratio - QUANTILE * spread - EXPLAINED**2 * explained,
         ratio + QUANTILE * spread,
         explained,
+        ratio - QUANTILE * spread - EXPLAINED**2 * ordinary,
     )
     return Departure(*(float(np.sqrt(max(end, 0.0))) / RATIO_PER_LENGTH for end in ends))
 

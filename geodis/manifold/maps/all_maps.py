@@ -12,7 +12,7 @@ from geodis.manifold.local.graph import NeighborGraph
 from geodis.manifold.maps.coarse_sample import CoarseSample, coarse_sample, fewest_for_maps
 from geodis.manifold.maps.factor_map import FactorMap
 from geodis.manifold.maps.refined_map import refined_map
-from geodis.manifold.maps.unrolled_map import unrolled_map
+from geodis.manifold.maps.unrolled_map import UnrolledFactor, unrolled_map
 from geodis.manifold.preparation.places import pieces_largest_first
 
 # Above this strain an unrolled factor is fitted as one that is curved too, and that map is taken
@@ -27,7 +27,7 @@ def factor_maps(
     dims: Sequence[int],
     graph: NeighborGraph,
     *,
-    unrolled: Sequence[tuple[np.ndarray, np.ndarray] | None],
+    unrolled: Sequence[UnrolledFactor | None],
     strain: float = np.nan,
     stages: Stages | None = None,
     n_jobs: int | None = None,
@@ -46,8 +46,8 @@ def factor_maps(
         Of the factors.
     graph : NeighborGraph
         Of the points, with its pieces.
-    unrolled : sequence of (ndarray of shape (n, k_j), ndarray of shape (b, k_j)) or None
-        Coordinates and periods of every factor that was unrolled.
+    unrolled : sequence of UnrolledFactor or None
+        Of every factor that was unrolled.
     strain : float
         By how much lengths along these are wrong.
     stages : Stages, optional
@@ -85,7 +85,7 @@ def factor_maps(
         options: list[FactorMap] = []
         with stages.stage("maps"):
             if known is not None:
-                options.append(unrolled_map(points, places, own, *known, strain))
+                options.append(unrolled_map(points, places, own, known, strain))
             if known is None or doubt:
                 options.append(refined_map(points, places, own, samples, pieces, n_jobs=n_jobs))
         # A gently curved patch that was unrolled is better bent than flattened.

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from geodis.base.shown_html import findings_html
+
 
 @dataclass(frozen=True, eq=False)
 class FactorMap(ABC):
@@ -25,6 +27,9 @@ class FactorMap(ABC):
     residual : float
         Root mean square of what steps of the factor and of its map differ by, over that of the
         steps.
+    piece : ndarray of int, shape (n,)
+        Which piece of the map each point belongs to, from 0 for the largest; -1 for none.
+        Coordinates of different pieces have nothing in common.
     """
 
     dim: int
@@ -32,6 +37,12 @@ class FactorMap(ABC):
     axes: np.ndarray
     coordinates: np.ndarray
     residual: float
+    piece: np.ndarray
+
+    @property
+    def n_pieces(self) -> int:
+        """Pieces of the graph that have a map."""
+        return int(self.piece.max()) + 1
 
     @property
     def n_coordinates(self) -> int:
@@ -42,6 +53,15 @@ class FactorMap(ABC):
     def known(self) -> np.ndarray:
         """Which of the fitted points have coordinates, shape (n,)."""
         return np.isfinite(self.coordinates).all(axis=1)
+
+    def _repr_html_(self) -> str:
+        rows = {
+            "dimension": str(self.dim),
+            "coordinates": f"{self.n_coordinates}, of {int(self.known.sum()):,} of "
+            f"{len(self.coordinates):,} points",
+            "steps are off by": f"{100 * self.residual:.1f} % of their length",
+        }
+        return findings_html("Map of a factor", rows)
 
     @abstractmethod
     def distances(self, a: np.ndarray, b: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import validate_data
 
 from geodis.base.check import InputError, check_int, check_points
@@ -17,22 +18,21 @@ from geodis.base.progress import Stages
 from geodis.manifold.flat.flat_axes import FlatAxes
 from geodis.manifold.flat.flat_evidence import FlatEvidence
 from geodis.manifold.linalg import polar_rows
-from geodis.manifold.local.exact_search import searcher
 from geodis.manifold.local.graph import NeighborGraph
 from geodis.manifold.maps.all_maps import factor_maps
 from geodis.manifold.maps.factor_map import FactorMap
-from geodis.manifold.maps.unrolled_map import UnrolledMap
+from geodis.manifold.maps.nearest_fitted import nearest_fitted
+from geodis.manifold.maps.unrolled_map import UnrolledFactor, UnrolledMap
+from geodis.manifold.preparation.row_measure import RowMeasure
 from geodis.manifold.task import Settings
 from geodis.manifold.topology.space_names import UNKNOWN
 from geodis.manifold.topology.topology_of import Topology, topology_of
 
-# A new point belongs to the fitted ones where it is nearer to one than so many of its neighbours.
-WITHIN_REACH = 40
 # Above this misfit a map is no ground to name a space without a doubt.
 ROUGH = 0.07
 
 
-class MappedFactors:
+class MappedFactors(TransformerMixin):
     """Coordinates, distances and names of the factors of a fitted `GeoManCER`.
 
     Maps are made when they are first asked for, and kept.
@@ -44,8 +44,9 @@ class MappedFactors:
     flat_: np.ndarray
     flat_coordinates_: np.ndarray
     flat_evidence_: FlatEvidence | None
-    periods_: tuple[np.ndarray, ...]
     graph_: NeighborGraph
+    n_features_in_: int
+    _measure: RowMeasure
     _points: np.ndarray
     _places: np.ndarray
     _basis: np.ndarray
@@ -56,6 +57,10 @@ class MappedFactors:
     @abstractmethod
     def at(self, points: Any) -> np.ndarray:
         """Axes at new points."""
+
+    @abstractmethod
+    def _axes_at(self, points: np.ndarray) -> np.ndarray:
+        """Axes at points that are measured like the fitted ones."""
 
     @abstractmethod
     def _check_fitted(self) -> None: ...
@@ -161,14 +166,16 @@ class MappedFactors:
         X : array-like of shape (p, d)
         """
         self._check_fitted()
-        points = check_points(X, name="X", min_points=1)
+        check_points(X, name="X", min_points=1)  # its shape, before its columns are counted
         validate_data(self, X, reset=False, skip_check_array=True)
-        axes = self.at(points) @ self._basis.T
+        points = self._measure.new_points(X, self.n_features_in_)
+        axes = self._axes_at(points) @ self._basis.T
         places = points @ self._basis.T
         n_jobs = self._settings().n_jobs
         with one_blas_thread():
             coordinates = np.hstack(self._coordinates_at(places, axes, n_jobs))
-        lost = self._out_of_reach(places)
+        near = nearest_fitted(self._places, places, n_jobs=n_jobs)
+        lost = near.beyond | ~self._with_axes[near.rows]
         coordinates[lost] = np.nan
         if lost.any():
             warnings.warn(
@@ -188,17 +195,10 @@ class MappedFactors:
             names += [f"factor{j}_{kind}{letter}" for letter in letters]
         return np.array(names, dtype=object)
 
-    def _out_of_reach(self, places: np.ndarray) -> np.ndarray:
-        """Which places lie farther off than neighbours do, or beside a point without axes."""
-        search = searcher(self._places, n_jobs=self._settings().n_jobs)
-        near, distances = search(places, 1)
-        lost = ~np.isfinite(self._flat.axes).all(axis=(1, 2))[near[:, 0]]
-        new = np.flatnonzero((distances[:, 0] > 0) & ~lost)
-        if len(new):
-            count = min(WITHIN_REACH, len(self._places))
-            reach = search(self._places[near[new, 0]], count)[1][:, -1]
-            lost[new] = distances[new, 0] > reach
-        return lost
+    @property
+    def _with_axes(self) -> np.ndarray:
+        """Which of the fitted points have axes, shape (n,)."""
+        return np.isfinite(self._flat.axes).all(axis=(1, 2))
 
     def _map(self, factor: int) -> FactorMap:
         return self.maps_[self._check_factor(factor)]
@@ -228,16 +228,17 @@ class MappedFactors:
             raise InputError(f"{name} must be rows of the {n:,} fitted points; got {outside[0]}.")
         return np.where(asked < 0, asked + n, asked)
 
-    def _unrolled(self) -> list[tuple[np.ndarray, np.ndarray] | None]:
-        """Unrolled coordinates and periods of every factor; None of those that were not."""
-        known: list[tuple[np.ndarray, np.ndarray] | None] = []
+    def _unrolled(self) -> list[UnrolledFactor | None]:
+        """Unrolled coordinates of every factor; None of those that were not."""
+        known: list[UnrolledFactor | None] = []
         column, flat = 0, 0
         for dim, is_flat in zip(self.factor_dims_, self.flat_, strict=True):
             if not is_flat or not self.flat_coordinates_.shape[1]:
                 known.append(None)
                 continue
+            pieces = [(piece.rows, piece.periods[flat]) for piece in self._flat.pieces]
             own = self.flat_coordinates_[:, column : column + dim]
-            known.append((own, np.asarray(self.periods_[flat]).reshape(-1, dim)))
+            known.append(UnrolledFactor(own, tuple(pieces)))
             column, flat = column + dim, flat + 1
         return known
 

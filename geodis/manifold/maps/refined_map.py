@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from geodis.manifold.flat.differences import Edges
 from geodis.manifold.local.exact_search import searcher
 from geodis.manifold.maps.coarse_sample import CoarseSample
 from geodis.manifold.maps.edge_steps import steps_within
@@ -30,12 +31,15 @@ class PieceMap:
     frames : ndarray of shape (c, r, k_j)
         Where the map takes the factor's axes.
     misfit : float
+    edges : Edges or None
+        Along which it was fitted, between its points.
     """
 
     rows: np.ndarray
     coordinates: np.ndarray
     frames: np.ndarray
     misfit: float
+    edges: Edges | None = None
 
     @cached_property
     def geodesics(self) -> Geodesics:
@@ -73,8 +77,6 @@ class RefinedMap(FactorMap):
     ----------
     pieces : tuple of PieceMap
         Largest first; coordinates of different ones have nothing in common.
-    piece : ndarray of int, shape (n,)
-        Which of them each point belongs to; -1 for none.
     nearest : ndarray of int, shape (n,)
         In the map, the nearest of the points that carry the piece's.
     beside : ndarray of shape (n, k_j)
@@ -82,7 +84,6 @@ class RefinedMap(FactorMap):
     """
 
     pieces: tuple[PieceMap, ...]
-    piece: np.ndarray
     nearest: np.ndarray
     beside: np.ndarray
 
@@ -160,7 +161,8 @@ def refined_map(
         rigid = fit_map(steps, sample.edges, places[sample.rows], random_state=random_state)
         turn = orientation_of(rigid.coordinates, points[sample.rows])
         frames = np.einsum("qr,crk->cqk", turn, rigid.frames)
-        fitted.append(PieceMap(sample.rows, rigid.coordinates @ turn.T, frames, rigid.misfit))
+        coordinates = rigid.coordinates @ turn.T
+        fitted.append(PieceMap(sample.rows, coordinates, frames, rigid.misfit, sample.edges))
     width = max(piece.coordinates.shape[1] for piece in fitted)
     fitted = [_widened(piece, width) for piece in fitted]
     coordinates = np.full((n, width), np.nan)
@@ -177,8 +179,8 @@ def refined_map(
         axes,
         coordinates,
         fitted[0].misfit,
-        tuple(fitted),
         piece_of,
+        tuple(fitted),
         nearest,
         beside,
     )
@@ -187,9 +189,8 @@ def refined_map(
 def _widened(piece: PieceMap, width: int) -> PieceMap:
     """The same map in a space of more dimensions."""
     more = width - piece.coordinates.shape[1]
-    return PieceMap(
-        piece.rows,
-        np.pad(piece.coordinates, ((0, 0), (0, more))),
-        np.pad(piece.frames, ((0, 0), (0, more), (0, 0))),
-        piece.misfit,
+    return replace(
+        piece,
+        coordinates=np.pad(piece.coordinates, ((0, 0), (0, more))),
+        frames=np.pad(piece.frames, ((0, 0), (0, more), (0, 0))),
     )

@@ -63,14 +63,14 @@ def remedy_for_counts(points: np.ndarray) -> tuple[str, ...]:
     Examples
     --------
     >>> remedy_for_counts(np.array([[0.0, 7.0], [3.0, 12.0]]))
-    ('the values are whole numbers: if they are counts, fit 2 sqrt(x + 3 / 8)',)
+    ("the values are whole numbers: if they are counts, fit with prepare='sqrt'",)
     >>> remedy_for_counts(np.array([[0.0, 1.0], [0.5, 1.0]]))
     ()
     """
     some = points[:ROWS_LOOKED_AT]
     if some.min() < 0 or some.max() < LEAST_COUNT or (some != np.rint(some)).any():
         return ()
-    return ("the values are whole numbers: if they are counts, fit 2 sqrt(x + 3 / 8)",)
+    return ("the values are whole numbers: if they are counts, fit with prepare='sqrt'",)
 
 
 def doubts_of_dimension(dim: int, estimate: DimensionEstimate, told: bool) -> tuple[str, ...]:
@@ -106,7 +106,11 @@ def doubts_of_rows(
     lost = int((~np.isfinite(axes).all(axis=(1, 2)) & ~outliers).sum())
     if len(sizes) > 1:
         shown = ", ".join(map(str, sizes[:5])) + (", ..." if len(sizes) > 5 else "")
-        without = f" {lost:,} points do not split like the largest piece;" if lost else ""
+        without = (
+            f" {lost:,} points are in pieces that do not split like the largest, or are too small;"
+            if lost
+            else ""
+        )
         doubts.append(
             f"the neighbour graph is in {len(sizes)} pieces (of {shown} points), and factors are "
             f"only comparable within a piece:{without} fit them one by one, or give more neighbours"

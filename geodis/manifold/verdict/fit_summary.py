@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from geodis.base.check import transposed_question
 from geodis.manifold.verdict.doubts import SOME, doubts_of_dimension, doubts_of_rows
 
 if TYPE_CHECKING:
@@ -65,7 +66,9 @@ def warnings_of(est: GeoManCER) -> list[str]:
     told = est.dim != "auto"
     about_rows = doubts_of_rows(est.graph_, est.outliers_, est.axes_, many=SOME)
     about_dimension = doubts_of_dimension(est.dim_, est.dimension_, told)
-    return [f"{text[0].upper()}{text[1:]}." for text in (*about_rows, *about_dimension)]
+    asked = transposed_question((len(est.axes_), est.axes_.shape[2]))
+    said = [f"{text[0].upper()}{text[1:]}." for text in (*about_rows, *about_dimension)]
+    return [asked] * bool(asked) + said
 
 
 def _flat_remark(dim: int, est: GeoManCER) -> str:

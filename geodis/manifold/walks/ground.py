@@ -12,7 +12,7 @@ from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.exact_search import Search, searcher
 from geodis.manifold.maps.factor_map import FactorMap
 from geodis.manifold.maps.refined_map import PieceMap, RefinedMap
-from geodis.manifold.maps.unrolled_map import UnrolledMap
+from geodis.manifold.maps.unrolled_map import UnrolledMap, UnrolledPiece
 from geodis.manifold.walks.local_regression import quadratic_count, regression_weights
 from geodis.manifold.walks.track import Track
 
@@ -86,19 +86,27 @@ class Ground(ABC):
 
 @dataclass(frozen=True)
 class FlatGround(Ground):
-    """Unrolled coordinates: geodesics are straight lines there, closed along periods."""
+    """Unrolled coordinates: geodesics are straight lines there, closed along periods.
+
+    Attributes
+    ----------
+    unrolled : UnrolledMap
+    piece : UnrolledPiece
+        Of it.
+    """
 
     unrolled: UnrolledMap
+    piece: UnrolledPiece
     dim: int
 
     def settled(self, position: np.ndarray, frame: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The place with the unrolled coordinates that are nearest."""
         flat = self._flat(position)
-        return self._positions(flat[None])[0], self._frames(flat[None])[0]
+        return self.piece.positions(flat[None])[0], self.piece.frames(flat[None])[0]
 
     def frame_of(self, place: np.ndarray, axes: np.ndarray, position: np.ndarray) -> np.ndarray:
         """Axes lie along the unrolled coordinates everywhere."""
-        return self._frames(self._flat(position)[None])[0]
+        return self.piece.frames(self._flat(position)[None])[0]
 
     def geodesic(
         self, position: np.ndarray, frame: np.ndarray, direction: np.ndarray, length: float
@@ -108,28 +116,22 @@ class FlatGround(Ground):
         along = direction / np.linalg.norm(direction)
         lengths = np.linspace(0.0, length, MOST_STEPS)
         straight = flat + lengths[:, None] * along
-        return Track(lengths, self._positions(straight), self._frames(straight), along)
+        return Track(lengths, self.piece.positions(straight), self.piece.frames(straight), along)
 
     def between(self, position: np.ndarray, frame: np.ndarray, end: np.ndarray) -> Track:
         """The straight line to the nearest image of the end."""
         apart = self._flat(end) - self._flat(position)
-        apart = self.unrolled.closed.shortest(apart[None])[0]
+        apart = self.piece.closed.shortest(apart[None])[0]
         return self.geodesic(position, frame, _some_way(apart), float(np.linalg.norm(apart)))
-
-    def _positions(self, flat: np.ndarray) -> np.ndarray:
-        return self.unrolled.closed.close(flat) @ self.unrolled.turn.T
-
-    def _frames(self, flat: np.ndarray) -> np.ndarray:
-        return self.unrolled.closed.slopes(flat, self.unrolled.turn)
 
     def _flat(self, position: np.ndarray) -> np.ndarray:
         """Unrolled coordinates of a place: Newton's steps from those of the nearest point."""
-        rows = np.flatnonzero(self.unrolled.known)
+        rows = self.piece.rows
         away = ((self.unrolled.coordinates[rows] - position) ** 2).sum(axis=1)
         flat = self.unrolled.flat[rows[away.argmin()]]
         for _ in range(NEWTON_ROUNDS):
-            missed = position - self._positions(flat[None])[0]
-            flat = flat + np.linalg.pinv(self._frames(flat[None])[0]) @ missed
+            missed = position - self.piece.positions(flat[None])[0]
+            flat = flat + np.linalg.pinv(self.piece.frames(flat[None])[0]) @ missed
         return flat
 
 
@@ -238,7 +240,7 @@ class CurvedGround(Ground):
 def ground_of(own: FactorMap, row: int) -> Ground:
     """The ground of a factor around a fitted point, in whose piece it lies."""
     if isinstance(own, UnrolledMap):
-        return FlatGround(own, own.dim)
+        return FlatGround(own, own.pieces[own.piece[row]], own.dim)
     assert isinstance(own, RefinedMap)
     piece = own.pieces[own.piece[row]]
     carriers = len(piece.rows)

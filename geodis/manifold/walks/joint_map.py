@@ -15,6 +15,10 @@ from geodis.manifold.walks.trend import Trend, fit_trend
 # So many nearest samples are the surroundings of a place. Where none of the first ones lies ahead,
 # the data end: in their midst half of them do, and none by chance once in a million.
 NEAREST, AHEAD = 40, 20
+# And they end where one stands beyond all of so many along the mean direction from these, of which
+# there is no chance in up to three dimensions either, and goes on outwards: at an angle whose
+# cosine exceeds this. One who walks along an edge does not, and is not so far beyond, in spacings.
+BEYOND, OUTWARDS, FARTHER = 30, 0.4, 0.5
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,8 @@ class Surroundings:
         How far the nearest sample is on the average there.
     ahead : ndarray of int, shape (s,)
         How many of the very nearest samples lie ahead.
+    beyond : ndarray of bool, shape (s,)
+        Whether the place lies beyond all samples near it, and the way leads away from them.
     """
 
     nearest: np.ndarray
@@ -40,11 +46,12 @@ class Surroundings:
     reach: np.ndarray
     spacing: np.ndarray
     ahead: np.ndarray
+    beyond: np.ndarray
 
     @property
     def left(self) -> np.ndarray:
         """Which of the places lie outside the data, shape (s,)."""
-        return (self.ahead == 0) | (self.gap > self.reach)
+        return (self.ahead == 0) | self.beyond | (self.gap > self.reach)
 
 
 @dataclass(frozen=True)
@@ -100,20 +107,33 @@ class JointMap:
         left = self.points[self.rows[near]] - self.trend.at(self.coordinates[near])
         return self.trend.at(targets) + np.einsum("sc,scd->sd", weights, left)
 
-    def around(self, targets: np.ndarray, ahead: np.ndarray) -> Surroundings:
-        """What samples there are around places (s, r), and ahead of them along (s, r)."""
+    def around(self, targets: np.ndarray, ahead: np.ndarray, frames: np.ndarray) -> Surroundings:
+        """What samples there are around places (s, r), and ahead of them along (s, r).
+
+        The frames (s, r, k) are those of the tangent space there.
+        """
         count = min(NEAREST, len(self.rows) - 1)
         near, distances = self.search(targets, count)
         apart = self.coordinates[near] - targets[:, None]
         forward = (np.einsum("scr,sr->sc", apart[:, :AHEAD], ahead) > 0).sum(axis=1)
         reach = self.search(self.coordinates[near[:, 0]], count + 1)[1][:, -1]
+        spacing = reach / count ** (1 / self.dim)
         return Surroundings(
             self.rows[near[:, 0]],
             distances[:, 0],
             reach,
-            reach / count ** (1 / self.dim),
+            spacing,
             forward,
+            _beyond(apart[:, :BEYOND] @ frames, np.einsum("sr,srk->sk", ahead, frames), spacing),
         )
+
+
+def _beyond(offsets: np.ndarray, ahead: np.ndarray, spacing: np.ndarray) -> np.ndarray:
+    """Where all offsets (s, c, k) lie behind, along their mean, and the way (s, k) leads away."""
+    behind = offsets.mean(axis=1)
+    behind /= np.maximum(np.linalg.norm(behind, axis=1, keepdims=True), np.finfo(float).tiny)
+    nearest = np.einsum("sck,sk->sc", offsets, behind).min(axis=1)
+    return (nearest >= FARTHER * spacing) & ((ahead * behind).sum(axis=1) < -OUTWARDS)
 
 
 def joint_map(

@@ -12,17 +12,21 @@ from geodis.base.check import (
     check_finite,
     check_int,
     check_numeric,
-    check_points,
     check_real,
     to_numpy,
 )
 from geodis.base.jobs import one_blas_thread
-from geodis.manifold.local.exact_search import searcher
 from geodis.manifold.maps.mapped_factors import MappedFactors
-from geodis.manifold.walks.joint_map import NEAREST
+from geodis.manifold.maps.nearest_fitted import nearest_fitted
 from geodis.manifold.walks.standpoint import Standpoint
 from geodis.manifold.walks.terrain import Terrain, terrain_of
 from geodis.manifold.walks.walk_results import Analogy, Walk
+
+# What a point without axes is.
+NO_AXES = (
+    "which is an outlier, or in a piece of the graph that does not split like the largest or is "
+    "too small"
+)
 
 
 class MovingFactors(MappedFactors):
@@ -172,19 +176,16 @@ class MovingFactors(MappedFactors):
         new = None
         if np.ndim(asked) == 0:
             row = int(self._check_rows(asked, name))
-            if not np.isfinite(self._flat.axes[row]).all():
-                raise InputError(
-                    f"{name} must be a point with axes; got row {row}, which is an outlier, or in "
-                    "a piece of the graph that does not split like the largest."
-                )
+            if not self._with_axes[row]:
+                raise InputError(f"{name} must be a point with axes; got row {row}, {NO_AXES}.")
         else:
             vector = check_numeric(to_numpy(asked, name), name)
-            if vector.shape != self._points.shape[1:]:
+            if vector.shape != (self.n_features_in_,):
                 raise InputError(
                     f"{name} must be a row of the fitted points or a point of "
-                    f"{self._points.shape[1]} columns; got shape {vector.shape}."
+                    f"{self.n_features_in_} columns; got shape {vector.shape}."
                 )
-            new = check_points(vector[None], name=name, min_points=1)
+            new = self._measure.new_points(vector[None], self.n_features_in_, name=name)
             row = self._nearest_row(new, name)
         if piece_of is not None and self.graph_.piece[row] != self.graph_.piece[piece_of]:
             raise InputError(
@@ -195,23 +196,24 @@ class MovingFactors(MappedFactors):
 
     def _nearest_row(self, new: np.ndarray, name: str) -> int:
         """Row of the fitted point next to a new one, which must be among them."""
-        usable = np.flatnonzero(np.isfinite(self._flat.axes).all(axis=(1, 2)))
-        search = searcher(self._points[usable], n_jobs=1)
-        near, distances = search(new, 1)
-        count = min(NEAREST, len(usable))
-        reach = search(self._points[usable[near[:, 0]]], count)[1][0, -1]
-        if distances[0, 0] > reach:
+        near = nearest_fitted(self._places, new @ self._basis.T, n_jobs=1)
+        row = int(near.rows[0])
+        if near.beyond[0]:
             raise InputError(
-                f"{name} must lie among the fitted points; got one {distances[0, 0]:.3g} from the "
-                f"nearest, which has {count} others within {reach:.3g}."
+                f"{name} must lie among the fitted points; got one {near.distances[0]:.3g} from "
+                f"the nearest, which has {near.count} others within {near.reach[0]:.3g}."
             )
-        return int(usable[near[0, 0]])
+        if not self._with_axes[row]:
+            raise InputError(
+                f"{name} must lie beside a point with axes; got one beside row {row}, {NO_AXES}."
+            )
+        return row
 
     def _stand(self, terrain: Terrain, row: int, new: np.ndarray | None) -> Standpoint:
         """Stand at a fitted point, or at a new one (1, d)."""
         if new is None:
             told = [own.coordinates[row] for own in self.maps_]
             return terrain.stand(self._places[row], self._flat.axes[row], told)
-        place, axes = new @ self._basis.T, self.at(new) @ self._basis.T
+        place, axes = new @ self._basis.T, self._axes_at(new) @ self._basis.T
         told = [own[0] for own in self._coordinates_at(place, axes, 1)]
         return terrain.stand(place[0], axes[0], told)

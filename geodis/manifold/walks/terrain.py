@@ -85,14 +85,14 @@ class Terrain:
         own = joint_map(
             self.points, [self.maps[factor].coordinates], self.usable, self.maps[factor].dim
         )
-        left = own.around(fine.positions, fine.velocities).left
-        left |= self.joint.around(places.targets, places.ahead).left
+        left = own.around(fine.positions, fine.velocities, fine.frames).left
+        left |= self.joint.around(places.targets, places.ahead, places.frames).left
         first = int(np.argmax(left)) if left.any() else len(left)
         stopped = float(fine.lengths[first]) if left.any() else None
         reached = float(fine.lengths[max(first - 1, 0)])
         lengths = np.linspace(0.0, reached, steps if reached > 0 else 1)
         places = stand.along(factor, track.at(lengths))
-        near = self.joint.around(places.targets, places.ahead)
+        near = self.joint.around(places.targets, places.ahead, places.frames)
         return Walk(
             factor,
             self.joint.decoded(places.targets, places.frames),
@@ -124,7 +124,7 @@ class Terrain:
             last = moved.at(np.minimum(lengths[i : i + 1], moved.lengths[-1]))
             ends[factor] = last.positions[0], last.frames[0]
         places = c.moved(ends).places()
-        near = self.joint.around(places.targets, places.ahead)
+        near = self.joint.around(places.targets, places.ahead, places.frames)
         return Analogy(
             self.joint.decoded(places.targets, places.frames),
             tuple(factors),

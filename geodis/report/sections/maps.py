@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from geodis.base.check import InputError
 from geodis.plots.figure.sprite_sheet import CHANNELS
 from geodis.plots.geometry.maps import maps_figure
@@ -60,17 +62,28 @@ class MapsOfFactors:
     why_not : str
     given : tuple of MatchedFactor
         Which of them each given factor is.
+    n_outliers, n_elsewhere : int
+        Rows that are on no map: those far from all others, and those in parts of the data that
+        are too small, or differ otherwise than the largest.
+    n_pieces : int
+        Separate parts that have maps.
     """
 
     of: tuple[MapOfFactor, ...]
     why_not: str = ""
     given: tuple[MatchedFactor, ...] = ()
+    n_outliers: int = 0
+    n_elsewhere: int = 0
+    n_pieces: int = 1
 
     def to_dict(self) -> dict[str, Any]:
         """What is said of every map; where the rows lie on it is not repeated."""
         return {
             "of": [one.to_dict() for one in self.of],
             "given": [asdict(one) for one in self.given],
+            "n_outliers": self.n_outliers,
+            "n_elsewhere": self.n_elsewhere,
+            "n_pieces": self.n_pieces,
         }
 
 
@@ -104,6 +117,7 @@ class MapsSection(Section):
         "Scaling from landmarks: de Silva and Tenenbaum (2004); maps as rigid as possible: "
         "Sorkine and Alexa (2007)."
     )
+    cites = ("desilva2004", "sorkine2007")
     place = 15
 
     def expected_seconds(self, material: Material, settings: ReportSettings) -> float:
@@ -118,7 +132,15 @@ class MapsSection(Section):
             made = tuple(describe_maps(analysis.manifold))
         except InputError as problem:
             return MapsOfFactors((), str(problem))
-        return MapsOfFactors(made, given=_matched(analysis))
+        est = analysis.manifold
+        known = np.logical_and.reduce([own.known for own in est.maps_])
+        return MapsOfFactors(
+            made,
+            given=_matched(analysis),
+            n_outliers=int(est.outliers_.sum()),
+            n_elsewhere=int((~known & ~est.outliers_).sum()),
+            n_pieces=max(own.n_pieces for own in est.maps_),
+        )
 
     def figures(self, analysis: Analysis) -> list[SectionFigure]:
         """The maps, linked."""

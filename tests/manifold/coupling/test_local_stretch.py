@@ -29,7 +29,8 @@ class KnownMap(FactorMap):
 
 def known(points, axes, coordinates):
     frames = np.swapaxes(axes, 1, 2)[:, : coordinates.shape[1]]
-    return KnownMap(axes.shape[1], points, axes, coordinates, 0.0, frames)
+    piece = np.zeros(len(points), int)
+    return KnownMap(axes.shape[1], points, axes, coordinates, 0.0, piece, frames)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ def map_of(spec, n=1500):
     axes = np.swapaxes(frames, 1, 2)
     nothing = np.zeros((n, k))
     return RefinedMap(
-        k, sample.points, axes, sample.points, 0.0, (piece,), np.zeros(n, int), rows, nothing
+        k, sample.points, axes, sample.points, 0.0, np.zeros(n, int), (piece,), rows, nothing
     )
 
 

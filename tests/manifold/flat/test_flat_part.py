@@ -395,14 +395,56 @@ def test_axes_and_coordinates_at_new_points():
     assert (correlation.max(axis=1) > 0.9999).all()
 
 
-def test_pieces_other_than_the_largest_have_no_coordinates():
+def test_every_piece_is_unrolled():
     sample = flat_sample("rectangle", 900, random_state=0)
-    points = np.vstack([sample.points, sample.points[:200] + 50])
-    with pytest.warns(UserWarning, match="200 points do not split like the largest piece"):
+    points = np.vstack([sample.points, sample.points[:500] + 50])
+    with pytest.warns(UserWarning, match=r"in 2 pieces \(of 900, 500 points\), and factors"):
+        est = fit(points)
+    assert not any("do not split" in doubt for doubt in est.doubts_)
+    assert np.isfinite(est.flat_coordinates_).all() and np.isfinite(est.axes_).all()
+    for rows in (np.arange(900), np.arange(900, 1400)):
+        true = sample.coordinates[rows % 900]
+        correlation = np.abs(np.corrcoef(est.flat_coordinates_[rows].T, true.T))[:2, 2:]
+        np.testing.assert_array_less(0.999, correlation[np.arange(2), correlation.argmax(axis=1)])
+    # The same factor is the same side in both pieces.
+    whole = np.abs(np.corrcoef(est.flat_coordinates_[:900].T, sample.coordinates.T))[:2, 2:]
+    part = np.abs(np.corrcoef(est.flat_coordinates_[900:].T, sample.coordinates[:500].T))[:2, 2:]
+    np.testing.assert_array_equal(whole.argmax(axis=1), part.argmax(axis=1))
+
+
+def test_a_piece_that_is_too_small_has_no_coordinates():
+    sample = flat_sample("rectangle", 900, random_state=0)
+    points = np.vstack([sample.points, sample.points[:80] + 50])
+    with pytest.warns(UserWarning, match=r"7\d points are in pieces that do not .* too small"):
         est = fit(points)
     lost = np.isnan(est.flat_coordinates_).any(axis=1)
-    np.testing.assert_array_equal(lost, np.arange(1100) >= 900)
+    np.testing.assert_array_equal(lost, np.arange(980) >= 900)
     np.testing.assert_array_equal(lost, np.isnan(est.axes_).any(axis=(1, 2)))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_piece_that_closes_has_the_map_of_a_circle_beside_an_open_one(seed):
+    rng = np.random.default_rng(seed)
+    angle, along = rng.uniform(0, 2 * np.pi, 700), rng.uniform(0, 3, 500)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    points = np.vstack([circle, np.column_stack([along + 5, 0 * along])])
+    with pytest.warns(UserWarning, match="2 pieces"):
+        est = fit(points)
+    assert est.coordinates(0).shape == (1200, 2) and est.maps_[0].n_pieces == 2
+    assert [len(piece.periods[0]) for piece in est._flat.pieces] == [1, 0]
+    a, b = np.divmod(np.arange(100), 10)
+    apart = np.abs(angle[a] - angle[b])
+    found = est.factor_distances(0, a, b)
+    np.testing.assert_allclose(found, np.minimum(apart, 2 * np.pi - apart), atol=0.01)
+    found = est.factor_distances(0, 700 + a, 700 + b)
+    np.testing.assert_allclose(found, np.abs(along[a] - along[b]), atol=0.01)
+    assert np.isinf(est.factor_distances(0, 0, 700))
+    told = est.transform(np.vstack([points[[3, 900]], [[6.5, 0.001]]]))
+    np.testing.assert_allclose(told[:2], est.coordinates(0)[[3, 900]], atol=1e-9)
+    middle = est.coordinates(0)[700 + np.argmin(np.abs(along - 1.5))]
+    np.testing.assert_allclose(told[2], middle, atol=0.03)
+    walk = est.walk(700, 0, length=0.5, steps=5)
+    np.testing.assert_allclose(np.ptp(walk.points[:, 0]), 0.5, atol=0.02)
 
 
 def test_flat_must_be_a_choice():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import geodis as gd
+from geodis.manifold.holonomy.departure import Departure
 from tests.conftest import sphere, warped
 
 
@@ -63,6 +64,39 @@ def test_products_are_products_however_they_lie_in_space(spec, n, noise, turn, s
     est = departure(mixed(points, turn) if turn else points)
     assert est.departure_.is_product
     assert not any("depart" in doubt for doubt in est.doubts_)
+
+
+def roll_beside_a_sphere(n, noise, seed):
+    """One and a half turns of a roll, 15 x 1: its slowest field is far slower than it turns."""
+    rng = np.random.default_rng(seed)
+    low, high = 1.5 * np.pi, 4.5 * np.pi
+    turn = np.sqrt(low**2 + (high**2 - low**2) * rng.uniform(size=n))
+    roll = 0.25 * turn * np.array([np.cos(turn), np.sin(turn)])
+    points = np.column_stack([*roll, rng.uniform(0, 1, n), sphere(n, 2, rng)])
+    return points + noise * rng.standard_normal(points.shape)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+def test_a_roll_beside_a_sphere_is_a_product(noise, seed):
+    est = departure(roll_beside_a_sphere(3000, noise, seed), dim=4)
+    assert est.factor_dims_.tolist() == [2, 1, 1]
+    assert est.departure_.is_product
+    assert not any("depart" in doubt for doubt in est.doubts_)
+
+
+def test_what_is_not_clearly_a_product_is_not_refined_as_one():
+    estimate = Departure(0.05, 0.0, 0.1, 0.04, strict_low=0.02)
+    assert estimate.is_product and not estimate.clearly_product
+    assert Departure(0.05, 0.0, 0.1, 0.04, strict_low=0.005).clearly_product
+
+
+@pytest.mark.parametrize("strength", [0.05, 0.2])
+def test_a_sphere_that_grows_along_a_long_line_is_no_product(strength):
+    rng = np.random.default_rng(0)
+    along = rng.uniform(-1, 1, (3000, 1))
+    points = np.hstack([6 * along, (1 + strength * along) * sphere(3000, 2, rng)])
+    assert not departure(points).departure_.is_product
 
 
 def test_a_nonlinear_map_of_the_space_makes_no_product():

@@ -10,7 +10,7 @@ from geodis.base.check import InputError
 from tests.manifold.maps.cases import fitted, matched, r2, relative_error, sphere
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("factor", [0, 1])
 def test_maps_of_two_spheres_are_the_spheres(seed, factor):
     est, parts = fitted("sphere", seed=seed)
@@ -128,6 +128,28 @@ def test_pieces_have_maps_of_their_own():
         np.testing.assert_allclose(
             est.transform(points[rows])[:, 3 * j : 3 * j + 3], est.coordinates(j)[rows], atol=1e-9
         )
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_pieces_beside_a_flat_factor_have_maps_of_their_own(seed):
+    rng = np.random.default_rng(seed)
+    angle = rng.uniform(0, 2 * np.pi, 2300)
+    circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    points = np.hstack([sphere(2300, rng), 1.5 * circle])
+    points[1400:, 0] += 10
+    with pytest.warns(UserWarning, match="2 pieces"):
+        est = gd.GeoManCER(verbose=0).fit(points)
+    assert est.factor_dims_.tolist() == [2, 1] and est.flat_.tolist() == [False, True]
+    assert not any("do not split" in doubt for doubt in est.doubts_)
+    for rows in (np.arange(1400), np.arange(1400, 2300)):
+        assert r2(est.coordinates(0)[rows], points[rows, :3]) > 0.999
+        assert r2(est.coordinates(1)[rows], circle[rows]) > 0.999
+        assert np.isfinite(est.factor_distances(1, rows[:20], rows[20:40])).all()
+    for j in range(2):
+        assert est.maps_[j].n_pieces == 2 and est.factor_distances(j, 0, 1500) == np.inf
+    assert est.product_test_.is_product
+    walk = est.walk(1700, 1, length=2.0, steps=5)
+    assert np.abs(walk.points[:, :3] - points[1700, :3]).max() < 0.05
 
 
 def test_outliers_have_no_coordinates():

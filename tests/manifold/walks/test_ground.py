@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import geodis as gd
-from geodis.manifold.maps.unrolled_map import unrolled_map
+from geodis.manifold.maps.unrolled_map import UnrolledFactor, unrolled_map
 from geodis.manifold.walks.ground import FlatGround, ground_of
 from tests.manifold.walks.true_places import fitted_product
 
@@ -79,8 +79,8 @@ def flat_torus(periods, n=800):
     angles = 2 * np.pi * flat @ np.linalg.inv(periods)
     points = np.hstack([np.cos(angles), np.sin(angles)])
     axes = np.zeros((n, 2, 4))
-    own = unrolled_map(points, points, axes, flat, periods, 0.0)
-    return FlatGround(own, 2), own
+    own = unrolled_map(points, points, axes, UnrolledFactor(flat, ((np.arange(n), periods),)), 0.0)
+    return FlatGround(own, own.pieces[0], 2), own
 
 
 @pytest.mark.parametrize("slant", [0.0, 1.0])

@@ -140,6 +140,31 @@ def test_a_walk_over_the_edge_of_a_cap_stops(noise):
         assert abs(walk.stopped - edge) < 0.2
 
 
+@pytest.mark.parametrize("seed", [0, 2])
+def test_a_walk_that_leaves_a_cap_at_a_slant_stops_within_a_spacing_or_so(seed):
+    points = gd.product_manifold("S^2", 4000, random_state=seed).points
+    points = points[points[:, 2] > 0.2]
+    est = gd.GeoManCER(2, 1, verbose=0).fit(points)
+    spacing = np.sqrt(2 * np.pi * 0.8 / len(points))
+    starts = np.flatnonzero(points[:, 2] > 0.5)[:16]
+    for start, turn in zip(starts, np.linspace(0, 2 * np.pi, 16), strict=True):
+        ahead = [np.cos(turn), np.sin(turn)]
+        walk = est.walk(int(start), 0, direction=ahead, length=4.0, steps=31)
+        lowest = np.arcsin(walk.points[-1, 2] / np.linalg.norm(walk.points[-1]))
+        assert abs(lowest - np.arcsin(0.2)) < 1.5 * spacing  # was up to 3.4
+
+
+def test_a_walk_along_an_edge_does_not_stop():
+    rng = np.random.default_rng(0)
+    square = rng.uniform(-1, 1, (2500, 2))
+    bump = 0.3 * np.exp(-(square**2).sum(axis=1))
+    est = gd.GeoManCER(2, 1, verbose=0).fit(np.column_stack([square, bump]))
+    for start in np.argsort(-np.abs(square[:, 0]))[:8]:
+        up = est.subspace(0)[start][:, 1]
+        walk = est.walk(int(start), 0, direction=up, length=5.0, steps=31)
+        assert walk.points[-1, 1] > 0.85
+
+
 def test_where_factors_differ_by_themselves_there_is_one_answer():
     """Where b moves one factor of a and c another, d has b's first and c's second."""
     known = fitted_product(*PLAIN)

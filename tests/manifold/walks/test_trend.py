@@ -46,10 +46,11 @@ def test_surroundings_are_those_of_the_samples():
     joint = joint_map(y, [y], np.ones(4000, bool), 1)
     places = np.array([[0.0], [0.5], [1.1], [3.0]])
     ahead = np.ones((4, 1))
-    near = joint.around(places, ahead)
+    near = joint.around(places, ahead, np.ones((4, 1, 1)))
     apart = np.abs(y[:, 0] - places)
     np.testing.assert_array_equal(near.nearest, apart.argmin(axis=1))
     np.testing.assert_allclose(near.gap, apart.min(axis=1))
     np.testing.assert_array_equal(near.left, [False, False, True, True])
-    np.testing.assert_array_equal(joint.around(places[2:], -ahead[2:]).left, [True, True])
+    back = joint.around(places[2:], -ahead[2:], np.ones((2, 1, 1)))
+    np.testing.assert_array_equal(back.left, [True, True])
     assert np.all(np.abs(near.spacing[:2] / (2 / 4000) - 0.5) < 0.3)  # twenty on each side
