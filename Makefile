@@ -3,11 +3,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help set-up demo test browser docs lint dist bench clean
+.PHONY: help set-up set-up-demo demo test browser docs lint dist bench clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo     write reports on built-in data to demo/"
+	@echo "make demo     write reports on rendered images to demo/"
 	@echo "make test     run the tests"
 	@echo "make browser  install Chromium (Debian), and test the page of a report in it"
 	@echo "make docs     build the documentation into docs/site/"
@@ -20,12 +20,18 @@ set-up:
 	@command -v $(PYTHON) >/dev/null || { echo "geodis needs Python 3.10 or later, and there is no $(PYTHON): install one, or name it: make PYTHON=python3.11 demo"; exit 1; }
 	@$(PYTHON) .ci/set_up.py
 
-demo: set-up
+# The demo needs neither torch nor what the tests do.
+set-up-demo:
+	@command -v $(PYTHON) >/dev/null || { echo "geodis needs Python 3.10 or later, and there is no $(PYTHON): install one, or name it: make PYTHON=python3.11 demo"; exit 1; }
+	@$(PYTHON) .ci/set_up.py --demo
+
+demo: set-up-demo
 	@$(BIN)/geodis demo --out demo
 
-# A process for every core, each on one thread: together they would only wait for one another.
+# A process for every core, each on one thread: together they would only wait for one another. The
+# first seed of every test, without the long ones: GEODIS_TESTS=all runs them all, as .ci/run does.
 test: set-up
-	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+	@GEODIS_TESTS=$${GEODIS_TESTS:-quick} OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 browser: set-up
 	@.ci/browser

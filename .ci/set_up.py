@@ -28,12 +28,15 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
 VENV_PYTHON = os.path.join(VENV, "bin", "python")
 READY = os.path.join(VENV, ".ready")  # holds the hash of what is installed
+READY_DEMO = os.path.join(VENV, ".ready_demo")  # the same of what the demo alone needs
 STARTED = os.path.join(VENV, ".started")  # stands while an installation is under way
+DEMO = "--demo"
 
 
-def main():
+def main(demo=False):
+    """Install everything, or what the demo needs: pages, without torch and without the tests'."""
     wanted = hash_of_files("pyproject.toml", "constraints.txt", os.path.join(".ci", "set_up.py"))
-    if is_ready(wanted):
+    if is_ready(wanted) or (demo and is_ready(wanted, READY_DEMO)):
         return
     if os.path.exists(STARTED) or not has_pip(VENV_PYTHON):
         shutil.rmtree(VENV, ignore_errors=True)
@@ -49,6 +52,12 @@ def main():
     print(
         "set-up: installing geodis and what it uses (about a minute, several with a slow network)"
     )
+    if demo:
+        pip(["--editable", ".[report,topology]"], "install geodis")
+        write(READY_DEMO, wanted)
+        os.remove(STARTED)
+        print("set-up: ready for the demo")
+        return
     pip(["setuptools", "wheel"], "install the build tools")
     # torch first and by itself: with it in place, no later requirement draws another build.
     pip(["torch"], "install torch")
@@ -61,10 +70,11 @@ def main():
     print("set-up: ready")
 
 
-def is_ready(wanted):
-    if not (os.path.exists(READY) and os.path.exists(VENV_PYTHON)) or os.path.exists(STARTED):
+def is_ready(wanted, mark=None):
+    mark = READY if mark is None else mark
+    if not (os.path.exists(mark) and os.path.exists(VENV_PYTHON)) or os.path.exists(STARTED):
         return False
-    with open(READY) as file:
+    with open(mark) as file:
         return file.read() == wanted
 
 
@@ -188,6 +198,6 @@ def write(path, text):
 
 if __name__ == "__main__":
     try:
-        main()
+        main(demo=DEMO in sys.argv[1:])
     except KeyboardInterrupt:
         sys.exit("set-up: interrupted; the next make starts it afresh.")

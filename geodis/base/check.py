@@ -15,6 +15,8 @@ Choice = TypeVar("Choice")
 
 # A sparse matrix with more entries would take gigabytes once dense (2 GiB in float64).
 MOST_DENSE = 2**28
+# So few rows of so many times more columns are rather points in columns.
+FEW_ROWS, MANY_COLUMNS = 20, 10
 
 
 class InputError(ValueError):
@@ -44,6 +46,11 @@ def to_numpy(values: Any, name: str = "points") -> np.ndarray:
     """
     if hasattr(values, "obsm") and hasattr(values, "obs_names"):  # AnnData
         values = _matrix_of(values, name)
+    if hasattr(values, "to_memory") and not hasattr(values, "__array__"):
+        raise InputError(
+            f"{name} must be in memory; got a sparse matrix of AnnData that is backed by a file: "
+            "load it by .to_memory(), or some rows at a time by [start:stop].to_memory()."
+        )
     if hasattr(values, "detach"):  # a torch tensor, perhaps on a GPU or with a gradient
         tensor = values.detach().cpu()
         try:
@@ -176,6 +183,26 @@ Reshape your data.
     if dtype is None:
         return array if array.dtype.kind == "f" else array.astype(float)
     return array.astype(dtype, copy=False)
+
+
+def transposed_question(shape: tuple[int, ...]) -> str:
+    """What to ask of an array that seems to have its points in columns; nothing otherwise.
+
+    Examples
+    --------
+    >>> transposed_question((4, 1000))
+    '4 rows of 1,000 columns: every row is a point. Are the columns the points? Then give the \
+transposed array (array.T).'
+    >>> transposed_question((1000, 4))
+    ''
+    """
+    n, d = shape
+    if n >= FEW_ROWS or d < MANY_COLUMNS * n:
+        return ""
+    return (
+        f"{n:,} row{'s' * (n != 1)} of {d:,} columns: every row is a point. Are the columns the "
+        "points? Then give the transposed array (array.T)."
+    )
 
 
 def check_int(value: Any, name: str, low: int | None = None, high: int | None = None) -> int:

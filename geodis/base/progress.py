@@ -8,12 +8,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+LINE = 78  # letters of the line in a notebook
+
+
+def in_notebook() -> bool:
+    """Whether what runs is a cell of a notebook, whose output is no terminal and still seen."""
+    ask = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    return ask is not None and type(ask()).__name__ == "ZMQInteractiveShell"
+
 
 class Stages:
     """Times the stages of a long computation and shows the one under way.
 
-    The line stands on standard error, only on a terminal, and is gone at the end, so that what a
-    program prints is the same with and without it.
+    The line stands on standard error, only on a terminal or in a notebook, and is gone at the end,
+    so that what a program prints is the same with and without it.
 
     Parameters
     ----------
@@ -41,6 +49,7 @@ class Stages:
         self.title = title
         self.seconds: dict[str, float] = {}
         self._visible = bool(verbose) and sys.stderr.isatty()
+        self._in_notebook = bool(verbose) and not self._visible and in_notebook()
         self._progress: Any = None
         self._task: Any = None
         self._name = ""
@@ -62,6 +71,8 @@ class Stages:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        if self._in_notebook:
+            self._write("")
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
@@ -82,7 +93,15 @@ class Stages:
         """Say how much of the stage under way is done, 0 to 1."""
         self._show(f"{self._name} {note}".rstrip(), fraction)
 
+    def _write(self, text: str) -> None:
+        """One line below a notebook's cell, over the one before."""
+        sys.stderr.write(f"\r{text:<{LINE}}\r")
+        sys.stderr.flush()
+
     def _show(self, text: str, fraction: float | None) -> None:
+        if self._in_notebook:
+            done = "" if fraction is None else f" {100 * fraction:.0f} %"
+            self._write(f"{self.title}: {text}{done}"[:LINE])
         if self._progress is not None:
             total = None if fraction is None else 1.0
             self._progress.update(

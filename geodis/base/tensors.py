@@ -109,7 +109,14 @@ def read_header(path: AnyPath) -> Header:
     return Header(places, metadata)
 
 
-def write_tensors(path: AnyPath, tensors: Tensors, note: Mapping[str, Any] | None = None) -> Path:
+def write_tensors(
+    path: AnyPath,
+    tensors: Tensors,
+    note: Mapping[str, Any] | None = None,
+    *,
+    durable: bool = False,
+    older: AnyPath | None = None,
+) -> Path:
     """Write torch tensors and a note of plain values as one file, whole or not at all.
 
     Parameters
@@ -118,13 +125,19 @@ def write_tensors(path: AnyPath, tensors: Tensors, note: Mapping[str, Any] | Non
     tensors : mapping of str to Tensor
     note : mapping, optional
         What JSON can hold, and numpy numbers; it goes into the header.
+    durable, older
+        As for `whole_file`.
     """
     save_file = require("safetensors.torch", extra="torch", purpose="Writing tensors").save_file
+    failed = require("safetensors", extra="torch", purpose="Writing tensors").SafetensorError
     # Copies: the format refuses tensors that share their memory.
     plain = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
     metadata = {NOTE: json.dumps(to_jsonable(dict(note or {})), allow_nan=False)}
-    with whole_file(path) as temporary:
-        save_file(plain, str(temporary), metadata=metadata)
+    with whole_file(path, durable=durable, older=older) as temporary:
+        try:
+            save_file(plain, str(temporary), metadata=metadata)
+        except failed as error:  # a full disk, say: the library has a word of its own for all
+            raise OSError(str(error)) from error
     return Path(path)
 
 

@@ -14,11 +14,25 @@ import numpy as np
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+def whole_file(
+    path: str | os.PathLike[str],
+    *,
+    durable: bool = False,
+    older: str | os.PathLike[str] | None = None,
+) -> Iterator[Path]:
     """Give a temporary path beside `path`; rename it to `path` when the block ends well.
 
     An exception or an interrupt leaves what stood at `path` before, and no temporary file. The
     temporary name keeps the suffix of `path`, because numpy and matplotlib choose by it.
+
+    Parameters
+    ----------
+    path : path
+    durable : bool
+        Wait until the bytes and the new name are on the disk, so that a loss of power leaves a
+        whole file too.
+    older : path, optional
+        Where what stood at `path` before is moved to, instead of being replaced.
 
     Examples
     --------
@@ -39,9 +53,26 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         umask = os.umask(0)
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)
+        if durable:
+            _to_disk(temporary)
+        if older is not None and path.exists():
+            path.replace(older)
         temporary.replace(path)
+        if durable:
+            _to_disk(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _to_disk(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    if path.is_dir() and os.name == "nt":  # a folder cannot be opened there
+        return
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def to_jsonable(value: Any) -> Any:
@@ -59,8 +90,8 @@ def to_jsonable(value: Any) -> Any:
     return value
 
 
-def write_json(path: str | os.PathLike[str], value: Any) -> Path:
+def write_json(path: str | os.PathLike[str], value: Any, *, durable: bool = False) -> Path:
     """Write a value as indented JSON, whole or not at all."""
-    with whole_file(path) as temporary:
+    with whole_file(path, durable=durable) as temporary:
         temporary.write_text(json.dumps(to_jsonable(value), indent=2, allow_nan=False) + "\n")
     return Path(path)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from geodis import __version__
+from geodis.base.check import InputError
 from geodis.base.write import whole_file, write_json
 from geodis.commands.shared.options import CommonOptions, FileArgument
 from geodis.commands.shared.output import OutputFolder, say
@@ -41,6 +42,13 @@ class FactoriseOptions:
     flat: Annotated[
         str, typer.Option(help="split a flat part by independence, or keep it as one factor.")
     ] = "split"
+    counts: Annotated[
+        bool, typer.Option("--counts", help="The values are counts: take their roots first.")
+    ] = False
+    metric: Annotated[
+        str,
+        typer.Option(help="euclidean, cosine, correlation, or precomputed for distances."),
+    ] = "euclidean"
 
     def settings(self) -> dict[str, Any]:
         """The settings of `GeoManCER`."""
@@ -50,7 +58,41 @@ class FactoriseOptions:
             "n_neighbors": self.neighbors,
             "tangents": self.tangents,
             "flat": self.flat,
+            "prepare": "sqrt" if self.counts else None,
+            "metric": self.metric,
         }
+
+
+@dataclass(frozen=True)
+class PartsOptions:
+    """How points larger than memory are fitted by a sample and mapped part by part."""
+
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            help="Fit so many rows, and map all rows into parts of --out: for points larger than "
+            "memory. The same command goes on after a stop.",
+        ),
+    ] = None
+    part_rows: Annotated[int, typer.Option(min=1, help="Rows of a part.")] = 250_000
+    resample: Annotated[
+        bool,
+        typer.Option("--resample", help="Fit again with rows far from all that were fitted."),
+    ] = False
+    no_axes: Annotated[
+        bool, typer.Option("--no-axes", help="Write coordinates and distances without axes.")
+    ] = False
+    as_float64: Annotated[
+        bool, typer.Option("--float64", help="Write parts in float64 instead of float32.")
+    ] = False
+    cluster: Annotated[
+        str | None,
+        typer.Option(help="local, or the address of a Dask scheduler: where parts are mapped."),
+    ] = None
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes of --cluster local.", show_default="cores")
+    ] = None
 
 
 def factorise_command(
@@ -58,12 +100,20 @@ def factorise_command(
     file: FileArgument,
     chosen: FactoriseOptions,
     out: Annotated[Path | None, typer.Option(help="Folder for arrays, summary, figures.")] = None,
+    by_parts: PartsOptions,
     common: CommonOptions,
 ) -> None:
     """Split points into independent factors, with the directions of each (GeoManCER).
 
-    Examples: `geodis factorise latents.npy --out factors`, `geodis factorise run.npz:z --dim 5`
+    Examples: `geodis factorise latents.npy --out factors`, `geodis factorise run.npz:z --dim 5`,
+    `geodis factorise big.npy --sample 100000 --out parts`
     """
+    if by_parts.sample is not None:
+        _factorise_in_parts(file, chosen, out, by_parts, common)
+        return
+    for option in ("resample", "cluster", "workers"):
+        if getattr(by_parts, option):
+            raise InputError(f"--{option} belongs to --sample; got it without.")
     from geodis.data.files.load import load_array
 
     points = load_array(file)
@@ -85,6 +135,36 @@ def factorise_command(
             folder.list_files()
 
 
+def _factorise_in_parts(
+    file: str,
+    chosen: FactoriseOptions,
+    out: Path | None,
+    by_parts: PartsOptions,
+    common: CommonOptions,
+) -> None:
+    """Fit a sample, map all rows, and say what was found."""
+    from geodis.parts import factorise_parts
+
+    if out is None:
+        raise InputError("--sample writes parts into a folder, which --out names; got none.")
+    assert by_parts.sample is not None
+    made = factorise_parts(
+        file,
+        out,
+        sample=by_parts.sample,
+        part_rows=by_parts.part_rows,
+        dtype="float64" if by_parts.as_float64 else "float32",
+        axes=not by_parts.no_axes,
+        resample=by_parts.resample,
+        settings=chosen.settings(),
+        random_state=common.seed,
+        cluster=by_parts.cluster,
+        n_workers=by_parts.workers,
+        verbose=int(common.verbose),
+    )
+    say(made, {"file": file, "out": str(out), **made.manifest}, common.as_json)
+
+
 def fit_and_note(points: Any, settings: dict[str, Any]) -> tuple[GeoManCER, list[str]]:
     """Fit, and say on standard error what the fit warns of."""
     from geodis.manifold.geomancer import GeoManCER
@@ -100,7 +180,6 @@ def fit_and_note(points: Any, settings: dict[str, Any]) -> tuple[GeoManCER, list
 
 def maps_or_note(est: GeoManCER) -> list[dict[str, Any]]:
     """What the map of every factor is; nothing, and a note, where there are none."""
-    from geodis.base.check import InputError
     from geodis.report.sections.maps import describe_maps
 
     try:

@@ -34,9 +34,12 @@ from .figure.linked_views import (
     SpotColors as SpotColors,
 )
 from .figure.static import draw_figure as draw_figure
-from .figure.interactive import to_chart as to_chart, Chart as Chart
+from .vector.svg_figure import figure_svg as figure_svg
+from .vector.svg_views import views_svg as views_svg
+from .vector.page_chart import to_chart as to_chart, Chart as Chart
 from .geometry.spectra import (
     plot_principal_spectrum as plot_principal_spectrum,
+    principal_spectrum_figure as principal_spectrum_figure,
     eigenvalue_spectrum_figure as eigenvalue_spectrum_figure,
     plot_eigenvalue_spectrum as plot_eigenvalue_spectrum,
     plot_field_separation as plot_field_separation,
@@ -75,9 +78,12 @@ from .kernels import (
 from .models import plot_traversals as plot_traversals, plot_training as plot_training
 from .scores import (
     plot_scores as plot_scores,
+    scores_figure as scores_figure,
     scores_per_factor_figure as scores_per_factor_figure,
     plot_scores_per_factor as plot_scores_per_factor,
     score_matrix_figure as score_matrix_figure,
     plot_score_matrix as plot_score_matrix,
+    rank_agreement_figure as rank_agreement_figure,
     plot_agreement as plot_agreement,
 )
+from .score_spread import spread_figure as spread_figure, plot_spread as plot_spread

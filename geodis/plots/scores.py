@@ -12,6 +12,7 @@ from geodis.plots.figure.marks import (
     Axis,
     Bars,
     Cells,
+    Dots,
     Figure,
     Panel,
     factor_color,
@@ -147,6 +148,33 @@ def plot_score_matrix(
     return draw_figure(figure, axis)
 
 
+def rank_agreement_figure(agreement: Agreement, *, order: bool = True) -> Figure:
+    """Describe rank correlations of scores: parameters are those of `plot_agreement`."""
+    frame = agreement.frame
+    if order:
+        frame = frame.iloc[(places := similar_order(agreement.matrix)), places]
+    k = len(frame)
+    names = tuple(map(str, frame.columns))
+    percent = 100 * frame.to_numpy()
+    digits = 0 if k <= MAX_LABELLED else None
+    said = "{y}\n{x}: {z:.0f} per cent"
+    panel = Panel(
+        [Cells(percent, -100.0, 100.0, diverging=True, digits=digits, hover=said)],
+        Axis(names=names, tilted=True),
+        Axis(names=names),
+        title=f"Rank correlation of scores across {len(agreement.values)} models (per cent)",
+        frame="none",
+    )
+    return one_panel(
+        "agreement",
+        "how far scores put models in the same order",
+        panel,
+        size=(2.6 + 0.42 * k, 1.9 + 0.4 * k),
+        height=200 + 22 * k,
+        min_width=240 + 26 * k,
+    )
+
+
 def plot_agreement(agreement: Agreement, axis: Any = None, *, order: bool = True) -> Any:
     """Draw rank correlations of scores, as in figure 2 of Locatello et al. (2019).
 
@@ -156,22 +184,7 @@ def plot_agreement(agreement: Agreement, axis: Any = None, *, order: bool = True
     order : bool
         Put scores that agree side by side.
     """
-    frame = agreement.frame
-    if order:
-        frame = frame.iloc[(places := similar_order(agreement.matrix)), places]
-    k = len(frame)
-    names = tuple(map(str, frame.columns))
-    percent = 100 * frame.to_numpy()
-    digits = 0 if k <= MAX_LABELLED else None
-    panel = Panel(
-        [Cells(percent, -100.0, 100.0, diverging=True, digits=digits)],
-        Axis(names=names, tilted=True),
-        Axis(names=names),
-        title=f"Rank correlation of scores across {len(agreement.values)} models (per cent)",
-        frame="none",
-    )
-    size = (2.6 + 0.42 * k, 1.9 + 0.4 * k)
-    return draw_figure(one_panel("agreement", "", panel, size=size), axis)
+    return draw_figure(rank_agreement_figure(agreement, order=order), axis)
 
 
 def similar_order(matrix: np.ndarray) -> np.ndarray:
@@ -239,6 +252,37 @@ def plot_scores_per_factor(
         Which; by default one of each kind, as far as the table has them.
     """
     return draw_figure(scores_per_factor_figure(table, scores), axis)
+
+
+def scores_figure(table: ScoreTable) -> Figure:
+    """Describe every score that has a common scale, with its chance level and interval.
+
+    Parameters
+    ----------
+    table : ScoreTable
+    """
+    frame = table.frame
+    frame = frame[frame["chance"].notna() | frame["better"].eq("higher")]
+    if frame.empty:
+        raise InputError("table must have a score of latents and factors; got none.")
+    k, names = len(frame), tuple(map(str, frame.index))
+    value, chance = (frame[column].to_numpy(float) for column in ("value", "chance"))
+    spans = [
+        (float(low), float(high)) if np.isfinite(low) else None
+        for low, high in zip(frame["low"], frame["high"], strict=True)
+    ]
+    place = np.arange(k)
+    told = {"chance": [f"{level:.3f}" for level in chance]}
+    marks = [
+        Dots(chance, place, "chance", "accent", hollow=True, hover="{y}: chance {x:.3f}"),
+        Dots(value, place, "value, with its 95 % interval", "main", spans=spans,
+             hover="{y}: {x:.3f}, by chance {chance}", told=told),
+    ]  # fmt: skip
+    drawn = frame[["value", "chance", "low", "high"]].to_numpy(float)
+    ends = min(-0.02, float(np.nanmin(drawn))), max(1.02, float(np.nanmax(drawn)))
+    panel = Panel(marks, Axis("score", limits=ends), Axis(names=names, limits=(k - 0.5, -0.5)),
+                  legend="beside", striped=True)  # fmt: skip
+    return one_panel("scores", f"{k} scores beside chance", panel, height=80 + 19 * k)
 
 
 def plot_scores(table: ScoreTable, axis: Any = None) -> Any:

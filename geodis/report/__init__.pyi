@@ -1,6 +1,7 @@
 """Public names, and where each lives: what runs and what type checkers read."""
 
 from .build import report as report, write_report as write_report
+from .many_models import report_many as report_many
 from .results import Report as Report
 from .analysis import Analysis as Analysis, Part as Part, ReportSettings as ReportSettings
 from .section import Section as Section, SectionFigure as SectionFigure

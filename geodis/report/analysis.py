@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -27,24 +27,33 @@ class ReportSettings:
     Attributes
     ----------
     title : str
+    about : str
+        What is said under it.
     sources : mapping of str to str
         Names of the files of "latents", "factors" and "images".
+    groups : list of list of int, or None
+        Latents that belong together.
     dim, n_factors : int or None
         None lets them be estimated and counted.
     max_points, bins, intervals : int
     random_state : int or None
+    n_jobs : int or None
+        Processes for the scores.
     has_factors, has_images : bool
         Whether they were given.
     """
 
     title: str = "Report"
+    about: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
+    groups: Sequence[Sequence[int]] | None = None
     dim: int | None = None
     n_factors: int | None = None
     max_points: int = MAX_POINTS
     bins: int = BINS
     intervals: int = INTERVALS
     random_state: int | None = 0
+    n_jobs: int | None = None
     has_factors: bool = False
     has_images: bool = False
 

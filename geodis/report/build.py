@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Mapping
+import shutil
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from geodis.base.check import InputError, check_int
+from geodis.base.jobs import check_jobs
 from geodis.base.progress import Stages
-from geodis.base.write import whole_file
+from geodis.base.whole_set import whole_set
 from geodis.report.analysis import INTERVALS, Analysis, ReportSettings
-from geodis.report.material import BINS, MAX_POINTS, gather_material
-from geodis.report.page.pictures import draw_pictures
+from geodis.report.material import BINS, MAX_POINTS, Material, gather_material
+from geodis.report.page.pictures import draw_pictures, write_files
 from geodis.report.page.render import check_page_extras, render_page
 from geodis.report.results import Report
 from geodis.report.run import run_sections
 from geodis.report.sentences.collect_sentences import collect_warnings, summarise
+from geodis.scores.grouping.latent_groups import group_columns
 
 PAGE, RESULTS, FIGURES = "index.html", "results.json", "figures"
+PICTURES = (".svg", ".png")
 
 
 def report(
@@ -27,6 +35,7 @@ def report(
     factors: Any = None,
     images: Any = None,
     *,
+    groups: Any = None,
     dim: int | None = None,
     n_factors: int | None = None,
     out: str | os.PathLike[str] | None = "report",
@@ -34,14 +43,18 @@ def report(
     bins: int = BINS,
     intervals: int = INTERVALS,
     title: str | None = None,
+    about: str = "",
     sources: Mapping[str, str] | None = None,
     verbose: bool | int = True,
     random_state: int | None = 0,
+    n_jobs: int | None = None,
+    tell: Callable[[str], object] | None = None,
 ) -> Report:
     """Analyse latents by their geometry, distances and scores, and write a page about them.
 
-    A part that fails says so in its place, and the others go on. An interrupt ends the work; what
-    was finished is written all the same.
+    A part that fails says so in its place, and the others go on. The page, the results and the
+    figures replace those of an earlier report in the same folder all together; an interrupt writes
+    nothing, and leaves what was there.
 
     Parameters
     ----------
@@ -52,6 +65,8 @@ def report(
         compare with.
     images : array-like of shape (n, h, w, c) or (n, h, w), optional
         uint8, or floats in [0, 1]: adds perceived distances.
+    groups : sequence of sequences of int or str, optional
+        Latents that belong together, by number or name, for the scores that can see it.
     dim : int, optional
         Intrinsic dimension; estimated by default.
     n_factors : int, optional
@@ -66,6 +81,8 @@ def report(
         Resamplings behind the intervals of the cheaper scores; 0 for none.
     title : str, optional
         Of the page.
+    about : str
+        Said under the title, such as where the data come from.
     sources : dict of str to str, optional
         Names of the files of "latents", "factors" and "images", for the lines of Python on the
         page.
@@ -73,6 +90,10 @@ def report(
         Show stages, and the time that is left, on a terminal.
     random_state : int or None
         Of everything random.
+    n_jobs : int, optional
+        Processes for the scores; -1 for every core. Results do not depend on it.
+    tell : callable, optional
+        Is given every sentence of the summary as soon as it is known, the first look before all.
 
     Returns
     -------
@@ -90,13 +111,16 @@ def report(
     """
     settings = ReportSettings(
         title=title or "Report",
+        about=about,
         sources=dict(sources or {}),
+        groups=_read_groups(latents, groups),
         dim=dim,
         n_factors=n_factors,
         max_points=max_points,
         bins=bins,
         intervals=intervals,
         random_state=random_state,
+        n_jobs=n_jobs,
         has_factors=factors is not None,
         has_images=images is not None,
     )
@@ -106,13 +130,20 @@ def report(
     )
     if out is not None:
         _check_out(out)
-    analysis, interrupted = run_sections(material, settings, verbose)
-    made = _summed_up(analysis)
-    if out is not None:
-        made = write_report(made, Path(out), verbose and not interrupted)
-    if interrupted:
-        raise KeyboardInterrupt
-    return made
+    made = _summed_up(run_sections(material, settings, verbose, tell))
+    return made if out is None else write_report(made, Path(out), verbose)
+
+
+def _read_groups(latents: Any, groups: Any) -> list[list[int]] | None:
+    """Numbers of the latents that belong together."""
+    if groups is None:
+        return None
+    if hasattr(groups, "subspace"):
+        raise InputError(
+            "groups must be lists of latents in a report, which fits a GeoManCER itself; got one."
+        )
+    count = np.shape(latents)[1] if len(np.shape(latents)) == 2 else 0
+    return group_columns(groups, [str(name) for name in getattr(latents, "columns", range(count))])
 
 
 def _check_settings(settings: ReportSettings) -> None:
@@ -120,15 +151,17 @@ def _check_settings(settings: ReportSettings) -> None:
         if (value := getattr(settings, name)) is not None:
             check_int(value, name, low=1)
     check_int(settings.intervals, "intervals", low=0)
+    check_jobs(settings.n_jobs)
     if settings.random_state is not None:
         check_int(settings.random_state, "random_state", low=0)
 
 
 def _check_out(out: str | os.PathLike[str]) -> None:
-    """Find what would stop the writing before the work, not after it."""
+    """Find what would stop the writing before the work, not after it; leave no trace."""
     check_page_extras()
     try:
-        Path(out).mkdir(parents=True, exist_ok=True)
+        with whole_set(out):
+            pass
     except OSError as problem:
         raise InputError(
             f"out must be a folder that can be written to; got {out} ({problem.strerror})."
@@ -136,24 +169,53 @@ def _check_out(out: str | os.PathLike[str]) -> None:
 
 
 def _summed_up(analysis: Analysis) -> Report:
-    made = Report(analysis.parts, analysis.material, analysis.settings)
+    made = Report(
+        analysis.parts,
+        analysis.material,
+        analysis.settings,
+        date=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"),
+        data_hash=data_hash(analysis.material),
+    )
     made = replace(made, summary=summarise(made))
     return replace(made, warnings=collect_warnings(made))
 
 
-def write_report(made: Report, out: Path, verbose: bool | int = False) -> Report:
-    """Write results, figures and page, each file whole or not at all; return where they are.
+def data_hash(material: Material) -> str:
+    """SHA-256 of the rows that were used: latents, factors and their names.
 
-    The numbers come first: they are there whatever becomes of the figures.
+    Examples
+    --------
+    >>> a, b = (gather_material([[0.0], [1.0], [x]]) for x in (2.0, 3.0))
+    >>> data_hash(a) == data_hash(a), data_hash(a) == data_hash(b)
+    (True, False)
     """
-    made.to_json(out / RESULTS)
-    with Stages("report", verbose) as stages:
+    known = hashlib.sha256(np.ascontiguousarray(material.latents).tobytes())
+    if material.factors is not None:
+        known.update(np.ascontiguousarray(material.factors.values, dtype=float).tobytes())
+        known.update(repr(material.factors.names).encode())
+    return known.hexdigest()
+
+
+def write_report(made: Report, out: Path, verbose: bool | int = False) -> Report:
+    """Write results, figures and page, which replace earlier ones all together or not at all."""
+    with Stages("report", verbose) as stages, whole_set(out) as folder:
         with stages.stage("figures"):
-            figures, failures = draw_pictures(made, out / FIGURES)
-        if failures:
-            made = replace(made, warnings=(*made.warnings, *failures))
-            made.to_json(out / RESULTS)
-        with stages.stage("page"), whole_file(out / PAGE) as temporary:
+            pictures = draw_pictures(made)
+            written = write_files(pictures.files, folder / FIGURES)
+        made = replace(made, warnings=(*made.warnings, *pictures.failures))
+        made.to_json(folder / RESULTS)
+        with stages.stage("page"):
             # Half a character, which some texts of others hold, must not cost the page.
-            temporary.write_text(render_page(made), "utf-8", errors="xmlcharrefreplace")
+            text = render_page(made, pictures, linked=True)
+            (folder / PAGE).write_text(text, "utf-8", errors="xmlcharrefreplace")
+        keep_others(out / FIGURES, folder / FIGURES)
+    figures = {name: out / FIGURES / path.name for name, path in written.items()}
     return replace(made, path=out / PAGE, figures=figures)
+
+
+def keep_others(before: Path, now: Path) -> None:
+    """Carry what no report wrote over into the new folder of figures."""
+    for path in before.glob("*") if before.is_dir() else ():
+        if path.is_file() and path.suffix not in PICTURES:
+            now.mkdir(exist_ok=True)
+            shutil.copy2(path, now / path.name)

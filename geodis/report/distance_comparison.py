@@ -39,6 +39,8 @@ class DistanceComparison:
         What each factor weighs in perceived distances; None without images.
     perceived_and_latent : Correlation or None
         Of random pairs, where there are no factors.
+    whole : bool
+        Whether every combination of the factors is there once: then rows stand in that order.
     """
 
     correlations: DistanceCorrelations | None
@@ -46,6 +48,7 @@ class DistanceComparison:
     pairs: Mapping[str, Mapping[str, np.ndarray]]
     importance: FactorImportance | None = None
     perceived_and_latent: Correlation | None = None
+    whole: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Every number but the pairs."""
@@ -79,7 +82,7 @@ def compare_distances(material: Material, random_state: Any) -> DistanceComparis
     if grid.image_shape is not None:
         importance = factor_importance(grid, n_pairs=PAIRS, random_state=rng)
     pairs = _some_pairs(distances, list(agreed.factors), rng)
-    return DistanceComparison(agreed, matrices, pairs, importance)
+    return DistanceComparison(agreed, matrices, pairs, importance, whole=grid.complete)
 
 
 def _some_pairs(

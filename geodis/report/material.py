@@ -13,6 +13,7 @@ from geodis.base.check import (
     check_numeric,
     check_random_state,
     to_numpy,
+    transposed_question,
 )
 from geodis.data.factors import Factors, as_factors
 from geodis.scores.binning import bin_factors
@@ -119,6 +120,8 @@ def gather_material(
     _check_lengths(len(points), known, images)
     images = None if images is None else _check_images(images)
     rows, notes = _usable_rows(points, known, max_points, random_state)
+    if asked := transposed_question(points.shape):
+        notes.insert(0, asked)
     used, n = np.asarray(points[rows], dtype=float), len(points)
     if known is None:
         return Material(used, None, None, images, rows, n, bins, tuple(notes))

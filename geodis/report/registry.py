@@ -11,7 +11,9 @@ from geodis.report.section import Section
 from geodis.report.sections import OWN_SECTIONS
 
 # Keys of results.json that no section may take.
-RESERVED = ("summary", "warnings", "settings", "failures", "seconds", "versions")
+RESERVED = (
+    "summary", "warnings", "settings", "failures", "seconds", "versions", "date", "data_hash",
+)  # fmt: skip
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 AnySection = TypeVar("AnySection", bound=type[Section])
@@ -80,8 +82,8 @@ def all_sections() -> tuple[Section, ...]:
 
     Examples
     --------
-    >>> [section.name for section in all_sections()][:4]
-    ['inspection', 'manifold', 'maps', 'rows']
+    >>> [section.name for section in all_sections()][:5]
+    ['inspection', 'manifold', 'maps', 'walks', 'rows']
     """
     load_plugins("geodis.sections")
     return (*OWN_SECTIONS, *_added.values())

@@ -36,13 +36,19 @@ class Report(Analysis):
     path : Path or None
         The page, once written.
     figures : dict of str to Path
-        Figures that were written, as PNG; each stands beside its SVG.
+        Figures that were written, as SVG.
+    date : str
+        When it was made.
+    data_hash : str
+        SHA-256 of the latents and factors that were used.
     """
 
     summary: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     path: Path | None = None
     figures: Mapping[str, Path] = field(default_factory=dict)
+    date: str = ""
+    data_hash: str = ""
 
     def __str__(self) -> str:
         lines = list(self.summary)
@@ -68,6 +74,19 @@ class Report(Analysis):
             path=self.path,
         )
 
+    def show(self, height: int = 900) -> None:
+        """Show the page: below the cell of a notebook, elsewhere in a browser.
+
+        Parameters
+        ----------
+        height : int
+            In pixels, in a notebook.
+        """
+        from geodis.report.page.render import render_page
+        from geodis.report.page.show_page import show_page
+
+        show_page(self.path, lambda: render_page(self), height)
+
     def to_dict(self) -> dict[str, Any]:
         """Every number, and how it was made, as plain values."""
         kept = {section.name: ask(section, "to_dict", self).value for section in all_sections()}
@@ -75,6 +94,8 @@ class Report(Analysis):
             {
                 "summary": list(self.summary),
                 "warnings": list(self.warnings),
+                "date": self.date,
+                "data_hash": self.data_hash,
                 "settings": asdict(self.settings),
                 **{
                     name: value

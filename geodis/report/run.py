@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from geodis.base.progress import Stages
@@ -17,15 +17,12 @@ from geodis.report.section import Section
 
 
 def run_sections(
-    material: Material, settings: ReportSettings, verbose: bool | int
-) -> tuple[Analysis, bool]:
-    """Run every section that computes and applies; an interrupt leaves those that are done.
-
-    Returns
-    -------
-    analysis : Analysis
-    interrupted : bool
-    """
+    material: Material,
+    settings: ReportSettings,
+    verbose: bool | int,
+    tell: Callable[[str], object] | None = None,
+) -> Analysis:
+    """Run every section that computes and applies, and tell what each has found."""
     computing = [section for section in all_sections() if section.computes]
     parts = {section.name: Part(section.name) for section in computing}
     analysis = Analysis(parts, material, settings)
@@ -33,24 +30,19 @@ def run_sections(
         part, (needed, problem) = parts[section.name], ask(section, "needs", material, settings)
         part.applies, part.failure = not needed, needed or problem
     left = [section for section in computing if not parts[section.name].failure]
-    interrupted = _run_in_turn(left, analysis, verbose)
-    for part in parts.values():
-        if interrupted and part.value is None and not part.failure:
-            part.failure = "It was interrupted."
-    return analysis, interrupted
-
-
-def _run_in_turn(sections: Sequence[Section], analysis: Analysis, verbose: bool | int) -> bool:
-    """Run the sections with their stages shown; return whether an interrupt ended it."""
-    expected = [_expected_seconds(section, analysis) for section in sections]
+    expected = [_expected_seconds(section, analysis) for section in left]
     with Stages("report", verbose) as stages:
-        for i, section in enumerate(sections):
-            try:
-                with stages.stage(section.name), _time_left(stages, expected[i:], sum(expected)):
-                    _attempt(section, analysis)
-            except KeyboardInterrupt:
-                return True
-    return False
+        for i, section in enumerate(left):
+            with stages.stage(section.name), _time_left(stages, expected[i:], sum(expected)):
+                _attempt(section, analysis)
+            if tell is not None and (said := first_words(section, analysis)):
+                tell(said)
+    return analysis
+
+
+def first_words(section: Section, analysis: Analysis) -> str:
+    """What can be said of a section as soon as it is done."""
+    return ask(section, "at_once", analysis).value
 
 
 def _expected_seconds(section: Section, analysis: Analysis) -> float:

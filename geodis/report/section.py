@@ -24,10 +24,9 @@ class SectionFigure:
     name : str
         Of the file: lower-case letters, digits and "_", and no other figure's of the report.
     describe : callable, optional
-        Returns what the page draws.
+        Returns the description that the page and the file show.
     draw : callable, optional
-        Returns the matplotlib axis that is written as PNG and SVG; by default the description is
-        drawn.
+        Returns a matplotlib axis for the file, and for a page where there is no description.
     where : {"both", "page", "paper"}
     """
 
@@ -53,6 +52,8 @@ class Section:
         How to read it, in a sentence.
     source : str
         Who introduced it.
+    cites : tuple of str
+        Keys of the papers, in `geodis.report.page.bibliography`.
     place : int or None
         Where it stands on the page, from 0 at the top to 100; None leaves it off the page.
     """
@@ -61,6 +62,7 @@ class Section:
     title: str = ""
     about: str = ""
     source: str = ""
+    cites: tuple[str, ...] = ()
     place: int | None = 60
 
     @property
@@ -89,6 +91,10 @@ class Section:
         """What the summary says of it; nothing where it is empty."""
         return ""
 
+    def at_once(self, analysis: Analysis) -> str:
+        """What is told on a terminal as soon as it is computed: by default its sentence."""
+        return self.sentence(analysis)
+
     def warnings(self, analysis: Analysis) -> Sequence[str]:
         """Where its numbers should not be trusted, and why."""
         return ()
@@ -101,6 +107,10 @@ class Section:
     def figures(self, analysis: Analysis) -> Sequence[SectionFigure]:
         """Its figures, in order."""
         return ()
+
+    def citations(self, analysis: Analysis) -> Sequence[str]:
+        """Keys of the papers whose methods it used."""
+        return self.cites
 
     def body(self, analysis: Analysis) -> str:
         """Text on the page; what is not `markupsafe.Markup` is escaped."""

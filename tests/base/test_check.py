@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pandas
 import pytest
@@ -134,6 +136,12 @@ def test_the_matrix_of_annotated_data_is_meant():
         np.testing.assert_array_equal(check_points(Annotated(matrix)), dense)
     with pytest.raises(InputError, match="an AnnData object with X; got one without"):
         check_points(Annotated(None))
+    backed = SimpleNamespace(shape=(3, 2), to_memory=lambda: dense)
+    for door in (Annotated(backed), backed):
+        with pytest.raises(
+            InputError, match=r"by a file: load it by \.to_memory\(\), or some rows"
+        ):
+            check_points(door)
     large = Annotated(sparse.csr_matrix((2**15, 2**14)), {"X_pca": dense})
     with pytest.raises(InputError, match=r"reduce it first, or take obsm\['X_pca'\]\.$"):
         check_points(large)

@@ -45,3 +45,15 @@ def test_numpy_values_become_json(tmp_path):
         "nested": [[1, {"key": None}]],
         "3": "text",
     }
+
+
+def test_what_stood_there_is_kept_as_the_older_file(tmp_path):
+    path, older = tmp_path / "a.txt", tmp_path / "older.txt"
+    for text in ("1", "2", "3"):
+        with whole_file(path, durable=True, older=older) as temporary:
+            temporary.write_text(text)
+    assert (path.read_text(), older.read_text()) == ("3", "2")
+    with pytest.raises(ZeroDivisionError), whole_file(path, durable=True, older=older):
+        raise ZeroDivisionError
+    assert (path.read_text(), older.read_text()) == ("3", "2")
+    assert len(list(tmp_path.iterdir())) == 2

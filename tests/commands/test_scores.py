@@ -26,7 +26,7 @@ def test_the_table_is_that_of_the_function(geodis, files):
         np.load(files / "z.npy"), gd.load_factors(files / "f.csv"), verbose=False
     )
     assert (code, err) == (0, "") and out == f"{expected}\n"
-    assert "got labels in factor 'shape'" in out  # and no order, which some scores need
+    assert "left out, labels: factor 'shape'" in out  # and no order, which some scores need
 
 
 def test_json_and_choices(geodis, files):

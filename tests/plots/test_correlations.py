@@ -53,15 +53,14 @@ def test_a_page_has_all_pairs_by_every_kind_and_their_correlations():
     rank = {"random": {("a", "b"): 0.12345}, "<x>": {("a", "b"): 1.0}}
     choices = plots.distance_scatter_choices(pairs, rank)
     drawn = plots.to_chart(choices).data
-    assert [axis["title"]["text"] for axis in drawn["axes"]] == ["a distance", "b distance"]
+    assert [axis["title"] for axis in drawn["axes"]] == ["a distance", "b distance"]
     assert drawn["columns"]["pairs 0"] == [[0, 1, 2], [1, 1, 1]]
-    random, along = drawn["panels"][0]["data"]
-    assert random["name"]["more"]["0|1"] == random["name"]["more"]["1|0"]
-    assert random["name"]["more"]["0|1"] == " (rank correlation 0.12)"
-    assert along["name"]["text"] == "along &lt;x&gt;" and along["marker"]["color"] == "@c0"
+    random, along = drawn["panels"][0]["marks"]
+    assert random["more"]["0|1"] == random["more"]["1|0"] == " (rank correlation 0.12)"
+    assert along["label"] == "along <x>" and along["color"] == "c0"  # set as text
     titles = [panel.title for panel in choices.panels]
     assert titles == ["all pairs", "random pairs", "along <x>"]
-    assert [trace["x"]["columns"] for trace in drawn["panels"][2]["data"]] == ["pairs 1"]
+    assert [mark["x"]["columns"] for mark in drawn["panels"][2]["marks"]] == ["pairs 1"]
 
 
 def test_paper_draws_what_the_page_shows_first():
@@ -91,13 +90,14 @@ def test_a_page_has_the_same_correlations_and_intervals():
     grid = FactorGrid((4, 5), names=("a", "b"))
     code = grid.factors(range(20)) ** 2.0
     agreed = distance_correlations(grid, code, confidence=0.9, random_state=0)
-    chart = plots.to_chart(plots.distance_correlations_figure(agreed))
-    linear, rank = chart.data
+    figure = plots.distance_correlations_figure(agreed)
+    panel = figure.panels[0][0]
+    linear, rank = panel.marks
     key = ("ground truth", "latent")
-    low, high = agreed.factors["a"][key].spearman_interval
-    assert rank["x"][1] == pytest.approx(agreed.factors["a"][key].spearman, abs=1e-3)
-    assert linear["x"][1] == pytest.approx(agreed.factors["a"][key].pearson, abs=1e-3)
-    assert rank["error_x"]["array"][1] == pytest.approx(high - rank["x"][1], abs=1e-3)
-    assert rank["error_x"]["arrayminus"][1] == pytest.approx(rank["x"][1] - low, abs=1e-3)
-    assert chart.layout["yaxis"]["ticktext"] == ["random pairs", "a", "b"]
-    assert linear["marker"]["symbol"] == "circle-open" and rank["name"] == "ground truth ~ latent"
+    assert rank.x[1] == pytest.approx(agreed.factors["a"][key].spearman)
+    assert linear.x[1] == pytest.approx(agreed.factors["a"][key].pearson)
+    assert rank.spans[1] == pytest.approx(agreed.factors["a"][key].spearman_interval)
+    assert panel.y.names == ("random pairs", "a", "b")
+    assert linear.hollow and rank.label == "ground truth ~ latent"
+    drawn = plots.to_chart(figure).svg
+    assert drawn.count("<circle") == 7 and "ground truth ~ latent" in drawn

@@ -60,8 +60,9 @@ def test_no_matrices_are_told():
 def test_a_page_has_every_matrix_from_zero_to_its_largest_distance():
     steps = np.abs(np.subtract.outer(range(3), range(3)))
     figure = plots.traversal_matrices_figure({"a": {"x": steps}, "b": {"x": 2 * steps, "y": steps}})
-    chart = plots.to_chart(figure)
     assert (figure.rows, figure.columns) == (("a", "b"), ("x", "y"))
-    assert [trace["zmax"] for trace in chart.data] == [2, 4, 2]
-    assert {trace["zmin"] for trace in chart.data} == {0}
-    assert chart.data[1]["z"] == (2 * steps).tolist()
+    cells = [panel.marks[0] for row in figure.panels for panel in row if panel is not None]
+    assert [one.high for one in cells] == [2, 4, 2] and {one.low for one in cells} == {0}
+    drawn = plots.to_chart(figure).svg
+    assert drawn.count("<rect") == 27 and drawn.count('fill-opacity="1"') == 6  # both far corners
+    assert "a distance of&#10;values 0 and 2: 2" in drawn

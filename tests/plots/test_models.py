@@ -5,7 +5,7 @@ import pytest
 
 from geodis import plots
 from geodis.base.check import InputError
-from geodis.models.training.loop import Training
+from geodis.models.training.training_run import Training
 
 HISTORY = [{"step": 10 * i, "reconstruction": 5.0 - i / 100, "kl": 1.0} for i in range(60)]
 HISTORY += [{"step": 300, "score mig": 0.2}, {"step": 600, "score mig": 0.3}]

@@ -1,5 +1,7 @@
 """Figures of scores show the numbers they are given."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ import pytest
 import geodis as gd
 from geodis import plots, scores
 from geodis.base.check import InputError
+from geodis.plots import figure_svg
 from geodis.plots.scores import similar_order
 from geodis.scores.score import Score
 
@@ -96,9 +99,14 @@ def test_bars_are_the_parts_of_the_scores():
     np.testing.assert_allclose(heights, np.array(table.scores["mig"].per_factor))
 
 
-def test_bars_that_were_not_asked_for_wait_in_the_legend_of_a_page(table):
-    drawn = plots.to_chart(plots.scores_per_factor_figure(table, ["sap"]))
-    assert {bar["name"]: bar["visible"] for bar in drawn.data} == {"sap": True, "mig": "legendonly"}
+def test_bars_that_were_not_asked_for_are_not_drawn(table):
+    figure = plots.scores_per_factor_figure(table, ["sap"])
+    assert {bar.label: bar.shown for bar in figure.panels[0][0].marks} == {
+        "sap": True,
+        "mig": False,
+    }
+    drawn = plots.to_chart(figure).svg
+    assert "sap" in drawn and "mig" not in drawn
     with pytest.raises(InputError, match="a part for every factor; got none"):
         plots.plot_scores_per_factor(
             gd.score_latents(np.eye(9), np.arange(9), ["mutual_info_score"], verbose=0)
@@ -107,7 +115,16 @@ def test_bars_that_were_not_asked_for_wait_in_the_legend_of_a_page(table):
 
 def test_a_page_has_the_cells_of_the_matrix_and_the_names(table):
     figure = plots.score_matrix_figure(table.scores["mig"], name="held", entry="information")
-    (cells,) = plots.to_chart(figure).data
-    np.testing.assert_allclose(np.array(cells["z"]), table.scores["mig"].matrix, rtol=1e-3)
-    assert cells["x"] == ["a", "b", "c"] and cells["y"] == ["0", "1", "2", "3"]
-    assert cells["hovertemplate"].startswith("latent %{y}, %{x}<br>information: %{z:.3f}")
+    told = re.findall(r'data-tip="latent (\d), (\w)&#10;information: ([\d.]+)"', figure_svg(figure))
+    values = np.array([float(value) for *_, value in told]).reshape(4, 3)
+    np.testing.assert_allclose(values, table.scores["mig"].matrix, atol=5e-4)
+    assert [latent + factor for latent, factor, _ in told[:4]] == ["0a", "0b", "0c", "1a"]
+
+
+def test_every_score_stands_beside_its_chance(table):
+    figure = plots.scores_figure(table)
+    chance, value = figure.panels[0][0].marks
+    frame = table.frame[table.frame["chance"].notna()]  # the others have no common scale
+    assert list(figure.panels[0][0].y.names) == list(frame.index)
+    np.testing.assert_array_equal(value.x, frame["value"])
+    np.testing.assert_array_equal(chance.x, frame["chance"])

@@ -16,8 +16,8 @@ FileArgument = Annotated[
     str,
     typer.Argument(
         help="Points, one row each: .npy, .npz:key, .csv, .csv.gz, .tsv, .txt, .parquet, .feather, "
-        ".safetensors:key, .pt:key, .h5:path, .h5ad:path, .mat:key, .nc:name, a zarr store, or a "
-        "folder of images.",
+        ".safetensors:key, .pt:key, .h5:path, .h5ad:path, .mat:key, .nc:name, a zarr store, a "
+        "folder of images, or - for what is piped in.",
         show_default=False,
     ),
 ]
@@ -33,6 +33,12 @@ GroupOption = Annotated[
     typer.Option(
         "--factor-group",
         help="Columns that are one factor, such as direction=x,y,z; may be repeated.",
+    ),
+]
+LatentGroupOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--latent-group", help="Latents that belong together, such as 0,1; may be repeated."
     ),
 ]
 DeviceOption = Annotated[str, typer.Option(help="auto, cpu or cuda.")]

@@ -7,7 +7,24 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from geodis.base.check import InputError
 from geodis.base.write import to_jsonable, whole_file
+
+
+def check_folder(folder: Path) -> None:
+    """Find what would stop the writing before the work, not after it."""
+    made = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with whole_file(folder / "try"):
+            pass
+        (folder / "try").unlink()
+        if made:
+            folder.rmdir()
+    except OSError as problem:
+        raise InputError(
+            f"--out must be a folder that can be written to; got {folder} ({problem.strerror})."
+        ) from problem
 
 
 def say(text: object, values: Mapping[str, Any], as_json: bool) -> None:

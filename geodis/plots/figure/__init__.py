@@ -1,1 +1,1 @@
-"""Figures as descriptions, drawn with matplotlib for paper and with plotly for a page."""
+"""Figures as descriptions, drawn with matplotlib for paper; `vector` draws them as SVG."""

@@ -42,6 +42,7 @@ class LinkedViews {
     const grid = made("div", element, "views-grid");
     this.views = data.views.map((view, number) => this.makeView(grid, view, number));
     this.tip = made("div", element, "views-tip");
+    this.tip.setAttribute("aria-hidden", "true");
     this.tipImage = made("canvas", this.tip);
     this.tipText = made("span", this.tip);
     this.writeLegend();
@@ -126,8 +127,8 @@ class LinkedViews {
     }
     if (this.data.sheet) {
       made("span", this.legend, "", this.chosen ? "The images are among those that you chose."
-        : "The images on a map differ in this factor, and in the others as little as there are "
-        + "images for.");
+        : "The images on a map show what changes along it: in all else they are as alike as the "
+        + "data have any.");
     }
   }
 

@@ -13,7 +13,8 @@ from geodis.plots.style import FAINT, new_axes
 WIDE, HIGH = 3.9, 3.5  # inches of a panel
 MOST_ACROSS = 3
 # Of a surface: its front, and beside it its back, seen from there; centres in its radii.
-BESIDE = 1.08
+# With images on it, it needs more room.
+BESIDE, BESIDE_IMAGES = 1.08, 1.22
 # Half the side of an image, in halves of the picture; so many are tried.
 HALF_IMAGE, TRIED_IMAGES = 0.115, 400
 BEHIND, IN_FRONT = 0.25, 0.9
@@ -51,7 +52,8 @@ def _draw_view(axis: Any, view: View, colors: np.ndarray, images: np.ndarray | N
     sides = [eye]
     if view.hides:  # from behind: turned about the upright
         sides.append(eye @ np.diag([-1.0, 1.0, -1.0]))
-    shifts = [0.0] if len(sides) == 1 else [-BESIDE, BESIDE]
+    beside = BESIDE if images is None else BESIDE_IMAGES
+    shifts = [0.0] if len(sides) == 1 else [-beside, beside]
     for side, shift in zip(sides, shifts, strict=True):
         seen = view.places @ side
         front = seen[:, 2] >= 0 if view.hides else np.ones(len(seen), bool)
@@ -66,14 +68,15 @@ def _draw_view(axis: Any, view: View, colors: np.ndarray, images: np.ndarray | N
             x, y, depth = place @ side
             axis.text(1.07 * x + shift, 1.07 * y, text, ha="center", va="center", fontsize=9,
                       alpha=IN_FRONT if depth > -0.5 else 2 * BEHIND)  # fmt: skip
-    half = 1.15 if len(sides) == 1 else BESIDE + 1.2
-    axis.set(xlim=(-half, half), ylim=(-half, half) if len(sides) == 1 else (-1.15, 1.15))
+    half = 1.15 if len(sides) == 1 else beside + 1.2
+    low = 1.15 + (beside - BESIDE)
+    axis.set(xlim=(-half, half), ylim=(-half, half) if len(sides) == 1 else (-low, low))
     axis.set_aspect("equal")
     axis.set_anchor("NW")
     axis.set_axis_off()
     if len(sides) > 1:
         for text, shift in zip(("front", "back"), shifts, strict=True):
-            axis.text(shift, -1.1, text, ha="center", va="top", fontsize=8, color=FAINT)
+            axis.text(shift, 0.05 - low, text, ha="center", va="top", fontsize=8, color=FAINT)
     axis.set_title(_wrapped(view.title, TITLE_LENGTH), loc="left", fontsize=10)
     axis.text(0.0, -0.06, _wrapped(view.note, NOTE_LENGTH), transform=axis.transAxes, fontsize=7,
               color=FAINT, va="top")  # fmt: skip

@@ -18,6 +18,7 @@ from geodis.plots.map_views.factor_view import FactorView, factor_view
 from geodis.plots.map_views.moving_alone import rows_moving_alone
 from geodis.plots.map_views.place_colors import hex_colors, place_colors
 from geodis.plots.style import FACTOR_COLORS
+from geodis.plots.vector.svg_marks import value_color
 
 if TYPE_CHECKING:
     from geodis.data.factors import Factors
@@ -74,6 +75,7 @@ def maps_figure(
     *,
     factors: Factors | None = None,
     n_shown: int = SHOWN_ON_PAGE,
+    rows: np.ndarray | None = None,
 ) -> LinkedViews:
     """Describe the maps of all factors, for a page and for paper.
 
@@ -85,37 +87,40 @@ def maps_figure(
         Of the fitted points: a reader of a page can choose them as colours, and is told them.
     n_shown : int
         At most so many points, drawn at random.
+    rows : ndarray of int, optional
+        Ascending; these points are shown and no others, as where several fits are compared.
     """
     titles = factor_titles(est) if names is None else check_titles(names, est.n_factors_)
     known = zip(est.maps_, est.names_, titles, strict=True)
     seen = [factor_view(own, name, title) for own, name, title in known]
     n = len(est.axes_)
-    rows = _shown_rows(seen, n_shown)
+    shown = _shown_rows(seen, n_shown) if rows is None else rows
     pictured: list[np.ndarray | None] = [None] * len(seen)
     if images is not None:
-        alone = rows_moving_alone([one.view.places for one in seen], _usable_rows(seen))
-        rows = np.union1d(rows, np.concatenate(alone))
-        pictured = [np.searchsorted(rows, own) for own in alone]
-    colorings = _colorings(seen, rows, colors)
+        usable = _usable_rows(seen) if rows is None else shown
+        alone = rows_moving_alone([one.view.places for one in seen], usable)
+        shown = np.union1d(shown, np.concatenate(alone))
+        pictured = [np.searchsorted(shown, own) for own in alone]
+    colorings = _colorings(seen, shown, colors)
     n_on_paper = len(colorings) if colors is not None and not isinstance(colors, int) else 1
     if colors is None:
         colorings += [
-            _by_place(one, f"the place in factor {j}", rows) for j, one in enumerate(seen)
+            _by_place(one, f"the place in factor {j}", shown) for j, one in enumerate(seen)
         ]
     if factors is not None:
-        colorings += [_by_value(one.of_rows(rows)) for one in factor_colorings(factors)]
+        colorings += [_by_value(one.of_rows(shown)) for one in factor_colorings(factors)]
     return LinkedViews(
         "maps",
-        f"{len(rows):,} of {n:,} points on the maps of {est.n_factors_} factors",
+        f"{len(shown):,} of {n:,} points on the maps of {est.n_factors_} factors",
         [
-            replace(one.view, places=one.view.places[rows], with_image=own)
+            replace(one.view, places=one.view.places[shown], with_image=own)
             for one, own in zip(seen, pictured, strict=True)
         ],
         colorings,
-        None if images is None else _pictures(images, rows, n),
-        _told(rows, factors),
+        None if images is None else _pictures(images, shown, n),
+        _told(shown, factors),
         n_on_paper,
-        (len(rows), n),
+        (len(shown), n),
     )
 
 
@@ -179,15 +184,8 @@ def _by_value(coloring: Coloring) -> SpotColors:
     steps = np.linspace(0, 1, LEGEND_STEPS)
     told = [low + step * (high - low) for step in steps]
     texts = [coloring.names[round(value)] if coloring.names else f"{value:.3g}" for value in told]
-    legend = list(zip(texts, hex_colors(_scale(steps)), strict=True))
-    return SpotColors(coloring.name, [hex_colors(_scale(part))], legend)
-
-
-def _scale(part: np.ndarray) -> np.ndarray:
-    """Viridis without its dark end, which would be lost on a dark page."""
-    from matplotlib import colormaps
-
-    return np.asarray(colormaps["viridis"](0.15 + 0.85 * np.asarray(part, float)))
+    legend = list(zip(texts, map(value_color, steps), strict=True))
+    return SpotColors(coloring.name, [[value_color(one) for one in part]], legend)
 
 
 def _pictures(images: Any, rows: np.ndarray, n: int) -> np.ndarray:

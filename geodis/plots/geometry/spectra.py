@@ -11,7 +11,15 @@ import numpy as np
 from geodis.base.check import check_int
 from geodis.manifold.holonomy.eigenfields import BULK_PART, PARALLEL_VARIATION, UNCERTAIN_VARIATION
 from geodis.plots.figure.labels import short
-from geodis.plots.figure.marks import Axis, Band, Dots, Figure, Panel, one_panel
+from geodis.plots.figure.marks import (
+    Axis,
+    Band,
+    Bars,
+    Dots,
+    Figure,
+    Panel,
+    one_panel,
+)
 from geodis.plots.figure.static import draw_figure, draw_panel
 from geodis.plots.style import ACCENT, FACTOR_COLORS, FAINT, INK, MARKERS, new_axis, tidy
 
@@ -22,12 +30,15 @@ if TYPE_CHECKING:
 FLOOR = 1e-6
 VARIATION_FLOOR = 1e-3
 LABELLED_FIELDS = 16
+SHOWN_COMPONENTS = 50
 NO_FIELD = Panel(empty="one factor, by dimension or by request: no field was computed")
 VARIATION_NOTE = "(number: how much the norm of the field varies; 0 if it is parallel)"
 TOLD_FIELD = "eigenfield {x}\neigenvalue {y:.3g}"
 
 
-def plot_principal_spectrum(explained: np.ndarray, dim: int | None = None, axis: Any = None) -> Any:
+def plot_principal_spectrum(
+    explained: np.ndarray, dim: int | None = None, axis: Any = None, *, edge: float = 0.0
+) -> Any:
     """Draw the fraction of variance along each principal component.
 
     Parameters
@@ -37,6 +48,9 @@ def plot_principal_spectrum(explained: np.ndarray, dim: int | None = None, axis:
     dim : int, optional
         Intrinsic dimension, marked by a line: a manifold of dimension k bends through more than
         k ambient directions, so the spectrum usually goes on beyond it.
+    edge : float
+        The largest fraction that even noise alone gives a component, where there is a floor of it:
+        a line, and a logarithmic scale on which the floor is seen.
 
     Examples
     --------
@@ -44,13 +58,54 @@ def plot_principal_spectrum(explained: np.ndarray, dim: int | None = None, axis:
     'variance (%)'
     """
     axis = new_axis() if axis is None else axis
-    shown = np.asarray(explained)[:50]
+    shown = np.asarray(explained)[:SHOWN_COMPONENTS]
     axis.bar(np.arange(1, len(shown) + 1), 100 * shown, color=INK)
     if dim is not None and dim < len(shown):
         axis.axvline(dim + 0.5, color=ACCENT, linestyle="--", label=f"intrinsic dimension {dim}")
+    if edge > 0:
+        axis.axhline(100 * edge, color=FAINT, linestyle=":", label="edge of the noise")
+        axis.set_yscale("log")
+    if axis.get_legend_handles_labels()[0]:
         axis.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0))
     axis.set(xlabel="principal component", ylabel="variance (%)")
     return tidy(axis, whole_x=True)
+
+
+def principal_spectrum_figure(
+    explained: np.ndarray, dim: int | None = None, *, edge: float = 0.0
+) -> Figure:
+    """Describe the fraction of variance along each principal component, as `Figure`.
+
+    Parameters are those of `plot_principal_spectrum`.
+
+    Examples
+    --------
+    >>> principal_spectrum_figure(np.array([0.6, 0.3, 0.1]), dim=2).panels[0][0].title
+    'the points have about 2 dimensions, and bend through more directions'
+    """
+    shown = np.asarray(explained)[:SHOWN_COMPONENTS]
+    names = tuple(str(i + 1) for i in range(len(shown)))
+    title = ""
+    if dim is not None and dim < len(shown):
+        title = f"the points have about {dim} dimension{'s' * (dim != 1)}, and bend through more "
+        title += "directions"
+    about = "principal component {x}: {y:.3g} % of the variance"
+    if edge <= 0:
+        along = Axis("principal component", names=names)
+        panel = Panel([Bars(100 * shown, hover=about)], along, Axis("variance (%)"), title=title)
+    else:  # a floor of noise is seen on a logarithmic scale, on which bars have no foot
+        lowest = 50 * min(edge, float(shown[shown > 0].min()))
+        panel = Panel(
+            [
+                Dots(np.arange(1, len(shown) + 1), 100 * shown, hover=about),
+                Band(lowest, 100 * edge, "even noise"),
+            ],
+            Axis("principal component", whole=True, limits=(0.4, len(shown) + 0.6)),
+            Axis("variance (%)", log=True, limits=(lowest, 200 * float(shown[0]))),
+            title=title,
+        )
+    return one_panel("principal_components", "variance of the points by direction", panel,
+                     height=250)  # fmt: skip
 
 
 def eigenvalue_spectrum_figure(

@@ -27,7 +27,7 @@ WORDS = {
     "Klein bottle": "a Klein bottle",
     "projective plane": "a projective plane",
     "block": "a block with a surface",
-    "SO(3)": "SO(3), all rotations of an object",
+    "SO(3)": "all rotations of an object, SO(3)",
     "S^3": "a sphere of dimension 3",
     "3-torus": "a torus, which goes around in three ways",
     "S^2 x S^1": "a sphere times a circle",

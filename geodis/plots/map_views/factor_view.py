@@ -29,8 +29,8 @@ HOW_TO_READ = {
     "circle": "Once around the circle leads back to where one began.",
     "line": "From one end to the other. Across the line dots are strewn to be seen, which means "
     "nothing.",
-    "ball": "The dot in the middle is one row; every other lies in the direction in which it "
-    "differs from it, and as far away as it differs.",
+    "ball": "In the middle is one dot to start from; every other lies in the direction in which it "
+    "differs from that one, and as far away as it differs.",
     "space": "Places near each other are alike in this factor.",
 }
 
@@ -65,13 +65,22 @@ def factor_view(own: FactorMap, name: str, title: str) -> FactorView:
     -------
     FactorView
     """
-    chosen = _chosen_view(own, name, title)
-    if isinstance(own, RefinedMap) and len(own.pieces) > 1:
-        # Coordinates of pieces have nothing in common: laid over one another they would mislead.
-        places = np.where((own.piece == 0)[:, None], chosen.view.places, np.nan)
-        note = f"{chosen.view.note} Only the largest of {len(own.pieces)} pieces is shown."
-        return replace(chosen, view=replace(chosen.view, places=places, note=note))
-    return chosen
+    if own.n_pieces == 1:
+        return _chosen_view(own, name, title)
+    # Coordinates of pieces have nothing in common: laid over one another they would mislead.
+    chosen = _chosen_view(_largest_alone(own), name, title)
+    places = np.where((own.piece == 0)[:, None], chosen.view.places, np.nan)
+    note = f"{chosen.view.note} Only the largest of {own.n_pieces} pieces is shown."
+    return replace(chosen, view=replace(chosen.view, places=places, note=note))
+
+
+def _largest_alone(own: FactorMap) -> FactorMap:
+    """The map without coordinates in other pieces than the largest."""
+    inside = (own.piece == 0)[:, None]
+    coordinates = np.where(inside, own.coordinates, np.nan)
+    if isinstance(own, UnrolledMap):
+        return replace(own, coordinates=coordinates, flat=np.where(inside, own.flat, np.nan))
+    return replace(own, coordinates=coordinates)
 
 
 def _chosen_view(own: FactorMap, name: str, title: str) -> FactorView:
@@ -135,8 +144,9 @@ def _line(values: np.ndarray, title: str) -> FactorView:
 
 def _unrolled(own: UnrolledMap, title: str) -> FactorView:
     """A sheet or block; what closes stands between edges that are the same edge."""
-    k, b = own.dim, len(own.closed.periods)
-    basis = np.vstack([own.closed.periods, own.closed.open_directions])  # (k, k)
+    closed = own.pieces[0].closed
+    k, b = own.dim, len(closed.periods)
+    basis = np.vstack([closed.periods, closed.open_directions])  # (k, k)
     parts = own.flat @ np.linalg.inv(basis)
     parts[:, :b] %= 1.0
     ends = np.nanmin(parts[:, b:], axis=0), np.nanmax(parts[:, b:], axis=0)

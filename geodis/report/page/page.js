@@ -1,4 +1,5 @@
-/* The figures of the page, what a reader chooses of them, and the theme. */
+/* The figures of the page, what a reader chooses of them, what the pointer is told, copying, and the
+   theme. */
 
 const charts = JSON.parse(document.getElementById("charts").textContent);
 
@@ -12,8 +13,18 @@ function draw(chart) {
   return drawChart(document.getElementById("figure-" + chart.name), chart, chosen);
 }
 
+/* A figure that is far below is drawn when a reader comes near it. */
+const drawnCharts = new Set();
+const watch = new IntersectionObserver(entries => entries.forEach(entry => {
+  if (!entry.isIntersecting) return;
+  watch.unobserve(entry.target);
+  const chart = charts.find(one => "figure-" + one.name === entry.target.id);
+  drawnCharts.add(chart);
+  draw(chart);
+}), { rootMargin: "600px" });
+
 function drawAll() {
-  return Promise.all(charts.map(draw));
+  return Promise.all(charts.map(chart => { drawnCharts.add(chart); return draw(chart); }));
 }
 
 const preferred = window.matchMedia("(prefers-color-scheme: dark)");
@@ -21,7 +32,7 @@ let chosen = null;
 
 function setTheme(theme) {
   root.dataset.theme = theme;
-  return drawAll();
+  return Promise.all([...drawnCharts].map(draw));
 }
 
 function usual() {
@@ -33,7 +44,7 @@ document.getElementById("theme").addEventListener("click", () => {
   setTheme(chosen);
 });
 preferred.addEventListener("change", () => setTheme(usual()));
-window.addEventListener("beforeprint", () => setTheme("light"));
+window.addEventListener("beforeprint", () => { setTheme("light"); drawAll(); });
 window.addEventListener("afterprint", () => setTheme(usual()));
 
 charts.forEach(chart => {
@@ -49,4 +60,60 @@ charts.forEach(chart => {
   });
 });
 
-setTheme(usual()).then(() => { root.dataset.drawn = "true"; });
+/* What scrolls sideways can be scrolled by keys. */
+function reachable() {
+  document.querySelectorAll(".wide, pre").forEach(box => {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+  });
+}
+
+let resized = 0;
+window.addEventListener("resize", () => {
+  clearTimeout(resized);
+  resized = setTimeout(() => {
+    [...drawnCharts].filter(one => one.kind === "choices").forEach(draw);
+    reachable();
+  }, 150);
+});
+
+/* What the pointer is told of marks. */
+const tip = document.getElementById("tip");
+document.addEventListener("pointermove", event => {
+  const marked = event.target.closest && event.target.closest("[data-tip]");
+  tip.style.display = marked ? "block" : "none";
+  if (!marked) return;
+  tip.textContent = marked.dataset.tip;  /* text, never markup */
+  tip.style.left = Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8) + "px";
+  tip.style.top = Math.min(event.clientY + 14, window.innerHeight - tip.offsetHeight - 8) + "px";
+});
+
+/* A button that copies beside every piece of code. */
+function copy(text) {
+  if (navigator.clipboard && window.isSecureContext) return navigator.clipboard.writeText(text);
+  const area = made("textarea", document.body);
+  area.value = text;
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+  return Promise.resolve();
+}
+
+document.querySelectorAll(".code").forEach(box => {
+  const button = made("button", box, "", "copy");
+  button.type = "button";
+  button.addEventListener("click", () => copy(box.querySelector("code").textContent).then(() => {
+    button.textContent = "copied";
+    setTimeout(() => { button.textContent = "copy"; }, 1500);
+  }));
+});
+
+root.dataset.theme = usual();
+const boxes = charts.map(chart => document.getElementById("figure-" + chart.name));
+charts.forEach((chart, i) => {
+  if (boxes[i].getBoundingClientRect().top > 2 * window.innerHeight) return watch.observe(boxes[i]);
+  drawnCharts.add(chart);
+  draw(chart);
+});
+reachable();
+root.dataset.drawn = "true";

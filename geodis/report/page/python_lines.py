@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from geodis.report.analysis import Analysis, ReportSettings
 
 USUAL = ReportSettings()
-SHOWN = ("dim", "n_factors", "max_points", "bins", "intervals", "random_state")
+SHOWN = ("groups", "dim", "n_factors", "max_points", "bins", "intervals", "random_state")
 
 
 def seed_argument(settings: ReportSettings) -> str:
@@ -22,7 +24,7 @@ def fitted_rows(analysis: Analysis) -> str:
 
 def opening_lines(analysis: Analysis) -> str:
     """Python that loads what the report was made from, and draws the same rows."""
-    lines = ["import numpy as np", "import geodis as gd", "", *_loading(analysis.settings), ""]
+    lines = ["import numpy as np", "import geodis as gd", "", *_loading(analysis), ""]
     call = _call(analysis.settings)
     if len(analysis.material.rows) == analysis.material.n_given:
         return "\n".join([*lines, f"report = gd.report({call})  # everything on this page"])
@@ -35,15 +37,23 @@ def opening_lines(analysis: Analysis) -> str:
     return "\n".join(lines)
 
 
-def _loading(settings: ReportSettings) -> list[str]:
-    """A line for every array that was given."""
+def _loading(analysis: Analysis) -> list[str]:
+    """A line for every array that was given; factors with what their columns are."""
+    settings, factors = analysis.settings, analysis.material.factors
     loaders = {"latents": "load_array"}
     loaders |= {"factors": "load_factors"} if settings.has_factors else {}
     loaders |= {"images": "load_array"} if settings.has_images else {}
     lines = []
     for name, load in loaders.items():
         file = settings.sources.get(name)
-        lines.append(f"{name} = " + (f"gd.{load}({file!r})" if file else "...  # your array"))
+        array, remark = (f"gd.{load}({file!r})", "") if file else ("...", "  # your array")
+        if name == "factors" and factors is not None:
+            shape: dict[str, Any] = {"periods": dict(factors.periods)} if factors.periods else {}
+            shape |= {"groups": dict(factors.groups)} if factors.groups else {}
+            if shape:
+                told = ", ".join(f"{what}={value!r}" for what, value in shape.items())
+                array = f"gd.as_factors({array}, {told})"
+        lines.append(f"{name} = {array}{remark}")
     return lines
 
 

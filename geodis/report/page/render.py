@@ -1,24 +1,25 @@
-"""Step 4: a report -> one HTML file that needs nothing beside it, no network and no folder."""
+"""Step 5: a report -> one HTML file that needs nothing beside it, no network and no folder."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from geodis import __version__
-from geodis.base.check import require
 from geodis.plots.figure.choices import Choices
-from geodis.plots.figure.interactive import Chart, script_of_charts, to_chart
 from geodis.plots.figure.labels import clip
+from geodis.plots.vector.page_chart import Chart, script_of_charts
 from geodis.report.analysis import Analysis
-from geodis.report.ask import FAILURES, ask, reason_of
+from geodis.report.ask import ask
+from geodis.report.page.bibliography import entries_of
 from geodis.report.page.markup import render_template, template_engine
+from geodis.report.page.pictures import Picture, Pictures, draw_pictures
 from geodis.report.registry import page_sections
-from geodis.report.section import Section, SectionFigure
-from geodis.report.usable_figures import UsableFigures, usable_figures
+from geodis.report.section import Section
+from geodis.report.sentences.plain_words import in_plain_words
 
 if TYPE_CHECKING:
     from geodis.report.results import Report
@@ -48,11 +49,11 @@ class Choice(NamedTuple):
 
 
 class ShownFigure(NamedTuple):
-    """A figure on the page, its data for the script, and what a reader can choose of it."""
+    """A figure on the page, what a reader can choose of it, and whether it is a file, too."""
 
     chart: Chart
-    json: str
     choices: Sequence[Choice]
+    is_file: bool
 
 
 @dataclass(frozen=True)
@@ -71,54 +72,79 @@ class SectionView:
 
 def check_page_extras() -> None:
     """Say in one sentence what is missing for a page."""
-    plotly_script()
     template_engine()
 
 
-def plotly_script() -> str:
-    """The source of plotly.js, from the package that brings it."""
-    require("plotly", extra="report", purpose="The page of a report")
-    return (files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
-
-
-def render_page(report: Report) -> str:
+def render_page(report: Report, pictures: Pictures | None = None, *, linked: bool = False) -> str:
     """Return the whole page as text.
 
-    Every text that came from the user is escaped: in HTML, in the data of the figures, and in
-    what plotly.js reads as markup.
-    """
-    from markupsafe import Markup
+    Every text that came from the user is escaped, in HTML and in the data of the figures; the
+    scripts set texts as text.
 
-    views = section_views(report)
-    charts = ",".join(figure.json for view in views for figure in view.figures)
-    own = files("geodis.report.page")
-    script = script_of_charts() + (own / "page.js").read_text(encoding="utf-8")
-    return render_template(
-        "page.html",
-        policy=POLICY,
+    Parameters
+    ----------
+    report : Report
+    pictures : Pictures, optional
+        Its figures, where they are drawn already.
+    linked : bool
+        The results and the figures are files beside the page.
+    """
+    views = section_views(report, pictures)
+    charts = [one.chart for view in views for one in view.figures if one.chart.kind != "svg"]
+    data = [{name: v for name, v in asdict(one).items() if name != "svg"} for one in charts]
+    return page_text(
         title=report.settings.title,
-        style=Markup((own / "page.css").read_text(encoding="utf-8")),
+        about=report.settings.about,
         origin=_origin(report),
+        lead=in_plain_words(report),
         summary=report.summary,
         warnings=report.warnings,
         sections=views,
-        charts=Markup(f"[{charts}]"),
-        plotly=Markup(plotly_script()),
-        script=Markup(script),
+        charts=data,
+        citations=entries_of(_cited(report)),
+        linked=linked,
     )
 
 
-def section_views(analysis: Analysis) -> list[SectionView]:
-    """The sections of the page, in order; one that cannot be made says so in its place."""
-    usable = usable_figures(analysis)
+def _cited(report: Report) -> list[str]:
+    """Papers of the sections that have something to show."""
     return [
-        _view(section, analysis, usable)
+        key
+        for section in page_sections()
+        if not ask(section, "needs", report.material, report.settings).value
+        for key in ask(section, "citations", report).value
+    ]
+
+
+def page_text(*, charts: Any = (), style: str = "", **given: Any) -> str:
+    """A page by the template that all pages share, with its style and its scripts inside."""
+    from markupsafe import Markup
+
+    values = {"about": "", "lead": "", "citations": "", "linked": False, **given}
+    own = files("geodis.report.page")
+    script = script_of_charts() + (own / "page.js").read_text(encoding="utf-8")
+    page = render_template(
+        "page.html",
+        policy=POLICY,
+        style=Markup((own / "page.css").read_text(encoding="utf-8") + style),
+        charts=Markup(script_json(charts)),
+        script=Markup(script),
+        **values,
+    )
+    return str.__str__(page)  # plain text: markup would be escaped where it is put further
+
+
+def section_views(analysis: Analysis, pictures: Pictures | None = None) -> list[SectionView]:
+    """The sections of the page, in order; one that cannot be made says so in its place."""
+    pictures = draw_pictures(analysis) if pictures is None else pictures
+    return [
+        _view(section, analysis, pictures)
         for section in page_sections()
         if not ask(section, "needs", analysis.material, analysis.settings).value
     ]
 
 
-def _view(section: Section, analysis: Analysis, usable: UsableFigures) -> SectionView:
+def _view(section: Section, analysis: Analysis, pictures: Pictures) -> SectionView:
     """All that a section can say; of what went wrong, the first."""
     unknown = ask(section, "needs", analysis.material, analysis.settings).problem
     failure, silent = ask(section, "failure", analysis)
@@ -126,8 +152,7 @@ def _view(section: Section, analysis: Analysis, usable: UsableFigures) -> Sectio
         return SectionView(section.name, section.title, failure=failure or unknown)
     code, no_code = ask(section, "code", analysis)
     body, no_body = ask(section, "body", analysis)
-    figures, not_drawn = _shown(usable.of.get(section.name, []))
-    problems = (failure, silent, usable.problems.get(section.name, ""), not_drawn, no_body, no_code)
+    problems = (failure, silent, pictures.problems.get(section.name, ""), no_body, no_code)
     return SectionView(
         section.name,
         section.title,
@@ -135,25 +160,18 @@ def _view(section: Section, analysis: Analysis, usable: UsableFigures) -> Sectio
         section.source,
         code,
         body,
-        tuple(figures),
+        tuple(shown_figures(pictures.of.get(section.name, []))),
         next((problem for problem in problems if problem), ""),
     )
 
 
-def _shown(figures: Sequence[SectionFigure]) -> tuple[list[ShownFigure], str]:
-    """The figures of a section for the page, and why the first that cannot be shown cannot."""
-    shown, problems = [], []
-    for figure in figures:
-        if figure.where == "paper" or figure.describe is None:
-            continue
-        try:
-            described = figure.describe()
-            chart = replace(to_chart(described), name=figure.name)
+def shown_figures(pictures: Iterable[Picture]) -> Iterator[ShownFigure]:
+    """The figures for the page, with what can be chosen of them."""
+    for picture in pictures:
+        if picture.chart is not None:
+            described = picture.described
             choices = list(_choices(described)) if isinstance(described, Choices) else []
-            shown.append(ShownFigure(chart, script_json(asdict(chart)), choices))
-        except FAILURES as problem:  # a figure must not take the page with it
-            problems.append(reason_of(problem))
-    return shown, problems[0] if problems else ""
+            yield ShownFigure(picture.chart, choices, picture.file is not None)
 
 
 def script_json(value: Any) -> str:
@@ -175,7 +193,9 @@ def _origin(report: Report) -> str:
     file = f" of {named}" if named else ""
     columns = report.material.latents.shape[1]
     seed = report.settings.random_state
-    return f"{rows}, {columns} columns{file}. geodis {__version__}, seed {seed}."
+    data = f"data {report.data_hash[:12]}" if report.data_hash else ""
+    made = ", ".join(text for text in (report.date, data) if text)
+    return f"{rows}, {columns} columns{file}. geodis {__version__}, seed {seed}, {made}."
 
 
 def _choices(figure: Choices) -> Iterator[Choice]:

@@ -12,6 +12,7 @@ from geodis.report.sections.maps import MapsSection
 from geodis.report.sections.points import PointsSection
 from geodis.report.sections.rows_used import RowsSection
 from geodis.report.sections.scores import ScoresSection
+from geodis.report.sections.walks import WalksSection
 from geodis.report.sections.what_more import MoreSection
 from geodis.report.sections.which_latent import HeldBySection
 
@@ -19,6 +20,7 @@ OWN_SECTIONS: tuple[Section, ...] = (
     InspectionSection(),
     ManifoldSection(),
     MapsSection(),
+    WalksSection(),
     RowsSection(),
     ScoresSection(),
     DistancesSection(),

@@ -36,6 +36,9 @@ CODE_OF_IMAGES = (
     "gd.distances.latent(latents[i], latents[j]))"
 )
 
+# What a note on distances may say that a reader must know beside the numbers.
+TOLD = ("Left out", "Counted as numbers", "Factors of several columns")
+
 
 class DistancesSection(Section):
     """Ground-truth, perceived and latent distances."""
@@ -51,6 +54,7 @@ class DistancesSection(Section):
         "Michlo (2022), Disentanglement using VAEs resembles distance learning and requires "
         "overlapping data, equations 3.7 and 4.1 to 4.3."
     )
+    cites = ("michlo2022",)
     place = 40
 
     def needs(self, material: Material, settings: ReportSettings) -> str:
@@ -91,7 +95,7 @@ class DistancesSection(Section):
         factors = analysis.material.factors
         if agreed is None or factors is None:
             return []
-        warnings = [f"Distances: {agreed.note}"] if "Left out" in agreed.note else []
+        warnings = [f"Distances: {agreed.note}"] if any(x in agreed.note for x in TOLD) else []
         labels = [name for name in factors.names if factors.kind_of(name) == "labels"]
         if labels:
             warnings.append(
@@ -122,12 +126,11 @@ class DistancesSection(Section):
         settings, compared = analysis.settings, analysis.distances
         if compared is not None and compared.perceived_and_latent is not None:
             return CODE_OF_IMAGES
-        agreed = None if compared is None else compared.correlations
         factors = "factors"
         if analysis.material.classes is not analysis.material.factors:
             factors = f"gd.scores.bin_factors(factors, {settings.bins})"
         code = "latents"
-        if agreed is not None and not agreed.note:  # in a whole grid, rows stand in its order
+        if compared is not None and compared.whole:
             code = f"latents[np.lexsort(np.asarray({factors}).T[::-1])]"
         images = "images" if settings.has_images else "None"
         return (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from geodis.base.text import listed
-from geodis.plots.geometry.spectra import plot_principal_spectrum
+from geodis.plots.geometry.spectra import principal_spectrum_figure
 from geodis.report.analysis import Analysis, ReportSettings
 from geodis.report.material import Material
 from geodis.report.page.markup import definitions, render_template
@@ -15,6 +15,7 @@ from geodis.report.section import Section, SectionFigure
 
 if TYPE_CHECKING:
     from geodis.inspection import Inspection
+    from geodis.plots.figure.marks import Figure
 
 MAX_PAIRS = 8  # of equal columns that are named
 
@@ -37,21 +38,17 @@ class InspectionSection(Section):
         seed = analysis.settings.random_state
         return inspect_points(analysis.material.latents, random_state=seed)
 
+    def at_once(self, analysis: Analysis) -> str:
+        """Size and dimension: the first that is known."""
+        seen = analysis.inspection
+        if seen is None:
+            return ""
+        return f"{seen.n_used:,} points in {seen.d:,} columns, {seen.dimension}."
+
     def warnings(self, analysis: Analysis) -> list[str]:
         """Few points, pieces, estimates that disagree, columns and rows without news."""
         seen = analysis.inspection
         return [] if seen is None else [*_of_points(seen), *_of_columns(seen)]
-
-    def figures(self, analysis: Analysis) -> list[SectionFigure]:
-        """The principal spectrum, on paper."""
-        seen = analysis.inspection
-        if seen is None:
-            return []
-
-        def draw() -> object:
-            return plot_principal_spectrum(seen.explained, seen.dimension.dim)
-
-        return [SectionFigure("principal_components", draw=draw, where="paper")]
 
     def body(self, analysis: Analysis) -> str:
         """What was seen, or why nothing was."""
@@ -69,6 +66,18 @@ class InspectionSection(Section):
                 f"dimension, {seen.recommended:,} to be trusted",
             }
         )
+
+
+def variance_figures(analysis: Analysis) -> list[SectionFigure]:
+    """The variance along principal components."""
+    seen = analysis.inspection
+    if seen is None:
+        return []
+
+    def describe() -> Figure:
+        return principal_spectrum_figure(seen.explained, seen.dimension.dim, edge=seen.edge_share)
+
+    return [SectionFigure("principal_components", describe)]
 
 
 def _of_points(seen: Inspection) -> list[str]:

@@ -10,14 +10,14 @@ import numpy as np
 
 from geodis.base.check import InputError
 from geodis.base.text import first_sentence
-from geodis.plots.geometry.spectra import eigenvalue_spectrum_figure, plot_field_separation
+from geodis.plots.geometry.spectra import eigenvalue_spectrum_figure
 from geodis.plots.map_views.factor_titles import words_of
 from geodis.report.analysis import Analysis, ReportSettings
 from geodis.report.material import Material
 from geodis.report.page.markup import render_template
 from geodis.report.page.python_lines import fitted_rows, seed_argument
 from geodis.report.section import Section, SectionFigure
-from geodis.report.sections.inspection import InspectionSection
+from geodis.report.sections.inspection import InspectionSection, variance_figures
 from geodis.report.sentences.manifold_sentences import (
     confidence_warnings,
     doubt_warnings,
@@ -79,6 +79,7 @@ class ManifoldSection(Section):
         "Pfau, Higgins, Botev and Racanière (2020), Disentangling by Subspace Diffusion; "
         "dimension by Levina and Bickel (2004) and Facco et al. (2017)."
     )
+    cites = ("pfau2020", "levina2004", "facco2017")
     place = 20
 
     def expected_seconds(self, material: Material, settings: ReportSettings) -> float:
@@ -141,19 +142,11 @@ class ManifoldSection(Section):
         return [note for note in notes if not note.startswith(SAID)]
 
     def figures(self, analysis: Analysis) -> list[SectionFigure]:
-        """The spectrum of the fields, and on paper the tests on them."""
-        est = analysis.manifold
-        if est is None:
-            return []
-        tests = plot_field_separation
-        return [
-            SectionFigure(
-                "spectrum",
-                lambda: eigenvalue_spectrum_figure(est),
-                where="both" if est.evidence_ else "paper",
-            ),
-            SectionFigure("separation", draw=lambda: tests(est.evidence_), where="paper"),
-        ]
+        """The variance of the columns, and the spectrum of the fields."""
+        est, figures = analysis.manifold, variance_figures(analysis)
+        if est is not None and est.evidence_:
+            figures.append(SectionFigure("spectrum", lambda: eigenvalue_spectrum_figure(est)))
+        return figures
 
     def body(self, analysis: Analysis) -> str:
         """The first look, the factors and the evidence for them."""

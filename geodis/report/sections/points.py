@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from geodis.plots.geometry.cloud import point_cloud
-from geodis.plots.geometry.directions import plot_directions_by_factor
-from geodis.plots.geometry.points import plot_points_by_factor
 from geodis.report.analysis import Analysis
 from geodis.report.page.python_lines import fitted_rows
 from geodis.report.section import Section, SectionFigure
@@ -23,28 +21,10 @@ class PointsSection(Section):
     place = 30
 
     def figures(self, analysis: Analysis) -> list[SectionFigure]:
-        """The cloud on the page; on paper a picture of directions, and one of factors."""
-        est, material = analysis.manifold, analysis.material
-        drawn = analysis.factorised or material
-        shown = (drawn.latents, drawn.factors, est)
-        figures = [SectionFigure("cloud", lambda: point_cloud(*shown), where="page")]
-        if est is not None:
-            figures.append(
-                SectionFigure(
-                    "directions",
-                    draw=lambda: plot_directions_by_factor(drawn.latents, est),
-                    where="paper",
-                )
-            )
-        if material.factors is not None:
-            figures.append(
-                SectionFigure(
-                    "points",
-                    draw=lambda: plot_points_by_factor(material.latents, material.factors),
-                    where="paper",
-                )
-            )
-        return figures
+        """The cloud, with what can be chosen of it."""
+        drawn = analysis.factorised or analysis.material
+        shown = (drawn.latents, drawn.factors, analysis.manifold)
+        return [SectionFigure("cloud", lambda: point_cloud(*shown))]
 
     def code(self, analysis: Analysis) -> str:
         """The picture on paper, or the axes of the view."""

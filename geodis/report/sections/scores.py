@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geodis.base.text import first_sentence, listed, number_text
-from geodis.plots.scores import plot_scores, scores_per_factor_figure
+from geodis.plots.scores import scores_figure, scores_per_factor_figure
 from geodis.report.analysis import Analysis, ReportSettings
 from geodis.report.material import Material
+from geodis.report.page.bibliography import keys_in
 from geodis.report.page.markup import render_template
 from geodis.report.page.python_lines import seed_argument
+from geodis.report.page.score_bar import score_bar
 from geodis.report.section import Section, SectionFigure
+from geodis.scores.registry import MODULES, ScoreEntry, entries
 from geodis.scores.table.answers import above_chance, answer_lines, judged_scores
 
 if TYPE_CHECKING:
@@ -56,6 +59,8 @@ CALLED = {
     "sap_continuous": "SAP",
     "axis_ratio": "the axis ratio",
 }
+# Where the whole cards are: range, level of chance, cost, source.
+CARDS = "https://github.com/geodis-learn/geodis-learn/blob/main/docs/pages/score_cards.md"
 NOT_GIVEN = (
     "No factors of variation were given: with them the report would say how "
     "disentangled the columns are, by every score, each beside chance."
@@ -76,6 +81,7 @@ class ScoresSection(Section):
         "Locatello et al. (2019) for the study of these scores; every function of "
         "geodis.scores names the paper it is from."
     )
+    cites = ("locatello2019",)
     place = 10
 
     def needs(self, material: Material, settings: ReportSettings) -> str:
@@ -96,6 +102,8 @@ class ScoresSection(Section):
         intervals, seed = analysis.settings.intervals, analysis.settings.random_state
         used = analysis.material.thinned(SCORED_ROWS, seed)
         options: dict[str, Any] = {"bins": used.bins, "verbose": 0, "random_state": seed}
+        options["n_jobs"] = analysis.settings.n_jobs
+        options["groups"] = analysis.settings.groups
         table = score_latents(used.latents, used.factors, **options)
         cheap = [name for name in CHEAP if name in table.scores]
         if not intervals or not cheap:
@@ -129,15 +137,23 @@ class ScoresSection(Section):
         return [f"Not above chance, so without meaning here: {', '.join(near)}."] if near else []
 
     def figures(self, analysis: Analysis) -> list[SectionFigure]:
-        """All scores on paper, and those that have a part for every factor."""
+        """All scores as a file, for the table has them, and the parts of every factor."""
         table = analysis.scores
         if table is None:
             return []
-        figures = [SectionFigure("scores", draw=lambda: plot_scores(table), where="paper")]
+        figures = [SectionFigure("scores", lambda: scores_figure(table), where="paper")]
         if not table.per_factor.empty:
             describe = scores_per_factor_figure
             figures.append(SectionFigure("per_factor", lambda: describe(table)))
         return figures
+
+    def citations(self, analysis: Analysis) -> list[str]:
+        """The papers of the scores that were computed."""
+        from geodis.scores.registry import entries
+
+        there = () if analysis.scores is None else analysis.scores.scores
+        used = (one.card for one in entries() if one.name in there and one.card is not None)
+        return [*self.cites, *(key for card in used for key in keys_in(card.source))]
 
     def body(self, analysis: Analysis) -> str:
         """The table, and its remarks."""
@@ -161,7 +177,14 @@ class ScoresSection(Section):
         """The call of score_latents."""
         settings = analysis.settings
         options = f"bins={settings.bins}, {seed_argument(settings)}"
-        return f"table = gd.score_latents(latents, factors, {options})"
+        if settings.groups:
+            options = f"groups={settings.groups}, {options}"
+        if len(analysis.material.rows) <= SCORED_ROWS:
+            return f"table = gd.score_latents(latents, factors, {options})"
+        return (
+            f"some = report.material.thinned({SCORED_ROWS}, {settings.random_state})\n"
+            f"table = gd.score_latents(some.latents, some.factors, {options})"
+        )
 
 
 def _near_chance(frame: pd.DataFrame) -> list[str]:
@@ -196,18 +219,34 @@ def _extremes(table: ScoreTable) -> str:
 
 def _cards(table: ScoreTable) -> list[dict[str, str]]:
     """What the scores of the table reward and cannot see."""
-    from geodis.scores.registry import entries
-
     return [
-        {"name": entry.name, "rewards": entry.card.rewards, "blind": entry.card.blind}
+        {
+            "name": entry.name,
+            "rewards": entry.card.rewards,
+            "blind": entry.card.blind,
+            "url": _card_url(entry),
+        }
         for entry in entries()
         if entry.name in table.scores and entry.card is not None
     ]
 
 
+def _card_url(entry: ScoreEntry) -> str:
+    """Where the whole card is; scores of other packages have none there."""
+    ours = entry.function.__module__ in MODULES
+    return f"{CARDS}#{entry.name}{'' if entry.default else '-by-name'}" if ours else ""
+
+
+def _card_urls() -> dict[str, str]:
+    """Row of the table -> where the card of its score is."""
+    return {
+        row: _card_url(entry) for entry in entries() for row in (entry.name, *(entry.rows or ()))
+    }
+
+
 def _families(frame: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
     """Rows of the table on the page, by family in the order of the frame."""
-    near = _near_chance(frame)
+    near, urls = _near_chance(frame), _card_urls()
     families: dict[str, list[dict[str, Any]]] = {}
     for name, row in frame.iterrows():
         span = f"{row['low']:.3f} to {row['high']:.3f}" if np.isfinite(row["low"]) else ""
@@ -218,6 +257,8 @@ def _families(frame: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
             "value": number_text(row["value"]),
             "chance": f"{row['chance']:.3f}" if np.isfinite(row["chance"]) else "",
             "span": span,
+            "bar": score_bar(row["value"], row["chance"], row["low"], row["high"]),
+            "url": urls.get(str(name), ""),
         }
         families.setdefault(str(row["family"]), []).append(cells)
     return families

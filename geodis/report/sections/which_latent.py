@@ -45,6 +45,7 @@ class HeldBySection(Section):
         "Mutual information as in MIG: Chen et al. (2018). Importances as in DCI: "
         "Eastwood and Williams (2018)."
     )
+    cites = ("chen2018", "eastwood2018")
     place = 50
 
     def needs(self, material: Material, settings: ReportSettings) -> str:

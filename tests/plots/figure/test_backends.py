@@ -1,6 +1,8 @@
 """Paper and page show the same description."""
 
 import json
+import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -22,6 +24,7 @@ from geodis.plots import (
     Segments,
     draw_figure,
     factor_color,
+    figure_svg,
     one_panel,
     to_chart,
 )
@@ -33,23 +36,44 @@ def only_panel(*marks, **more):
     return one_panel("name", "about", Panel(marks, **more))
 
 
+def read(figure, **more):
+    """The elements of the SVG, by what they are called."""
+    root = ElementTree.fromstring(figure_svg(figure, **more).replace("&#10;", " "))
+    every: dict = {}
+    for element in root.iter():
+        every.setdefault(element.tag.split("}")[-1], []).append(element)
+    return every
+
+
+def texts(every):
+    return [element.text for element in every.get("text", [])]
+
+
 def test_dots_stand_at_the_same_places_with_their_intervals():
-    dots = Dots([1.0, 2.0], [3.0, 4.0], "a", "c1", 1, spans=[(0.5, 1.25), None])
-    axis = draw_figure(only_panel(dots))
-    (trace,) = to_chart(only_panel(dots)).data
+    dots = Dots([1.0, 2.0], [3.0, 4.0], "a", "c1", spans=[(0.5, 1.25), None])
+    axis, every = draw_figure(only_panel(dots)), read(only_panel(dots))
     np.testing.assert_array_equal(axis.collections[0].get_offsets(), [[1, 3], [2, 4]])
-    assert (trace["x"], trace["y"]) == ([1, 2], [3, 4])
     np.testing.assert_array_equal(axis.lines[0].get_xdata(), [0.5, 1.25])
-    assert trace["error_x"]["arrayminus"] == [0.5, 0] and trace["error_x"]["array"] == [0.25, 0]
-    assert trace["marker"]["color"] == "@c1" and trace["marker"]["symbol"] == "square"
+    left, right = (float(dot.get("cx")) for dot in every["circle"])
+    low, high = (float(dot.get("cy")) for dot in every["circle"])
+    assert left < right and low > high  # pixels grow downwards
+    span = next(path.get("d") for path in every["path"] if path.get("stroke-width") == "1.3")
+    start, end = (float(place) for place in re.match(r"M([\d.]+) [\d.]+H([\d.]+)", span).groups())
+    scale = (right - left) / 1.0
+    assert start == pytest.approx(left - 0.5 * scale, abs=0.2)
+    assert end == pytest.approx(left + 0.25 * scale, abs=0.2)
 
 
-def test_colours_of_factors_come_again_after_the_last():
+def test_colours_are_those_of_the_page_or_their_own():
+    dots = only_panel(Dots([0.0], [0.0], color=factor_color(1), marker=1))
     assert factor_color(0) == factor_color(len(plots.FACTOR_COLORS)) == "c0"
-    axis = draw_figure(only_panel(Dots([0.0], [0.0], color=factor_color(1))))
     from matplotlib.colors import to_hex
 
-    assert to_hex(axis.collections[0].get_facecolor()[0]) == plots.FACTOR_COLORS[1].lower()
+    shown = draw_figure(only_panel(Dots([0.0], [0.0], color="c1")))
+    assert to_hex(shown.collections[0].get_facecolor()[0]) == plots.FACTOR_COLORS[1].lower()
+    page, file = figure_svg(dots, of_page=True), figure_svg(dots)
+    assert 'fill="var(--c1)"' in page and "#d55e00" not in page
+    assert 'fill="#d55e00"' in file and "var(" not in file
 
 
 def test_bars_of_one_panel_stand_side_by_side():
@@ -61,19 +85,31 @@ def test_bars_of_one_panel_stand_side_by_side():
     assert axis.patches[0].get_x() + axis.patches[0].get_width() == pytest.approx(
         axis.patches[2].get_x()
     )
-    assert [trace["visible"] for trace in to_chart(figure).data] == [True, True, "legendonly"]
+    bars = read(figure, of_page=True)["rect"]
+    heights = [float(bar.get("height")) for bar in bars]
+    assert np.array(heights) / heights[0] == pytest.approx([1, 2, 3, 4], abs=0.01)
+    ends = [float(bar.get("x")) + float(bar.get("width")) for bar in bars]
+    assert float(bars[2].get("x")) == pytest.approx(ends[0] + 1, abs=0.2)
 
 
 def test_cells_have_numbers_names_and_one_scale():
     cells = Cells(np.array([[0.0, 0.5], [np.nan, 2.0]]), 0.0, 2.0, digits=1, hover="{y}, {x}: {z}")
     figure = only_panel(cells, x=Axis(names=("a", HOSTILE)), y=Axis(names=("0", "1")))
-    axis, (trace,) = draw_figure(figure), to_chart(figure).data
+    axis, every = draw_figure(figure), read(figure, of_page=True)
     assert [text.get_text() for text in axis.texts] == ["0.0", "0.5", "2.0"]
-    assert axis.images[0].norm.vmax == trace["zmax"] == 2.0
-    assert trace["z"] == [[0, 0.5], [None, 2]] and trace["texttemplate"] == "%{z:.1f}"
-    assert trace["hovertemplate"] == "%{y}, %{x}: %{z}<extra></extra>"
+    assert [text for text in texts(every) if "." in text][:3] == ["0.0", "0.5", "2.0"]
+    told = [rect.get("data-tip") for rect in every["rect"]]
+    assert told == ["0, a: 0.0", f"0, {HOSTILE}: 0.5", None, f"1, {HOSTILE}: 2.0"]
+    strengths = [rect.get("fill-opacity") for rect in every["rect"]]
+    assert strengths == ["0", "0.25", None, "1"]
     assert axis.get_xticklabels()[0].get_text() == "a"
-    assert trace["x"][1] == "&lt;script&gt;&#36;&#123;x}&lt;/script&gt;"
+
+
+def test_many_cells_are_one_image():
+    figure = only_panel(Cells(np.random.default_rng(0).uniform(size=(40, 40)), 0.0, 1.0))
+    every = read(figure, of_page=True)
+    assert len(every["image"]) == 1 and "rect" not in every
+    assert len(figure_svg(figure, of_page=True)) < 10_000
 
 
 def test_segments_and_bands_are_in_both():
@@ -81,35 +117,36 @@ def test_segments_and_bands_are_in_both():
     figure = only_panel(
         Segments(ends, np.ones(1), "lines", "c2"), Band(0.1, 10.0, "gap"), y=Axis(log=True)
     )
-    axis, chart = draw_figure(figure), to_chart(figure)
+    axis, every = draw_figure(figure), read(figure, of_page=True)
     np.testing.assert_array_equal(axis.collections[0].get_segments(), ends)
-    assert chart.data[0]["x"] == [0, 2, None] and chart.data[0]["y"] == [1, 3, None]
-    assert axis.texts[0].get_text() == chart.layout["annotations"][0]["text"] == "gap"
+    assert axis.texts[0].get_text() == "gap" and "gap" in texts(every)
     assert axis.texts[0].get_position()[1] == pytest.approx(1.0)  # the middle of a log axis
-    assert chart.layout["annotations"][0]["y"] == pytest.approx(0.0)  # its logarithm
-    assert (chart.layout["shapes"][0]["y0"], chart.layout["shapes"][0]["y1"]) == (0.1, 10.0)
+    band = next(rect for rect in every["rect"] if rect.get("fill-opacity") == "0.15")
+    middle = float(band.get("y")) + float(band.get("height")) / 2
+    said = next(text for text in every["text"] if text.text == "gap")
+    assert float(said.get("y")) == pytest.approx(middle, abs=0.1)
+    path = next(one.get("d") for one in every["path"] if one.get("stroke") == "var(--c2)")
+    assert path.count("M") == path.count("L") == 1
 
 
 def test_the_pointer_is_told_what_was_asked_for_and_no_markup():
     dots = Dots([1.0], [2.0], HOSTILE, hover="{label}\nx {x:.2f}, <{who}>", told={"who": [HOSTILE]})
-    (trace,) = to_chart(only_panel(dots)).data
-    assert trace["hovertemplate"] == (
-        "%{fullData.name}<br>x %{x:.2f}, &lt;%{customdata[0]}&gt;<extra></extra>"
-    )
-    for text in (trace["name"], trace["customdata"][0][0]):
-        assert "<" not in text and "{" not in text and "$" not in text
+    text = figure_svg(only_panel(dots), of_page=True)
+    assert "<script" not in text
+    (dot,) = read(only_panel(dots), of_page=True)["circle"]
+    assert dot.get("data-tip") == f"{HOSTILE} x 1.00, <{HOSTILE}>"
 
 
 def test_panels_stand_in_rows_and_columns_with_their_names():
     panel = Panel([Cells(np.eye(2), 0.0, 1.0)], equal=True)
     figure = Figure("f", "f", [[panel, panel], [panel, None]], ("r", "$s"), ("c", HOSTILE))
-    axis, chart = draw_figure(figure), to_chart(figure)
-    assert len(axis.figure.axes) == len(chart.data) == 3
-    assert [trace.get("xaxis", "x") for trace in chart.data] == ["x", "x2", "x3"]
-    first, below = chart.layout["yaxis"]["domain"], chart.layout["yaxis3"]["domain"]
-    assert below[1] < first[0] and chart.layout["xaxis2"]["domain"][0] > 0.5
-    said = [text["text"] for text in chart.layout["annotations"]]
-    assert said[0] == "c" and said[2:] == ["r", "&#36;s"] and "<" not in said[1]
+    axis, every = draw_figure(figure), read(figure, of_page=True)
+    assert len(axis.figure.axes) == 3 and len(every["rect"]) == 12
+    said = texts(every)
+    assert said[0] == "c" and said[1] == HOSTILE and said[2:4] == ["r", "$s"]
+    tops = [float(rect.get("y")) for rect in every["rect"]]
+    lefts = [float(rect.get("x")) for rect in every["rect"]]
+    assert max(tops[:4]) < min(tops[8:]) and max(lefts[:4]) < min(lefts[4:8])
     assert axis.get_title() == "c" and axis.get_ylabel() == "r"
     assert axis.figure.axes[2].get_ylabel() == r"\$s"
     with pytest.raises(InputError, match="One axis shows one panel; got a figure of 4"):
@@ -126,32 +163,28 @@ def test_what_is_chosen_is_filled_in_on_paper_and_left_to_the_page():
     axis, chart = draw_figure(choices), to_chart(choices)
     np.testing.assert_array_equal(axis.collections[0].get_offsets(), [[2, 4], [0, 0]])
     np.testing.assert_array_equal(axis.collections[1].get_segments(), [[[0, 0], [2, 0]]])
-    assert axis.get_ylabel() == "<v>"
+    assert axis.get_ylabel() == "<v>" and "<v>" in texts(read(choices))
     assert (chart.kind, chart.height) == ("choices", 420)
     assert chart.data["columns"]["p"] == [[0, 1, 2], [0, 0, 4]]
-    points, line = chart.data["panels"][0]["data"]
+    points, line = chart.data["panels"][0]["marks"]
     assert points["x"] == {"columns": "p", "along": "x", "rows": [2, 0]}
-    assert line["y"] == {
-        "columns": "p", "along": "y", "rows": [1], "half": 0.25, "directions": "d"
-    }  # fmt: skip
-    assert "<" not in json.dumps(chart.data)
+    assert (line["columns"], line["directions"], line["rows"]) == ("p", "d", [1])
+    json.dumps(chart.data)
     across = choices.figure(0, 1, 0).panels[0][0].marks
     assert across[0].label == "a" and across[0].x.tolist() == [4, 0]
 
 
 def test_codes_have_their_names_beside_the_scale():
-    dots = Dots([0.0, 1.0], [0.0, 1.0], values=[0, 1], names=("a", HOSTILE))
+    dots = Dots([0.0, 1.0], [0.0, 1.0], values=[0, 1], names=("a", "<b>"))
     figure = only_panel(dots, title="<kind>")
-    (trace,) = to_chart(figure).data
-    bar = trace["marker"]["colorbar"]
-    assert bar["title"]["text"] == "&lt;kind&gt;" and bar["tickvals"] == [0, 1]
-    assert bar["ticktext"][0] == "a" and "<" not in bar["ticktext"][1]
+    said = texts(read(figure))
+    assert {"<kind>", "a", "<b>"} <= set(said)
     beside = draw_figure(figure).figure.axes[1]
     assert beside.get_yticklabels()[0].get_text() == "a"
 
 
 def test_one_row_and_one_column_keep_their_names():
     figure = Figure("f", "f", [[Panel([Cells(np.eye(2), 0.0, 1.0)])]], ("row",), ("column",))
-    axis, chart = draw_figure(figure), to_chart(figure)
+    axis = draw_figure(figure)
     assert (axis.get_title(), axis.get_ylabel()) == ("column", "row")
-    assert [text["text"] for text in chart.layout["annotations"]] == ["column", "row"]
+    assert texts(read(figure))[:2] == ["column", "row"]

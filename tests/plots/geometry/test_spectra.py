@@ -9,12 +9,13 @@ from geodis.manifold.holonomy.eigenfields import PARALLEL_VARIATION
 from geodis.manifold.verdict.evidence import Evidence
 from geodis.plots import (
     eigenvalue_spectrum_figure,
+    figure_svg,
     new_axis,
     plot_eigenvalue_spectrum,
     plot_field_separation,
     plot_principal_spectrum,
+    principal_spectrum_figure,
     save_figure,
-    to_chart,
 )
 
 
@@ -30,6 +31,13 @@ WHOLE = evidence([0.02, 0.021, 0.03], [0.12, 0.3, 0.4], 0, (2,), ("field 1 varie
 
 def legend(axis):
     return [text.get_text() for text in axis.get_legend().get_texts()]
+
+
+def test_the_edge_of_the_noise_is_a_line_on_a_logarithmic_scale():
+    axis = plot_principal_spectrum(np.array([0.5, 0.3, 0.1, 0.1]), dim=2, edge=0.15)
+    assert axis.get_yscale() == "log"
+    assert [line.get_ydata()[0] for line in axis.get_lines()][-1] == 15
+    assert "edge of the noise" in [text.get_text() for text in axis.get_legend().get_texts()]
 
 
 def test_principal_spectrum_bars_are_the_fractions():
@@ -110,10 +118,17 @@ def test_separation_makes_the_deciding_fields_large():
 
 def test_a_page_has_the_same_fields_and_the_same_gap():
     figure = eigenvalue_spectrum_figure(SimpleNamespace(evidence_=[SPLIT, WHOLE]))
-    chart = to_chart(figure)
-    parallel, others = chart.data
-    assert (parallel["x"], parallel["y"]) == ([1], [1e-4]) and others["y"] == [0.02, 0.025]
-    assert others["customdata"] == [[0.3], [0.4]]
-    assert parallel["marker"]["color"] == "@accent" and chart.layout["yaxis"]["type"] == "log"
-    assert chart.layout["annotations"][0]["text"] == "gap: 200 times"
+    panel = figure.panels[0][0]
+    parallel, others, gap = panel.marks
+    assert (list(parallel.x), list(parallel.y)) == ([1], [1e-4]) and list(others.y) == [0.02, 0.025]
+    assert others.told == {"varies": [0.3, 0.4]} and parallel.color == "accent" and panel.y.log
+    assert gap.text == "gap: 200 times" and gap.text in figure_svg(figure)
     assert figure.about == "3 eigenvalues, 1 of them of parallel fields"
+
+
+def test_a_floor_of_noise_is_a_band_below_what_is_kept():
+    figure = principal_spectrum_figure(np.array([0.6, 0.2, 0.1, 0.1]), dim=1, edge=0.12)
+    dots, band = figure.panels[0][0].marks
+    assert band.high == pytest.approx(12)
+    assert [height > band.high for height in dots.y] == [True, True, False, False]
+    assert all(height > band.low > 0 for height in dots.y)

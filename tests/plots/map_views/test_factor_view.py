@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from geodis.manifold.maps.refined_map import PieceMap, RefinedMap
-from geodis.manifold.maps.unrolled_map import unrolled_map
+from geodis.manifold.maps.unrolled_map import UnrolledFactor, unrolled_map
 from geodis.plots.map_views.factor_titles import factor_titles
 from geodis.plots.map_views.factor_view import factor_view
 from geodis.plots.map_views.fit_ellipsoid import fit_ellipsoid
@@ -20,7 +20,8 @@ from geodis.plots.map_views.place_colors import hex_colors, place_colors
 def unrolled(flat, periods):
     n, k = flat.shape
     points = np.random.default_rng(0).standard_normal((n, 4))
-    return unrolled_map(points, points, np.zeros((n, k, 4)), flat, np.array(periods), 0.01)
+    own = UnrolledFactor(flat, ((np.arange(n), np.array(periods)),))
+    return unrolled_map(points, points, np.zeros((n, k, 4)), own, 0.01)
 
 
 def refined(coordinates, dim, frames=None):
@@ -30,7 +31,7 @@ def refined(coordinates, dim, frames=None):
     nothing = np.zeros((n, dim))
     index = np.arange(n)
     return RefinedMap(
-        dim, coordinates, np.zeros((n, dim, 1)), coordinates, 0.0, (piece,), 0 * index, index,
+        dim, coordinates, np.zeros((n, dim, 1)), coordinates, 0.0, 0 * index, (piece,), index,
         nothing,
     )  # fmt: skip
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,8 +17,10 @@ from geodis.commands.shared.options import (
     CommonOptions,
     FileArgument,
     GroupOption,
+    LatentGroupOption,
     PeriodOption,
     groups_of,
+    numbers_of,
     periods_of,
 )
 from geodis.commands.shared.output import list_files
@@ -54,6 +59,8 @@ class ReportFiles:
 class ReportEffort:
     """How much of the data is used, and how closely it is looked at."""
 
+    jobs: Annotated[int, typer.Option(help="Processes for the scores; -1 for all cores.")] = 1
+
     max_points: Annotated[
         int, typer.Option(min=10, help="Of more rows, so many are drawn at random.")
     ] = 10_000
@@ -68,12 +75,23 @@ def report_command(
     files: ReportFiles,
     period: PeriodOption = None,
     factor_group: GroupOption = None,
+    latent_group: LatentGroupOption = None,
     dim: Annotated[
         int | None, typer.Option(min=1, help="Intrinsic dimension.", show_default="estimated")
+    ] = None,
+    n_factors: Annotated[
+        int | None,
+        typer.Option(min=1, help="Factors of the manifold.", show_default="counted"),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the page, results and figures.")] = Path(
         "report"
     ),
+    title: Annotated[
+        str | None, typer.Option(help="Of the page.", show_default="names the file")
+    ] = None,
+    open_page: Annotated[
+        bool, typer.Option("--open", help="Open the page in a browser when it is done.")
+    ] = False,
     effort: ReportEffort,
     common: CommonOptions,
 ) -> None:
@@ -86,33 +104,71 @@ def report_command(
     from geodis.data.files.load import load_array, load_factors
     from geodis.report.build import report
 
-    if period and files.factors is None:
-        raise InputError("--period belongs to --factors; got it without.")
-    if factor_group and files.factors is None:
-        raise InputError("--factor-group belongs to --factors; got it without.")
+    if files.factors is None:
+        for option, given in (
+            ("--period", period),
+            ("--factor-group", factor_group),
+            ("--latent-group", latent_group),
+        ):
+            if given:
+                raise InputError(f"{option} belongs to --factors; got it without.")
     factors = None
     if files.factors is not None:
         loaded = load_factors(files.factors, periods=periods_of(period))
         factors = as_factors(loaded, groups=groups_of(factor_group))
-    page = report(
-        load_array(files.latents),
-        factors,
-        None if files.images is None else load_array(files.images),
-        dim=dim,
-        out=out,
-        max_points=effort.max_points,
-        bins=effort.bins,
-        intervals=effort.intervals,
-        title=f"Report on {Path(files.latents).name}",
-        sources=files.given(),
-        verbose=common.verbose,
-        random_state=common.seed,
-    )
+    with nothing_written(out):
+        page = report(
+            load_array(files.latents),
+            factors,
+            None if files.images is None else load_array(files.images),
+            groups=numbers_of(latent_group),
+            dim=dim,
+            n_factors=n_factors,
+            out=out,
+            max_points=effort.max_points,
+            bins=effort.bins,
+            intervals=effort.intervals,
+            title=title or f"Report on {name_on_page(files.latents)}",
+            sources=files.given(),
+            verbose=common.verbose,
+            random_state=common.seed,
+            n_jobs=effort.jobs,
+            tell=None if common.quiet or common.as_json else tell_at_once,
+        )
+    if open_page and page.path is not None:
+        typer.launch(page.path.resolve().as_uri())
     if common.as_json:
         print(json.dumps(page.to_dict(), indent=2))
         return
     print(page)
     list_files("Written", report_files(page))
+
+
+def name_on_page(file: str) -> str:
+    """What a page calls a file.
+
+    Examples
+    --------
+    >>> name_on_page("deep/z.npy"), name_on_page("-")
+    ('z.npy', 'what was piped in')
+    """
+    return "what was piped in" if file == "-" else Path(file).name
+
+
+@contextmanager
+def nothing_written(out: Path) -> Iterator[None]:
+    """Say of an interrupt that it left the folder as it was."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(f"\nNothing was written to {out}.", file=sys.stderr)
+        raise
+
+
+def tell_at_once(text: str) -> None:
+    """Tell people at a terminal what is known so far; the whole follows on standard output."""
+    if sys.stderr.isatty():
+        print(f"  {text}", file=sys.stderr, flush=True)
 
 
 def report_files(report: Report) -> dict[Path, str]:
@@ -122,5 +178,5 @@ def report_files(report: Report) -> dict[Path, str]:
     return {
         report.path: "the page: open it in a browser",
         folder / "results.json": "every number, with settings, seed and versions",
-        folder / "figures": f"{len(report.figures)} figures as PNG and SVG",
+        folder / "figures": f"{len(report.figures)} figures as SVG",
     }

@@ -1,0 +1,147 @@
+"""`geodis demo`: rendered images whose factors are found, and the same where they are not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from geodis.base.write import whole_file
+from geodis.commands.pages.demo_codes import learnt_codes, pixel_components
+from geodis.commands.pages.report import nothing_written, report_files
+from geodis.commands.shared.options import CommonOptions
+from geodis.commands.shared.output import list_files
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from geodis.data.scenes.turntable import TurntableSample
+    from geodis.report.results import Report
+
+IMAGES, KNOWN, REFUSED = 5000, 2000, 2500
+SEEN, SHOWN = 32, 48  # pixels that codes are made of, and of the images on the page
+FOUND_TITLE = "5,000 images: what changes from one to another?"
+REFUSED_TITLE = "The same images, compared pixel by pixel"
+FOUND_ABOUT = (
+    "An object on a turntable, lit by a lamp that comes from anywhere. Each image became {z} "
+    "numbers by a function that was fitted to {known:,} other images, of which it was told how far "
+    "apart they are; the {n:,} images here it had never seen. GeoManCER was given these numbers "
+    "alone: not what turns, not that there is a lamp, and not how many things change."
+)
+REFUSED_ABOUT = (
+    "{n:,} of the same images, each as the first {z} principal components of its pixels: nothing "
+    "was learnt here. Pixels change much when an edge passes over them, and how much depends on "
+    "the turn and on the lamp together, so that the points are no product. A method that "
+    "always answers would answer here, too; this page says what speaks against believing it."
+)
+
+
+def demo_command(
+    *,
+    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("demo"),
+    common: CommonOptions,
+) -> None:
+    """Write reports on rendered images: one whose factors are found, one that is refused.
+
+    Examples: `geodis demo`, `geodis demo --out somewhere --seed 1`
+    """
+    import numpy as np
+
+    from geodis.data.scenes.turntable import turntable_sample
+
+    def tell(text: str) -> None:
+        if not common.as_json:
+            print(text, flush=True)
+
+    rng = np.random.default_rng(common.seed)
+    tell(f"{IMAGES:,} images of an object that turns under a lamp that moves:")
+    known = turntable_sample(KNOWN, SEEN, random_state=rng)
+    drawn, shown = draw_images(IMAGES, rng)
+    own, pixels = pixel_components(known.images, drawn.images)
+    codes = learnt_codes(known, own, pixels, rng)
+    told = {"n": IMAGES, "known": KNOWN, "z": codes.shape[1]}
+    about = FOUND_ABOUT.format(**told)
+    found = _report_on("codes", codes, shown, out / "images", (FOUND_TITLE, about), common)
+    truth = what_was_found(found, drawn)
+    for text in (found.summary[0], truth):
+        tell(f"  {text}")
+    tell(f"\nThe same images without a learnt code, {REFUSED:,} of them by their pixels:")
+    pixels = pixels[:REFUSED]
+    about = REFUSED_ABOUT.format(n=REFUSED, z=pixels.shape[1])
+    titled = REFUSED_TITLE, about
+    refused = _report_on("pixels", pixels, shown[:REFUSED], out / "pixels", titled, common)
+    tell(f"  {refused.summary[0]}")
+    files = {**report_files(found), **report_files(refused)}
+    if common.as_json:
+        made = {str(path): meaning for path, meaning in files.items()}
+        said = [found.summary[0], refused.summary[0]]
+        print(json.dumps({"summary": said, "accuracy": truth, "made": made}, indent=2))
+        return
+    list_files("Made", files)
+
+
+def draw_images(n: int, rng: np.random.Generator) -> tuple[TurntableSample, np.ndarray]:
+    """Images as they are compared, and the same larger, to be looked at."""
+    from geodis.data.scenes.turntable import turntable_images, turntable_sample
+
+    drawn = turntable_sample(n, SEEN, random_state=rng)
+    return drawn, turntable_images(drawn.angles, drawn.lights, SHOWN)
+
+
+def _report_on(
+    name: str,
+    points: np.ndarray,
+    images: np.ndarray,
+    out: Path,
+    titled: tuple[str, str],
+    common: CommonOptions,
+) -> Report:
+    """Write the arrays as a user would have them, and the report on them."""
+    import numpy as np
+
+    from geodis.report.build import report
+
+    title, about = titled
+    for key, array in {name: points, "images": images}.items():
+        with whole_file(out / f"{key}.npy") as temporary:
+            np.save(temporary, array)
+    sources = {"latents": str(out / f"{name}.npy"), "images": str(out / "images.npy")}
+    with nothing_written(out):
+        return report(
+            points,
+            images=images,
+            out=out,
+            title=title,
+            about=about,
+            sources=sources,
+            verbose=common.verbose,
+            random_state=common.seed,
+        )
+
+
+def what_was_found(report: Report, drawn: TurntableSample) -> str:
+    """How well the maps tell the angle and the lamp, in a sentence."""
+    from geodis.base.check import InputError
+    from geodis.data.factors import as_factors
+    from geodis.scores.grouping.match_given_factors import match_given_factors
+
+    est = report.manifold
+    if est is None:
+        return f"No factors were found: {report.parts['manifold'].failure}"
+    columns: dict[str, Any] = {"turn": drawn.angles}
+    columns |= {f"lamp {axis}": drawn.lights[:, j] for j, axis in enumerate("xyz")}
+    lamp = [name for name in columns if name != "turn"]
+    truth = as_factors(columns, groups={"lamp": lamp}, periods={"turn": 6.283185307179586})
+    try:
+        matched = match_given_factors(est, truth)
+    except InputError as problem:
+        return f"What was found could not be compared with the truth: {problem}"
+    told = (
+        f"the {one.given} is factor {one.found} (R² {one.told:.3f})"
+        if one.found >= 0
+        else f"the {one.given} was not found"
+        for one in matched
+    )
+    return f"The truth, which was not given: {', '.join(told)}."

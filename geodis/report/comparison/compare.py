@@ -1,0 +1,197 @@
+"""The whole comparison in one call: from several runs to numbers and a page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from geodis.base.check import InputError, check_int
+from geodis.base.jobs import check_jobs
+from geodis.base.progress import Stages
+from geodis.base.whole_set import whole_set
+from geodis.report.analysis import ReportSettings
+from geodis.report.build import FIGURES, PAGE, RESULTS, data_hash, keep_others
+from geodis.report.comparison.compared_runs import ComparedRuns, gather_runs
+from geodis.report.comparison.comparison_page import comparison_text, figures_of
+from geodis.report.comparison.comparison_results import Comparison
+from geodis.report.comparison.found_factors import AgreementOfFactors, agreement_of_factors
+from geodis.report.comparison.paired_scores import PairedScores, pair_scores
+from geodis.report.comparison.runs_table import is_table_of_runs, runs_of_table
+from geodis.report.comparison.similarities import similarities
+from geodis.report.material import BINS
+from geodis.report.page.pictures import write_files
+from geodis.report.page.render import check_page_extras
+from geodis.report.results import Report
+from geodis.report.sections.scores import CHEAP
+
+MAX_POINTS, N_RESAMPLES = 5_000, 40
+
+
+def compare(
+    runs: Any,
+    factors: Any = None,
+    images: Any = None,
+    *,
+    models: Sequence[str] | None = None,
+    out: str | os.PathLike[str] | None = "comparison",
+    title: str = "Comparison",
+    max_points: int = MAX_POINTS,
+    bins: int = BINS,
+    n_resamples: int = N_RESAMPLES,
+    sources: Mapping[str, str] | None = None,
+    verbose: bool | int = True,
+    random_state: int | None = 0,
+    n_jobs: int | None = None,
+) -> Comparison:
+    """Compare latents of several models, seeds or layers of the same rows, and write a page.
+
+    With factors the runs are ranked by every score, beside chance and with intervals, and it is
+    said which differences are beyond noise: over the seeds where every model has as many runs, at
+    least two, and otherwise over the same halves of the rows. Without factors as with them there
+    is how alike the representations are, which of the factors that were found agree, and their
+    maps side by side.
+
+    Parameters
+    ----------
+    runs : mapping of str to array-like of shape (n, z), or sequence of these
+        Latents of the same n rows in the same order; z may differ. Or the table of a sweep, with
+        a row a run and its scores: then models are ranked and held against each other by these
+        alone.
+    factors, images : as of `report`
+    models : sequence of str, optional
+        Of which model each run is; runs of one model are its seeds, in their order. By default
+        every run is a model of its own.
+    out : path or None
+        Folder for ``index.html``, ``results.json`` and ``figures/``; None writes nothing.
+    title : str
+    max_points : int
+        Of more rows, so many are drawn at random, the same of all runs.
+    bins : int
+        Bins of continuous factors, for what needs classes.
+    n_resamples : int
+        Halves of the rows on which the cheaper scores are computed again.
+    sources : dict of str to str, optional
+        Names of the files of the runs, "factors" and "images".
+    verbose : bool or int
+    random_state : int or None
+    n_jobs : int, optional
+        Processes for the scores; -1 for every core.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> factors = rng.integers(4, size=(200, 2))
+    >>> noise = rng.standard_normal((200, 2))
+    >>> runs = {"good": factors + 0.1 * noise, "bad": noise}
+    >>> compared = compare(runs, factors, out=None, n_resamples=10, verbose=0)
+    >>> compared.ranking[0], bool(compared.scores.value.at["mig", "good"] > 0.9)
+    ('good', True)
+    """
+    check_int(n_resamples, "n_resamples", low=0)
+    check_jobs(n_jobs)
+    if is_table_of_runs(runs):
+        return _of_table(runs, title, out)
+    gathered = gather_runs(
+        runs, factors, images, models=models, max_points=max_points, bins=bins,
+        random_state=random_state,
+    )  # fmt: skip
+    if out is not None:
+        _check_out(out)
+    settings = ReportSettings(
+        title=title, sources=dict(sources or {}), max_points=max_points, bins=bins,
+        intervals=n_resamples, random_state=random_state, n_jobs=n_jobs,
+        has_factors=factors is not None, has_images=images is not None,
+    )  # fmt: skip
+    with Stages("compare", verbose) as stages:
+        reports = []
+        for number, name in enumerate(gathered.names):
+            with stages.stage(name):
+                reports.append(_report_of(gathered, number, settings))
+        with stages.stage("differences"):
+            scores = _scores(gathered, reports, settings)
+        with stages.stage("similarities"):
+            alike = similarities(gathered.latents, random_state)
+            agreed = agreement_of_factors(reports)
+    made = Comparison(
+        gathered, settings, tuple(reports), scores, tuple(alike), agreed,
+        datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"), data_hash(gathered.material),
+    )  # fmt: skip
+    return made if out is None else write_comparison(made, Path(out))
+
+
+def _of_table(table: Any, title: str, out: str | os.PathLike[str] | None) -> Comparison:
+    """Compare runs that were scored already."""
+    import numpy as np
+
+    if out is not None:
+        _check_out(out)
+    runs, scores = runs_of_table(table)
+    agreed = AgreementOfFactors((), np.empty((0, 0)), {})
+    date = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M")
+    made = Comparison(runs, ReportSettings(title=title), (), scores, (), agreed, date)
+    return made if out is None else write_comparison(made, Path(out))
+
+
+def _check_out(out: str | os.PathLike[str]) -> None:
+    check_page_extras()
+    try:
+        with whole_set(out):
+            pass
+    except OSError as problem:
+        raise InputError(
+            f"out must be a folder that can be written to; got {out} ({problem.strerror})."
+        ) from problem
+
+
+def _report_of(gathered: ComparedRuns, number: int, settings: ReportSettings) -> Report:
+    """What a report says of one run; its scores get intervals with the other runs together."""
+    from geodis.report.build import report
+
+    used = gathered.material
+    images = None if used.images is None else used.images[used.rows]
+    return report(
+        gathered.latents[number],
+        used.factors,
+        images,
+        out=None,
+        bins=settings.bins,
+        intervals=0,
+        verbose=0,
+        max_points=max(len(used.rows), 10),
+        random_state=settings.random_state,
+        n_jobs=settings.n_jobs,
+    )
+
+
+def _scores(
+    gathered: ComparedRuns, reports: Sequence[Report], settings: ReportSettings
+) -> PairedScores | None:
+    tables = [report.scores for report in reports]
+    if any(table is None for table in tables):
+        return None
+    known = [table for table in tables if table is not None]
+    return pair_scores(gathered, known, CHEAP, n_resamples=settings.intervals,
+                       random_state=settings.random_state)  # fmt: skip
+
+
+def write_comparison(made: Comparison, out: Path) -> Comparison:
+    """Write results, figures and page, which replace earlier ones all together or not at all."""
+    from dataclasses import replace
+
+    pictures = figures_of(made)
+    with whole_set(out) as folder:
+        files = {one.name: one.file for part in pictures for one in part.pictures if one.file}
+        write_files(files, folder / FIGURES)
+        keep_others(out / FIGURES, folder / FIGURES)
+        made.to_json(folder / RESULTS)
+        text = comparison_text(made, pictures, linked=True)
+        (folder / PAGE).write_text(text, "utf-8", errors="xmlcharrefreplace")
+    return replace(made, path=out / PAGE)

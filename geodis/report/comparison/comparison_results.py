@@ -1,0 +1,192 @@
+"""What a comparison gives: numbers, and sentences about them."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from geodis.base.text import listed
+from geodis.base.write import to_jsonable, write_json
+from geodis.report.analysis import ReportSettings, versions
+from geodis.report.comparison.compared_runs import ComparedRuns
+from geodis.report.comparison.found_factors import AgreementOfFactors
+from geodis.report.comparison.paired_scores import PairedScores
+from geodis.report.comparison.similarities import Similarity
+from geodis.report.page.markup import render_template
+from geodis.report.results import Report
+
+NAMED = 3  # scores that a sentence names
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Several runs beside one another; prints as its summary.
+
+    Attributes
+    ----------
+    runs : ComparedRuns
+    settings : ReportSettings
+    reports : tuple of Report
+        Of every run.
+    scores : PairedScores or None
+        None without factors, or where scores failed.
+    similarities : tuple of Similarity
+    agreement : AgreementOfFactors
+    date, data_hash : str
+    path : Path or None
+        The page, once written.
+    """
+
+    runs: ComparedRuns
+    settings: ReportSettings
+    reports: tuple[Report, ...]
+    scores: PairedScores | None
+    similarities: tuple[Similarity, ...]
+    agreement: AgreementOfFactors
+    date: str = ""
+    data_hash: str = ""
+    path: Path | None = None
+
+    @property
+    def ranking(self) -> tuple[str, ...]:
+        """Names of the runs, the best first; in the order given where there are no scores."""
+        return self.runs.names if self.scores is None else tuple(self.scores.mean_rank.index)
+
+    @property
+    def summary(self) -> tuple[str, ...]:
+        """Plain sentences: the ranking, what is beyond noise, similarity, factors."""
+        said = (self._ranked(), self._beyond(), self._alike(), self._found())
+        return tuple(text for text in said if text)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Where a number should not be trusted."""
+        notes = [] if self.runs.material is None else list(self.runs.material.notes)
+        if self.runs.material is None:
+            notes.append(
+                "The scores are those of a table: there are no latents here whose geometry could "
+                "be looked at, and no levels of chance."
+            )
+        if self.scores is None:
+            whys = {report.parts["scores"].failure for report in self.reports}
+            notes.append(f"The runs are not ranked: {listed(sorted(filter(None, whys)))}")
+        elif not self.runs.seeded:
+            notes.append(
+                "Differences are held against other halves of the same rows, not against other "
+                "seeds: a model that is trained again may differ by more."
+            )
+        for name, report in zip(self.runs.names, self.reports, strict=False):
+            if (est := report.manifold) is not None and est.uncertain_:
+                notes.append(f"The factors of {name} are uncertain: {'; '.join(est.doubts_)}.")
+            elif est is None:
+                notes.append(f"No factors of {name}: {report.parts['manifold'].failure}")
+        return tuple(dict.fromkeys(notes))
+
+    def _ranked(self) -> str:
+        if self.scores is None:
+            return ""
+        ranks = [f"{name} ({rank:.1f})" for name, rank in self.scores.mean_rank.items()]
+        return f"By the mean rank over all scores that say something: {', '.join(ranks)}."
+
+    def _beyond(self) -> str:
+        if self.scores is None:
+            return ""
+        if not (looked := self.scores.differences):
+            return "No difference could be held against noise."
+        beyond = [one for one in looked if one.beyond_noise]
+        over = "seeds" if self.runs.seeded else "rows"
+        text = (
+            f"{len(beyond)} of {len(looked)} differences in a score are beyond noise (over {over})"
+        )
+        wins = Counter(one.first if one.difference > 0 else one.second for one in beyond)
+        if not wins:
+            return f"{text}."
+        told = [f"{name} is ahead in {count}" for name, count in wins.most_common(NAMED)]
+        return f"{text}: {', '.join(told)}."
+
+    def _alike(self) -> str:
+        if not self.similarities:
+            return ""
+        first = self.similarities[0]
+        names, r = self.runs.names, len(self.runs.names)
+        pairs = [(first.matrix[i, j], i, j) for i in range(r) for j in range(i + 1, r)]
+        most, least = max(pairs), min(pairs)
+        text = f"Most alike are {names[most[1]]} and {names[most[2]]} ({first.name} {most[0]:.2f}"
+        if len(pairs) == 1:
+            return f"{first.name} of the two representations is {most[0]:.2f} (unrelated: " \
+                   f"{first.chance:.2f})."  # fmt: skip
+        return (
+            f"{text}), least {names[least[1]]} and {names[least[2]]} ({least[0]:.2f}; unrelated: "
+            f"{abs(first.chance):.2f})."
+        )
+
+    def _found(self) -> str:
+        told = []
+        for name, report in zip(self.runs.names, self.reports, strict=False):
+            est = report.manifold
+            if est is not None:
+                dims = " + ".join(str(int(dim)) for dim in est.factor_dims_)
+                told.append(f"{name} {dims}{' (uncertain)' * bool(est.uncertain_)}")
+        return f"Dimensions of the factors that were found: {', '.join(told)}." if told else ""
+
+    def __str__(self) -> str:
+        lines = list(self.summary)
+        if self.warnings:
+            lines += ["", *(f"note: {text}" for text in self.warnings)]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from markupsafe import Markup
+
+        table = ""
+        if self.scores is not None:
+            table = Markup(self.scores.value[list(self.ranking)].round(3).to_html())
+
+        return render_template(
+            "notebook.html",
+            summary=self.summary,
+            warnings=self.warnings,
+            table=table,
+            pictures={},
+            path=self.path,
+        )
+
+    def show(self, height: int = 900) -> None:
+        """Show the page: below the cell of a notebook, elsewhere in a browser."""
+        from geodis.report.comparison.comparison_page import comparison_text, figures_of
+        from geodis.report.page.show_page import show_page
+
+        show_page(self.path, lambda: comparison_text(self, figures_of(self)), height)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every number, and how it was made, as plain values."""
+        kept = {
+            name: {part: report.to_dict().get(part) for part in ("manifold", "maps", "distances")}
+            for name, report in zip(self.runs.names, self.reports, strict=False)
+        }
+        return to_jsonable(
+            {
+                "summary": list(self.summary),
+                "warnings": list(self.warnings),
+                "ranking": list(self.ranking),
+                "date": self.date,
+                "data_hash": self.data_hash,
+                "runs": list(self.runs.names),
+                "models": list(self.runs.models),
+                "settings": asdict(self.settings),
+                "scores": self.scores and self.scores.to_dict(),
+                "similarities": [one.to_dict() for one in self.similarities],
+                "agreement": self.agreement.to_dict(),
+                "parts": kept,
+                "versions": versions(),
+            }
+        )
+
+    def to_json(self, path: str | os.PathLike[str]) -> Path:
+        """Write `to_dict` to a file, whole or not at all."""
+        return write_json(path, self.to_dict())

@@ -1,0 +1,150 @@
+"""Factors that were found in several runs: which agree, and their maps side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geodis.base.check import InputError, check_random_state
+from geodis.plots.figure.linked_views import LinkedViews
+from geodis.plots.figure.sprite_sheet import CHANNELS
+from geodis.plots.geometry.maps import SHOWN_ON_PAGE, maps_figure
+
+if TYPE_CHECKING:
+    from geodis.report.results import Report
+
+MOST_VIEWS = 12  # more maps than these cannot be looked at together
+
+
+@dataclass(frozen=True, eq=False)
+class AgreementOfFactors:
+    """Which factors of the runs are the same.
+
+    Attributes
+    ----------
+    runs : tuple of int
+        Numbers of the runs that have maps, of the same rows.
+    matrix : ndarray of shape (r, r)
+        The mean over the factors of the run of a row, of the share that the best factor of the
+        run of a column tells of its coordinates on held-out rows.
+    matched : dict
+        Numbers of two runs -> for every factor of the first, the factor of the second that tells
+        it best (-1 for none) and how well.
+    """
+
+    runs: tuple[int, ...]
+    matrix: np.ndarray
+    matched: dict[tuple[int, int], list[tuple[int, float]]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every number."""
+        matched = {f"{a} in {b}": pairs for (a, b), pairs in self.matched.items()}
+        return {"runs": self.runs, "matrix": self.matrix, "matched": matched}
+
+
+def agreement_of_factors(reports: Sequence[Report]) -> AgreementOfFactors:
+    """Match the factors of every run to those of every other one."""
+    from geodis.data.factors import as_factors
+    from geodis.scores.grouping.match_given_factors import match_given_factors
+
+    mapped = _with_maps(reports)
+    matrix, matched = np.eye(len(mapped)), {}
+    for i, a in enumerate(mapped):
+        coordinates = _coordinates(reports[a].manifold)
+        groups = {f"factor {j}": list(own) for j, own in enumerate(coordinates)}
+        columns = {name: values for own in coordinates for name, values in own.items()}
+        for j, b in enumerate(mapped):
+            if a == b:
+                continue
+            try:
+                known = as_factors(columns, groups={n: o for n, o in groups.items() if len(o) > 1})
+                found = match_given_factors(reports[b].manifold, known)  # type: ignore[arg-type]
+            except InputError:
+                matrix[i, j] = np.nan
+                continue
+            matched[a, b] = [(one.found, max(one.told, 0.0)) for one in found]
+            matrix[i, j] = float(np.mean([told for _, told in matched[a, b]]))
+    return AgreementOfFactors(tuple(mapped), matrix, matched)
+
+
+def _with_maps(reports: Sequence[Report]) -> list[int]:
+    """Runs that have maps, of the rows of the first of them."""
+    usable = []
+    for number, report in enumerate(reports):
+        maps = report.parts["maps"].value
+        if report.manifold is not None and maps is not None and maps.of:
+            usable.append(number)
+    first = reports[usable[0]].factorised if usable else None
+    return [
+        number
+        for number in usable
+        if first is not None
+        and (rows := reports[number].factorised) is not None
+        and np.array_equal(rows.rows, first.rows)
+    ]
+
+
+def _coordinates(est: Any) -> list[dict[str, np.ndarray]]:
+    """The coordinates of every factor, by names of their own; a gap becomes the mean."""
+    made = []
+    for j in range(est.n_factors_):
+        places = np.asarray(est.coordinates(j), dtype=float)
+        places = places[:, None] if places.ndim == 1 else places
+        filled = np.where(np.isfinite(places), places, np.nanmean(places, axis=0))
+        name = f"factor {j}" if filled.shape[1] == 1 else f"factor {j}, coordinate"
+        columns = enumerate(filled.T)
+        made.append({name if filled.shape[1] == 1 else f"{name} {c}": v for c, v in columns})
+    return made
+
+
+def maps_side_by_side(reports: Sequence[Report], names: Sequence[str]) -> LinkedViews | None:
+    """The maps of all runs, linked by the rows: None where fewer than two runs have maps."""
+    mapped = _with_maps(reports)
+    if len(mapped) < 2:
+        return None
+    rows = reports[mapped[0]].factorised
+    assert rows is not None
+    shown = _rows_on_all_maps([reports[number].manifold for number in mapped])
+    if not len(shown):
+        return None
+    seen = rows.images is not None and (
+        len(rows.images.shape) == 3 or rows.images.shape[3] in CHANNELS
+    )
+    images = rows.images_of if seen else None
+    parts = []
+    for number in mapped:
+        est = reports[number].manifold
+        assert est is not None
+        part = maps_figure(est, images=images, factors=rows.factors, rows=shown)
+        titled = [replace(view, title=f"{names[number]}: {view.title}") for view in part.views]
+        parts.append(replace(part, views=titled))
+    return _joined(parts)
+
+
+def _rows_on_all_maps(fits: Sequence[Any]) -> np.ndarray:
+    """Some of the rows that have a place on every map of every fit."""
+    placed = [
+        np.isfinite(np.asarray(est.coordinates(j), dtype=float).reshape(len(est.axes_), -1)).all(1)
+        for est in fits
+        for j in range(est.n_factors_)
+    ]
+    usable = np.flatnonzero(np.all(placed, axis=0))
+    chosen = check_random_state(0).choice(len(usable), min(len(usable), SHOWN_ON_PAGE), False)
+    return usable[np.sort(chosen)]
+
+
+def _joined(parts: Sequence[LinkedViews]) -> LinkedViews:
+    """One figure of the views of several, all of the same rows."""
+    first = parts[0]
+    views = [view for part in parts for view in part.views]
+    own = [part.colorings[0].of_view(j) for part in parts for j in range(len(part.views))]
+    colorings = [replace(first.colorings[0], colors=own[:MOST_VIEWS])]
+    for part in parts:
+        places = zip(part.views, part.colorings[1 : 1 + len(part.views)], strict=True)
+        colorings += [replace(one, name=f"the place in {view.title}") for view, one in places]
+    colorings += first.colorings[1 + len(first.views) :]
+    about = f"maps of the factors of {len(parts)} runs, of the same rows"
+    return replace(first, about=about, views=views[:MOST_VIEWS], colorings=colorings)

@@ -1,0 +1,246 @@
+"""Scores of several runs on the same rows, and which of their differences are beyond noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geodis.base.check import check_random_state
+from geodis.report.comparison.compared_runs import ComparedRuns
+from geodis.scores.intervals import around, resampled_rows
+from geodis.scores.table.answers import NEAR_CHANCE, answers_of, judged_scores
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from geodis.scores.table.score_table import ScoreTable
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class ScoreDifference:
+    """How two models differ in one score.
+
+    Attributes
+    ----------
+    score, first, second : str
+    difference : float
+        First minus second, turned so that more is better.
+    low, high : float
+        Of 95 %, one difference alone.
+    p : float
+        Of a difference as large by noise alone, after Holm's correction for all differences that
+        were looked at.
+    by : {"seeds", "rows"}
+        What the noise was taken from.
+    """
+
+    score: str
+    first: str
+    second: str
+    difference: float
+    low: float
+    high: float
+    p: float
+    by: str
+
+    @property
+    def beyond_noise(self) -> bool:
+        """Whether noise alone would hardly give it."""
+        return self.p < 1 - LEVEL
+
+
+@dataclass(frozen=True, eq=False)
+class PairedScores:
+    """Scores of all runs.
+
+    Attributes
+    ----------
+    value, chance, low, high : DataFrame of shape (scores, runs)
+        Intervals are NaN where a score was not computed again for them.
+    better : Series
+        "higher" or "lower", of every score.
+    answers : DataFrame of shape (questions, runs)
+        How far from chance (0) to the best value (1), the median over the scores that answer.
+    mean_rank : Series
+        Of every run, over the scores that are held against chance; 1 is best.
+    differences : list of ScoreDifference
+    """
+
+    value: pd.DataFrame
+    chance: pd.DataFrame
+    low: pd.DataFrame
+    high: pd.DataFrame
+    better: pd.Series
+    answers: pd.DataFrame
+    mean_rank: pd.Series
+    differences: list[ScoreDifference]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every number."""
+        frames = {
+            name: getattr(self, name).to_dict() for name in ("value", "chance", "low", "high")
+        }
+        told = [{**asdict(one), "beyond_noise": one.beyond_noise} for one in self.differences]
+        ranked = {"mean_rank": self.mean_rank.to_dict(), "answers": self.answers.to_dict()}
+        return {**frames, **ranked, "differences": told}
+
+
+def pair_scores(
+    runs: ComparedRuns,
+    tables: Sequence[ScoreTable],
+    cheap: Sequence[str],
+    *,
+    n_resamples: int,
+    random_state: Any = 0,
+) -> PairedScores:
+    """Put the tables of all runs side by side, and hold their differences against noise.
+
+    With several seeds of every model the differences of runs with the same place among the seeds
+    are a sample, whose mean is held against a t distribution. With one run a model, the cheaper
+    scores of all runs are computed again on the same halves of the rows.
+
+    Parameters
+    ----------
+    runs : ComparedRuns
+    tables : sequence of ScoreTable
+        Of every run.
+    cheap : sequence of str
+        Scores that can be computed again.
+    n_resamples : int
+        How often.
+    random_state : int, Generator or None
+        Of the halves.
+    """
+    import pandas as pd
+
+    frames = [table.frame for table in tables]
+    names = list(runs.names)
+
+    def side_by_side(column: str) -> pd.DataFrame:
+        return pd.concat([frame[column] for frame in frames], axis=1, keys=names).reindex(
+            frames[0].index
+        )
+
+    value, chance = side_by_side("value").astype(float), side_by_side("chance").astype(float)
+    better = frames[0]["better"]
+    resampled = _resampled(runs, [name for name in cheap if name in tables[0].scores],
+                           n_resamples, tables[0], random_state)  # fmt: skip
+    low, high = value * np.nan, value * np.nan
+    for (name, run), spread in resampled.items():
+        if name in value.index and len(spread) > 1:
+            ends = around(value.at[name, run], spread, LEVEL)
+            low.at[name, run], high.at[name, run] = ends
+    judged = judged_scores(frames[0]).index
+    sign = pd.Series(np.where(better == "lower", -1.0, 1.0), better.index)
+    signed = value.loc[judged].mul(sign[judged], axis=0)
+    telling = signed[(value.loc[judged] - chance.loc[judged]).abs().max(axis=1) > NEAR_CHANCE]
+    mean_rank = telling.rank(axis=1, ascending=False).mean().sort_values(kind="stable")
+    answers = pd.DataFrame(
+        {
+            name: {one.question: one.median for one in answers_of(frame)}
+            for name, frame in zip(names, frames, strict=True)
+        }
+    )
+    found = differences_of(runs, signed, sign, resampled)
+    return PairedScores(value, chance, low, high, better, answers, mean_rank, found)
+
+
+def _resampled(
+    runs: ComparedRuns, cheap: list[str], n_resamples: int, table: ScoreTable, random_state: Any
+) -> dict[tuple[str, str], np.ndarray]:
+    """Score and run -> its values on the same halves of the rows."""
+    from geodis.base.check import InputError
+    from geodis.scores.table.score_latents import score_latents
+
+    factors = runs.material.factors
+    if factors is None or not cheap or n_resamples < 2:
+        return {}
+    rng = check_random_state(random_state)
+    kept: dict[tuple[str, str], list[float]] = {}
+    options: dict[str, Any] = {"bins": runs.material.bins, "verbose": 0, "random_state": 0}
+    for _ in range(n_resamples):
+        rows = resampled_rows(len(runs.material.rows), "halves", rng)
+        try:
+            frames = [
+                score_latents(z[rows], factors.take(rows), cheap, chance=0, **options).frame
+                for z in runs.latents
+            ]
+        except InputError:  # these few rows lack a class, say
+            continue
+        for run, frame in zip(runs.names, frames, strict=True):
+            for name, number in frame["value"].items():
+                kept.setdefault((str(name), run), []).append(float(number))
+    return {key: np.array(values) for key, values in kept.items() if len(values) > 1}
+
+
+def differences_of(
+    runs: ComparedRuns,
+    signed: pd.DataFrame,
+    sign: pd.Series,
+    resampled: dict[tuple[str, str], np.ndarray],
+) -> list[ScoreDifference]:
+    """All differences between models that can be held against noise, corrected together."""
+    of_model = runs.of_model
+    made = []
+    for first, second in combinations(of_model, 2):
+        for name in signed.index:
+            a, b = (signed.loc[name].to_numpy()[of_model[model]] for model in (first, second))
+            if runs.seeded:
+                gap, spread, freedom = _over_seeds(a - b)
+            else:
+                keys = [(str(name), runs.names[of_model[model][0]]) for model in (first, second)]
+                if not all(key in resampled for key in keys) or len(a) > 1 or len(b) > 1:
+                    continue
+                halves = sign[name] * (resampled[keys[0]] - resampled[keys[1]])
+                gap, spread, freedom = float(a[0] - b[0]), float(halves.std(ddof=1)), np.inf
+            if np.isfinite([gap, spread]).all():
+                made.append((str(name), first, second, gap, spread, freedom))
+    raw = np.array([_p_value(gap, spread, freedom) for *_, gap, spread, freedom in made])
+    by = "seeds" if runs.seeded else "rows"
+    return [
+        ScoreDifference(name, first, second, gap, *_interval(gap, spread, freedom), float(p), by)
+        for (name, first, second, gap, spread, freedom), p in zip(made, holm(raw), strict=True)
+    ]
+
+
+def _over_seeds(gaps: np.ndarray) -> tuple[float, float, float]:
+    """Mean of paired differences, its standard error and degrees of freedom."""
+    return float(gaps.mean()), float(gaps.std(ddof=1) / np.sqrt(len(gaps))), len(gaps) - 1.0
+
+
+def _p_value(gap: float, spread: float, freedom: float) -> float:
+    from scipy.stats import norm, t
+
+    if spread == 0:
+        return 1.0 if gap == 0 else 0.0
+    tail = norm.sf(abs(gap) / spread) if np.isinf(freedom) else t.sf(abs(gap) / spread, freedom)
+    return 2 * float(tail)
+
+
+def _interval(gap: float, spread: float, freedom: float) -> tuple[float, float]:
+    from scipy.stats import norm, t
+
+    at = (1 + LEVEL) / 2
+    reach = spread * float(norm.ppf(at) if np.isinf(freedom) else t.ppf(at, freedom))
+    return gap - reach, gap + reach
+
+
+def holm(p: np.ndarray) -> np.ndarray:
+    """Probabilities after Holm's correction: any of all is below a level by chance no more often.
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, 0.04, 0.03])).round(3).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p, kind="stable")
+    steps = p[order] * np.arange(len(p), 0, -1)
+    corrected = np.empty(len(p))
+    corrected[order] = np.minimum(np.maximum.accumulate(steps), 1.0) if len(p) else steps
+    return corrected
