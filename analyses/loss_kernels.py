@@ -23,7 +23,7 @@ import json
 import platform
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,7 @@ from geodis.data.grids.grid import FactorGrid
 from geodis.data.grids.sprites import Sprites
 from geodis.data.grids.squares import XYObject, XYSquares
 from geodis.kernels import (
+    FeatureOptions,
     KernelOptions,
     LossKernel,
     learn_features,
@@ -208,7 +209,8 @@ def part_squares(work: Analysis) -> None:
 
 
 def learn_on(grid: FactorGrid, radius: int, seed: int, options: KernelOptions) -> LossKernel:
-    """A kernel learnt on a set, in silence."""
+    """A kernel learnt on a set, in silence, from factors that are numbers, as published."""
+    options = replace(options, kinds="numbers")
     return learn_kernel(grid, radius, options=options, random_state=seed, verbose=0)
 
 
@@ -232,6 +234,7 @@ def losses_for(work: Analysis, name: str, grid: FactorGrid) -> dict[str, Any]:
         lambda checkpoint: learn_features(
             grid,
             steps=preset.feature_steps,
+            options=FeatureOptions(kinds="numbers"),
             checkpoint=checkpoint,
             random_state=seed,
             verbose=0,

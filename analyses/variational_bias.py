@@ -153,7 +153,7 @@ def ica_energy(
     z = mean[..., None] + log_deviation.exp()[..., None] * nodes
     constant = gammaln((freedom + 1) / 2) - gammaln(freedom / 2) - 0.5 * np.log(freedom * np.pi)
     prior = float(constant) - 0.5 * (freedom + 1) * torch.log1p(z.square() / freedom)
-    entropy = log_deviation + 0.5 * float(np.log(2 * np.pi * np.e))
+    entropy = log_deviation + 0.5 * (float(np.log(2 * np.pi)) + 1)
     return (likelihood / beta + ((prior * masses).sum(dim=2) + entropy).sum(dim=1)).mean()
 
 

@@ -8,6 +8,7 @@ from benchmarks import (
     geomancer,
     images,
     kernels,
+    many_models,
     maps,
     metamorphic,
     models,
@@ -16,9 +17,11 @@ from benchmarks import (
     neighbors,
     product_test,
     rendering,
+    scale,
     score_goldens,
     score_table,
     scores,
+    sweeps,
     walks,
     zoo,
 )
@@ -41,8 +44,11 @@ for module in (
     score_table,
     scores,
     metamorphic,
+    many_models,
     mutated_files,
+    sweeps,
     walks,
+    scale,
 ):
     print(f"{module.__name__}: {(module.__doc__ or '').strip()}", flush=True)
     module.main()

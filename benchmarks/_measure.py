@@ -6,7 +6,7 @@ import multiprocessing
 import platform
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -82,9 +82,16 @@ def _child(
 
 
 def write_table(
-    name: str, title: str, rows: list[dict[str, Any]], folder: Path | None = None
+    name: str,
+    title: str,
+    rows: list[dict[str, Any]],
+    folder: Path | None = None,
+    remarks: Sequence[str] = (),
 ) -> Path:
-    """Write rows as JSON and as a Markdown table into benchmarks/results, or another folder."""
+    """Write rows as JSON and as a Markdown table into benchmarks/results, or another folder.
+
+    Remarks stand below the table, a point each.
+    """
     folder = RESULTS if folder is None else folder
     columns = list(dict.fromkeys(column for row in rows for column in row))
     lines = [
@@ -97,6 +104,7 @@ def write_table(
         "|" + "---|" * len(columns),
     ]
     lines += ["| " + " | ".join(_cell(row.get(name)) for name in columns) + " |" for row in rows]
+    lines += ["", *(f"- {remark}" for remark in remarks)] if remarks else []
     write_json(folder / f"{name}.json", rows)
     path = folder / f"{name}.md"
     with whole_file(path) as temporary:

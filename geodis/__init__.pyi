@@ -7,6 +7,7 @@ from . import distances as distances
 from . import scores as scores
 from . import kernels as kernels
 from . import models as models
+from . import parts as parts
 from . import plots as plots
 from .data.files.load import load_array as load_array, load_factors as load_factors
 from .data.factors import Factors as Factors, as_factors as as_factors
@@ -14,6 +15,10 @@ from .data.entangling import entangle as entangle
 from .data.manifolds.products import (
     product_manifold as product_manifold,
     ManifoldSample as ManifoldSample,
+)
+from .data.populations.population import (
+    sample_population as sample_population,
+    PopulationSample as PopulationSample,
 )
 from .data.grids.grid import FactorGrid as FactorGrid
 from .data.grids.squares import (
@@ -36,7 +41,10 @@ from .manifold.preparation.principal import (
     PrincipalComponents as PrincipalComponents,
 )
 from .manifold.geomancer import GeoManCER as GeoManCER
+from .manifold.atlas.fitted_atlas import Atlas as Atlas
 from .manifold.verdict.evidence import Evidence as Evidence
+from .parts.factorise_parts import factorise_parts as factorise_parts
+from .parts.parts_folder import open_parts as open_parts, PartsFolder as PartsFolder
 from .manifold.holonomy.diagonalise import ffdiag as ffdiag, Diagonalisation as Diagonalisation
 from .manifold.angles import (
     subspace_angles as subspace_angles,
@@ -44,7 +52,11 @@ from .manifold.angles import (
 )
 from .scores.table.score_latents import score_latents as score_latents
 from .scores.table.score_table import ScoreTable as ScoreTable
+from .scores.across_models.score_many import score_many as score_many
+from .scores.across_models.many_scores import ManyScores as ManyScores
 from .report.build import report as report
 from .report.results import Report as Report
+from .report.comparison.compare import compare as compare
+from .report.comparison.comparison_results import Comparison as Comparison
 
 __version__: str

@@ -14,16 +14,19 @@ import typer
 from geodis import __version__
 from geodis.base.check import InputError, MissingExtraError
 from geodis.base.plugins import load_plugins
-from geodis.commands.demo import demo_command
 from geodis.commands.distances import distances_command
 from geodis.commands.encode import encode_command
 from geodis.commands.factorise import factorise_command
 from geodis.commands.inspect import inspect_command
 from geodis.commands.learn_kernel import learn_kernel_command
-from geodis.commands.report import report_command
+from geodis.commands.pages.compare import compare_command
+from geodis.commands.pages.demo import demo_command
+from geodis.commands.pages.report import report_command
 from geodis.commands.sample import sample_command
 from geodis.commands.scores import scores_command
+from geodis.commands.scores_many import scores_many_command
 from geodis.commands.shared.options import flat_options
+from geodis.commands.sweep import sweep_command
 from geodis.commands.train import train_command
 from geodis.commands.traverse import traverse_command
 from geodis.commands.walk import walk_command
@@ -32,6 +35,14 @@ __all__ = ["main", "register_command", "unregister_command"]
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 DEBUG = "--debug"
+# What is missing where a package is -> the extra that brings it.
+EXTRAS = {
+    **dict.fromkeys(("torch", "safetensors"), "torch"),
+    **dict.fromkeys(("h5py", "pyarrow"), "files"),
+    "jinja2": "report",
+    "ripser": "topology",
+    "distributed": "dask",
+}
 COMMAND_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
 
 app = typer.Typer(
@@ -43,10 +54,16 @@ app = typer.Typer(
 )
 # The help lists commands under these headings, in this order; those of other packages follow.
 CONTENTS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Everything on one page": (report_command, demo_command),
+    "Everything on one page": (report_command, compare_command, demo_command),
     "Points": (inspect_command, factorise_command, walk_command, sample_command),
-    "Latents and known factors": (scores_command, distances_command),
-    "Models": (learn_kernel_command, train_command, encode_command, traverse_command),
+    "Latents and known factors": (scores_command, scores_many_command, distances_command),
+    "Models": (
+        learn_kernel_command,
+        train_command,
+        sweep_command,
+        encode_command,
+        traverse_command,
+    ),
 }
 
 
@@ -143,6 +160,14 @@ def main() -> None:
     except Exception as error:
         if debug:
             raise
+        extra = EXTRAS.get((getattr(error, "name", None) or "").partition(".")[0])
+        if isinstance(error, ModuleNotFoundError) and extra:
+            print(
+                f"geodis: This needs {error.name}, which is not installed: "
+                f"pip install 'geodis-learn[{extra}]'",
+                file=sys.stderr,
+            )
+            sys.exit(BAD_INPUT)
         text = " ".join(str(error).split())
         print(f"geodis: {type(error).__name__}: {text} ({DEBUG} shows where)", file=sys.stderr)
         sys.exit(FAILED)

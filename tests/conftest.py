@@ -1,5 +1,6 @@
 """What several test files share."""
 
+import os
 import sys
 
 import hypothesis
@@ -9,6 +10,23 @@ import pytest
 # How long an example takes says how busy the machine is.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
+
+
+def pytest_collection_modifyitems(config, items):
+    """With GEODIS_TESTS=quick the first seed of every test, and none that is marked as long."""
+    if os.environ.get("GEODIS_TESTS", "all") != "quick":
+        return
+    first: dict[tuple[str, str], object] = {}
+    kept: list[pytest.Item] = []
+    left: list[pytest.Item] = []
+    for item in items:
+        params = dict(getattr(getattr(item, "callspec", None), "params", {}))
+        seed = params.pop("seed", None)
+        case = item.nodeid.partition("[")[0], repr(sorted(params.items(), key=str))
+        later = seed != first.setdefault(case, seed)
+        (left if later or item.get_closest_marker("long") else kept).append(item)
+    config.hook.pytest_deselected(items=left)
+    items[:] = kept
 
 
 @pytest.fixture
@@ -69,3 +87,12 @@ def warped(spec, n, strength):
     points = sample.points + strength * np.sin(phase)
     jacobian = np.eye(d) + strength * np.cos(phase)[:, :, None] * mixing
     return points, [polar_rows(t @ np.swapaxes(jacobian, 1, 2)) for t in sample.tangents]
+
+
+@pytest.fixture(scope="session")
+def client():
+    """A Dask cluster of two worker processes on this machine, for all tests that need one."""
+    from geodis.base.engines.dask_clients import local_client
+
+    with local_client(2) as opened:
+        yield opened

@@ -1,6 +1,7 @@
 import inspect
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ import pytest
 from geodis import __version__, cli
 from geodis.base.check import InputError
 from geodis.commands.shared.options import flat_options
+from tests import ROOT
 
 
 def test_version(geodis):
@@ -206,21 +208,22 @@ def test_an_interrupted_factorisation_leaves_whole_files(geodis, monkeypatch, pr
 
 
 def test_demo_writes_two_reports_and_says_where(geodis, monkeypatch, tmp_path):
-    monkeypatch.setattr("geodis.commands.demo.DEMO_STEPS", 3)
-    monkeypatch.setattr("geodis.commands.demo.DEMO_POINTS", 2000)
+    for name, value in {"IMAGES": 1000, "KNOWN": 800, "REFUSED": 300}.items():
+        monkeypatch.setattr(f"geodis.commands.pages.demo.{name}", value)
     code, out, err = geodis("demo", "--out", tmp_path / "demo")
     assert (code, err) == (0, "")
-    assert "5-dimensional manifold that splits into 2 factors of dimension 3 and 2" in out
-    angle = float(out.split("directions found lie ")[1].split()[0])
-    assert angle < 2  # degrees
-    assert "DCI disentanglement is " in out and "Distances between the latents" in out
-    for folder in ("manifold", "latents"):
+    assert "3-dimensional manifold that splits into 2 factors of dimension 2 and 1" in out
+    told = [float(text) for text in re.findall(r"\(R² ([\d.]+)\)", out)]
+    assert len(told) == 2 and min(told) > 0.98
+    refused = out.split("by their pixels:")[1]
+    assert "uncertain, for the reasons below" in refused
+    for folder in ("images", "pixels"):
         made = tmp_path / "demo" / folder
-        assert (made / "index.html").stat().st_size > 1e6
         assert str(made / "index.html") in out
         assert json.loads((made / "results.json").read_text())["manifold"] is not None
-    page = (tmp_path / "demo" / "latents" / "index.html").read_text()
-    assert "factors.npz:factors" in page and "images.npy" in page
+    page = (tmp_path / "demo" / "images" / "index.html").read_text()
+    assert "codes.npy" in page and "images.npy" in page and "it had never seen" in page
+    assert page.count("data:image/jpeg;base64,") == 1 + 2 * 9  # the sheet of the maps, and walks
 
 
 def report_inputs(folder):
@@ -244,7 +247,7 @@ def test_report_writes_what_it_lists(geodis, tmp_path):
     for name in ("index.html", "results.json", "figures"):
         assert (out_folder / name).exists() and str(out_folder / name) in out
     names = {path.name for path in (out_folder / "figures").iterdir()}
-    assert {"scores.png", "scores.svg", "information.png", "points.svg"} <= names
+    assert {"scores.svg", "information.svg", "cloud.svg"} <= names
     page = (out_folder / "index.html").read_text()
     assert "<b>kind" not in page and "Report on z.npy" in page
 
@@ -272,20 +275,23 @@ def test_columns_that_are_one_factor_are_one_in_the_report(geodis, monkeypatch, 
     seen = []
 
     def stop(_, factors, *others, **options):
-        seen.append(factors.groups)
+        seen.append((factors.groups, options["groups"]))
         raise InputError("Enough was seen; got factors.")
 
     monkeypatch.setattr("geodis.report.build.report", stop)
     latents, factors = report_inputs(tmp_path)
     group = ["--factor-group", "both=size,<b>kind</b>", "--out", tmp_path / "r"]
+    group += ["--latent-group", "0,1"]
     code, _, err = geodis("report", latents, "--factors", factors, *group)
     assert code == 2 and "Enough was seen" in err
-    assert seen == [{"both": ("size", "<b>kind</b>")}]
+    assert seen == [({"both": ("size", "<b>kind</b>")}, [[0, 1]])]
     code, _, err = geodis("report", latents, *group)
     assert code == 2 and "--factor-group belongs to --factors; got it without." in err
+    code, _, err = geodis("report", latents, "--latent-group", "0,1")
+    assert code == 2 and "--latent-group belongs to --factors; got it without." in err
 
 
-def test_an_interrupted_report_leaves_what_is_done(geodis, monkeypatch, tmp_path):
+def test_an_interrupted_report_writes_nothing_and_says_so(geodis, monkeypatch, tmp_path):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
@@ -293,9 +299,7 @@ def test_an_interrupted_report_leaves_what_is_done(geodis, monkeypatch, tmp_path
     monkeypatch.setattr("geodis.report.sections.scores.ScoresSection.compute", interrupt)
     code, _, err = geodis("report", latents, "--factors", factors, "--out", tmp_path / "r")
     assert code == 130 and "Traceback" not in err
-    content = json.loads((tmp_path / "r" / "results.json").read_text())
-    assert content["inspection"]["n"] == 200
-    assert "It was interrupted." in (tmp_path / "r" / "index.html").read_text()
+    assert f"Nothing was written to {tmp_path / 'r'}." in err and not (tmp_path / "r").exists()
 
 
 def test_the_help_is_a_table_of_contents(geodis):
@@ -383,3 +387,50 @@ def test_interrupt_leaves_no_half_report(geodis, monkeypatch, tmp_path):
     assert code == 130 and "Traceback" not in err  # 128 + SIGINT, as shells have it
     written = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert written == ["inspection.json", "inspection.txt"]  # whole, and no temporary file
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", "--data", "xysquares", "--model", "vae", "--out", "run"],
+        ["encode", "run", "--out", "z.npz"],
+        ["traverse", "run"],
+        ["learn-kernel", "--data", "xysquares", "--out", "k.safetensors"],
+        ["walk", "z.npy", "--factor", "0", "--model", "run", "--out", "w"],
+    ],
+)
+def test_without_torch_a_command_says_which_extra_brings_it(tmp_path, arguments):
+    """In a process of its own, where torch cannot be found."""
+    (tmp_path / "run").mkdir()
+    np.save(tmp_path / "z.npy", np.random.default_rng(0).standard_normal((60, 2)))
+    program = (
+        "import sys\n"
+        "class NoTorch:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.split('.')[0] in ('torch', 'safetensors'):\n"
+        "            raise ModuleNotFoundError(f'No module named {name!r}', name=name)\n"
+        "sys.meta_path.insert(0, NoTorch())\n"
+        "from geodis.cli import main\n"
+        "main()\n"
+    )
+    made = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert made.returncode == 2 and made.stdout == ""
+    assert "pip install 'geodis-learn[torch]'" in made.stderr
+    assert len(made.stderr.strip().splitlines()) == 1
+
+
+def test_a_folder_that_cannot_be_is_said_before_the_points_are_looked_at(
+    geodis, monkeypatch, tmp_path
+):
+    def began(*_, **__):
+        raise AssertionError("it began")
+
+    monkeypatch.setattr("geodis.inspection.inspect_points", began)
+    (tmp_path / "file").write_text("")
+    latents, _ = report_inputs(tmp_path)
+    code, out, err = geodis("inspect", latents, "--out", tmp_path / "file" / "x")
+    assert (code, out) == (2, "") and "--out must be a folder that can be written to" in err

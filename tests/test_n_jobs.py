@@ -12,6 +12,10 @@ import geodis as gd
 from geodis import manifold, scores
 from geodis.base import jobs
 from geodis.base.check import InputError
+from geodis.manifold.atlas.chart_fits import chart_fits
+from geodis.manifold.atlas.chart_steps import stepped_axes, stepped_values
+from geodis.manifold.atlas.charts import few_nearest
+from geodis.manifold.atlas.make_atlas import make_atlas
 from geodis.manifold.coupling.local_stretch import LocalStretch, local_stretches
 from geodis.manifold.coupling.stretch_dependence import stretch_dependence
 from geodis.manifold.flat.curvature import measure_curvature
@@ -33,6 +37,7 @@ from geodis.manifold.maps.extend_map import extended
 from geodis.manifold.maps.geodesics import geodesics_of
 from geodis.manifold.maps.mapped_factors import topology_of_map
 from geodis.manifold.maps.refined_map import refined_map
+from geodis.manifold.other_dimensions.named_methods import dimension_by_method
 from geodis.manifold.topology.topology_of import topology_of
 
 SAMPLE = gd.product_manifold("S^2", 120, random_state=0)
@@ -62,6 +67,7 @@ MAPPED = gd.GeoManCER(3, n_jobs=1, verbose=0).fit(
 )
 OF_MAPS = MAPPED.maps_, MAPPED.maps_[0].places, MAPPED.axes_
 COARSE = np.arange(400), edges_of(MAPPED.graph_)
+STRETCHES = np.ones((120, 6, 2))
 COLUMNS = np.ascontiguousarray(np.swapaxes(FRAMES, 1, 2))
 STRETCH, PARTS = np.broadcast_to(POINTS[:, :1, None], (120, 2, 2)), np.arange(120) % 30
 
@@ -94,6 +100,11 @@ def all_maps(n_jobs):
     graph = gd.neighbor_graph(points, 8)
     (made,) = factor_maps(points, points, axes, (2,), graph, unrolled=[None], n_jobs=n_jobs)
     return made.coordinates
+
+
+def steps_on_a_chart(n_jobs):
+    bends, radius = np.ones((320, 3, 3)), np.ones(320)
+    return stepped_axes(*SPHERE, bends, radius, ROWS, SPHERE[0][ROWS + 1], n_jobs=n_jobs)[0]
 
 
 def in_ranges(n_jobs):
@@ -136,6 +147,8 @@ CALLS = {
     "choose_n_neighbors": lambda n: manifold.choose_n_neighbors(POINTS, 2, n_jobs=n),
     "balanced_n_neighbors": lambda n: balanced_n_neighbors(POINTS, 2, searcher(POINTS), n_jobs=n),
     "tangent_error": lambda n: tangent_error(POINTS, 2, 14, n_jobs=n).angle,
+    "surface_points": lambda n: manifold.surface_points(*SPHERE, 40, n_jobs=n).points,
+    "dimension_by_method": lambda n: dimension_by_method(POINTS, "gride", 0.0, n).dim,
     "measure_curvature": lambda n: measure_curvature(*SADDLE, n_jobs=n).mean,
     "is_one_curved_factor": lambda n: is_one_curved_factor(POINTS, FRAMES, n_jobs=n),
     "connection": lambda n: connection(FRAMES, GRAPH, n_jobs=n),
@@ -164,6 +177,11 @@ CALLS = {
     "axes_at": lambda n: manifold.axes_at(
         split(), POINTS, split().axes, POINTS[ROWS] + 0.01, n_jobs=n
     ),
+    "few_nearest": lambda n: few_nearest(POINTS, 2, n)(POINTS, 3),
+    "chart_fits": lambda n: chart_fits(*SPHERE, searcher(SPHERE[0]), 13, n_jobs=n).bends,
+    "stepped_axes": steps_on_a_chart,
+    "stepped_values": lambda n: stepped_values(STRETCHES, ROWS, SPHERE[0][ROWS, :2], n_jobs=n),
+    "make_atlas": lambda n: make_atlas(MAPPED._fitted, MAPPED.maps_, n_jobs=n).reach,
     "GeoManCER": lambda n: gd.GeoManCER(2, n_jobs=n, verbose=0).fit(POINTS).axes_,
     "fit_confidence": lambda n: (
         gd.manifold.fit_confidence(
@@ -188,10 +206,26 @@ CALLS = {
             LATENTS, FACTORS, ["modularity", "mig"], n_jobs=n, verbose=False
         ).values_by_name
     ),
+    "report": lambda n: (
+        gd.report(
+            LATENTS[:40],
+            FACTORS[:40],
+            dim=1,
+            n_factors=1,
+            intervals=0,
+            out=None,
+            verbose=0,
+            n_jobs=n,
+        ).scores.values_by_name
+    ),
     "Scenes": lambda n: gd.Scenes(8, n_jobs=n).sample(3, random_state=0).images,
 }
-# Stand behind `score_latents`, `fit_confidence` and `product_test`, and are called by nothing else.
-BEHIND = {"curve_graph", "connected_graph", "run_jobs", "LocalAxes", "repeat_fit", "dims_of_map"}
+# Stand behind `score_latents`, `fit_confidence` and `product_test`, and are called by nothing else;
+# `compare` hands its own to `report`.
+BEHIND = {
+    *("curve_graph", "connected_graph", "run_jobs", "LocalAxes", "repeat_fit", "dims_of_map"),
+    *("ReportSettings", "compare", "nearest_fitted", "share_at_same_places"),
+}
 
 
 def names_with_n_jobs():

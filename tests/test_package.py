@@ -287,7 +287,6 @@ def test_what_a_room_does_at_home_is_its_own_affair(empty_rooms, put_in):
     put_in(
         "geodis/plots/at_home.py", '__import__("geodis.scores")\n__import__("geodis.plots.style")'
     )
-    put_in("geodis/commands/demo.py", 'from geodis.base.check import require\n\nrequire("torch")')
     code, said = lint(empty_rooms)
     assert code == 0, said
 
@@ -312,7 +311,7 @@ def test_folders_of_files_that_can_be_read_at_a_glance():
 # Names. A file may have the name of what is in it, and the file of a command, of figures and of a
 # section that of what it runs, draws and shows; otherwise a name means one thing.
 
-NAMED_AFTER_OTHERS = ("commands", "plots", "plots/geometry", "report/sections")
+NAMED_AFTER_OTHERS = ("commands", "commands/pages", "plots", "plots/geometry", "report/sections")
 
 # These stand in several rooms, and mean the same in each.
 MEANT_TWICE = {

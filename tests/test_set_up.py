@@ -28,6 +28,7 @@ def set_up(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "VENV", str(venv))
     monkeypatch.setattr(module, "VENV_PYTHON", str(venv / "bin" / "python"))
     monkeypatch.setattr(module, "READY", str(venv / ".ready"))
+    monkeypatch.setattr(module, "READY_DEMO", str(venv / ".ready_demo"))
     monkeypatch.setattr(module, "STARTED", str(venv / ".started"))
     module.commands = []
 
@@ -50,6 +51,21 @@ def test_the_second_run_does_nothing(set_up):
     assert "editable_mode=compat" in install  # a plain path, which type checkers follow
     set_up.commands.clear()
     set_up.main()
+    assert set_up.commands == []
+
+
+def test_the_demo_needs_less_and_everything_comes_on_top_of_it(set_up):
+    set_up.main(demo=True)
+    told = [word for command in set_up.commands for word in command]
+    assert ".[report,topology]" in told and "torch" not in told and "torchsort" not in told
+    set_up.commands.clear()
+    set_up.main(demo=True)
+    assert set_up.commands == []
+    set_up.main()
+    assert not any("venv" in command for command in set_up.commands)
+    assert any(".[all,dev]" in command for command in set_up.commands)
+    set_up.commands.clear()
+    set_up.main(demo=True)
     assert set_up.commands == []
 
 

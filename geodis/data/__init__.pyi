@@ -8,6 +8,7 @@ from .files.load import (
     register_reader as register_reader,
     unregister_reader as unregister_reader,
 )
+from .files.open_rows import open_rows as open_rows
 from .files.contents import Contents as Contents, Stored as Stored
 from .manifolds.products import (
     product_manifold as product_manifold,
@@ -26,6 +27,10 @@ from .manifolds.flat_products import (
 )
 from .manifolds.draws import random_rotations as random_rotations
 from .manifolds.turns import quaternions as quaternions, step_along as step_along
+from .populations.population import (
+    sample_population as sample_population,
+    PopulationSample as PopulationSample,
+)
 from .grids.grid import FactorGrid as FactorGrid
 from .grids.latents import latents_of as latents_of
 from .grids.observed import ObservedGrid as ObservedGrid

@@ -71,12 +71,13 @@ class Factors:
         self._check_kinds()
 
     def _check_kinds(self) -> None:
+        place = {name: j for j, name in enumerate(self.names)}
         for known, what in (
             (self.categories, "categories"),
             (self.ordered, "ordered"),
             (self.periods, "periods"),
         ):
-            if unknown := [str(name) for name in known if name not in self.names]:
+            if unknown := [str(name) for name in known if name not in place]:
                 raise InputError(
                     f"{what} must name factors among {', '.join(self.names)}; "
                     f"got {', '.join(unknown)}."
@@ -87,7 +88,7 @@ class Factors:
                 "of numbers, which have their order."
             )
         for name, labels in self.categories.items():
-            check_codes(name, self.values[:, self.names.index(name)], len(labels))
+            check_codes(name, self.values[:, place[name]], len(labels))
         for name, period in self.periods.items():
             if name in self.categories:
                 raise InputError(f"periods must name factors of numbers; got {name}, of labels.")
@@ -98,7 +99,7 @@ class Factors:
     @property
     def kinds(self) -> tuple[FactorKind, ...]:
         """What every factor is made of: labels, ordered labels, numbers or cyclic numbers."""
-        return tuple(map(self.kind_of, self.names))
+        return tuple(map(self._kind_of, self.names))
 
     def kind_of(self, name: str) -> FactorKind:
         """What one factor is made of.
@@ -110,6 +111,9 @@ class Factors:
         """
         if name not in self.names:
             raise InputError(f"name must be one of {', '.join(self.names)}; got {name!r}.")
+        return self._kind_of(name)
+
+    def _kind_of(self, name: str) -> FactorKind:
         if name in self.categories:
             return "ordered" if name in self.ordered else "labels"
         return "cyclic" if name in self.periods else "numbers"
@@ -342,5 +346,5 @@ def called(names: Sequence[str], j: int) -> str:
     >>> called(("x",), 0), called((), 0)
     ("factor 'x'", 'factor 0')
     """
-    numbered = default_names(j + 1)[j]
+    numbered = f"factor {j}"
     return f"factor {names[j]!r}" if names and names[j] != numbered else numbered

@@ -9,6 +9,8 @@ import pytest
 from analyses import dataset_distances, xysquares_overlap
 from geodis import FactorGrid, XYSquares
 
+pytestmark = pytest.mark.long
+
 TINY_OVERLAP = xysquares_overlap.Preset(spacings=(4, 8), n_pairs=20_000)
 TINY_SETS = dataset_distances.Preset(1500, 3000, 3000, 8)
 
@@ -97,9 +99,29 @@ def test_xysquares_rows_reproduce_what_was_published(sets):
         for key, value in row["published"].items():
             ours = row[key] if key in ("mean", "std") else row["with self pairs"][key]
             assert ours == pytest.approx(value, abs=0.05)  # of 3,000 pairs
-        if row["factor"] != "random":
+        if row["factor"] not in ("random", dataset_distances.TOGETHER):
             assert row["mean"] == pytest.approx(0.0104, abs=1e-4)
             assert row["without"]["spearman mse"] == 0
+
+
+def test_labels_and_circles_stand_beside_the_same_as_numbers():
+    rng = np.random.default_rng(0)
+    names, kinds = ("turn", "shape", "x"), ("cyclic", "labels", "numbers")
+    known = FactorGrid((8, 4, 3), names, kinds=kinds).known_factors(range(96))
+    turn = 2 * np.pi * known.values[:, 0] / 8
+    shown = np.stack([np.cos(turn), np.sin(turn), known.values[:, 2], rng.random(96)], axis=1)
+    images = (127 + 40 * shown).astype(np.uint8).reshape(96, 2, 2)
+    grid = FactorGrid.from_arrays(images, known)
+    tiny = dataset_distances.Preset(*[200] * 4)
+    rows = {
+        row["factor"]: row
+        for row in dataset_distances.rows_of(dataset_distances.run_set("own", grid, tiny))
+    }
+    around, plain = (rows["turn"][kind]["spearman mse"] for kind in ("as what they are", "without"))
+    assert around > 0.8 > 0.7 > plain
+    assert not rows["shape"]["as what they are"] and rows["shape"]["without"]
+    mean = rows[dataset_distances.TOGETHER]
+    assert mean["as what they are"]["spearman mse"] > mean["without"]["spearman mse"]
 
 
 def test_what_is_not_reproduced_is_said(sets, monkeypatch):
@@ -111,7 +133,7 @@ def test_what_is_not_reproduced_is_said(sets, monkeypatch):
 
 def test_numbers_of_a_set_that_is_only_alike_are_no_claim():
     notes = dataset_distances.check({"name": "sprites"})
-    assert len(notes) == 1 and "orientation" in notes[0]
+    assert len(notes) == 2 and "not as a claim" in notes[0] and "its circle" in notes[1]
     assert dataset_distances.published_beside("sprites", "scale")["mean"] == 0.0250
     assert dataset_distances.published_beside("xysquares", "y_G")["spearman box"] == 0.97
     assert dataset_distances.published_beside("mpi3d", "size") == {}

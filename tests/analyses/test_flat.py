@@ -11,6 +11,8 @@ from analyses.shared import flat_latents as latents
 from analyses.shared.flat_methods import rank_correlations, thinned, turns_of_factors
 from geodis.data.manifolds.flat_products import FlatSample, flat_sample
 
+pytestmark = pytest.mark.long
+
 TINY = analysis.Preset(500, (0,), ("rectangle", "L-shape"), drawn=("rectangle",))
 
 

@@ -13,6 +13,8 @@ from geodis.base.progress import Stages
 from geodis.data.grids.squares import XYObject
 from geodis.kernels import LossKernel, learn_kernel
 
+pytestmark = pytest.mark.long
+
 # Largest distance from values computed by other software, and from the rounding of published ones.
 CLOSE = 0.003
 ROWS = loss_kernels.Preset(n_pairs=2**20)  # as published

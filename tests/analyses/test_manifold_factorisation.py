@@ -9,6 +9,8 @@ from analyses import manifold_factorisation as analysis
 from geodis import product_manifold
 from geodis.manifold.local.dimension import tangent_terms
 
+pytestmark = pytest.mark.long
+
 TINY = analysis.Preset(
     sizes=(400,),
     published_sizes=(400,),

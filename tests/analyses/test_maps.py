@@ -12,6 +12,8 @@ from analyses.shared.maps import map_report, map_walks
 from benchmarks.map_cases.cases import draw
 from benchmarks.map_cases.ours import OwnMaps
 
+pytestmark = pytest.mark.long
+
 TINY = "tiny-for-tests"
 
 

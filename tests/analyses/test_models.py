@@ -9,8 +9,10 @@ import torch
 from analyses import isa_tradeoff, pixels_to_factors, triplet_vaes, vae_distances
 from analyses import variational_bias as bias
 from analyses.shared.model_runs import run_cases, summarise
-from analyses.shared.vae_cases import BY_FACTOR
+from analyses.shared.vae_cases import BY_FACTOR, KINDS
 from geodis import Scenes
+
+pytestmark = pytest.mark.long
 
 TINY = "tiny-for-tests"
 
@@ -63,6 +65,9 @@ def test_a_case_of_distances_compares_all_three_kinds():
         by_factor = [value for key, value in one.items() if key.startswith(BY_FACTOR)]
         mean = np.prod(np.clip(by_factor, 0, 1)) ** (1 / len(by_factor))
         assert one["truth along factors"] == pytest.approx(mean)
+        assert f"truth random{KINDS}" not in one  # all factors are numbers
+    sprites = vae_distances.run_case({**case, "data": "Sprites", "loss": vae_distances.MSE}, sizes)
+    assert sprites[f"bound along factors{KINDS}"] >= sprites["bound along factors"]
 
 
 # What is finished is kept

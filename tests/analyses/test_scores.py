@@ -11,6 +11,8 @@ from analyses.shared.synthetic_codes import FAMILIES, code_of, values_of
 from geodis import FactorGrid
 from geodis.scores.registry import choose_scores
 
+pytestmark = pytest.mark.long
+
 TINY = analysis.Preset(
     sizes=(4, 4, 4, 4),
     levels=(0.0, 1.0),

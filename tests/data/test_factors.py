@@ -496,7 +496,9 @@ def test_scores_see_the_labels_of_a_grid():
     grid, code = gd.FactorGrid.from_arrays(None, words), rng.normal(size=(40, 2))
     of_grid = gd.score_latents(code, grid, ["predictive", "mig"], chance=False, verbose=False)
     of_frame = gd.score_latents(code, words, ["predictive", "mig"], chance=False, verbose=False)
-    assert of_grid.skipped.keys() == of_frame.skipped.keys() and of_grid.skipped
+    assert of_grid.skipped == of_frame.skipped
+    notes = [table.scores["informativeness_r2"].note for table in (of_grid, of_frame)]
+    assert notes == ["left out, labels: factor 'shape'"] * 2
 
 
 def test_labels_with_sizes_are_refused_unless_their_codes_are_known():

@@ -17,7 +17,7 @@ class ObservedGrid(FactorGrid):
     """What `FactorGrid.from_arrays` makes; the parameters are described there.
 
     Where `kinds` are not given, they are those of the factors, but of cyclic ones only those whose
-    values go round in even steps.
+    values go round in even steps; the note names the others, which count as numbers.
 
     Attributes
     ----------
@@ -68,6 +68,12 @@ class ObservedGrid(FactorGrid):
                     self.sizes, map(known.categories.get, known.names), strict=True
                 )
             )
+        self._uneven = [
+            name
+            for name, kind, used in zip(self.names, known.kinds, self.kinds, strict=True)
+            if kind == "cyclic" and used == "numbers" and kinds is None
+        ]
+        self._grouped = tuple(known.groups)
         self._rows = rows
         self._images, self.image_shape = _check_images(images, rows)
 
@@ -81,7 +87,16 @@ class ObservedGrid(FactorGrid):
 
     @property
     def note(self) -> str:
-        """One sentence on what is missing from the grid; empty when it is complete."""
+        """What is missing from the grid, and which circles are none in it; empty where all is."""
+        told = [
+            (self._uneven, "Counted as numbers, for their values do not go round in even steps"),
+            (self._grouped, "Factors of several columns, which count one by one"),
+        ]
+        return " ".join(
+            filter(None, [self._missing(), *(f"{x}: {', '.join(n)}." for n, x in told if n)])
+        )
+
+    def _missing(self) -> str:
         if self.complete:
             return ""
         all_of_them = math.prod(self.sizes)
