@@ -169,7 +169,8 @@ def warm_up(others: list[Rival]) -> None:
 
 
 def write(rows: list[Row], missing: dict[str, str], out: Path) -> Path:
-    absent = [{"method": name, "missing": why} for name, why in missing.items()]
+    known = " ".join(row["method"] for row in rows)  # of another run, perhaps
+    absent = [{"method": m, "missing": why} for m, why in missing.items() if m not in known]
     title = "Maps of factors: R^2 of the true coordinates, worst factor"
     write_table("maps_cases", f"{title}, every method and case", rows, out)
     write_table("maps_products", f"{title}, by product", by_product(rows), out)
