@@ -2,7 +2,6 @@
 
 import os
 import sys
-from contextlib import ExitStack
 
 import hypothesis
 import numpy as np
@@ -91,21 +90,9 @@ def warped(spec, n, strength):
 
 
 @pytest.fixture(scope="session")
-def clusters():
-    """The cluster of `client`, and those that took its place."""
-    with ExitStack() as opened:
-        yield opened, []
-
-
-@pytest.fixture
-def client(clusters):
-    """A Dask cluster of two worker processes on this machine, for all tests that need one.
-
-    Once in some thousand tests Dask's loop was found closed: then there is a new one.
-    """
+def client():
+    """A Dask cluster of two worker processes on this machine, for all tests that need one."""
     from geodis.base.engines.dask_clients import local_client
 
-    opened, clients = clusters
-    if not clients or clients[-1].loop.asyncio_loop.is_closed():
-        clients.append(opened.enter_context(local_client(2)))
-    return clients[-1]
+    with local_client(2) as opened:
+        yield opened
