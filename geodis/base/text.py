@@ -42,3 +42,16 @@ def first_sentence(text: str) -> str:
     """
     text = text.split(". ")[0].rstrip(".")
     return f"{text}." if text else "it did not run."
+
+
+def with_notes(lines: Sequence[str], notes: Sequence[str]) -> str:
+    """Findings, a line each, and below them what speaks against them.
+
+    Examples
+    --------
+    >>> print(with_notes(["Two factors."], ["few points"]))
+    Two factors.
+    <BLANKLINE>
+    note: few points
+    """
+    return "\n".join([*lines, *([""] if notes else []), *(f"note: {text}" for text in notes)])

@@ -14,7 +14,12 @@ import typer
 from geodis import __version__
 from geodis.base.check import InputError
 from geodis.base.write import whole_file, write_json
-from geodis.commands.shared.options import CommonOptions, FileArgument
+from geodis.commands.shared.options import (
+    ClusterOption,
+    CommonOptions,
+    FileArgument,
+    WorkersOption,
+)
 from geodis.commands.shared.output import OutputFolder, say
 
 if TYPE_CHECKING:
@@ -86,13 +91,8 @@ class PartsOptions:
     as_float64: Annotated[
         bool, typer.Option("--float64", help="Write parts in float64 instead of float32.")
     ] = False
-    cluster: Annotated[
-        str | None,
-        typer.Option(help="local, or the address of a Dask scheduler: where parts are mapped."),
-    ] = None
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes of --cluster local.", show_default="cores")
-    ] = None
+    cluster: ClusterOption = None
+    workers: WorkersOption = None
 
 
 def factorise_command(

@@ -12,9 +12,13 @@ from geodis import __version__
 from geodis.base.check import InputError
 from geodis.base.write import write_json
 from geodis.commands.shared.options import (
+    BinsOption,
+    ChanceOption,
     CommonOptions,
     GroupOption,
+    IntervalsOption,
     LatentGroupOption,
+    OnlyOption,
     PeriodOption,
     groups_of,
     numbers_of,
@@ -30,19 +34,10 @@ if TYPE_CHECKING:
 class ScoreOptions:
     """Which scores, and how they are computed."""
 
-    only: Annotated[
-        list[str] | None,
-        typer.Option("--only", help="A score or a family of scores; may be repeated."),
-    ] = None
-    bins: Annotated[
-        int | None, typer.Option(min=2, help="Cut continuous factors into as many bins.")
-    ] = None
-    chance: Annotated[
-        int, typer.Option(min=0, help="Permutations behind every chance level; 0 for none.")
-    ] = 1
-    intervals: Annotated[
-        int, typer.Option(min=0, help="Resamplings behind 95% intervals; 0 for none.")
-    ] = 0
+    only: OnlyOption = None
+    bins: BinsOption = None
+    chance: ChanceOption = 1
+    intervals: IntervalsOption = 0
     factor_group: GroupOption = None
     latent_group: LatentGroupOption = None
     jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores.")] = 1

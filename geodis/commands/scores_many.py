@@ -10,21 +10,19 @@ import typer
 
 from geodis import __version__
 from geodis.commands.shared.options import (
+    BinsOption,
+    ChanceOption,
+    ClusterOption,
     CommonOptions,
     GroupOption,
+    IntervalsOption,
+    OnlyOption,
     PeriodOption,
+    WorkersOption,
     groups_of,
     periods_of,
 )
 from geodis.commands.shared.output import list_files, say
-
-ClusterOption = Annotated[
-    str | None,
-    typer.Option(help="'local' for processes of this machine, or the address of a Dask scheduler."),
-]
-WorkersOption = Annotated[
-    int | None, typer.Option("--workers", help="Processes of 'local'; one a core by default.")
-]
 
 
 @dataclass(frozen=True)
@@ -32,19 +30,10 @@ class ManyOptions:
     """Which scores of which arrays, and where they are computed."""
 
     key: Annotated[str | None, typer.Option(help="Name of the array in each file.")] = None
-    only: Annotated[
-        list[str] | None,
-        typer.Option("--only", help="A score or a family of scores; may be repeated."),
-    ] = None
-    bins: Annotated[
-        int | None, typer.Option(min=2, help="Cut continuous factors into as many bins.")
-    ] = None
-    chance: Annotated[
-        int, typer.Option(min=0, help="Permutations behind every chance level; 0 for none.")
-    ] = 1
-    intervals: Annotated[
-        int, typer.Option(min=0, help="Resamplings behind 95% intervals; 0 for none.")
-    ] = 0
+    only: OnlyOption = None
+    bins: BinsOption = None
+    chance: ChanceOption = 1
+    intervals: IntervalsOption = 0
     factor_group: GroupOption = None
     cluster: ClusterOption = None
     workers: WorkersOption = None

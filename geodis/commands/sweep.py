@@ -13,7 +13,12 @@ import typer
 
 from geodis.base.check import InputError
 from geodis.commands.shared.data_source import DataSource, open_data, source_of
-from geodis.commands.shared.options import CommonOptions, DeviceOption
+from geodis.commands.shared.options import (
+    ClusterOption,
+    CommonOptions,
+    DeviceOption,
+    WorkersOption,
+)
 from geodis.commands.shared.output import OutputFolder, say
 
 if TYPE_CHECKING:
@@ -26,17 +31,8 @@ ENTRIES = ("models", "data", "seeds", "training", "scores", "score_at", "n", "th
 class WhereItRuns:
     """Where runs are trained."""
 
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            help="local, for processes, or the address of a Dask cluster that sees --out.",
-            show_default="one run after the other",
-        ),
-    ] = None
-    workers: Annotated[
-        int | None,
-        typer.Option(help="Processes of --cluster local.", show_default="one a core"),
-    ] = None
+    cluster: ClusterOption = None
+    workers: WorkersOption = None
     device: DeviceOption = "auto"
 
 

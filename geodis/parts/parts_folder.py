@@ -15,6 +15,7 @@ import numpy as np
 
 from geodis.base.array_file import read_arrays
 from geodis.base.check import InputError, check_choice
+from geodis.base.file_lock import lock_file
 from geodis.base.write import to_jsonable, write_json
 from geodis.manifold.atlas.fitted_atlas import Atlas
 
@@ -169,14 +170,12 @@ def only_one_run(folder: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / LOCK).open("a") as file:
         try:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_file(file.fileno())
         except BlockingIOError:
             raise InputError(
                 f"{folder} must be written by one run at a time; another is writing it."
             ) from None
-        except (ImportError, OSError):  # no locks here: what follows is safe for one run at a time
+        except OSError:  # no locks here: what follows is safe for one run at a time
             pass
         for left in folder.glob(".*-*.safetensors"):
             left.unlink(missing_ok=True)

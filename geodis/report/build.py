@@ -129,7 +129,7 @@ def report(
         latents, factors, images, max_points=max_points, bins=bins, random_state=random_state
     )
     if out is not None:
-        _check_out(out)
+        check_out(out)
     made = _summed_up(run_sections(material, settings, verbose, tell))
     return made if out is None else write_report(made, Path(out), verbose)
 
@@ -156,7 +156,7 @@ def _check_settings(settings: ReportSettings) -> None:
         check_int(settings.random_state, "random_state", low=0)
 
 
-def _check_out(out: str | os.PathLike[str]) -> None:
+def check_out(out: str | os.PathLike[str]) -> None:
     """Find what would stop the writing before the work, not after it; leave no trace."""
     check_page_extras()
     try:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from geodis.base.text import with_notes
 from geodis.base.write import to_jsonable, write_json
 from geodis.report.analysis import Analysis, versions
 from geodis.report.ask import ask
@@ -51,10 +52,7 @@ class Report(Analysis):
     data_hash: str = ""
 
     def __str__(self) -> str:
-        lines = list(self.summary)
-        if self.warnings:
-            lines += ["", *(f"note: {text}" for text in self.warnings)]
-        return "\n".join(lines)
+        return with_notes(self.summary, self.warnings)
 
     __repr__ = __str__
 

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from geodis.base.check import InputError
+from geodis.base.file_lock import lock_file
 from geodis.base.text import listed
 
 
@@ -155,13 +156,8 @@ place; got seed 1 for 0 in journal.
 
 
 def _lock(file: BinaryIO, path: Path) -> None:
-    """Lock a file until it is closed, where the system can: its end by any signal frees it."""
     try:
-        import fcntl
-    except ImportError:  # Windows
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_file(file.fileno())
     except BlockingIOError as error:
         raise InputError(
             f"Another process works on {path.name}: wait for it, or end it."

@@ -41,6 +41,29 @@ LatentGroupOption = Annotated[
         "--latent-group", help="Latents that belong together, such as 0,1; may be repeated."
     ),
 ]
+OnlyOption = Annotated[
+    list[str] | None,
+    typer.Option("--only", help="A score or a family of scores; may be repeated."),
+]
+BinsOption = Annotated[
+    int | None, typer.Option(min=2, help="Cut continuous factors into as many bins.")
+]
+ChanceOption = Annotated[
+    int, typer.Option(min=0, help="Permutations behind every chance level; 0 for none.")
+]
+IntervalsOption = Annotated[
+    int, typer.Option(min=0, help="Resamplings behind 95% intervals; 0 for none.")
+]
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(
+        help="local, for processes of this machine, or the address of a Dask scheduler.",
+        show_default="one after the other",
+    ),
+]
+WorkersOption = Annotated[
+    int | None, typer.Option(help="Processes of --cluster local.", show_default="one a core")
+]
 DeviceOption = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 
 

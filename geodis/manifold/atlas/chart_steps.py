@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from geodis.base.jobs import over_ranges
+from geodis.manifold.linalg import departure_of_rows, newton_schulz
 from geodis.manifold.local.tangents import quadratic_pairs
 
 # Steps of Newton and Schulz at most: rows that turned by one radian are orthonormal after seven.
@@ -173,24 +174,9 @@ def _turn(bends, step, first, second, turned, gram):  # type: ignore[no-untyped-
 @njit(nogil=True, cache=True, error_model="numpy")
 def _orthonormalise(rows, gram, column):  # type: ignore[no-untyped-def]  # pragma: no cover
     """The nearest orthonormal rows, A <- A - (A A^T - 1) A / 2 again and again."""
-    k, c = rows.shape
     for _ in range(NEWTON_STEPS):
-        worst = 0.0
-        for a in range(k):
-            for b in range(a + 1):
-                total = 0.0
-                for x in range(c):
-                    total += rows[a, x] * rows[b, x]
-                gram[a, b] = gram[b, a] = total
-                worst = max(worst, abs(total - 1.0) if a == b else abs(total))
-        for x in range(c):
-            for a in range(k):
-                total = 1.5 * rows[a, x]
-                for b in range(k):
-                    total -= 0.5 * gram[a, b] * rows[b, x]
-                column[a] = total
-            for a in range(k):
-                rows[a, x] = column[a]
+        worst = departure_of_rows(rows, gram)
+        newton_schulz(rows, gram, column)
         if worst < 1e-8:  # the error of a step is of the order of the square before it
             return
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from geodis.manifold.linalg import FAST, departure_of_rows, newton_schulz
+
 # Numbers in the normal equations up to which they stay in the nearest cache: 32 kB.
 SMALL_SYSTEM = 2**12
 # Neighbours are filled up to a multiple of this with some of no weight: whole vectors.
@@ -26,7 +28,6 @@ SWEEPS = 30
 TINY = np.finfo(float).tiny
 # Directions with less than this part of the largest squared length are not determined.
 UNDETERMINED = 1e-12
-FAST = {"contract", "nsz", "reassoc"}
 
 
 def is_small_fit(terms: int, d: int) -> bool:
@@ -296,24 +297,10 @@ def _polar(rows, gram, axes, column):  # type: ignore[no-untyped-def]
         for c in range(d):
             rows[a, c] *= scale
     for step in range(NEWTON_STEPS):
-        worst = 0.0
-        for a in range(k):
-            for b in range(a + 1):
-                total = 0.0
-                for c in range(d):
-                    total += rows[a, c] * rows[b, c]
-                gram[a, b] = gram[b, a] = total
-                worst = max(worst, abs(total - 1.0) if a == b else abs(total))
+        worst = departure_of_rows(rows, gram)
         if step == 0 and worst > 0.5 / k:
             break
-        for c in range(d):
-            for a in range(k):
-                total = 1.5 * rows[a, c]
-                for b in range(k):
-                    total -= 0.5 * gram[a, b] * rows[b, c]
-                column[a] = total
-            for a in range(k):
-                rows[a, c] = column[a]
+        newton_schulz(rows, gram, column)
         if worst < 1e-8:  # the error of a step is of the order of the square before it
             return
     _diagonalise(gram, axes)

@@ -61,6 +61,14 @@ class View:
     hides: bool = False
     with_image: np.ndarray | None = None
 
+    @property
+    def sides(self) -> list[np.ndarray]:
+        """Rotations (3, 3), as of `camera`, from which a still picture shows it."""
+        eye = camera() if self.turns else np.eye(3)
+        if not self.hides:
+            return [eye]
+        return [eye, eye @ np.diag([-1.0, 1.0, -1.0])]  # from behind: turned about the upright
+
 
 @dataclass(frozen=True, eq=False)
 class SpotColors:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from geodis.plots.figure.linked_views import LinkedViews, Outline, View, camera, spread_order
+from geodis.plots.figure.linked_views import LinkedViews, Outline, View, spread_order
 from geodis.plots.style import FAINT, new_axes
 
 WIDE, HIGH = 3.9, 3.5  # inches of a panel
@@ -48,10 +48,7 @@ def draw_views(figure: LinkedViews) -> Any:
 
 
 def _draw_view(axis: Any, view: View, colors: np.ndarray, images: np.ndarray | None) -> None:
-    eye = camera() if view.turns else np.eye(3)
-    sides = [eye]
-    if view.hides:  # from behind: turned about the upright
-        sides.append(eye @ np.diag([-1.0, 1.0, -1.0]))
+    sides = view.sides
     beside = BESIDE if images is None else BESIDE_IMAGES
     shifts = [0.0] if len(sides) == 1 else [-beside, beside]
     for side, shift in zip(sides, shifts, strict=True):

@@ -8,7 +8,7 @@ from io import BytesIO
 
 import numpy as np
 
-from geodis.plots.figure.linked_views import LinkedViews, Outline, View, camera, spread_order
+from geodis.plots.figure.linked_views import LinkedViews, Outline, View, spread_order
 from geodis.plots.vector.svg_elements import (
     FONT,
     TEXT_SIZE,
@@ -60,10 +60,7 @@ def views_svg(figure: LinkedViews) -> str:
 
 
 def _view(view: View, colors: list[str], images: np.ndarray | None) -> str:
-    eye = camera() if view.turns else np.eye(3)
-    sides = [eye]
-    if view.hides:  # from behind: turned about the upright
-        sides.append(eye @ np.diag([-1.0, 1.0, -1.0]))
+    sides = view.sides
     shifts = [0.0] if len(sides) == 1 else [-BESIDE, BESIDE]
     size = (HIGH / 2.3) if len(sides) == 1 else WIDE / (2 * BESIDE + 2.4)
     middle = np.array([WIDE / 2, 24 + HIGH / 2])

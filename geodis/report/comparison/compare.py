@@ -8,12 +8,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from geodis.base.check import InputError, check_int
+from geodis.base.check import check_int
 from geodis.base.jobs import check_jobs
 from geodis.base.progress import Stages
 from geodis.base.whole_set import whole_set
 from geodis.report.analysis import ReportSettings
-from geodis.report.build import FIGURES, PAGE, RESULTS, data_hash, keep_others
+from geodis.report.build import FIGURES, PAGE, RESULTS, check_out, data_hash, keep_others
 from geodis.report.comparison.compared_runs import ComparedRuns, gather_runs
 from geodis.report.comparison.comparison_page import comparison_text, figures_of
 from geodis.report.comparison.comparison_results import Comparison
@@ -23,7 +23,6 @@ from geodis.report.comparison.runs_table import is_table_of_runs, runs_of_table
 from geodis.report.comparison.similarities import similarities
 from geodis.report.material import BINS
 from geodis.report.page.pictures import write_files
-from geodis.report.page.render import check_page_extras
 from geodis.report.results import Report
 from geodis.report.sections.scores import CHEAP
 
@@ -104,7 +103,7 @@ def compare(
         random_state=random_state,
     )  # fmt: skip
     if out is not None:
-        _check_out(out)
+        check_out(out)
     settings = ReportSettings(
         title=title, sources=dict(sources or {}), max_points=max_points, bins=bins,
         intervals=n_resamples, random_state=random_state, n_jobs=n_jobs,
@@ -132,23 +131,12 @@ def _of_table(table: Any, title: str, out: str | os.PathLike[str] | None) -> Com
     import numpy as np
 
     if out is not None:
-        _check_out(out)
+        check_out(out)
     runs, scores = runs_of_table(table)
     agreed = AgreementOfFactors((), np.empty((0, 0)), {})
     date = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M")
     made = Comparison(runs, ReportSettings(title=title), (), scores, (), agreed, date)
     return made if out is None else write_comparison(made, Path(out))
-
-
-def _check_out(out: str | os.PathLike[str]) -> None:
-    check_page_extras()
-    try:
-        with whole_set(out):
-            pass
-    except OSError as problem:
-        raise InputError(
-            f"out must be a folder that can be written to; got {out} ({problem.strerror})."
-        ) from problem
 
 
 def _report_of(gathered: ComparedRuns, number: int, settings: ReportSettings) -> Report:

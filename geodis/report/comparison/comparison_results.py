@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from geodis.base.text import listed
+from geodis.base.text import listed, with_notes
 from geodis.base.write import to_jsonable, write_json
 from geodis.report.analysis import ReportSettings, versions
 from geodis.report.comparison.compared_runs import ComparedRuns
@@ -133,10 +133,7 @@ class Comparison:
         return f"Dimensions of the factors that were found: {', '.join(told)}." if told else ""
 
     def __str__(self) -> str:
-        lines = list(self.summary)
-        if self.warnings:
-            lines += ["", *(f"note: {text}" for text in self.warnings)]
-        return "\n".join(lines)
+        return with_notes(self.summary, self.warnings)
 
     __repr__ = __str__
 

@@ -11,11 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from geodis.base.check import InputError
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from geodis.base.file_lock import lock_file
 
 LOCK = ".lock"
 
@@ -68,7 +64,7 @@ class FolderLock:
         """Open and lock the file; None where its holder removed it in between."""
         handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
-            _lock(handle)
+            lock_file(handle)
         except BlockingIOError:
             os.close(handle)
             self._refuse()
@@ -104,22 +100,6 @@ class FolderLock:
             self._path.unlink(missing_ok=True)
         os.close(self._handle)
         self._handle = None
-
-
-def _lock(handle: int) -> None:
-    """Lock an open file for this process, or raise BlockingIOError at once."""
-    if fcntl is not None:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return
-    import msvcrt  # type: ignore[import-not-found, unused-ignore]
-
-    # One byte far behind what is written, which others may then still read.
-    os.lseek(handle, 2**30, os.SEEK_SET)
-    try:
-        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
-    except OSError as error:
-        raise BlockingIOError from error
-    os.lseek(handle, 0, os.SEEK_SET)
 
 
 def _still_named(handle: int, path: Path) -> bool:

@@ -114,6 +114,6 @@ def test_a_file_system_without_locks_is_warned_of(tmp_path, monkeypatch):
     def no_locks(handle):
         raise OSError(38, "Function not implemented")
 
-    monkeypatch.setattr(folder_lock, "_lock", no_locks)
+    monkeypatch.setattr(folder_lock, "lock_file", no_locks)
     with pytest.warns(UserWarning, match="cannot be locked .* no other run"), FolderLock(tmp_path):
         pass
