@@ -69,7 +69,7 @@ from .flat.unroll import (
     Unrolling as Unrolling,
 )
 from .flat.periods import find_periods as find_periods, Periods as Periods
-from .flat.independence import (
+from .independence.rotation_to_factors import (
     independent_rotation as independent_rotation,
     Independence as Independence,
 )

@@ -1,1 +1,1 @@
-"""The flat part, of which transport says nothing -> coordinates, periods, independent factors."""
+"""The flat part, of which transport says nothing -> coordinates, periods, factors."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from geodis.manifold.flat.curvature import Curvature
-from geodis.manifold.flat.independence import ContrastResult
+from geodis.manifold.independence.rotation_to_factors import ContrastResult
 
 
 @dataclass(frozen=True)

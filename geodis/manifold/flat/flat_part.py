@@ -22,16 +22,16 @@ from geodis.manifold.flat.flat_graph import (
     curve_graph,
     unrolled_with_periods,
 )
-from geodis.manifold.flat.independence import (
+from geodis.manifold.flat.periods import Periods
+from geodis.manifold.flat.strain import strain_of
+from geodis.manifold.flat.unroll import Unrolling
+from geodis.manifold.independence.rotation_to_factors import (
     MAX_INSTABILITY,
     ContrastResult,
     independent_rotation,
     information_between,
 )
-from geodis.manifold.flat.periods import Periods
-from geodis.manifold.flat.strain import strain_of
-from geodis.manifold.flat.ties import without_ties
-from geodis.manifold.flat.unroll import Unrolling
+from geodis.manifold.independence.ties import without_ties
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.graph import NeighborGraph, neighbor_graph
 from geodis.manifold.local.neighbors import distinct_rows

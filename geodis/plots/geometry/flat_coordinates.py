@@ -96,7 +96,7 @@ def plot_contrast_angles(evidence: Any, axis: Any = None) -> Any:
     >>> plot_contrast_angles(rotation).get_xlabel()
     'turn between halves of the points (degrees)'
     """
-    from geodis.manifold.flat.independence import MAX_INSTABILITY
+    from geodis.manifold.independence.rotation_to_factors import MAX_INSTABILITY
 
     axis = new_axis(6.4, 2.6) if axis is None else axis
     results = list(evidence.contrasts)

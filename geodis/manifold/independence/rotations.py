@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from geodis.manifold.flat.contrasts import Contrast, over_angles
+from geodis.manifold.independence.contrasts import Contrast, over_angles
 
 COARSE_ANGLES, FINE_ANGLES, FINE_ROUNDS = 32, 9, 3
 COARSE_POINTS, FINE_POINTS = 1000, 10_000

@@ -6,7 +6,12 @@ from itertools import combinations
 
 import numpy as np
 
-from geodis.manifold.flat.contrasts import CONTRASTS, Contrast, over_angles, rank_information
+from geodis.manifold.independence.contrasts import (
+    CONTRASTS,
+    Contrast,
+    over_angles,
+    rank_information,
+)
 
 NULL_POINTS = 2000
 # When two directions stay together.

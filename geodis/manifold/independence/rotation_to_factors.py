@@ -15,16 +15,16 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from geodis.base.check import check_points, check_random_state
-from geodis.manifold.flat.alike import told_by_spread_alone, why_together
-from geodis.manifold.flat.contrasts import CONTRASTS, Contrast, rank_information
-from geodis.manifold.flat.lp_nested import lp_nested_rotation
-from geodis.manifold.flat.rotations import (
+from geodis.manifold.independence.alike import told_by_spread_alone, why_together
+from geodis.manifold.independence.contrasts import CONTRASTS, Contrast, rank_information
+from geodis.manifold.independence.lp_nested import lp_nested_rotation
+from geodis.manifold.independence.rotations import (
     COARSE_POINTS,
     group_angles,
     halves,
     minimise_contrast,
 )
-from geodis.manifold.flat.ties import without_ties
+from geodis.manifold.independence.ties import without_ties
 
 STARTS = 3
 # When a result is doubted.

@@ -8,7 +8,7 @@ import pytest
 from geodis.base.check import InputError
 from geodis.data.manifolds.draws import random_rotations
 from geodis.data.manifolds.flat_products import CASES, grid_coordinates
-from geodis.manifold.flat.contrasts import (
+from geodis.manifold.independence.contrasts import (
     CONTRASTS,
     moment_entropy,
     over_angles,
@@ -16,13 +16,13 @@ from geodis.manifold.flat.contrasts import (
     spacing_entropy,
     support_width,
 )
-from geodis.manifold.flat.independence import (
+from geodis.manifold.independence.lp_nested import lp_nested_rotation, negative_log_likelihood
+from geodis.manifold.independence.rotation_to_factors import (
     independent_rotation,
     information_between,
     minimise_contrast,
 )
-from geodis.manifold.flat.lp_nested import lp_nested_rotation, negative_log_likelihood
-from geodis.manifold.flat.ties import without_ties
+from geodis.manifold.independence.ties import without_ties
 from tests.reference import flat as reference
 
 

@@ -1,0 +1,1 @@
+"""Flat coordinates -> the rotation to statistically independent factors, or a refusal."""
