@@ -7,6 +7,15 @@ from numba import njit
 
 # What compiled sums may do: take their terms in any order, several at once.
 FAST = {"contract", "nsz", "reassoc"}
+# Steps of Newton and Schulz at most: from half a percent off, three are enough.
+NEWTON_STEPS = 8
+# Rotations of every pair of axes until a matrix is diagonal, at most; five are usual.
+SWEEPS = 30
+TINY = np.finfo(float).tiny
+# Directions with less than this part of the largest squared length are not determined.
+UNDETERMINED = 1e-12
+# Rows and numbers of a matrix up to which one after another beats batched products.
+FEW_ROWS, SMALL = 8, 128
 
 
 def polar_rows(matrices: np.ndarray) -> np.ndarray:
@@ -14,6 +23,15 @@ def polar_rows(matrices: np.ndarray) -> np.ndarray:
 
     Directions that A does not determine (singular values near zero) come out shorter than one.
     """
+    k, d = matrices.shape[-2:]
+    if 1 < k <= FEW_ROWS and k * d <= SMALL and matrices.dtype == float:
+        result = np.array(matrices, order="C")
+        _polar_all(result.reshape(-1, k, d))
+        return result
+    return _polar_batched(matrices)
+
+
+def _polar_batched(matrices: np.ndarray) -> np.ndarray:
     gram = matrices @ np.swapaxes(matrices, -1, -2)
     values, vectors = np.linalg.eigh(gram)
     floor = 1e-12 * np.maximum(values[..., -1:], np.finfo(values.dtype).tiny)
@@ -21,6 +39,35 @@ def polar_rows(matrices: np.ndarray) -> np.ndarray:
         vectors, -1, -2
     )
     return inverse_root @ matrices
+
+
+def products_of_pairs(frames: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """E_i E_j^T of pairs of frames (n, k, d), shape (p, k, k): small products, one after another.
+
+    Examples
+    --------
+    >>> products_of_pairs(np.array([[[1.0, 0.0]], [[0.6, 0.8]]]), np.array([0]), np.array([1]))
+    array([[[0.6]]])
+    """
+    k, d = frames.shape[1:]
+    if k * d > SMALL:
+        return frames[i] @ np.swapaxes(frames[j], 1, 2)
+    products = np.empty((len(i), k, k))
+    to, origin = np.asarray(i, dtype=np.int64), np.asarray(j, dtype=np.int64)
+    _products(np.ascontiguousarray(frames, dtype=float), to, origin, products)
+    return products
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _products(frames, i, j, products):  # type: ignore[no-untyped-def]
+    _, k, d = frames.shape
+    for p in range(len(i)):
+        for a in range(k):
+            for b in range(k):
+                total = 0.0
+                for c in range(d):
+                    total += frames[i[p], a, c] * frames[j[p], b, c]
+                products[p, a, b] = total
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
@@ -50,3 +97,108 @@ def newton_schulz(rows, gram, column):  # type: ignore[no-untyped-def]
             column[a] = total
         for a in range(k):
             rows[a, c] = column[a]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def _polar_all(matrices):  # type: ignore[no-untyped-def]
+    n, k, _ = matrices.shape
+    gram, axes, column = np.empty((k, k)), np.empty((k, k)), np.empty(k)
+    for i in range(n):
+        polar(matrices[i], gram, axes, column)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def polar(rows, gram, axes, column):  # type: ignore[no-untyped-def]
+    """Make rows A the nearest orthonormal ones, (A A^T)^(-1/2) A, in place.
+
+    Rows that are nearly orthonormal, but for their length, become so in a few steps of Newton and
+    Schulz, A <- A - (A A^T - 1) A / 2; others by the eigenvectors of A A^T.
+    """
+    k, d = rows.shape
+    total = 0.0
+    for a in range(k):
+        for c in range(d):
+            total += rows[a, c] * rows[a, c]
+    scale = 1.0 / np.sqrt(max(total / k, TINY))
+    for a in range(k):
+        for c in range(d):
+            rows[a, c] *= scale
+    for step in range(NEWTON_STEPS):
+        worst = departure_of_rows(rows, gram)
+        if step == 0 and worst > 0.5 / k:
+            break
+        newton_schulz(rows, gram, column)
+        if worst < 1e-8:  # the error of a step is of the order of the square before it
+            return
+    _diagonalise(gram, axes)
+    largest = TINY
+    for a in range(k):
+        largest = max(largest, gram[a, a])
+    for a in range(k):
+        gram[a, a] = 1.0 / np.sqrt(max(gram[a, a], UNDETERMINED * largest))
+    for c in range(d):
+        for b in range(k):
+            total = 0.0
+            for a in range(k):
+                total += axes[a, b] * rows[a, c]
+            column[b] = total * gram[b, b]
+        for a in range(k):
+            total = 0.0
+            for b in range(k):
+                total += axes[a, b] * column[b]
+            rows[a, c] = total
+
+
+@njit(inline="always")
+def _turned(cosine, sine, p, q):  # type: ignore[no-untyped-def]
+    return cosine * p - sine * q, sine * p + cosine * q
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def _diagonalise(gram, axes):  # type: ignore[no-untyped-def]
+    """Jacobi's rotations: the diagonal of gram becomes its eigenvalues, axes the vectors."""
+    k = len(gram)
+    for a in range(k):
+        for b in range(k):
+            axes[a, b] = 1.0 if a == b else 0.0
+    for _ in range(SWEEPS):
+        turned = False
+        for p in range(k):
+            for q in range(p + 1, k):
+                off, gap = gram[p, q], gram[q, q] - gram[p, p]
+                if off * off <= 1e-34 * abs(gram[p, p] * gram[q, q]):
+                    continue
+                turned = True
+                sign = 1.0 if gap >= 0.0 else -1.0
+                tangent = sign * 2.0 * off / (abs(gap) + np.sqrt(gap * gap + 4.0 * off * off))
+                cosine = 1.0 / np.sqrt(1.0 + tangent * tangent)
+                sine = tangent * cosine
+                for a in range(k):
+                    gram[a, p], gram[a, q] = _turned(cosine, sine, gram[a, p], gram[a, q])
+                    axes[a, p], axes[a, q] = _turned(cosine, sine, axes[a, p], axes[a, q])
+                for a in range(k):
+                    gram[p, a], gram[q, a] = _turned(cosine, sine, gram[p, a], gram[q, a])
+        if not turned:
+            break
+
+
+def largest_singular(table: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Largest singular values, squared, with their right vectors as rows.
+
+    They come from the smaller matrix of inner products: those below a millionth of the largest are
+    rounding.
+
+    Examples
+    --------
+    >>> squares, rows = largest_singular(np.diag([1.0, 3.0, 2.0])[:, :3], 2)
+    >>> squares.round(9).tolist(), abs(rows).round(9).tolist()
+    ([9.0, 4.0], [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    """
+    wide = table.shape[0] < table.shape[1]
+    inner = table @ table.T if wide else table.T @ table
+    squares, columns = np.linalg.eigh(inner)
+    squares, columns = np.maximum(squares[::-1][:count], 0.0), columns[:, ::-1][:, :count]
+    if wide:
+        columns, triangle = np.linalg.qr(table.T @ columns)  # orthonormal, however small they are
+        columns = columns * np.where(np.diag(triangle) < 0, -1.0, 1.0)
+    return squares, columns.T

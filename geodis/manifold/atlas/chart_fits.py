@@ -11,9 +11,9 @@ import numpy as np
 from numba import njit
 
 from geodis.base.jobs import blocks, over_ranges
-from geodis.manifold.linalg import FAST
+from geodis.manifold.linalg import FAST, TINY
 from geodis.manifold.local.batched_fits import gaussian_weights
-from geodis.manifold.local.curved_fits import RIDGE, TINY
+from geodis.manifold.local.curved_fits import RIDGE
 from geodis.manifold.local.exact_search import Search
 from geodis.manifold.local.tangents import quadratic_pairs
 

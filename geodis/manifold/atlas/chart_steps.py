@@ -109,6 +109,47 @@ def stepped_values(
     return values
 
 
+def add_mixed_axes(
+    axes: np.ndarray, own: np.ndarray, mixing: np.ndarray, basis: np.ndarray, *, whole: bool
+) -> None:
+    """Add M U B to the axes of every point: what the axes U of a subspace are of those of all.
+
+    Parameters
+    ----------
+    axes : ndarray of shape (p, k_all, c)
+    own : ndarray of shape (p, k, b)
+    mixing : ndarray of shape (k_all, k)
+    basis : ndarray of shape (b, c)
+        Orthonormal rows of the subspace.
+    whole : bool
+        The basis is the identity.
+
+    Examples
+    --------
+    >>> axes = np.zeros((1, 2, 3))
+    >>> add_mixed_axes(axes, np.ones((1, 1, 2)), np.eye(2)[:, :1], np.eye(3)[1:], whole=False)
+    >>> axes[0]
+    array([[0., 1., 1.],
+           [0., 0., 0.]])
+    """
+    if not whole:
+        p, k, b = own.shape
+        own = (own.reshape(p * k, b) @ basis).reshape(p, k, -1)
+    _mix(axes, np.ascontiguousarray(own), np.ascontiguousarray(mixing))
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _mix(axes, own, mixing):  # type: ignore[no-untyped-def]  # pragma: no cover
+    p, k_all, c = axes.shape
+    for i in range(p):
+        for row in range(k_all):
+            for column in range(own.shape[1]):
+                share = mixing[row, column]
+                if share != 0.0:
+                    for x in range(c):
+                        axes[i, row, x] += share * own[i, column, x]
+
+
 @njit(nogil=True, cache=True, error_model="numpy")
 def _step(  # type: ignore[no-untyped-def]
     places, frames, bends, radius, first, second, nearest, targets, axes, along, start, stop

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from geodis.base.jobs import check_jobs
-from geodis.manifold.atlas.chart_steps import stepped_axes, stepped_values
+from geodis.manifold.atlas.chart_steps import add_mixed_axes, stepped_axes, stepped_values
 from geodis.manifold.flat.flat_axes import coordinates_from
-from geodis.manifold.local.exact_search import EXACT, Search, searcher
+from geodis.manifold.local.exact_search import Nearest, Search, searcher
 from geodis.manifold.maps.flat_map import ClosedCoordinates
 
 # For one nearest point a tree beats all distances by ten times and more where the points, in
 # whatever space, are of few dimensions.
 TREE_DIMS = 9
+LEAF_POINTS = 40
 
 
 def few_nearest(places: np.ndarray, dim: int, n_jobs: int | None = None) -> Search:
@@ -28,8 +29,22 @@ def few_nearest(places: np.ndarray, dim: int, n_jobs: int | None = None) -> Sear
     array([[3]])
     """
     if dim <= TREE_DIMS:
-        return EXACT["kdtree"](places, check_jobs(n_jobs))
+        return _nearest_by_tree(places, check_jobs(n_jobs))
     return searcher(places, n_jobs=n_jobs)
+
+
+def _nearest_by_tree(places: np.ndarray, n_jobs: int) -> Search:
+    """A tree whose boxes fit the points: for one neighbour a tenth faster than of even ones."""
+    from scipy.spatial import KDTree
+
+    tree = KDTree(places, leafsize=LEAF_POINTS, balanced_tree=False)
+
+    def find(queries: np.ndarray, count: int) -> Nearest:
+        distances, indices = tree.query(queries, count, workers=n_jobs)
+        shape = (len(queries), count)
+        return indices.reshape(shape), distances.reshape(shape)
+
+    return Search(find)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,11 +104,7 @@ class LocalChart:
         """Add what axes (p, k, b) in the subspace are of the axes (p, k_all, c) of all factors."""
         if not self.mixing.any():
             return
-        p, k, b = own.shape
-        whole = own if self.is_whole else (own.reshape(p * k, b) @ self.basis).reshape(p, k, -1)
-        for row, shares in enumerate(self.mixing):
-            for column in np.flatnonzero(shares):
-                axes[:, row] += shares[column] * whole[:, column]
+        add_mixed_axes(axes, own, self.mixing, self.basis, whole=self.is_whole)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numba import njit
 from scipy import sparse
+from scipy.linalg import solveh_banded
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from geodis.manifold.local.graph import NeighborGraph
 
 MAX_STEPS = 3000
+# Added to the diagonal of a direct solution, as a part of it: the graph may be in pieces where
+# weights are zero. A circle of so many points as the band below allows has an eigenvalue of 1e-7.
+RIDGE = 1e-11
+# Numbers in a band that is solved directly: 32 MB.
+BAND_ENTRIES = 2**22
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,14 @@ class Edges:
 
     def __len__(self) -> int:
         return len(self.i)
+
+    @cached_property
+    def line(self) -> tuple[np.ndarray, int]:
+        """Place of every point in an order in which edges are short, and the longest of them."""
+        order = reverse_cuthill_mckee(self.symmetric(np.ones(len(self))), symmetric_mode=True)
+        place = np.empty(self.n, np.int64)
+        place[order] = np.arange(self.n)
+        return place, int(np.abs(place[self.i] - place[self.j]).max(initial=0))
 
     def difference(self, values: np.ndarray) -> np.ndarray:
         """The gradient y_j - y_i, shape (e, c)."""
@@ -95,7 +111,8 @@ def solve_differences(
     """Values at the points whose differences along the edges are nearest to the wanted ones.
 
     Minimises ``sum_e w_e |y_j - y_i - c_e|^2`` by conjugate gradients with the diagonal as
-    preconditioner, all columns at once; the mean of every column is zero.
+    preconditioner; the mean of every column is zero. Along a curve these take as many steps as it
+    has points: there a direct solution comes before them, and leaves them nothing to do.
 
     Parameters
     ----------
@@ -123,11 +140,36 @@ def solve_differences(
     right = edges.gather(wanted * weights[:, None])
     values = np.zeros_like(right) if start is None else start.copy()
     residual = right - (diagonal[:, None] * values - off @ values)
+    if _is_curve(edges):
+        values += _solved_along(edges, weights, diagonal, residual)
+        residual = right - (diagonal[:, None] * values - off @ values)
     enough = tolerance**2 * np.maximum((right**2 / diagonal[:, None]).sum(axis=0), 1e-300)
     columns, residual = np.ascontiguousarray(values.T), np.ascontiguousarray(residual.T)
     _descend(off.indptr, off.indices, off.data, diagonal, residual, columns, enough)
     values = np.ascontiguousarray(columns.T)
     return values - values.mean(axis=0)
+
+
+def _is_curve(edges: Edges) -> bool:
+    """Whether points can be told in a line so that edges are short: on a surface they cannot."""
+    _, longest = edges.line
+    return longest**2 <= edges.n and (longest + 1) * edges.n <= BAND_ENTRIES
+
+
+def _solved_along(
+    edges: Edges, weights: np.ndarray, diagonal: np.ndarray, right: np.ndarray
+) -> np.ndarray:
+    """The solution by Cholesky factors of a band matrix, of points in line."""
+    place, longest = edges.line
+    i, j = place[edges.i], place[edges.j]
+    band = np.zeros((longest + 1, edges.n))
+    band[0, place] = diagonal * (1 + RIDGE)
+    band[np.abs(i - j), np.minimum(i, j)] = -weights
+    ordered = np.empty_like(right)
+    ordered[place] = right
+    solved = solveh_banded(band, ordered, overwrite_ab=True, lower=True, check_finite=False)
+    found: np.ndarray = solved[place]
+    return found
 
 
 @njit(nogil=True, cache=True, fastmath={"contract", "nsz", "reassoc"}, error_model="numpy")

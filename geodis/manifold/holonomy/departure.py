@@ -13,6 +13,7 @@ import numpy as np
 
 from geodis.manifold.holonomy.eigenfields import Eigenfields
 from geodis.manifold.holonomy.factor_count import FactorCount
+from geodis.manifold.linalg import products_of_pairs
 from geodis.manifold.local.graph import NeighborGraph
 from geodis.manifold.local.tangent_error import TangentError
 
@@ -99,7 +100,7 @@ def mean_square_turn(frames: np.ndarray, graph: NeighborGraph) -> float:
     indptr, indices = graph.adjacency.indptr, graph.adjacency.indices
     some = np.arange(0, len(indices), max(1, len(indices) // EDGES_LOOKED_AT))
     i, j = np.searchsorted(indptr, some, side="right") - 1, indices[some]
-    overlap = frames[i] @ np.swapaxes(frames[j], 1, 2)
+    overlap = products_of_pairs(frames, i, j)
     return 1.0 - float((overlap**2).sum(axis=(1, 2)).mean()) / frames.shape[1]
 
 

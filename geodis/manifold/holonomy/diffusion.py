@@ -11,11 +11,14 @@ parallel loops take three times as long to compile.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
 from geodis.base.eights import WIDTH, sum_eights
 from geodis.base.jobs import over_ranges
+from geodis.manifold.holonomy.carried_sums import MOST_AXES, sum_carried
 
 # Reordering sums is not allowed (no "reassoc"): results do not depend on the vector length.
 FAST = {"contract", "nsz"}
@@ -68,24 +71,12 @@ def diffuse(
     out = np.zeros((n, *fields.shape[1:]), np.float32)
     q, y = own or (np.zeros(n, np.float32), out)
     r, z = older or (0.0, out)
-    over_ranges(
-        lambda start, stop: _diffuse(
-            start,
-            stop,
-            indptr,
-            indices,
-            transports,
-            full,
-            np.float32(weight) * to_scale,
-            q,
-            y,
-            np.float32(r),
-            z,
-            out,
-        ),
-        n,
-        n_jobs,
-    )
+    given = np.float32(weight) * to_scale, q, y, np.float32(r), z, out
+    rest: tuple[Any, ...] = (indptr, indices, transports, full, *given)
+    run: Any = _diffuse_large
+    if k <= MOST_AXES:
+        run, rest = _diffuse, (*rest, (0,) * k)
+    over_ranges(lambda start, stop: run(start, stop, *rest), n, n_jobs)
     return out
 
 
@@ -111,11 +102,24 @@ def _fill(start, stop, fields, scale, full):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def _diffuse(start, stop, indptr, indices, Q, full, p, q, own, r, older, out):  # type: ignore[no-untyped-def]
+def _diffuse(start, stop, indptr, indices, Q, full, p, q, own, r, older, out, axes):  # type: ignore[no-untyped-def]
+    """In the dimension that is the number of axes, known when this is compiled."""
+    width, filled = out.shape[2], full.shape[3]
+    k = len(axes)
+    total = np.empty((k, k, filled), np.float32)
+    trace = np.empty(width, np.float32)
+    for i in range(start, stop):
+        for x in range(0, filled, WIDTH):
+            sum_carried(total, Q, full, indices, indptr[i], indptr[i + 1], x, filled, axes)
+        _write(i, total, trace, p, q, own, r, older, out)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def _diffuse_large(start, stop, indptr, indices, Q, full, p, q, own, r, older, out):  # type: ignore[no-untyped-def]
+    """In any dimension."""
     width, filled = out.shape[2], full.shape[3]
     k = Q.shape[1]
     row = k * filled
-    root = np.float32(np.sqrt(2.0))
     left = np.empty((k, k, filled), np.float32)  # Q S_j
     total = np.empty((k, k, filled), np.float32)  # lower triangle of sum_j Q S_j Q^T
     trace = np.empty(width, np.float32)
@@ -133,20 +137,27 @@ def _diffuse(start, stop, indptr, indices, Q, full, p, q, own, r, older, out):  
                     at = a * row + b * filled
                     for x in range(0, filled, WIDTH):
                         sum_eights(total, at + x, True, Q, weights, left, a * row + x, filled, k)
-        on = p[i]
-        off = on * root
-        t = 0
-        trace[:] = 0.0
-        for a in range(k):
-            for b in range(a + 1):
-                scale = on if a == b else off
-                for f in range(width):
-                    out[i, t, f] = scale * total[a, b, f] + q[i] * own[i, t, f] + r * older[i, t, f]
-                t += 1
+        _write(i, total, trace, p, q, own, r, older, out)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def _write(i, total, trace, p, q, own, r, older, out):  # type: ignore[no-untyped-def]
+    """Row i of the result, from the lower triangle of its sum."""
+    k, width = len(total), out.shape[2]
+    on = p[i]
+    off = on * np.float32(np.sqrt(2.0))
+    t = 0
+    trace[:] = 0.0
+    for a in range(k):
+        for b in range(a + 1):
+            scale = on if a == b else off
             for f in range(width):
-                trace[f] += out[i, t - 1, f]
-        t = -1
-        for a in range(k):
-            t += a + 1
-            for f in range(width):
-                out[i, t, f] -= trace[f] / np.float32(k)
+                out[i, t, f] = scale * total[a, b, f] + q[i] * own[i, t, f] + r * older[i, t, f]
+            t += 1
+        for f in range(width):
+            trace[f] += out[i, t - 1, f]
+    t = -1
+    for a in range(k):
+        t += a + 1
+        for f in range(width):
+            out[i, t, f] -= trace[f] / np.float32(k)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 
 from geodis.base.jobs import check_jobs
+from geodis.manifold.local.all_distances import nearest_of_few
 
 # A k-d tree visits most of its leaves once there are about ten dimensions. Beyond, blocked
 # matrix products are exact and beat pynndescent until their quadratic cost shows: at n = 100,000
@@ -30,6 +32,10 @@ LEAF_POINTS = 24
 # A tree over more points than this does not fit in a processor's cache. A query after another that
 # is near it finds its part of the tree there, and takes a third of the time of random order.
 CACHED_POINTS = 2**14
+
+
+# Neighbours of all targets up to which they are remembered: 12 MB with their distances.
+REMEMBERED_ENTRIES = 2**20
 
 
 # Indices of the nearest targets and distances to them, (q, count) each, nearest first.
@@ -71,6 +77,39 @@ class Apart:
         return int(self.counts().max())
 
 
+class Known:
+    """The most neighbours of all targets that were searched for, without the targets themselves.
+
+    Several ask for neighbours of the same points, one for more of them than another.
+
+    Examples
+    --------
+    >>> known = Known()
+    >>> found = known.keep(np.arange(2), 2, (np.array([[1], [0]]), np.array([[5.0], [5.0]])))
+    >>> known.of(np.array([1]), 1), known.of(np.array([1]), 2)
+    ((array([[0]]), array([[5.]])), None)
+    """
+
+    def __init__(self, nearest: Nearest | None = None) -> None:
+        self.nearest = nearest
+
+    def of(self, rows: np.ndarray, count: int) -> Nearest | None:
+        """So many neighbours of some targets, where as many are known."""
+        if self.nearest is None or self.nearest[0].shape[1] < count:
+            return None
+        indices, distances = (table[:, :count] for table in self.nearest)
+        if len(rows) == len(indices) and (rows == np.arange(len(rows))).all():
+            return indices, distances
+        return indices[rows], distances[rows]
+
+    def keep(self, rows: np.ndarray, n: int, nearest: Nearest) -> Nearest:
+        """Remember neighbours if they are those of all n targets, and not too many; return them."""
+        whole = len(rows) == n and nearest[0].size <= REMEMBERED_ENTRIES
+        if whole and (rows == np.arange(n)).all():
+            self.nearest = nearest
+        return nearest
+
+
 @dataclass(frozen=True)
 class Search:
     """Exact searches among targets that were prepared once.
@@ -83,11 +122,18 @@ class Search:
         The targets in an order in which it is cheaper to ask for all of them.
     apart : Apart or None
         Of the targets; heeded where rows of theirs ask for other rows.
+    known : Known
+        What rows of the targets need not ask for again.
+    others : callable or None
+        Rows of the targets and a count -> their nearest others by all distances, where a tree is
+        the alternative: `is_sooner` tells which.
     """
 
     find: Callable[[np.ndarray, int], Nearest]
     order: np.ndarray | None = None
     apart: Apart | None = None
+    known: Known = field(default_factory=Known)
+    others: Callable[[np.ndarray, int], Nearest] | None = None
 
     def __call__(self, queries: np.ndarray, count: int) -> Nearest:
         """The nearest targets of every query, nearest first."""
@@ -125,13 +171,27 @@ class Searches:
     def __init__(self) -> None:
         self._targets: np.ndarray | None = None
         self._search: Search | None = None
+        self._told: tuple[np.ndarray, Nearest] | None = None
+
+    def is_among(self, targets: np.ndarray) -> bool:
+        """Whether a search among these targets is prepared."""
+        return self._targets is targets
+
+    def tell(self, targets: np.ndarray, nearest: Nearest) -> None:
+        """Neighbours of all targets, found elsewhere."""
+        self._told = targets, nearest
+
+    def told(self, targets: np.ndarray) -> Nearest | None:
+        """What was told of these targets."""
+        return self._told[1] if self._told is not None and self._told[0] is targets else None
 
     def among(
         self, targets: np.ndarray, *, apart: Apart | None = None, n_jobs: int | None = None
     ) -> Search:
         """Exact searches among targets, which must not change: those of the last call if it can."""
         if self._search is None or self._targets is not targets:
-            found = replace(searcher(targets, n_jobs=n_jobs), apart=apart)
+            known = Known(self.told(targets) if apart is None else None)
+            found = replace(searcher(targets, n_jobs=n_jobs), apart=apart, known=known)
             self._targets, self._search = targets, found
         return self._search
 
@@ -156,14 +216,20 @@ def _kdtree_searcher(targets: np.ndarray, n_jobs: int) -> Search:
     """A search by a k-d tree: for few dimensions."""
     from scipy.spatial import KDTree
 
-    tree = KDTree(targets, leafsize=LEAF_POINTS)
+    @cache
+    def tree() -> KDTree:  # of few points it may never be asked
+        return KDTree(targets, leafsize=LEAF_POINTS)
 
     def find(queries: np.ndarray, count: int) -> Nearest:
-        distances, indices = tree.query(queries, count, workers=n_jobs)
+        distances, indices = tree().query(queries, count, workers=n_jobs)
         shape = (len(queries), count)
         return indices.reshape(shape), distances.reshape(shape)
 
-    return Search(find, tree.indices if len(targets) > CACHED_POINTS else None)
+    def others(rows: np.ndarray, count: int) -> Nearest:
+        return nearest_of_few(targets, rows, count, n_jobs=n_jobs)
+
+    order = tree().indices if len(targets) > CACHED_POINTS else None
+    return Search(find, order, others=others)
 
 
 def _brute_searcher(targets: np.ndarray, n_jobs: int) -> Search:

@@ -18,6 +18,7 @@ from geodis.base.check import (
     to_numpy,
 )
 from geodis.base.jobs import blocks, check_jobs
+from geodis.manifold.local.all_distances import is_sooner
 from geodis.manifold.local.exact_search import (
     BLOCK_DISTANCES,
     BLOCK_ROWS,
@@ -58,6 +59,11 @@ class Neighbors:
     distances: np.ndarray
     method: str
     n_duplicates: int = 0
+
+    @property
+    def nearest(self) -> Nearest:
+        """Indices and distances."""
+        return self.indices, self.distances
 
 
 def nearest_neighbors(
@@ -248,8 +254,19 @@ def distinct_rows(
     return points[first], first, rank[place.ravel()]
 
 
+def is_searched_exactly(n: int, d: int) -> bool:
+    """Whether neighbours of so many points in so many columns are searched for exactly.
+
+    Examples
+    --------
+    >>> is_searched_exactly(10**6, 3), is_searched_exactly(10**6, 50)
+    (True, False)
+    """
+    return n <= BRUTE_MAX_POINTS or d <= KDTREE_MAX_DIMS
+
+
 def _choose_method(n: int, d: int) -> SearchMethod:
-    return _exact_method(d) if n <= BRUTE_MAX_POINTS or d <= KDTREE_MAX_DIMS else "pynndescent"
+    return _exact_method(d) if is_searched_exactly(n, d) else "pynndescent"
 
 
 def _exact_method(d: int) -> SearchMethod:
@@ -276,6 +293,10 @@ def _search_pynndescent(points: np.ndarray, count: int, n_jobs: int, random_stat
 
 def _others(search: Search, points: np.ndarray, rows: np.ndarray, count: int) -> Nearest:
     """The nearest other points of some rows; searched in blocks, because indices come large."""
+    if (known := search.known.of(rows, count)) is not None:
+        return known
+    if search.others and search.apart is None and is_sooner(len(points), points.shape[1], count):
+        return search.known.keep(rows, len(points), search.others(rows, count))
     indices = np.empty((len(rows), count), np.int32)
     distances = np.empty((len(rows), count))
     order = search.order if search.order is not None and len(search.order) == len(rows) else None
@@ -288,7 +309,7 @@ def _others(search: Search, points: np.ndarray, rows: np.ndarray, count: int) ->
             continue
         nearest = search(points[rows[some]], count + 1)
         indices[some], distances[some] = _without_self(*nearest, rows[some])
-    return indices, distances
+    return search.known.keep(rows, len(points), (indices, distances))
 
 
 def _without_near_in_time(
