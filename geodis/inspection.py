@@ -14,6 +14,7 @@ from geodis.base.check import (
     check_int,
     check_numeric,
     check_random_state,
+    shape_hint,
     to_numpy,
     transposed_question,
 )
@@ -29,6 +30,7 @@ from geodis.manifold.preparation.principal import (
     kept_directions,
     principal_components,
 )
+from geodis.manifold.preparation.row_measure import Metric, Preparation, RowMeasure
 from geodis.manifold.preparation.sampling_scale import near_copies, outlying
 
 EnoughPoints = Literal["no", "barely", "yes"]
@@ -161,7 +163,13 @@ class Inspection:
 
 
 def inspect_points(
-    points: Any, *, max_points: int = MAX_POINTS, random_state: Any = 0, verbose: bool | int = False
+    points: Any,
+    *,
+    max_points: int = MAX_POINTS,
+    prepare: Preparation | None = None,
+    metric: Metric = "euclidean",
+    random_state: Any = 0,
+    verbose: bool | int = False,
 ) -> Inspection:
     """Look at points before analysing them: sizes, defects, pieces, dimension, spectrum.
 
@@ -174,6 +182,10 @@ def inspect_points(
     points : array-like of shape (n, d)
     max_points : int
         Rows used for the graph and the dimension.
+    prepare : "sqrt" or callable, optional
+        What is done to the rows before their geometry is looked at, as in a fit: roots of counts.
+    metric : {"euclidean", "cosine", "correlation", "precomputed"} or callable
+        As in a fit; "precomputed" takes distances for points, of shape (n, n).
     random_state : int, Generator or None
     verbose : bool or int
         Show progress on a terminal.
@@ -191,8 +203,17 @@ def inspect_points(
     """
     points = check_numeric(to_numpy(points))
     if points.ndim != 2 or points.shape[1] == 0:
-        raise InputError(f"points must have shape (n, d); got shape {points.shape}.")
+        raise InputError(
+            f"points must have shape (n, d), one row a point; got shape {points.shape}. "
+            f"{shape_hint(points.shape)}".rstrip()
+        )
     check_int(max_points, "max_points", low=10)
+    measure = RowMeasure(prepare, metric)
+    if measure.by_distances and len(points) > max_points:
+        raise InputError(
+            f"Distances are scaled of all points at once, of at most {max_points:,}; got "
+            f"{len(points):,}: raise max_points, or give some of them."
+        )
     rng = check_random_state(random_state)
     asked = transposed_question(points.shape)
     notes: list[str] = [asked] if asked else []
@@ -201,6 +222,9 @@ def inspect_points(
             n_nan, n_inf, finite_rows = _count_not_finite(points)
             constant, equal = _degenerate_columns(points)
         used, n_distinct = _usable_rows(points, finite_rows, max_points, rng, notes)
+        if not measure.is_plain:
+            used, scaled = measure.points_of(used)
+            notes += [f"{sentence}." for sentence in scaled]
         with stages.stage("principal components"):
             spectrum = principal_components(used, random_state=rng)
             directions = kept_directions(used, spectrum=spectrum)

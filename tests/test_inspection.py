@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from geodis import GeoManCER, inspect_points, product_manifold
+from geodis import GeoManCER, inspect_points, product_manifold, sample_population
 from geodis.base.check import InputError
 from geodis.base.write import to_jsonable
 from geodis.manifold import kept_directions
@@ -84,8 +84,8 @@ def test_few_distinct_rows():
         (np.zeros((0, 3)), "at least 4 distinct finite rows; got 0"),
         (np.zeros((9, 3)), "at least 4 distinct finite rows; got 1"),
         (np.full((9, 3), np.nan), "at least 4 distinct finite rows; got 0"),
-        (np.zeros((9, 0)), r"shape \(n, d\); got shape \(9, 0\)"),
-        (np.zeros(9), r"shape \(n, d\); got shape \(9,\)"),
+        (np.zeros((9, 0)), r"shape \(n, d\), one row a point; got shape \(9, 0\)"),
+        (np.zeros(9), r"shape \(n, d\), one row a point; got shape \(9,\)"),
         ([["a"]], "must hold numbers"),
         (np.ones((4, 2)) * 1j, "must be real; got complex128"),
     ],
@@ -122,3 +122,17 @@ def test_the_edge_of_the_noise_is_a_share_of_the_variance():
     assert seen.n_directions == 2
     assert seen.explained[2] < 1.1 * seen.edge_share < seen.explained[1]
     assert inspect_points(rows[:, :2]).edge_share == 0
+
+
+def test_counts_and_other_metrics_are_looked_at_as_in_a_fit():
+    counts = sample_population("ring x ring", 1500, cells=100, peak=10, random_state=0).counts
+    seen = inspect_points(counts, prepare="sqrt")
+    assert seen.dimension.dim == 2 and seen.n_directions < 20  # roots have one noise
+    sphere = product_manifold("S^2", 600, random_state=0).points
+    lengths = np.random.default_rng(0).uniform(0.1, 10, size=(600, 1))
+    assert inspect_points(lengths * sphere, metric="cosine").dimension.dim == 2
+    apart = np.linalg.norm(sphere[:, None] - sphere, axis=2)
+    seen = inspect_points(apart, metric="precomputed")
+    assert seen.dimension.dim == 2 and seen.n_used == 600
+    with pytest.raises(InputError, match="scaled of all points at once"):
+        inspect_points(apart, metric="precomputed", max_points=500)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,6 +20,12 @@ def inspect_command(
     max_points: Annotated[
         int, typer.Option(min=10, help="Rows used for the graph and the dimension.")
     ] = 50_000,
+    counts: Annotated[
+        bool, typer.Option("--counts", help="Rows are counts: look at their square roots.")
+    ] = False,
+    metric: Annotated[
+        str, typer.Option(help="euclidean, cosine, correlation, or precomputed: FILE is distances.")
+    ] = "euclidean",
     common: CommonOptions,
 ) -> None:
     """Look at a file of points: sizes, defects, pieces, dimension, spectrum.
@@ -31,9 +37,11 @@ def inspect_command(
 
     if out is not None:
         check_folder(out)
+    compared: dict[str, Any] = {"prepare": "sqrt" if counts else None, "metric": metric}
     inspection = inspect_points(
         load_array(file),
         max_points=max_points,
+        **compared,
         random_state=common.seed,
         verbose=common.verbose,
     )

@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from geodis.base.check import (
+    GeodisWarning,
     InputError,
     check_choice,
     check_int,
@@ -314,7 +315,7 @@ class GeoManCER(
             X, sample_rows = taken.points, taken.rows
             groups, times = (of_rows(values, sample_rows) for values in (groups, times))
             if taken.sentence:
-                warnings.warn(f"{taken.sentence}.", stacklevel=2)
+                warnings.warn(f"{taken.sentence}.", GeodisWarning, stacklevel=2)
         if isinstance(self.dim, str) and self.dim == "scan":
             scanned_fit(self, X, graph=graph, groups=groups, times=times, confidence=confidence)
             self.sample_rows_ = sample_rows
@@ -333,6 +334,8 @@ class GeoManCER(
             apart = kept_apart(ready.points, groups, times, noise=ready.directions.noise)
             estimate, dim, n_factors = self._dimensions(points, ready, stages, apart)
             task = Task(settings, stages, rng, n_factors=n_factors, apart=apart)
+            if ready.further is not None:
+                task.searches.tell(ready.points, ready.further.nearest)
             with stages.stage("graph"):
                 built = graph_of(ready, dim, task, graph)
             sampled = (
@@ -341,16 +344,21 @@ class GeoManCER(
             if ready.near is not None and apart is not None:
                 inside = apart.rows(np.flatnonzero(~ready.outliers))
                 sampled += coverage_doubts(ready.inside, ready.near, inside)
-            path: tuple[str, ...] = ()
+            paths: list[tuple[str, ...]] = [(), ()]  # of a curve that is open, and that closes
             if ready.near is not None and dim == 1 and times is None:
-                path = path_doubts(ready.inside, ready.near)
-            ready = replace(ready, near=None)  # of many points the largest of what is held
+                paths = [
+                    path_doubts(
+                        ready.inside, ready.near, closed=closed, noise=ready.directions.noise
+                    )
+                    for closed in (False, True)
+                ]
+            # Of many points the largest of what is held.
+            ready = replace(ready, near=None, further=None)
             if graph is not None:
                 task = replace(task, graph=built)
             split = split_pieces(ready.points, dim, task, built)
             flat = split_flat_axes(ready.points, split, task, built, treatment)
-            if not any(map(len, flat.periods)):  # a curve that closes is all there
-                sampled += path
+            sampled += paths[any(map(len, flat.periods))]
         # Nothing is published before everything is done: an interrupt leaves the old state.
         self.dim_ = dim
         self.n_directions_ = ready.directions.n_directions
@@ -395,6 +403,8 @@ class GeoManCER(
         self._measure = measure
         self._points, self._basis, self._flat = points, ready.directions.basis, flat
         self._places = ready.points  # near copies have the same coordinates here
+        every = np.arange(len(points))
+        self._recorded = of_rows(groups, every), of_rows(times, every)
         self._fitted = FittedAxes(
             points,
             self._places,
@@ -417,9 +427,9 @@ class GeoManCER(
             with suppress(InputError):  # too few points for maps
                 _ = self.product_test_
         for text in warnings_of(self):
-            warnings.warn(text, stacklevel=2)
+            warnings.warn(text, GeodisWarning, stacklevel=2)
         if sample is not None and (whole := whole_problem_sentence(split, len(points))):
-            warnings.warn(f"{whole}.", stacklevel=2)
+            warnings.warn(f"{whole}.", GeodisWarning, stacklevel=2)
         return self
 
     @property
@@ -508,6 +518,7 @@ class GeoManCER(
             estimate = intrinsic_dimension(
                 ready.inside,
                 directions=ready.directions,
+                neighbors=ready.further if apart is None else None,
                 apart=None if apart is None else apart.rows(np.flatnonzero(~ready.outliers)),
                 n_jobs=self._settings().n_jobs,
                 random_state=0,

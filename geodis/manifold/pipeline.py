@@ -26,15 +26,20 @@ from geodis.manifold.holonomy.factor_count import count_factors
 from geodis.manifold.holonomy.laplacian import ConnectionLaplacian
 from geodis.manifold.holonomy.symmetric import n_coordinates
 from geodis.manifold.local.dimension_estimate import fewest_points
-from geodis.manifold.local.exact_search import KDTREE_MAX_DIMS
 from geodis.manifold.local.graph import (
     NeighborGraph,
     default_degree,
     graph_of_neighbors,
     neighbors_in_graph,
 )
-from geodis.manifold.local.neighborhood_size import balanced_n_neighbors
-from geodis.manifold.local.neighbors import Neighbors, nearest_neighbors, neighbors_at
+from geodis.manifold.local.measured_neighborhood import more_neighbors
+from geodis.manifold.local.neighborhood_size import balanced_n_neighbors, most_neighbors
+from geodis.manifold.local.neighbors import (
+    Neighbors,
+    is_searched_exactly,
+    nearest_neighbors,
+    neighbors_at,
+)
 from geodis.manifold.local.tangent_error import TangentError, tangent_error
 from geodis.manifold.local.tangents import (
     SEARCHED_ENTRIES,
@@ -123,7 +128,7 @@ def published_pipeline(
         )
     # 3. Graph: e_ij where x_j is among the nearest of x_i, or x_i among those of x_j.
     with stages.stage("graph"):
-        graph, weights = _graph_for_fields(points[rows], dim, task)
+        graph, weights = _graph_for_fields(points if len(rows) == n else points[rows], dim, task)
     # 4. Connection: Q_ij = U V^T from U S V^T = U_j^T U_i, the nearest rotation between frames.
     with stages.stage("connection"):
         transports = connection(tangents.frames, graph, n_jobs=settings.n_jobs)
@@ -263,7 +268,7 @@ def neighbors_for_fit(
     """Neighbours for tangent fits: along the edges where a graph was given."""
     if task.graph is not None:
         return neighbors_in_graph(points, task.graph, count)
-    if rows is not None or points.shape[1] <= KDTREE_MAX_DIMS:
+    if rows is not None or is_searched_exactly(*points.shape):
         rows = np.arange(len(points)) if rows is None else rows
         return neighbors_at(points, rows, count, search=task.search(points))
     return nearest_neighbors(
@@ -286,9 +291,13 @@ def _tangent_neighbors(points: np.ndarray, dim: int, task: Task) -> int:
     if task.graph is not None:
         return neighbors_for_tangents(dim)
     with task.stages.stage("neighbourhood size"):
-        return balanced_n_neighbors(
-            points, dim, task.search(points), n_jobs=settings.n_jobs, random_state=task.rng
+        search = task.search(points)
+        count = balanced_n_neighbors(
+            points, dim, search, n_jobs=settings.n_jobs, random_state=task.rng
         )
+        most = most_neighbors(len(points), dim)
+        # Draws of its own leave those of the fit as they are.
+        return more_neighbors(points, dim, count, most, search, n_jobs=settings.n_jobs)
 
 
 def _error_of_tangents(points: np.ndarray, dim: int, count: int, task: Task) -> TangentError | None:
@@ -324,9 +333,12 @@ def _graph_for_fields(
     if task.graph is not None:
         return task.graph, None
     degree = min(task.settings.n_neighbors or default_degree(dim), len(points) - 1)
-    near = nearest_neighbors(
-        points, degree, apart=task.apart, n_jobs=task.settings.n_jobs, random_state=task.rng
-    )
+    if task.searches.is_among(points):
+        near = neighbors_at(points, np.arange(len(points)), degree, search=task.search(points))
+    else:
+        near = nearest_neighbors(
+            points, degree, apart=task.apart, n_jobs=task.settings.n_jobs, random_state=task.rng
+        )
     return graph_of_neighbors(near, degree), _inverse_density(near, dim)
 
 

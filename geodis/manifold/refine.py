@@ -119,10 +119,21 @@ def refined(points: np.ndarray, solution: Solution, task: Task) -> Split:
             return alone
     if len(split.rows) < n:
         if len(split.dims) == 1:
-            tangents = estimate_tangents(points, dim, task, count=split.tangent_neighbors)
-            return replace(split, axes=tangents.frames)
+            return replace(split, axes=_frames_everywhere(points, solution.tangents, split, task))
         solution = published_pipeline(points, dim, task, rows=np.arange(n))
     return _with_better_tangents(points, solution, task)
+
+
+def _frames_everywhere(
+    points: np.ndarray, tangents: Tangents, split: Split, task: Task
+) -> np.ndarray:
+    """Frames of all points: those of some rows are known, and do not depend on the others."""
+    dim, count = sum(split.dims), split.tangent_neighbors
+    others = np.setdiff1d(np.arange(len(points)), split.rows)
+    frames = np.empty((len(points), *tangents.frames.shape[1:]))
+    frames[split.rows] = tangents.frames
+    frames[others] = estimate_tangents(points, dim, task, rows=others, count=count).frames
+    return frames
 
 
 def with_other_pieces(

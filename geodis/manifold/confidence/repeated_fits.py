@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from geodis.manifold.geomancer import GeoManCER
 
 HALF = "half of the points"
+# Groups from which on halves are of whole groups; of fewer each may have places of its own.
+FEWEST_GROUPS = 4
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class Variant:
     what: str
     points: np.ndarray
     settings: dict[str, Any]
+    groups: np.ndarray | None = None
+    times: np.ndarray | None = None
 
 
 def half_fits(
@@ -65,13 +69,34 @@ def half_fits(
     Then factors are not refined either, which takes half of the time and changes their number only
     where a factor was split in turn.
     """
-    points = est._points[distinct_rows(est._places)[1]]  # no copy of a row in the other half
+    first = distinct_rows(est._places)[1]  # no copy of a row in the other half
+    points = est._points[first]
+    groups, times = (None if of is None else of[first] for of in est._recorded)
     in_turn = any(len(part.dims) > 1 for part in est.split_.parts)
     settings = {} if most is None or in_turn else {"refinements": 0}
     for _ in range(pairs):
-        halves = np.array_split(rng.permutation(len(points)), 2)
+        halves = _halves(len(points), groups, rng)
         for half in halves if most is None else halves[:1]:
-            yield Variant(HALF, points[np.sort(half[:most])], settings)
+            rows = np.sort(half[:most])
+            own = (None if of is None else of[rows] for of in (groups, times))
+            yield Variant(HALF, points[rows], settings, *own)
+
+
+def _halves(n: int, groups: np.ndarray | None, rng: np.random.Generator) -> list[np.ndarray]:
+    """Random rows in two halves: whole groups where there are enough of them.
+
+    Rows of a group are no independent samples, and those of one half would be known from the other.
+    """
+    if groups is None:
+        return np.array_split(rng.permutation(n), 2)
+    names, code = np.unique(groups, return_inverse=True)
+    if len(names) < FEWEST_GROUPS:
+        return np.array_split(rng.permutation(n), 2)
+    turn = rng.permutation(len(names))
+    before = np.cumsum(np.bincount(code)[turn])
+    inside = np.isin(code, turn[before <= before[-1] / 2])
+    # A half that is cut short is a sample of all its groups.
+    return [rng.permutation(np.flatnonzero(half)) for half in (inside, ~inside)]
 
 
 def changed_fits(
@@ -82,12 +107,12 @@ def changed_fits(
     for _ in range(repeats if noise > 0 else 0):
         # Noise in directions that do not vary would make them vary.
         moved = noise * rng.standard_normal((len(points), len(est._basis))) @ est._basis
-        yield Variant("noise once more", points + moved, {})
+        yield Variant("noise once more", points + moved, {}, *est._recorded)
     own = est.split_.tangent_neighbors
     least = neighbors_for_tangents(est.dim_) if est.tangents == "curved" else est.dim_
     for what, count in (("half of the neighbours", own // 2), ("twice the neighbours", 2 * own)):
         if least <= count < len(points):
-            yield Variant(what, points, {"tangent_neighbors": count})
+            yield Variant(what, points, {"tangent_neighbors": count}, *est._recorded)
 
 
 def repeat_fit(
@@ -121,7 +146,7 @@ def repeat_fit(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is said of a part is no news of the whole
         try:
-            other.fit(variant.points)
+            other.fit(variant.points, groups=variant.groups, times=variant.times)
             dims = tuple(int(dim) for dim in other.factor_dims_)
             if dims != tuple(est.factor_dims_) or rows is None or len(rows) == 0:
                 return RepeatedFit(variant.what, n, dims)

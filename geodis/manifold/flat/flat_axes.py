@@ -11,12 +11,11 @@ from geodis.manifold.flat.differences import Edges
 from geodis.manifold.flat.flat_part import (
     FlatEvidence,
     FlatPart,
-    is_one_curved_factor,
-    looks_curved,
     split_flat_part,
 )
 from geodis.manifold.flat.other_pieces import FlatPiece, with_other_flat_pieces
 from geodis.manifold.flat.unroll import steps_along
+from geodis.manifold.flat.worth_unrolling import Worth, looks_curved, worth_unrolling
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.graph import NeighborGraph, neighbor_graph
 from geodis.manifold.preparation.places import pieces_largest_first
@@ -163,19 +162,20 @@ def split_flat_axes(
     # A given number of factors counts the flat part as one, or as the caller thinks best.
     if how == "keep" or task.n_factors is not None:
         return _as_it_was(split, None)
-    tried = not any(asked) and _may_be_tried(split, task)
+    tried, worth = not any(asked) and _may_be_tried(split, task), Worth("perhaps")
     if tried:
         with task.stages.stage("flat factors"):
             known = np.isfinite(split.axes).all(axis=(1, 2))
-            tried = not is_one_curved_factor(
+            worth = worth_unrolling(
                 points[known],
                 split.axes[known],
                 n_jobs=check_jobs(task.settings.n_jobs),
                 random_state=np.random.default_rng(0),  # leaves the other draws as they are
             )
+            tried = worth.verdict != "no"
         asked = [tried]
     if not any(asked):
-        return _as_it_was(split, None)
+        return _as_it_was(split, _only_doubted(split.dims[0], worth.doubt))
     with task.stages.stage("flat factors"):
         part, own = _unrolled(points, split, task, graph, asked)
         if tried:
@@ -184,7 +184,9 @@ def split_flat_axes(
             not np.isfinite(part.coordinates).any() or (tried and _is_curved(part))
         ):
             if not any(maybe):
-                curved = tried or part.evidence.strain > CLOSED_STRAIN
+                curved = worth.verdict != "closed" and (
+                    tried or part.evidence.strain > CLOSED_STRAIN
+                )
                 return _as_it_was(split, None if curved else part.evidence)
             asked = maybe
             part, own = _unrolled(points, split, task, graph, asked)
@@ -222,6 +224,12 @@ def _as_it_was(split: Split, evidence: FlatEvidence | None) -> FlatAxes:
     n, k, _ = split.axes.shape
     nothing = np.zeros((n, 0)), (), (), evidence, np.zeros(k, bool), np.arange(k)
     return FlatAxes(split.axes, split.dims, split.flat, *nothing)
+
+
+def _only_doubted(dim: int, doubt: str) -> FlatEvidence | None:
+    """What is said of a part that a sample of it did not unroll."""
+    doubts = (f"not unrolled: {doubt}",)
+    return FlatEvidence(dim, (dim,), np.nan, np.nan, np.nan, doubts=doubts) if doubt else None
 
 
 def _unrolled(

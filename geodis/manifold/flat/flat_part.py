@@ -45,9 +45,6 @@ MAX_STRAIN = 0.2
 # by this much (radians), and squared steps that no coordinates explain. Flat boxes under noise of
 # a hundredth of their side have .01, .02 and .0002.
 DOUBTED_STRAIN, DOUBTED_TURN, DOUBTED_REL = 0.05, 0.1, 0.12
-# Points for each dimension beyond the first on which it is asked whether a part that is probably
-# curved is worth unrolling at all.
-ASKED_POINTS = 500
 POINTS_A_DIMENSION = 50
 # Of the points in the largest piece of the graph: enough to unroll it alone.
 MIN_SHARE = 0.5
@@ -176,80 +173,6 @@ def split_flat_part(
     coordinates[inside] = part.coordinates
     back = slice(None) if place is None else place
     return replace(part, frames=frames[back], coordinates=coordinates[back])
-
-
-def is_one_curved_factor(
-    points: np.ndarray,
-    subspaces: np.ndarray,
-    *,
-    n_jobs: int | None = None,
-    random_state: Any = 0,
-) -> bool:
-    """Whether an even sample of the points says that no coordinates can be meant.
-
-    The unrolling of all of a curved manifold is dear, and few points tell it.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    subspaces : ndarray of shape (n, f, d)
-    n_jobs : int
-    random_state : int, Generator or None
-
-    Returns
-    -------
-    bool
-        Also true where the sample is too small, or in pieces.
-
-    Examples
-    --------
-    >>> from geodis import product_manifold
-    >>> from geodis.data.manifolds.flat_products import flat_sample
-    >>> sphere = product_manifold("S^2", 1000, random_state=0)
-    >>> box = flat_sample("rectangle", 1000, random_state=0)
-    >>> is_one_curved_factor(sphere.points, sphere.tangents[0])
-    True
-    >>> is_one_curved_factor(box.points, np.concatenate(box.tangents, axis=1))
-    False
-    """
-    n_jobs = check_jobs(n_jobs)
-    rng = check_random_state(random_state)
-    points, rows, _ = distinct_rows(points)
-    asked = ASKED_POINTS * max(subspaces.shape[1] - 1, 1)
-    some = np.unique(np.linspace(0, len(points) - 1, asked).astype(np.intp))
-    points, subspaces = points[some], subspaces[rows[some]]
-    if len(points) < POINTS_A_DIMENSION:
-        return True
-    graph = connected_graph(points, subspaces.shape[1], None, n_jobs, rng)
-    inside = np.flatnonzero(graph.piece == np.bincount(graph.piece).argmax())
-    if len(inside) < MIN_SHARE * len(points):
-        return True
-    graph = neighbor_graph(graph=graph.adjacency[inside][:, inside])
-    periods = unrolled_with_periods(points[inside], subspaces[inside], graph)
-    strain = strain_of(periods.unrolling, periods.vectors)
-    if strain > MAX_STRAIN:
-        return True
-    curvature = measure_curvature(
-        points[inside],
-        periods.unrolling.frames,
-        periods.unrolling.coordinates,
-        n_jobs=n_jobs,
-        random_state=rng,
-    )
-    closed = len(periods) == subspaces.shape[1]
-    return looks_curved(subspaces.shape[1], strain, curvature, closed)
-
-
-def looks_curved(dim: int, strain: float, curvature: Curvature | None, closed: bool) -> bool:
-    """Whether a part that transport did not find flat is curved, beyond what images are.
-
-    Images of one object in some poses bend so much more than they curve that they are not. Of
-    surfaces, lengths that are wrong are a sign of it where curvature is too uneven to be certain.
-    A surface of which every direction closes is a torus, though: what few cells that are tuned to
-    two circles make of one has lengths that are wrong by a tenth, and is meant to be two circles.
-    """
-    curved = curvature is not None and curvature.curved
-    return curved or (dim == 2 and strain > DOUBTED_STRAIN and not closed)
 
 
 def _check_subspaces(subspaces: Any, points: np.ndarray) -> np.ndarray:

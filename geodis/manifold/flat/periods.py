@@ -15,12 +15,16 @@ from geodis.manifold.flat.differences import solve_differences
 from geodis.manifold.flat.unroll import Unrolling, along_tree, integrate, unexplained
 
 # A loop vector longer than so many median steps is a jump over a seam.
-JUMPS = (4.0, 7.0, 12.0)
+JUMPS = (4.0, 7.0, 12.0, 20.0, 35.0)
 # Loop vectors within this part of their length are copies of one lattice vector.
 SAME_VECTOR = 0.2
 RARE_CLUSTER = 0.02
 # A refined period must stay near the lattice, and few residuals may be ambiguous.
 NEAR_LATTICE, MANY_AMBIGUOUS = 0.3, 0.01
+# Nor more than this part of the edges over the seam: where noise is wider than neighbours are far,
+# loops that err have every length up to some, and a seam's have one. From the second part on,
+# longer jumps are looked at too.
+AMBIGUOUS_AT_SEAM, CLEAR_SEAM = 0.02, 0.002
 SHORTEST_PERIOD = 1.3
 # Lattice vectors at a smaller cosine are orthogonal: two circles rather than one torus.
 ORTHOGONAL = 0.1
@@ -41,12 +45,15 @@ class Periods:
         period.
     n_jumps : int
         Edges that cross a seam.
+    ambiguous : float
+        The part of these of which it is not clear how many periods they jump.
     """
 
     vectors: np.ndarray
     groups: tuple[tuple[int, ...], ...]
     unrolling: Unrolling
     n_jumps: int
+    ambiguous: float = 0.0
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -82,15 +89,19 @@ def find_periods(unrolled: Unrolling) -> Periods:
     loops = np.sqrt(((edges.difference(tree) - steps) ** 2).sum(axis=1))
     # A seam is crossed by a wall of edges, not by a few that err.
     needed = max(1.0, edges.n ** ((f - 1) / f) / 3)
+    best = Periods(np.zeros((0, f)), (), unrolled, 0, ambiguous=1.0)
     for factor in JUMPS:
         tau = factor * typical
         jumps = loops > tau
         if jumps.sum() < needed:
             break  # longer thresholds have fewer still
-        periods = _periods_at(unrolled, tree, jumps, tau)
-        if periods is not None:
-            return periods
-    return Periods(np.zeros((0, f)), (), unrolled, 0)
+        found = _periods_at(unrolled, tree, jumps, tau)
+        if found is None or len(found) < len(best) or found.ambiguous >= best.ambiguous:
+            continue
+        best = found
+        if best.ambiguous <= CLEAR_SEAM:
+            break
+    return best
 
 
 def _periods_at(
@@ -100,7 +111,30 @@ def _periods_at(
     inside = np.where(jumps, 0.0, base)
     open_values = solve_differences(edges, steps, inside, tree, tolerance=1e-5)
     loops = edges.difference(open_values) - steps
-    basis = _lattice_basis(_clusters(loops[jumps]), tau)
+    clusters = _clusters(loops[jumps])
+    # Rare clusters may be loops that err, and halve a lattice that the full ones have: of the
+    # lattices that explain the jumps the one with most directions, and of these the coarsest.
+    best: Periods | None = None
+    tried: list[np.ndarray] = []
+    for count in range(len(clusters), 0, -1):
+        basis = _lattice_basis(clusters[:count], tau)
+        if best is not None and len(basis) < len(best):
+            break
+        if not any(np.array_equal(basis, other) for other in tried):
+            tried.append(basis)
+            best = _periods_of(unrolled, open_values, loops, basis, tau) or best
+    return best
+
+
+def _periods_of(
+    unrolled: Unrolling,
+    open_values: np.ndarray,
+    loops: np.ndarray,
+    basis: np.ndarray,
+    tau: float,
+) -> Periods | None:
+    """The periods near a basis of the lattice; None where it is not one of these loops."""
+    edges, steps, base = unrolled.edges, unrolled.steps, unrolled.base
     if not len(basis) or np.linalg.norm(basis, axis=1).min() < SHORTEST_PERIOD * tau:
         return None
     whole = np.rint(loops @ np.linalg.pinv(basis))
@@ -120,12 +154,14 @@ def _periods_at(
     closed_steps = steps + whole @ vectors
     values, weights = integrate(edges, closed_steps, base, open_values)
     residual = edges.difference(values) - closed_steps
-    if (np.linalg.norm(residual, axis=1) > lengths.min() / 4).mean() > MANY_AMBIGUOUS:
+    ambiguous = int((np.linalg.norm(residual, axis=1) > lengths.min() / 4).sum())
+    over_seam = int(whole.any(axis=1).sum())
+    if ambiguous > min(MANY_AMBIGUOUS * len(steps), AMBIGUOUS_AT_SEAM * over_seam):
         return None
     rel = unexplained(residual, steps, weights)
     values = _wrapped(values, vectors)
     new = replace(unrolled, coordinates=values, weights=weights, rel=rel)
-    return Periods(vectors, _orthogonal_groups(vectors), new, int(whole.any(axis=1).sum()))
+    return Periods(vectors, _orthogonal_groups(vectors), new, over_seam, ambiguous / over_seam)
 
 
 def _clusters(vectors: np.ndarray) -> np.ndarray:

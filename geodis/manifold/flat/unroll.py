@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import dijkstra
 from geodis.base.check import InputError, check_points, to_numpy
 from geodis.base.jobs import blocks
 from geodis.manifold.flat.differences import Edges, edges_of, solve_differences
-from geodis.manifold.linalg import polar_rows
+from geodis.manifold.linalg import polar_rows, products_of_pairs
 from geodis.manifold.local.graph import NeighborGraph
 
 # Added to the misfit of two tangent spaces, so that the best edges do not outweigh all others.
@@ -241,7 +241,7 @@ def steps_along(points: np.ndarray, frames: np.ndarray, edges: Edges) -> np.ndar
         i, j = edges.i[rows], edges.j[rows]
         chord = (points[j] - points[i])[..., None]
         at_i, at_j = frames[i] @ chord, frames[j] @ chord
-        turn = frames[j] @ np.swapaxes(frames[i], 1, 2)
+        turn = products_of_pairs(frames, j, i)
         both = at_i + at_j
         bias = both - turn @ at_i - np.swapaxes(turn, 1, 2) @ at_j
         steps[rows] = (both / 2 + bias / 6)[..., 0]
@@ -268,7 +268,7 @@ def _products(frames: np.ndarray, to: np.ndarray, origin: np.ndarray) -> np.ndar
     f = frames.shape[1]
     products = np.empty((len(to), f, f))
     for rows in blocks(len(to), EDGE_BLOCK):
-        products[rows] = frames[to[rows]] @ np.swapaxes(frames[origin[rows]], 1, 2)
+        products[rows] = products_of_pairs(frames, to[rows], origin[rows])
     return products
 
 

@@ -13,6 +13,10 @@ from geodis.manifold.local.curved_fits import RIDGE
 
 # Of so many times as many columns as neighbours the products of the neighbours are diagonalised.
 WIDE = 1.5
+# Their leading directions by iteration in so many times as many, so often: what is left of the
+# largest eigenvalue is then 1e-10 in pictures, and must be less than this. Else, and where products
+# are less than so many times as many, they are diagonalised whole.
+SPAN, ITERATIONS, LEFT, MANY_TIMES = 4, 6, 1e-8, 2
 
 
 def gaussian_weights(distances: np.ndarray) -> np.ndarray:
@@ -47,8 +51,41 @@ def _principal_frame_of_few(
         mean = (share * displacements).sum(axis=1, keepdims=True)
         displacements = np.sqrt(share) * (displacements - mean)
     gram = displacements @ np.swapaxes(displacements, 1, 2)
-    leading = np.linalg.eigh(gram)[1][..., : -dim - 1 : -1]
-    return polar_rows(np.swapaxes(leading, 1, 2) @ displacements)
+    return polar_rows(np.swapaxes(largest_eigenvectors(gram, dim), 1, 2) @ displacements)
+
+
+def largest_eigenvectors(matrices: np.ndarray, count: int) -> np.ndarray:
+    """Eigenvectors (b, m, count) of the largest eigenvalues of matrices (b, m, m), largest first.
+
+    The matrices are symmetric and their eigenvalues not negative. A few of many are found by
+    subspace iteration, in a quarter of the time of all.
+
+    Examples
+    --------
+    >>> np.abs(largest_eigenvectors(np.diag([1.0, 3.0, 2.0])[None], 1)).round(6).ravel()
+    array([0., 1., 0.])
+    """
+    size, width = matrices.shape[-1], SPAN * count
+    if size < MANY_TIMES * width:
+        return _all_directions(matrices)[..., :count]
+    # The same start for every matrix: what comes out of one does not depend on the others.
+    basis = matrices @ np.random.default_rng(0).standard_normal((size, width))
+    for _ in range(ITERATIONS):
+        basis = matrices @ np.linalg.qr(basis)[0]
+    basis = np.linalg.qr(basis)[0]
+    image = matrices @ basis
+    values, turn = np.linalg.eigh(np.swapaxes(basis, 1, 2) @ image)
+    turn, values = turn[..., : -count - 1 : -1], values[:, None, : -count - 1 : -1]
+    leading = basis @ turn
+    left = np.abs(image @ turn - values * leading).max(axis=(1, 2))
+    slow = np.flatnonzero(~(left <= LEFT * values[:, 0, 0]))
+    if len(slow):
+        leading[slow] = _all_directions(matrices[slow])[..., :count]
+    return leading
+
+
+def _all_directions(matrices: np.ndarray) -> np.ndarray:
+    return np.linalg.eigh(matrices)[1][..., ::-1]
 
 
 def quadratic_fit(

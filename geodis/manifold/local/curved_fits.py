@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from geodis.manifold.linalg import FAST, departure_of_rows, newton_schulz
+from geodis.manifold.linalg import FAST, TINY, polar
 
 # Numbers in the normal equations up to which they stay in the nearest cache: 32 kB.
 SMALL_SYSTEM = 2**12
@@ -21,13 +21,6 @@ SMALL_SYSTEM = 2**12
 VECTOR = 8
 # A trace of ridge, as a part of the mean of the diagonal.
 RIDGE = 1e-9
-# Steps of Newton and Schulz at most: from half a percent off, three are enough.
-NEWTON_STEPS = 8
-# Rotations of every pair of axes until a matrix is diagonal, at most; five are usual.
-SWEEPS = 30
-TINY = np.finfo(float).tiny
-# Directions with less than this part of the largest squared length are not determined.
-UNDETERMINED = 1e-12
 
 
 def is_small_fit(terms: int, d: int) -> bool:
@@ -153,7 +146,7 @@ def _fit(X, roots, first, second, rounds, freedom, frames, residual):  # type: i
             for a in range(k):
                 for c in range(d):
                     frames[i, a, c] = system[terms + c, terms - k + a]
-            _polar(frames[i], gram, axes, column)
+            polar(frames[i], gram, axes, column)
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
@@ -278,78 +271,3 @@ def _misfit(rows, terms, constant, system):  # type: ignore[no-untyped-def]
         for j in range(filled):
             squared += rows[c, j] * rows[c, j]
     return squared, total
-
-
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def _polar(rows, gram, axes, column):  # type: ignore[no-untyped-def]
-    """Make rows A the nearest orthonormal ones, (A A^T)^(-1/2) A, as `polar_rows` does.
-
-    Rows that are nearly orthonormal, but for their length, become so in a few steps of Newton and
-    Schulz, A <- A - (A A^T - 1) A / 2; others by the eigenvectors of A A^T.
-    """
-    k, d = rows.shape
-    total = 0.0
-    for a in range(k):
-        for c in range(d):
-            total += rows[a, c] * rows[a, c]
-    scale = 1.0 / np.sqrt(max(total / k, TINY))
-    for a in range(k):
-        for c in range(d):
-            rows[a, c] *= scale
-    for step in range(NEWTON_STEPS):
-        worst = departure_of_rows(rows, gram)
-        if step == 0 and worst > 0.5 / k:
-            break
-        newton_schulz(rows, gram, column)
-        if worst < 1e-8:  # the error of a step is of the order of the square before it
-            return
-    _diagonalise(gram, axes)
-    largest = TINY
-    for a in range(k):
-        largest = max(largest, gram[a, a])
-    for a in range(k):
-        gram[a, a] = 1.0 / np.sqrt(max(gram[a, a], UNDETERMINED * largest))
-    for c in range(d):
-        for b in range(k):
-            total = 0.0
-            for a in range(k):
-                total += axes[a, b] * rows[a, c]
-            column[b] = total * gram[b, b]
-        for a in range(k):
-            total = 0.0
-            for b in range(k):
-                total += axes[a, b] * column[b]
-            rows[a, c] = total
-
-
-@njit(inline="always")
-def _turned(cosine, sine, p, q):  # type: ignore[no-untyped-def]
-    return cosine * p - sine * q, sine * p + cosine * q
-
-
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def _diagonalise(gram, axes):  # type: ignore[no-untyped-def]
-    """Jacobi's rotations: the diagonal of gram becomes its eigenvalues, axes the vectors."""
-    k = len(gram)
-    for a in range(k):
-        for b in range(k):
-            axes[a, b] = 1.0 if a == b else 0.0
-    for _ in range(SWEEPS):
-        turned = False
-        for p in range(k):
-            for q in range(p + 1, k):
-                off, gap = gram[p, q], gram[q, q] - gram[p, p]
-                if off * off <= 1e-34 * abs(gram[p, p] * gram[q, q]):
-                    continue
-                turned = True
-                sign = 1.0 if gap >= 0.0 else -1.0
-                tangent = sign * 2.0 * off / (abs(gap) + np.sqrt(gap * gap + 4.0 * off * off))
-                cosine = 1.0 / np.sqrt(1.0 + tangent * tangent)
-                sine = tangent * cosine
-                for a in range(k):
-                    gram[a, p], gram[a, q] = _turned(cosine, sine, gram[a, p], gram[a, q])
-                    axes[a, p], axes[a, q] = _turned(cosine, sine, axes[a, p], axes[a, q])
-                for a in range(k):
-                    gram[p, a], gram[q, a] = _turned(cosine, sine, gram[p, a], gram[q, a])
-        if not turned:
-            break

@@ -28,6 +28,7 @@ from geodis.manifold.local.dimension_by_distances import (
 from geodis.manifold.local.dimension_estimate import FILLS, DimensionEstimate
 from geodis.manifold.local.exact_search import Apart
 from geodis.manifold.local.neighbors import Neighbors, distinct_rows
+from geodis.manifold.local.normal_noise import is_normal_noise
 from geodis.manifold.other_dimensions.named_methods import DimensionMethod, dimension_by_method
 from geodis.manifold.preparation.principal import KeptDirections, kept_directions
 
@@ -157,7 +158,17 @@ def intrinsic_dimension(
         random_state=rng,
     )
     fits = above_noise(_fits(places, distances, rng, apart), directions.noise)
-    return _judged(fits, distances, directions.noise, *places.shape)
+    estimate = _judged(fits, distances, directions.noise, *places.shape)
+    if estimate.dim < places.shape[1] or not is_normal_noise(places):
+        return estimate
+    return replace(
+        estimate,
+        verdict="undecided",
+        doubts=(
+            f"all noise: in all {estimate.dim} directions that vary the points scatter like normal "
+            "noise, and nothing tells a manifold from it: give dim where it is known",
+        ),
+    )
 
 
 def _fits(

@@ -111,6 +111,8 @@ def dimension_by_distances(
     search = None if apart is None else replace(searcher(places, n_jobs=n_jobs), apart=apart)
     if neighbors is None:
         neighbors = neighbors_at(places, rows, min(wanted, most), search=search, n_jobs=n_jobs)
+    elif len(rows) < n:
+        neighbors = Neighbors(neighbors.indices[rows], neighbors.distances[rows], neighbors.method)
     distances = _positive(neighbors.distances[:, :wanted])
     used, fall = distances.shape[1], 0.0
     fine = mle_dimension(distances[:, :MLE_NEIGHBORS])

@@ -19,9 +19,13 @@ from geodis.manifold.local.tangents import (
     quadratic_pairs,
 )
 
-# The search for the number of neighbours: unknowns fitted at all trial points together, and growth
-# from one trial to the next.
+# The search for the number of neighbours: unknowns fitted at all trial points together, fewer where
+# each has more columns than so many, but never fewer points than the last; and growth from one
+# trial to the next.
 TRIAL_ENTRIES = 3000
+
+
+MANY_COLUMNS, FEWEST_TRIALS = 100, 40
 
 
 GROWTH = 1.6
@@ -42,11 +46,12 @@ WIDE_ENOUGH = 6.0
 NEGLIGIBLE = 8e-6
 
 
-# Neighbours at most: so many times the unknowns. Noise is averaged over a radius that does not
-# depend on n, so that the best number grows with n, and the work with its square: of many points
-# fewer are taken, until all fits together use so many, but always so many times the unknowns.
-MOST_FACTOR, LEAST_FACTOR = 1_000, 100
-WORK = 1.5e8
+# Neighbours at most: so many times the unknowns of few points. Noise is averaged over a radius that
+# does not depend on n, so that the best number grows with n, and the work with its square. Beyond
+# so many points the number grows as their third root, with which the error still falls, until all
+# fits together use so many neighbours; but always so many times the unknowns.
+MOST_FACTOR, FEW_POINTS, LEAST_FACTOR = 1_000, 20_000, 100
+WORK = 6.5e8
 
 
 def choose_n_neighbors(
@@ -110,11 +115,9 @@ def balanced_n_neighbors(
     least = min(neighbors_for_tangents(dim), n - 1)
     if d == dim:
         return least
-    terms = tangent_terms(dim)
-    most = max(LEAST_FACTOR * terms, min(MOST_FACTOR * terms, int(WORK / n)))
-    most = max(least, min(n // 4, most))
+    most = max(least, min(n // 4, most_neighbors(n, dim)))
     rng = check_random_state(random_state)
-    trials = max(40, TRIAL_ENTRIES // tangent_terms(dim))
+    trials = trial_points(dim, d)
     rows = np.sort(rng.choice(n, min(n, trials), replace=False))
     near = None
     counts: list[int] = []
@@ -146,6 +149,32 @@ def balanced_n_neighbors(
         if settled and best < len(counts) - PATIENCE:
             break
     return counts[best]
+
+
+def trial_points(dim: int, d: int) -> int:
+    """Points at which neighbourhoods are tried: fits in many columns are dear, and say no less.
+
+    Examples
+    --------
+    >>> trial_points(3, 6), trial_points(3, 500)
+    (300, 60)
+    """
+    return max(FEWEST_TRIALS, int(TRIAL_ENTRIES / tangent_terms(dim) / max(1.0, d / MANY_COLUMNS)))
+
+
+def most_neighbors(n: int, dim: int) -> int:
+    """Neighbours of a tangent fit at most, of n points.
+
+    Examples
+    --------
+    >>> [most_neighbors(n, 4) for n in (4_000, 100_000, 200_000, 1_000_000)]
+    [15000, 2564, 3231, 1500]
+    """
+    terms = tangent_terms(dim)
+    if n < FEW_POINTS:
+        return MOST_FACTOR * terms
+    growing = LEAST_FACTOR * terms * (n / FEW_POINTS) ** (1 / 3)
+    return max(LEAST_FACTOR * terms, int(min(growing, WORK / n)))
 
 
 def _try_neighborhood(

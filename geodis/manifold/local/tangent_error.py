@@ -18,8 +18,9 @@ from geodis.manifold.local.exact_search import Search
 from geodis.manifold.local.neighbors import Neighbors, neighbors_at
 from geodis.manifold.local.tangents import neighbors_for_tangents, tangent_frames
 
-# Points at which the error is measured: its mean square is then known to about a tenth.
-TRIAL_POINTS = 400
+# Points at which the error is measured: its mean square is then known to about a tenth. Fits in
+# more columns than so many are dear, and fewer do, but not fewer than the last.
+TRIAL_POINTS, MANY_COLUMNS, FEWEST_POINTS = 400, 100, 100
 # Where density is uneven the lowest fields that are not parallel gather where neighbours are near:
 # at this quantile of their squared distances.
 EVEN = 0.25
@@ -115,7 +116,8 @@ def tangent_error(
     if d == dim or count < least:  # nothing to err, or too few points to measure
         return TangentError(0.0, 0.0) if d == dim else TangentError(np.inf, np.inf)
     rng = check_random_state(random_state)
-    rows = np.sort(rng.choice(n, min(n, TRIAL_POINTS), replace=False))
+    asked = max(FEWEST_POINTS, int(TRIAL_POINTS / max(1.0, d / MANY_COLUMNS)))
+    rows = np.sort(rng.choice(n, min(n, asked), replace=False))
     if near is None or near.indices.shape[1] < 2 * count:
         near = neighbors_at(points, rows, 2 * count, search=search, n_jobs=n_jobs)
     else:

@@ -19,6 +19,7 @@ from geodis.manifold.local.batched_fits import (
 from geodis.manifold.local.curved_fits import fit_small, is_small_fit, loaded_neighborhoods
 from geodis.manifold.local.dimension import tangent_terms
 from geodis.manifold.local.exact_search import Search, searcher
+from geodis.manifold.local.many_nearest import MANY, leaves_of, many_nearest
 from geodis.manifold.local.neighbors import Neighbors, neighbors_at
 
 # Numbers in a block of design matrices: 2 MB, which a processor keeps near at hand.
@@ -201,9 +202,16 @@ def searched_tangent_frames(
     # Whole blocks of fits, so that sums are the same as with all points at once.
     fits = block_size(n_neighbors, _unknowns(dim, method, factor_dims), points.shape[1])
     size = fits * max(1, HELD_ENTRIES // (n_neighbors * fits))
+    # A fit needs no order of its neighbours; as few as fits of clean points take are sorted.
+    many = n_neighbors > max(MANY, neighbors_for_tangents(dim)) and search.apart is None
+    leaves = leaves_of(points) if many else None
     parts = []
     for some in blocks(len(rows), size):
-        near = neighbors_at(points, rows[some], n_neighbors, search=search)
+        if leaves is None:
+            near = neighbors_at(points, rows[some], n_neighbors, search=search)
+        else:
+            nearest = many_nearest(leaves, rows[some], n_neighbors, n_jobs=n_jobs)
+            near = Neighbors(*nearest, "exact")
         parts.append(
             tangent_frames(
                 points,

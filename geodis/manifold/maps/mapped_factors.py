@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import validate_data
 
-from geodis.base.check import InputError, check_int, check_points
+from geodis.base.check import GeodisWarning, InputError, check_int, check_points
 from geodis.base.jobs import one_blas_thread
 from geodis.base.progress import Stages
 from geodis.manifold.flat.flat_axes import FlatAxes
@@ -20,8 +20,10 @@ from geodis.manifold.flat.flat_evidence import FlatEvidence
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.graph import NeighborGraph
 from geodis.manifold.maps.all_maps import factor_maps
+from geodis.manifold.maps.annotated_places import write_places
 from geodis.manifold.maps.factor_map import FactorMap
 from geodis.manifold.maps.nearest_fitted import nearest_fitted
+from geodis.manifold.maps.told_by_places import told_by_places
 from geodis.manifold.maps.unrolled_map import UnrolledFactor, UnrolledMap
 from geodis.manifold.preparation.row_measure import RowMeasure
 from geodis.manifold.task import Settings
@@ -181,6 +183,7 @@ class MappedFactors(TransformerMixin):
             warnings.warn(
                 f"{lost.sum():,} of {len(lost):,} points lie beyond the fitted ones, or beside one "
                 "without coordinates: theirs are NaN.",
+                GeodisWarning,
                 stacklevel=2,
             )
         return coordinates
@@ -194,6 +197,51 @@ class MappedFactors(TransformerMixin):
             kind = "" if topology.name == UNKNOWN else f"{topology.short}_"
             names += [f"factor{j}_{kind}{letter}" for letter in letters]
         return np.array(names, dtype=object)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """How much of points is told by where they lie on the maps of all factors: R^2, 1 at best.
+
+        ``1 - sum |x - f(t(x))|^2 / sum |x - mean|^2`` with t the coordinates of `transform` and f
+        their inverse by local regression of the fitted points; points without coordinates count
+        as not told. Meant for points that were held out, as `GridSearchCV` does, and for fits of
+        the same dimension: more dimensions tell more, noise among it. It says nothing of
+        whether the factors are right, for any split of a chart tells as much; `doubts_` and
+        `confidence_` do.
+
+        Parameters
+        ----------
+        X : array-like of shape (p, d)
+        y : ignored
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GeodisWarning)  # points without places lower the score
+            places = self.transform(X)
+        points = self._measure.new_points(X, self.n_features_in_)
+        own = np.hstack([one.coordinates for one in self.maps_])
+        return told_by_places(own, self._points, places, points)
+
+    def write_obsm(self, adata: Any, X: Any = None, *, key: str = "X_geodis") -> Any:
+        """Write where the rows of an AnnData object lie on the map of every factor into its `obsm`.
+
+        ``obsm[key]`` has all coordinates side by side, ``obsm[key + "_factor0"]`` and so on those
+        of a factor, as plots of embeddings take them, and ``uns["geodis"]`` what the factors are.
+
+        Parameters
+        ----------
+        adata : AnnData
+            Changed in place.
+        X : array-like of shape (n_obs, d), optional
+            Rows for `transform`, where not the rows of the object were fitted but others.
+        key : str
+
+        Returns
+        -------
+        AnnData
+            The same object.
+        """
+        places = [one.coordinates for one in self.maps_]
+        whole = np.hstack(places) if X is None else self.transform(X)
+        return write_places(adata, whole, [own.shape[1] for own in places], self, key)
 
     @property
     def _with_axes(self) -> np.ndarray:

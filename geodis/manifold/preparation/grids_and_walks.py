@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from geodis.manifold.local.neighbors import Neighbors
+from geodis.manifold.preparation.kept_apart import FEWEST_INDEPENDENT, kept_apart
 
 # Of the neighbours of every point, so many say what is asked; more only say it of wider places.
 USED = 20
@@ -35,6 +36,11 @@ SHORT_STEP = 2.0
 # points that were put in order both steps share a point that has nothing to do with the one before
 # or after: -.35 to -.5 along a column, and -.06 to -.35 along a curve that fills the space.
 INDEPENDENT_STEPS = -0.05
+# Of a recording so many steps are short; of rows in the order of a column many go to another part.
+ALL_STEPS = 0.9
+# A recording moves from row to row by at most this part of the squares that make it independent;
+# pieces and classes that were joined have .2 to 1, walks of too few independent rows .1 and less.
+SLOW = 0.1
 # Noise on a slow walk takes steps back too, but then nearly all neighbours are near in time, more
 # than in any order of a sample.
 ALL_NEAR_IN_TIME = 0.9
@@ -100,17 +106,26 @@ def sampling_doubts(
     )
 
 
-def path_doubts(points: np.ndarray, neighbors: Neighbors) -> tuple[str, ...]:
-    """Why a curve that does not close may be the path of a walk through more dimensions.
+def path_doubts(
+    points: np.ndarray, neighbors: Neighbors, *, closed: bool = False, noise: float = 0.0
+) -> tuple[str, ...]:
+    """Why a curve may be the path of a walk through more dimensions, or a part of a curve.
 
     Rows in the order of a curve that is passed once are all near in time, whether the curve is all
-    there is or only what was passed: only who recorded them knows.
+    there is or only what was passed: only who recorded them knows. A curve that closes is all there
+    is where it was passed again and again, or once from end to end; a path that crosses itself
+    closes too, and its ends lie apart. An open curve that was passed often, but by a slow walk, may
+    go on where the walk has not been.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
         In the order in which they were given.
     neighbors : Neighbors
+    closed : bool
+        Whether the curve does.
+    noise : float
+        Standard deviation of the noise in every direction.
 
     Returns
     -------
@@ -130,13 +145,31 @@ def path_doubts(points: np.ndarray, neighbors: Neighbors) -> tuple[str, ...]:
     if len(points) < MIN_POINTS or neighbors.indices.shape[1] < 4:
         return ()
     indices, distances = neighbors.indices[:, :USED], neighbors.distances[:, :USED]
-    walk = _why_walk(points, indices, distances)
-    if not walk:
+    reach = float(np.median(distances[:, -1]))
+    length = np.sqrt((np.diff(points, axis=0) ** 2).sum(axis=1))
+    near, window = _near_in_time(indices)
+    passed_once = (
+        near >= max(NEAR_IN_TIME, 4 * window / len(points))
+        and float(np.quantile(length, ALL_STEPS)) <= SHORT_STEP * reach
+    )
+    if closed and np.linalg.norm(points[-1] - points[0]) <= SHORT_STEP * reach:
+        return ()
+    if passed_once:
+        seen = f"{near:.0%} of the nearest points are within {window} rows"
+        how = "closes where rows of other times cross it" if closed else "does not close"
+        return (
+            f"the rows follow one another along a curve that {how} ({seen}, by chance "
+            f"{2 * window / len(points):.0%}): if they are a recording, the curve may be its path "
+            "and no state space; record for longer, or put the rows in random order if the curve "
+            "is meant",
+        )
+    worth = np.inf if closed else _worth(points, noise)
+    if worth >= FEWEST_INDEPENDENT:
         return ()
     return (
-        f"the rows follow one another along a curve that does not close ({walk}): if they are a "
-        "recording, the curve may be its path and no state space; record for longer, or put the "
-        "rows in random order if the curve is meant",
+        f"a slow walk along a curve that does not close: {len(points):,} rows are worth about "
+        f"{worth:.0f} independent ones, and the curve may go on where it has not been; record for "
+        "longer",
     )
 
 
@@ -185,14 +218,32 @@ def _share_with_opposite(points: np.ndarray, indices: np.ndarray, distances: np.
     return float((off < OPPOSITE * distances[rows, 0]).mean())
 
 
-def _why_walk(points: np.ndarray, indices: np.ndarray, distances: np.ndarray) -> str:
-    """Neighbours in space that are neighbours in time; empty where the rows are no path."""
-    n = len(points)
+def _near_in_time(indices: np.ndarray) -> tuple[float, int]:
+    """Share of the nearest points that are within some rows, and within how many."""
+    n = len(indices)
     window = int(np.clip(n // PART_OF_ROWS, LEAST_WINDOW, WINDOW))
     own = np.arange(n, dtype=indices.dtype)
     # A column at a time: of a million points all of them would be among the largest arrays held.
     near = sum(int((np.abs(column - own) <= window).sum()) for column in indices.T)
-    in_time = near / indices.size
+    return near / indices.size, window
+
+
+def _worth(points: np.ndarray, noise: float) -> float:
+    """Independent rows that the rows of a walk are worth; infinite where they are none."""
+    apart = kept_apart(points, times=np.arange(len(points)), noise=noise)
+    assert apart is not None
+    lag = int(min(apart.window, len(points) - 1))
+    still = 2 * points.shape[1] * noise**2
+    step, whole = (
+        float(((points[w:] - points[:-w]) ** 2).sum(axis=1).mean()) - still for w in (1, lag)
+    )
+    return len(points) / float(apart.counts().mean()) if step <= SLOW * whole else np.inf
+
+
+def _why_walk(points: np.ndarray, indices: np.ndarray, distances: np.ndarray) -> str:
+    """Neighbours in space that are neighbours in time; empty where the rows are no path."""
+    n = len(points)
+    in_time, window = _near_in_time(indices)
     step = np.diff(points, axis=0)
     length = np.sqrt((step**2).sum(axis=1))
     short = float(np.median(length) / np.median(distances[:, -1]))

@@ -72,9 +72,11 @@ def distinct_places(points: np.ndarray, task: Task) -> Places:
     order = KDTree(distinct).indices
     position = np.empty_like(order)
     position[order] = np.arange(len(order))
-    return Places(
-        distinct[order], representative[order], position if place is None else position[place]
-    )
+    places = distinct[order]
+    if place is None and (known := task.searches.told(points)) is not None:
+        indices, distances = known
+        task.searches.tell(places, (position.astype(np.int32)[indices[order]], distances[order]))
+    return Places(places, representative[order], position if place is None else position[place])
 
 
 def pieces_largest_first(piece: np.ndarray) -> list[np.ndarray]:

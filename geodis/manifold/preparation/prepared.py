@@ -23,6 +23,9 @@ from geodis.manifold.task import Task
 
 # Outliers hide one another: what is left is looked at again, so many times.
 OUTLIER_ROUNDS = 4
+# Of so few points the estimates of the dimension ask for fifty neighbours of at least every other
+# point, and tangents of dimension six for so many of all: one search is less than three.
+FEW_POINTS, ASKED_FOR = 5_000, 56
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,8 @@ class Prepared:
     near : Neighbors or None
         Twenty neighbours of every point but the outliers, among these; None where a graph was
         given.
+    further : Neighbors or None
+        As many more of few points as others will ask for, where no row was left out or moved.
     """
 
     directions: KeptDirections
@@ -48,6 +53,7 @@ class Prepared:
     outliers: np.ndarray
     n_copies: int
     near: Neighbors | None
+    further: Neighbors | None = None
 
     @property
     def inside(self) -> np.ndarray:
@@ -88,7 +94,7 @@ def prepared(points: np.ndarray, task: Task, *, told: bool, least: int = 1) -> P
             rows = np.flatnonzero(~outliers)
             reduced = directions.project(points)
             inside = reduced[rows] if outliers.any() else reduced
-            placed, n_copies, near = _places(inside, task)
+            placed, n_copies, near, further = _places(inside, task)
             if placed is not inside:
                 reduced = reduced.copy()  # may be the points themselves
                 reduced[rows] = placed
@@ -100,7 +106,8 @@ def prepared(points: np.ndarray, task: Task, *, told: bool, least: int = 1) -> P
         directions = _directions(
             points[~outliers], least, task
         )  # their directions are not the others'
-    return Prepared(directions, reduced, outliers, n_copies, near)
+    as_given = not outliers.any() and placed is inside
+    return Prepared(directions, reduced, outliers, n_copies, near, further if as_given else None)
 
 
 def graph_of(prepared: Prepared, dim: int, task: Task, given: Any) -> NeighborGraph:
@@ -148,16 +155,24 @@ def _directions(points: np.ndarray, least: int, task: Task) -> KeptDirections:
         return kept_directions(points, least=least)
 
 
-def _places(reduced: np.ndarray, task: Task) -> tuple[np.ndarray, int, Neighbors]:
-    """Points with their near copies at one place, how many those are, and all neighbours."""
+def _places(reduced: np.ndarray, task: Task) -> tuple[np.ndarray, int, Neighbors, Neighbors | None]:
+    """Points with near copies at one place, how many those are, neighbours, and more of few."""
     task = replace(task, apart=None)  # copies and outliers are the same whenever they were recorded
-    near = _nearest(reduced, min(LOOKED_AT, len(distinct_rows(reduced)[0]) - 1), task)
+    n_places = len(distinct_rows(reduced)[0])
+    few = n_places == len(reduced) <= FEW_POINTS
+    further = _nearest(reduced, min(ASKED_FOR if few else LOOKED_AT, n_places - 1), task)
+    near = _first(further, LOOKED_AT)
     first = near_copies(near)
     if first is None:
-        return reduced, 0, near
+        return reduced, 0, near, further if few else None
     reduced = reduced[first]
     n_copies = int((first != np.arange(len(first))).sum())
-    return reduced, n_copies, _nearest(reduced, min(LOOKED_AT, len(reduced) - n_copies - 1), task)
+    near = _nearest(reduced, min(LOOKED_AT, len(reduced) - n_copies - 1), task)
+    return reduced, n_copies, near, None
+
+
+def _first(near: Neighbors, count: int) -> Neighbors:
+    return replace(near, indices=near.indices[:, :count], distances=near.distances[:, :count])
 
 
 def _nearest(points: np.ndarray, count: int, task: Task) -> Neighbors:

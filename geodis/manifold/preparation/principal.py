@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError, check_int, check_points, check_random_state
+from geodis.manifold.linalg import largest_singular
 from geodis.manifold.local.neighbors import distinct_rows
 
 # Up to here the (d, d) covariance is formed and solved whole: exact, one pass over the points.
 MAX_COVARIANCE_DIMS = 2000
 SKETCHED_COMPONENTS = 100
+FEW = 4  # of so many times as many, some are cheaper found apart
 BLOCK_ROWS = 10_000
 
 # Components with less variance than this part of the largest are rounding, not data.
@@ -68,9 +70,10 @@ def principal_components(
 ) -> PrincipalComponents:
     """Compute principal components in memory that does not grow with n.
 
-    Up to 2,000 columns the covariance is diagonalised: all components, exactly. Beyond, the
-    first 100 (or n_components) come from a randomised range finder with power iterations
-    (Halko, Martinsson and Tropp 2011, algorithm 4.4).
+    Up to 2,000 columns the covariance is diagonalised: all components, exactly, no more than
+    there are points, for beyond these nothing varies. Of more columns the first 100 (or
+    n_components) come from a randomised range finder with power iterations (Halko, Martinsson and
+    Tropp 2011, algorithm 4.4).
 
     Parameters
     ----------
@@ -94,11 +97,15 @@ def principal_components(
     """
     points = check_points(points, min_points=1, dtype=None)
     n, d = points.shape
-    limit = min(n, d) if d > MAX_COVARIANCE_DIMS else d
+    limit = min(n, d)
     if n_components is not None:
         limit = check_int(n_components, "n_components", low=1, high=limit)
     mean = points.mean(axis=0, dtype=float)
-    if d <= MAX_COVARIANCE_DIMS:
+    if n < d <= MAX_COVARIANCE_DIMS:
+        centred = points - mean
+        variances, axes = _components_of_few(centred, limit)
+        total = float((centred**2).sum() / n)
+    elif d <= MAX_COVARIANCE_DIMS:
         covariance = sum(block.T @ block for block in _centred_blocks(points, mean)) / n
         variances, columns = np.linalg.eigh(covariance)
         variances, axes = variances[::-1], columns.T[::-1]
@@ -358,6 +365,17 @@ def _centred_blocks(points: np.ndarray, mean: np.ndarray):  # type: ignore[no-un
     """Rows in float64, centred, a block at a time: a memory map is never read whole."""
     for start in range(0, len(points), BLOCK_ROWS):
         yield points[start : start + BLOCK_ROWS].astype(float) - mean
+
+
+def _components_of_few(centred: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Variances and axes of fewer rows than columns, exactly: the rows span all that varies."""
+    n = len(centred)
+    if FEW * count < n:
+        squares, axes = largest_singular(centred, count)
+        return squares / n, axes
+    span, coordinates = np.linalg.qr(centred.T)
+    variances, columns = np.linalg.eigh(coordinates @ coordinates.T / n)
+    return variances[::-1], (span @ columns).T[::-1]
 
 
 def _sketched_components(

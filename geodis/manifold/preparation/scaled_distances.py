@@ -16,6 +16,8 @@ MOST_COORDINATES = 100
 MOST_POINTS = 20_000
 # Distances are symmetric up to this part of the largest.
 SYMMETRIC = 1e-6
+# Neighbours whose distances say what becomes of lengths near a point, around so many points.
+NEAR, PLACES = 12, 500
 # Coordinates with less variance than this part of the largest are rounding.
 NEGLIGIBLE = 1e-10
 
@@ -31,12 +33,20 @@ class ScaledDistances:
     variances : ndarray of shape (c,)
     lost : float
         Part of the scaled squares that no real coordinates have: 0.0 where the distances are those
-        of points in space, .06 for angles between points of a sphere.
+        of points in space, .25 for angles between points of a sphere.
+    stretch : float
+        Mean ratio of lengths in these coordinates to the distances that were given, between points
+        that are near: 1.0 where the distances are those of points in space.
+    unevenness : float
+        Standard deviation of that ratio over its mean. Where it is small the coordinates have the
+        lengths that were given, up to the stretch, in every neighbourhood.
     """
 
     points: np.ndarray
     variances: np.ndarray
     lost: float
+    stretch: float = 1.0
+    unevenness: float = 0.0
 
 
 def scaled_distances(distances: Any) -> ScaledDistances:
@@ -84,7 +94,8 @@ def scaled_distances(distances: Any) -> ScaledDistances:
     # |B|^2 is the sum of all squared eigenvalues, of those that were not computed too.
     whole = float((product**2).sum())
     lost = 1 - min(1.0, float((values**2).sum()) / whole)
-    return ScaledDistances(vectors * signs * np.sqrt(values), values / n, float(np.sqrt(lost)))
+    points = vectors * signs * np.sqrt(values)
+    return ScaledDistances(points, values / n, float(np.sqrt(lost)), *_near_lengths(points, matrix))
 
 
 def check_distances(distances: Any) -> np.ndarray:
@@ -107,6 +118,25 @@ def check_distances(distances: Any) -> np.ndarray:
             f"that differ by {uneven:.3g}."
         )
     return matrix
+
+
+def _near_lengths(points: np.ndarray, distances: np.ndarray) -> tuple[float, float]:
+    """Mean ratio of lengths to the distances of near points, and its spread over the mean.
+
+    Near by what was given, and near in the coordinates: these may be folded.
+    """
+    from scipy.spatial.distance import cdist
+
+    n = len(points)
+    rows = np.unique(np.linspace(0, n - 1, PLACES).astype(int))
+    given, length = distances[rows], cdist(points[rows], points)
+    count = min(NEAR, n - 1)
+    near = [np.argpartition(by, count, axis=1)[:, : count + 1] for by in (given, length)]
+    given, length = (np.take_along_axis(by, np.hstack(near), axis=1) for by in (given, length))
+    ratio = length[given > 0] / given[given > 0]
+    if not len(ratio) or not ratio.mean() > 0:
+        return 1.0, np.inf
+    return float(ratio.mean()), float(ratio.std() / ratio.mean())
 
 
 def _leading(product: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

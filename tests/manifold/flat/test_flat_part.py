@@ -110,6 +110,16 @@ def test_frames_are_the_derivatives_of_the_points():
     assert np.abs(chord - step).max() < 0.02 * np.abs(step).max()
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("spec", "n", "noise"), [("S^1", 3000, 0.05), ("S^2 x S^1", 5000, 0.03)])
+def test_neighbours_nearer_than_the_noise_close_no_small_loops(spec, n, noise, seed):
+    # Half of these circles had a period of twice the noise, and nothing was said.
+    sample = product_manifold(spec, n, noise=noise, random_state=seed)
+    est = GeoManCER(verbose=0, random_state=0).fit(sample.points)
+    (period,) = [vector for own in est.periods_ for vector in own]
+    assert np.linalg.norm(period) == pytest.approx(2 * np.pi, rel=0.01)
+
+
 def test_periods_belong_to_their_factor():
     sample = flat_sample("circle x circle", 1500, random_state=0)
     part = split(sample)

@@ -313,3 +313,26 @@ def test_messages():
         unrolled_coordinates(sample.points[1:], parallel_frame(sample.tangents[0], graph), graph)
     with pytest.raises(InputError, match="case must be one of"):
         flat_sample("plane", 10)
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_a_curve_is_solved_directly(cut, rng):
+    n = 400
+    i = np.repeat(np.arange(n), 3)
+    j = (i + np.tile([1, 2, 3], n)) % n
+    shuffled = rng.permutation(n)
+    i, j = shuffled[i], shuffled[j]
+    edges = Edges(np.minimum(i, j), np.maximum(i, j), n)
+    wanted, weights = rng.standard_normal((len(edges), 2)), rng.uniform(0.5, 2, len(edges))
+    if cut:  # the first third of the points is a piece of its own, joined by nothing that counts
+        near = np.isin(edges.i, shuffled[:130]) != np.isin(edges.j, shuffled[:130])
+        weights = np.where(near, 0.0, weights)
+    assert edges.line[1] ** 2 <= n
+    found = solve_differences(edges, wanted, weights, tolerance=1e-8)
+    gradient = np.zeros((len(edges), n))
+    gradient[np.arange(len(edges)), edges.j] = 1
+    gradient[np.arange(len(edges)), edges.i] = -1
+    root = np.sqrt(weights)[:, None]
+    expected = np.linalg.lstsq(root * gradient, root * wanted, rcond=None)[0]
+    difference = (edges.difference(found) - gradient @ expected)[weights > 0]
+    np.testing.assert_allclose(difference, 0.0, atol=1e-6)

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial import KDTree
 
 from geodis import Sprites, XYSquares, nearest_neighbors, product_manifold
-from geodis.manifold.preparation.grids_and_walks import sampling_doubts
+from geodis.manifold.preparation.grids_and_walks import path_doubts, sampling_doubts
 
 
 def said(points, count=20, **options):
@@ -153,3 +153,49 @@ def test_curves_and_few_points_are_not_judged():
 def test_scale_does_not_matter():
     points = walk(1500, 0.05)
     assert said(points) == said(1e6 * points) == said(1e-6 * points)
+
+
+def on_curve(angle, noise=0.0, seed=0):
+    curve = np.column_stack([np.cos(angle), np.sin(angle), 0.3 * np.cos(2 * angle)])
+    return curve + noise * np.random.default_rng(seed).standard_normal(curve.shape)
+
+
+def of_path(points, **options):
+    return path_doubts(points, nearest_neighbors(points, 20, n_jobs=1), **options)
+
+
+def crossing(n, noise, seed=0):
+    """A path in a plane that crosses itself once."""
+    t = np.linspace(-1.6, 1.6, n)
+    path = np.column_stack([t**3 - t, t**2, np.zeros(n)])
+    return path + noise * np.random.default_rng(seed).standard_normal(path.shape)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_a_path_that_crosses_itself_is_no_circle(noise):
+    (doubt,) = of_path(crossing(800, noise), closed=True)
+    assert "closes where rows of other times cross it" in doubt and "record for longer" in doubt
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+@pytest.mark.parametrize("turns", [1.0, 2.0, 3.5])
+def test_circles_passed_once_from_end_to_end_or_again_are_all_there(turns, noise):
+    angle = np.linspace(0, 2 * np.pi * turns, 800, endpoint=False)
+    assert not of_path(on_curve(angle, noise), closed=True)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_samples_of_a_curve_in_other_orders_are_no_path(noise):
+    angle = np.random.default_rng(1).uniform(0, 2 * np.pi, 800)
+    for order in (np.arange(800), np.argsort(np.cos(angle)), np.argsort(angle)):
+        assert not of_path(on_curve(angle[order], noise), closed=True)
+    assert not of_path(on_curve(angle / 2, noise))
+
+
+def test_a_slow_walk_back_and_forth_on_an_arc_is_said():
+    rng = np.random.default_rng(0)
+    slow = np.abs(np.cumsum(0.03 * rng.standard_normal(1200)))
+    (doubt,) = of_path(on_curve(slow % np.pi, 0.02), noise=0.02)
+    assert doubt.startswith("a slow walk along a curve") and "independent ones" in doubt
+    fast = np.abs(np.cumsum(0.6 * rng.standard_normal(3000)))
+    assert not of_path(on_curve(np.abs(fast % (2 * np.pi) - np.pi), 0.02), noise=0.02)

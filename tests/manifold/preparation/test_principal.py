@@ -170,3 +170,16 @@ def test_what_is_kept_whole_is_not_copied_and_else_lifted_into_all_columns(rng):
     inside = part.project(points)
     assert inside.shape == (300, 3)
     np.testing.assert_allclose(part.project(part.lift(inside)), inside, atol=1e-12)
+
+
+@pytest.mark.parametrize("count", [None, 3])
+def test_fewer_points_than_columns_have_as_many_components(count, rng):
+    points = rng.standard_normal((40, 90)) * np.linspace(3, 0.1, 90)
+    found = principal_components(points, count)
+    _, singular, rows = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
+    kept = count or 39  # without the mean one direction is lost
+    assert len(found.axes) == (count or 40)
+    np.testing.assert_allclose(found.variances[:kept], singular[:kept] ** 2 / 40)
+    np.testing.assert_allclose(np.abs((found.axes[:kept] * rows[:kept]).sum(axis=1)), 1)
+    np.testing.assert_allclose(found.axes @ found.axes.T, np.eye(len(found.axes)), atol=1e-12)
+    np.testing.assert_allclose(found.total_variance, (singular**2).sum() / 40)

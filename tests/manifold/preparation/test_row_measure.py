@@ -75,17 +75,6 @@ def test_a_path_that_does_not_close_is_doubted_and_a_circle_is_not():
         assert any("along a curve that does not close" in text for text in est.doubts_) is doubted
 
 
-def test_distances_of_no_points_are_doubted():
-    unit = SAMPLE.points[:500]
-    arcs = np.arccos(np.clip(unit[:, :3] @ unit[:, :3].T, -1, 1))
-    around = np.arccos(np.clip(unit[:, 3:] @ unit[:, 3:].T, -1, 1))
-    apart = np.sqrt(arcs**2 + around**2)
-    np.fill_diagonal(apart, 0)
-    est = GeoManCER(metric="precomputed", verbose=0).fit(apart)
-    assert est.factor_dims_.tolist() == [2, 1] and est.uncertain_
-    assert any("not those of points in space" in text for text in est.doubts_)
-
-
 def cdist1(x, y):
     return np.sqrt(((x - y) ** 2).sum())
 
@@ -112,3 +101,34 @@ def test_lengths_do_not_matter_to_angles():
 def test_what_cannot_be_measured_is_refused(settings, rows, message):
     with pytest.raises(InputError, match=message):
         GeoManCER(verbose=0, **settings).fit(rows)
+
+
+def of_products(spec, n, seed):
+    """Geodesic distances of a product of spheres and circles of radius one."""
+    sample = product_manifold(spec, n, rotate=False, random_state=seed)
+    sizes = [3 if part == "S^2" else 2 for part in spec.split(" x ")]
+    places = np.split(sample.points, np.cumsum(sizes)[:-1], axis=1)
+    angles = [np.arccos(np.clip(x @ x.T, -1, 1)) for x in places]
+    apart = np.sqrt(sum(angle**2 for angle in angles))
+    np.fill_diagonal(apart, 0)
+    return (apart + apart.T) / 2
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("spec", "dims"), [("S^2 x S^2", [2, 2]), ("S^1 x S^1", [1, 1])])
+def test_geodesic_distances_keep_their_lengths_in_every_neighbourhood(spec, dims, seed):
+    apart = of_products(spec, 800, seed)
+    est = GeoManCER(metric="precomputed", verbose=0).fit(apart)
+    assert est.factor_dims_.tolist() == dims and not est.uncertain_
+    near = np.argsort(apart, axis=1)[:, 1:9]
+    length = np.linalg.norm(est.points_[near] - est.points_[:, None], axis=2)
+    assert np.allclose(length / np.take_along_axis(apart, near, axis=1), 1, atol=0.1)
+    for period in est.periods_:
+        assert np.allclose(np.linalg.norm(period, axis=1), 2 * np.pi, rtol=0.03)
+
+
+def test_distances_that_coordinates_have_nowhere_are_doubted():
+    rows = np.random.default_rng(0).uniform(size=(600, 4))
+    blocks = squareform(pdist(rows, "cityblock"))
+    doubts = RowMeasure(metric="precomputed").points_of(blocks)[1]
+    assert "not those of points in space" in doubts[0]

@@ -1,0 +1,143 @@
+"""A part that transport did not find flat -> whether coordinates may be meant all the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from geodis.base.check import check_random_state
+from geodis.base.jobs import check_jobs
+from geodis.manifold.flat.curvature import Curvature, measure_curvature
+from geodis.manifold.flat.flat_graph import connected_graph, unrolled_with_periods
+from geodis.manifold.flat.flat_part import (
+    DOUBTED_STRAIN,
+    MAX_STRAIN,
+    MIN_SHARE,
+    POINTS_A_DIMENSION,
+)
+from geodis.manifold.flat.strain import strain_of
+from geodis.manifold.local.graph import neighbor_graph
+from geodis.manifold.local.neighbors import distinct_rows
+
+# Points for each dimension beyond the first that are asked; and more of them where lengths on a
+# surface are wrong and its curvature lies less than so many standard errors from zero. Spheres lie
+# 11 and more from it, 4 spikes at the peak included, and bent cylinders of noisy cells 3 to 8.
+ASKED_POINTS, MORE_POINTS = 500, 1_000
+CERTAINLY = 10.0
+CLOSES_IN_PART = (
+    "one direction closes and the other does not, with lengths that differ from place to place: it "
+    "may be a circle and an interval"
+)
+
+
+@dataclass(frozen=True)
+class Worth:
+    """Whether coordinates may be meant.
+
+    Attributes
+    ----------
+    verdict : {"no", "perhaps", "closed"}
+        "closed" where every direction closes, as on a torus alone.
+    doubt : str
+        Why there may be factors all the same, where the answer is no; empty where none is seen.
+    """
+
+    verdict: Literal["no", "perhaps", "closed"]
+    doubt: str = ""
+
+
+def worth_unrolling(
+    points: np.ndarray,
+    subspaces: np.ndarray,
+    *,
+    n_jobs: int | None = None,
+    random_state: Any = 0,
+) -> Worth:
+    """Whether an even sample of the points says that coordinates may be meant.
+
+    The unrolling of all of a curved manifold is dear, and few points tell it.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    subspaces : ndarray of shape (n, f, d)
+    n_jobs : int
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    Worth
+        "no" also where the sample is too small, or in pieces.
+
+    Examples
+    --------
+    >>> from geodis import product_manifold
+    >>> from geodis.data.manifolds.flat_products import flat_sample
+    >>> sphere = product_manifold("S^2", 1000, random_state=0)
+    >>> box = flat_sample("rectangle", 1000, random_state=0)
+    >>> worth_unrolling(sphere.points, sphere.tangents[0]).verdict
+    'no'
+    >>> worth_unrolling(box.points, np.concatenate(box.tangents, axis=1)).verdict
+    'perhaps'
+    """
+    n_jobs = check_jobs(n_jobs)
+    rng = check_random_state(random_state)
+    points, rows, _ = distinct_rows(points)
+    for asked in (ASKED_POINTS, MORE_POINTS):
+        wanted = asked * max(subspaces.shape[1] - 1, 1)
+        some = np.unique(np.linspace(0, len(points) - 1, wanted).astype(np.intp))
+        worth = _worth(points[some], subspaces[rows[some]], n_jobs, rng)
+        if worth is not None:
+            return worth
+        if len(points) <= wanted:
+            break
+    return Worth("no")
+
+
+def looks_curved(dim: int, strain: float, curvature: Curvature | None, closed: bool) -> bool:
+    """Whether a part that transport did not find flat is curved, beyond what images are.
+
+    Images of one object in some poses bend so much more than they curve that they are not. Of
+    surfaces, lengths that are wrong are a sign of it where curvature is too uneven to be certain.
+    A surface of which every direction closes is a torus, though: its curvature is zero in the mean
+    (Gauss and Bonnet), and what few cells that are tuned to two circles make of one is uneven, has
+    lengths that are wrong by a tenth, and is meant to be two circles. Tori of revolution are too
+    far from flat for their directions to close.
+    """
+    if dim == 2 and closed:
+        return False
+    curved = curvature is not None and curvature.curved
+    return curved or (dim == 2 and strain > DOUBTED_STRAIN)
+
+
+def _worth(
+    points: np.ndarray, subspaces: np.ndarray, n_jobs: int, rng: np.random.Generator
+) -> Worth | None:
+    """What these points say; None where their lengths are wrong for no reason that is seen."""
+    f = subspaces.shape[1]
+    if len(points) < POINTS_A_DIMENSION:
+        return Worth("no")
+    graph = connected_graph(points, f, None, n_jobs, rng)
+    inside = np.flatnonzero(graph.piece == np.bincount(graph.piece).argmax())
+    if len(inside) < MIN_SHARE * len(points):
+        return Worth("no")
+    graph = neighbor_graph(graph=graph.adjacency[inside][:, inside])
+    periods = unrolled_with_periods(points[inside], subspaces[inside], graph)
+    strain = strain_of(periods.unrolling, periods.vectors)
+    if strain > MAX_STRAIN and f > 2:
+        return Worth("no")
+    curvature = measure_curvature(
+        points[inside],
+        periods.unrolling.frames,
+        periods.unrolling.coordinates,
+        n_jobs=n_jobs,
+        random_state=rng,
+    )
+    closed = len(periods) == f
+    if strain > MAX_STRAIN:
+        return None if curvature is not None and curvature.z < CERTAINLY else Worth("no")
+    if looks_curved(f, strain, curvature, closed):
+        return Worth("no", CLOSES_IN_PART if f == 2 and len(periods) else "")
+    return Worth("closed" if closed else "perhaps")
