@@ -39,7 +39,14 @@ from .grids.squares import (
     XYObject as XYObject,
     XYObjectShades as XYObjectShades,
 )
-from .grids.sprites import Sprites as Sprites, NoiseMasked as NoiseMasked
+from .grids.sprites import Sprites as Sprites
+from .grids.variants.noise_masked import NoiseMasked as NoiseMasked
+from .grids.variants.color_noisy_scream import (
+    ColorVariant as ColorVariant,
+    NoisyVariant as NoisyVariant,
+    ScreamVariant as ScreamVariant,
+    variant_of as variant_of,
+)
 from .grids.by_name import built_in_grid as built_in_grid
 from .grids.published import published_grid as published_grid
 from .scenes.lit_object import Scenes as Scenes

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from geodis.base.check import GeodisWarning
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -49,6 +51,7 @@ def exact_column(table: Any, series: pd.Series) -> pd.Series:
         warnings.warn(
             f"The order of the categories of {name} is not in the file, which stores that of text "
             "alone: they are read as labels without one.",
+            GeodisWarning,
             stacklevel=2,
         )
     elif series.dtype.kind == "f" and "int" in _type(table, name):

@@ -10,11 +10,19 @@ from .encoding import (
     traverse as traverse,
 )
 from .families.autoencoder import Autoencoder as Autoencoder
+from .families.discrete_models import ConcreteVAE as ConcreteVAE
+from .families.info_gan import InfoGAN as InfoGAN
 from .families.info_wgan import InfoWGANGP as InfoWGANGP
 from .families.metric_encoder import MetricEncoder as MetricEncoder
 from .families.pair_models import AdaAE as AdaAE, AdaGVAE as AdaGVAE, AdaMLVAE as AdaMLVAE
 from .families.subspace_models import ISATCVAE as ISATCVAE, ISAVAE as ISAVAE
-from .families.triplet_models import TAE as TAE, TVAE as TVAE, AdaTVAE as AdaTVAE
+from .families.triplet_encoder import TripletEncoder as TripletEncoder
+from .families.triplet_models import (
+    TAE as TAE,
+    TVAE as TVAE,
+    AdaTAE as AdaTAE,
+    AdaTVAE as AdaTVAE,
+)
 from .families.unsupervised import (
     AAE as AAE,
     AE as AE,
@@ -24,13 +32,18 @@ from .families.unsupervised import (
     BetaTCVAE as BetaTCVAE,
     BetaVAE as BetaVAE,
     FactorVAE as FactorVAE,
+    InformationDropout as InformationDropout,
     InfoVAE as InfoVAE,
 )
 from .model_inputs import channel_moments as channel_moments
 from .likelihood import iwae_bound as iwae_bound
-from .lp_nested_prior import LpNested as LpNested
+from .lp_nested_prior import LpNested as LpNested, learnt_exponents as learnt_exponents
 from .model import Model as Model
-from .priors import StandardNormal as StandardNormal, UniformCodes as UniformCodes
+from .priors import (
+    NormalCodes as NormalCodes,
+    StandardNormal as StandardNormal,
+    UniformCodes as UniformCodes,
+)
 from .model_names import model_named as model_named
 from .saving import load_model as load_model, save_model as save_model
 from .training.loop import train as train

@@ -34,6 +34,8 @@ def iwae_bound(
     loss = getattr(model.settings, "loss", None)
     if model.deterministic or not hasattr(model, "prepare"):
         raise InputError(f"{type(model).__name__} has no q(z|x) to draw from; use a VAE.")
+    if not hasattr(model.prior, "log_prob"):
+        raise InputError("A bound needs a prior with a density, log_prob; got a model without.")
     if loss not in ("mse", "bernoulli"):
         raise InputError("A bound needs a likelihood: loss='mse' or 'bernoulli'; got a callable.")
     bounds = []

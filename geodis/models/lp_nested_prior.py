@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from geodis.base.check import InputError, check_choice, check_int, check_real
-from geodis.models.randomness import torch_generator
+from geodis.models.randomness import torch_generator, widest_float
 
 # Exponents outside say nothing new (below: spikes; above: a cube) and overflow double precision
 # for latents of a million.
@@ -89,6 +89,26 @@ class LpNested(nn.Module):
         # Nodes are numbered children first, so the root is the last.
         self._learnt = nn.Parameter(values[:learnt].clone()) if learnt else None
         self.register_buffer("_fixed", values[learnt:].clone())
+        for number, node in enumerate(self._nodes):  # leaves below every child of a node
+            counts = [self._nodes[child].n_leaves if child >= 0 else 1 for child in node.children]
+            leaves = torch.tensor(counts, dtype=torch.float64)
+            self.register_buffer(f"_leaves_{number}", leaves, persistent=False)
+
+    def _apply(self, fn: Any, recurse: bool = True) -> LpNested:
+        """Move to a device, in float32 where it has nothing wider."""
+        where: Tensor = fn(torch.zeros(0))
+        now: Tensor = self._fixed  # type: ignore[assignment]
+        was, to_be = widest_float(now.device), widest_float(where.device)
+        if was != to_be == torch.float32:
+            self._set_precision(to_be)
+        moved = super()._apply(fn, recurse)
+        if was != to_be == torch.float64:
+            self._set_precision(to_be)
+        return moved
+
+    def _set_precision(self, dtype: torch.dtype) -> None:
+        for each in (*self.parameters(), *self.buffers()):
+            each.data = each.data.to(dtype)
 
     @classmethod
     def isa(
@@ -140,7 +160,7 @@ class LpNested(nn.Module):
 
     def _log_norms(self, z: Tensor, exponents: Tensor) -> Tensor:
         """Log f(z); in logarithms because a power of a large latent overflows."""
-        leaves = z.double().abs().clamp(min=SMALLEST).log()
+        leaves = z.to(widest_float(z.device)).abs().clamp(min=SMALLEST).log()
         values: list[Tensor] = []
         for node, p in zip(self._nodes, exponents, strict=True):
             parts = [
@@ -162,16 +182,16 @@ class LpNested(nn.Module):
         """
         exponents = self.exponents
         total = exponents.new_zeros(())
-        for node, p in zip(self._nodes, exponents, strict=True):
-            leaves = self._leaves_below(node, p)
+        for number, (node, p) in enumerate(zip(self._nodes, exponents, strict=True)):
+            leaves = self._leaves_below(number)
             total = total + torch.lgamma(leaves / p).sum() - torch.lgamma(node.n_leaves / p)
             total = total - (len(leaves) - 1) * p.log()
         return total + self.size * math.log(2)
 
-    def _leaves_below(self, node: _Node, like: Tensor) -> Tensor:
+    def _leaves_below(self, number: int) -> Tensor:
         """Number of leaves below every child of a node."""
-        counts = [self._nodes[child].n_leaves if child >= 0 else 1 for child in node.children]
-        return torch.tensor(counts, dtype=like.dtype, device=like.device)
+        leaves: Tensor = getattr(self, f"_leaves_{number}")
+        return leaves
 
     def log_prob(self, z: Tensor) -> Tensor:
         """Log-density of the rows of z, shape (..., size), differentiable in z and exponents.
@@ -199,16 +219,22 @@ class LpNested(nn.Module):
         """
         generator = torch_generator(random_state)
         n = check_int(n, "n", low=1)
-        exponents = self.exponents.cpu()
-        p0 = exponents[-1]
-        power = torch._standard_gamma(
-            torch.full((n,), float(self.size / p0), dtype=torch.float64), generator=generator
-        )
+        return self._drawn(n, torch.device("cpu"), generator).to(torch.get_default_dtype())
+
+    @torch.no_grad()
+    def draw_for(self, z: Tensor) -> Tensor:
+        """Draw as many latents as z has rows, on its device, from torch's own random numbers."""
+        return self._drawn(len(z), z.device, None).to(z.dtype)
+
+    def _drawn(self, n: int, device: torch.device, generator: torch.Generator | None) -> Tensor:
+        exponents = self.exponents.to(device)
+        p0, wide = exponents[-1], exponents.dtype
+        power = torch._standard_gamma((self.size / p0).expand(n).contiguous(), generator=generator)
         radii: dict[int, Tensor] = {len(self._nodes) - 1: (self.scale * power).pow(1 / p0)}
-        out = torch.empty(n, self.size, dtype=torch.float64)
+        out = torch.empty(n, self.size, dtype=wide, device=device)
         for number in range(len(self._nodes) - 1, -1, -1):  # parents first
             node, p = self._nodes[number], exponents[number]
-            shapes = (self._leaves_below(node, p) / p).expand(n, -1).contiguous()
+            shapes = (self._leaves_below(number).to(device) / p).expand(n, -1).contiguous()
             gammas = torch._standard_gamma(shapes, generator=generator)
             shares = (gammas / gammas.sum(dim=1, keepdim=True)).pow(1 / p)
             own = radii.pop(number)
@@ -218,8 +244,8 @@ class LpNested(nn.Module):
                     radii[child] = radius
                 else:
                     out[:, -1 - child] = radius
-        signs = torch.randint(0, 2, out.shape, generator=generator) * 2 - 1
-        return (out * signs).to(torch.get_default_dtype())
+        signs = torch.randint(0, 2, out.shape, generator=generator, device=device) * 2 - 1
+        return out * signs
 
     def config(self) -> dict[str, Any]:
         """Everything needed to build the prior again, as plain values; learnt ones are weights."""
@@ -234,6 +260,29 @@ class LpNested(nn.Module):
         """Say size, exponents and scale when printed."""
         shown = ", ".join(f"{value:.3g}" for value in self.exponents.tolist())
         return f"size={self.size}, exponents=[{shown}], scale={self.scale}, learn={self.learn!r}"
+
+
+def learnt_exponents(model: Any) -> dict[str, float]:
+    """Exponents that a model's prior has learnt, by rank: "1" is the smallest.
+
+    As a callback it puts them into the history, ``TrainOptions(callbacks={"exponent":
+    learnt_exponents})``; a sweep has them as columns "exponent 1", ... The published ones, of three
+    subspaces with root 2.1 that began at 2.0, are most often 1.95, 1.98 and 2.17, over beta from .5
+    to 5 (seed 002, appendix A.2, figure 7).
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> prior = LpNested.isa(2.1, [(2.0, 2), (1.9, 2)], learn="subspaces")
+    >>> learnt_exponents(SimpleNamespace(prior=prior))
+    {'1': 1.9, '2': 2.0}
+    """
+    prior = getattr(model, "prior", None)
+    if not isinstance(prior, LpNested) or prior.learn == "none":
+        return {}
+    values = prior.exponents.tolist()
+    own = sorted(values if prior.learn == "all" else values[:-1])  # the root's is the last
+    return {str(rank): value for rank, value in enumerate(own, start=1)}
 
 
 def _plain_tree(tree: Any) -> Any:

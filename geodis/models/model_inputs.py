@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from geodis.models.model import Model
 
 BATCH = 512
+COLORS = (1, 3, 4)  # channels that images have
 
 
 def input_shape(shape: Any) -> tuple[int, ...]:
-    """(channels, height, width) or (columns,) from a shape or a grid.
+    """(channels, height, width) or (columns,) from a shape or a grid; (h, w, colours) is refused.
 
     Examples
     --------
@@ -40,6 +41,13 @@ def input_shape(shape: Any) -> tuple[int, ...]:
     if len(sides) not in (1, 3) or min(sides) < 1:
         raise InputError(
             f"shape must be (channels, height, width) or (columns,), all positive; got {sides}."
+        )
+    # Hardly an image of many channels and a width of 1, 3 or 4: rather the shape of an array's row.
+    if len(sides) == 3 and sides[2] in COLORS and min(sides[:2]) > max(COLORS):
+        height, width, channels = sides
+        raise InputError(
+            "shape must be (channels, height, width), channels first although arrays of images "
+            f"have them last: {(channels, height, width)}; got {sides}."
         )
     return sides
 
@@ -76,6 +84,11 @@ def to_input(images: Any, shape: tuple[int, ...], device: Any = "cpu") -> Tensor
     shape : tuple of int
         The model's.
     """
+    return scaled(sent(as_rows(images, shape), torch.device(device)))
+
+
+def as_rows(images: Any, shape: tuple[int, ...]) -> Tensor:
+    """Images or vectors as a tensor, channels first, of the dtype that they have."""
     if not isinstance(images, Tensor):
         array = to_numpy(images, "images")
         if array.dtype.kind not in "fiub":
@@ -93,9 +106,21 @@ def to_input(images: Any, shape: tuple[int, ...], device: Any = "cpu") -> Tensor
             f"The model takes rows of shape {tuple(shape)} (arrays as {wanted}); got rows of shape "
             f"{tuple(images.shape[1:])}."
         )
-    scale = 1 / 255 if images.dtype == torch.uint8 else 1.0
-    images = images.to(device, torch.float32)
-    return images if scale == 1.0 else images * scale
+    return images
+
+
+def scaled(rows: Tensor) -> Tensor:
+    """Rows as float32; bytes are divided by 255."""
+    return rows.float() * (1 / 255) if rows.dtype == torch.uint8 else rows.float()
+
+
+def sent(rows: Tensor, device: torch.device) -> Tensor:
+    """Rows on a device; a GPU gets them from pinned memory, for which nobody waits."""
+    if rows.dtype == torch.float64:  # half of it would be thrown away, and some devices have none
+        rows = rows.float()
+    if device.type == "cuda" and rows.device.type == "cpu":
+        return rows.pin_memory().to(device, non_blocking=True)
+    return rows.to(device)
 
 
 def batches_of(model: Model, images: Any, size: int | None = None) -> Iterator[Tensor]:

@@ -6,10 +6,13 @@ from geodis.base.check import InputError
 from geodis.base.plugins import load_plugins
 from geodis.base.subclasses import all_subclasses, newest_of_each, only_one
 from geodis.models.families import (  # noqa: F401 - defines them
+    discrete_models,
+    info_gan,
     info_wgan,
     metric_encoder,
     pair_models,
     subspace_models,
+    triplet_encoder,
     triplet_models,
     unsupervised,
 )

@@ -70,6 +70,11 @@ def encoder_decoder(
     return body, Gaussian(256, latents), nn.Sequential(*layers, nn.Unflatten(1, shape))
 
 
+def code_of(head: Any, latents: int) -> nn.Linear:
+    """The last layer of an encoder that gives codes, where a Gaussian head stands."""
+    return nn.Linear(head.layer.in_features, latents)
+
+
 def head_of(encoder: nn.Module, shape: Sequence[int], latents: int) -> Gaussian:
     """The Gaussian head for what an encoder of the user's own gives of rows of a shape."""
     features = _tried(encoder, torch.zeros(2, *shape), "encoder")
@@ -194,21 +199,30 @@ class Critic(nn.Module):
     """Critic D of InfoWGAN-GP; its trunk is shared with the code encoder Q.
 
     Seed 003, table 5, without batch normalisation in the convolutions and with layer normalisation
-    behind them, as its appendix H says for the gradient penalty.
+    behind them, as its appendix H says for the gradient penalty; or, with `normalise_batches`,
+    with batch normalisation where it is printed, before the activations.
     """
 
     features = 128
 
-    def __init__(self, shape: Sequence[int]) -> None:
+    def __init__(self, shape: Sequence[int], normalise_batches: bool = False) -> None:
         super().__init__()
         check_image_shape(shape)
         channels, height, width = shape
         flat = 64 * (height // SHRINK) * (width // SHRINK)
         layers: list[nn.Module] = []
         for inside, outside in [(channels, 32), (32, 32), (32, 64), (64, 64)]:
-            layers += [nn.Conv2d(inside, outside, 4, 2, 1), nn.LeakyReLU(LEAK)]
-        layers += [nn.Flatten(), nn.Linear(flat, self.features), nn.LeakyReLU(LEAK)]
-        self.trunk = nn.Sequential(*layers, nn.LayerNorm(self.features))
+            layers.append(nn.Conv2d(inside, outside, 4, 2, 1))
+            if normalise_batches and len(layers) > 1:  # the first has none
+                layers.append(nn.BatchNorm2d(outside))
+            layers.append(nn.LeakyReLU(LEAK))
+        layers += [nn.Flatten(), nn.Linear(flat, self.features)]
+        if normalise_batches:
+            # Before the activation: behind it every batch, real or not, had the same mean score.
+            layers += [nn.BatchNorm1d(self.features), nn.LeakyReLU(LEAK)]
+        else:
+            layers += [nn.LeakyReLU(LEAK), nn.LayerNorm(self.features)]
+        self.trunk = nn.Sequential(*layers)
         self.score = nn.Linear(self.features, 1)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ so that beta means the same for images and latents of any size.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -17,9 +18,9 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor
-from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, softplus
 
-from geodis.models.priors import StandardNormal, drawn_for
+from geodis.models.priors import NormalCodes, StandardNormal, drawn_for
 from geodis.models.terms.gaussians import aggregate_log_densities, gaussian_kl, gaussian_log_density
 from geodis.models.terms.sharing import latent_deltas
 from geodis.models.terms.triplet_losses import adaptive_triplet_loss, triplet_loss
@@ -51,6 +52,9 @@ class Batch:
         Of the adversarial models: the second player.
     labels : Tensor of shape (n, columns), optional
         What rows are labelled with, where distances of labels are learnt.
+    logits : Tensor of shape (n, categories), optional
+        Of a categorical latent, whose columns are the last of z; `mean` and `log_variance` are
+        then those of the continuous ones alone.
     """
 
     x: Tensor
@@ -64,6 +68,7 @@ class Batch:
     dataset_size: int = 1
     discriminator: Any = None
     labels: Any = None
+    logits: Any = None
 
     @property
     def per_entry(self) -> float:
@@ -111,7 +116,7 @@ def reconstruction_rows(x: Tensor, decoded: Tensor, loss: Reconstruction) -> Ten
 
 def kl_rows(batch: Batch) -> Tensor:
     """KL(q(z|x) || p(z)) of every row: exact for the standard normal prior, sampled for others."""
-    if isinstance(batch.prior, StandardNormal):
+    if isinstance(batch.prior, StandardNormal | NormalCodes):
         return gaussian_kl(batch.mean, batch.log_variance).sum(dim=1)
     return kl_sampled(batch)
 
@@ -125,6 +130,13 @@ def kl_sampled(batch: Batch) -> Tensor:
 def kl(batch: Batch) -> Tensor:
     """KL(q(z|x) || p(z)) (seed 002, equation 1)."""
     return kl_rows(batch).mean() * batch.per_latent
+
+
+def category_kl(batch: Batch) -> Tensor:
+    """KL(q(c|x) || 1 / J) of a categorical latent c with J categories: sum q log q + log J."""
+    log_q = batch.logits.log_softmax(dim=1)
+    divergence = (log_q.exp() * log_q).sum(dim=1) + math.log(log_q.shape[1])
+    return divergence.mean() * batch.per_latent
 
 
 def capacity_gap(batch: Batch) -> Tensor:
@@ -142,16 +154,34 @@ def decomposed_kl(batch: Batch) -> Tensor:
     times the total correlation E log q(z) / prod_j q(z_j), plus `settings.gamma` times the
     dimension-wise divergence E log prod_j q(z_j) / p(z); alpha and gamma are 1 unless they are set.
     """
-    own = gaussian_log_density(batch.z, batch.mean, batch.log_variance).sum(dim=1)
-    joint, product = aggregate_log_densities(
-        batch.z, batch.mean, batch.log_variance, batch.dataset_size
-    )
+    own, joint, product = _log_densities(batch)
     information = (own - joint).mean()
     correlation = (joint - product).mean()
     rest = (product - batch.prior.log_prob(batch.z)).mean()
     alpha, gamma = (getattr(batch.settings, name, 1.0) for name in ("alpha", "gamma"))
     weighted = alpha * information + batch.settings.beta * correlation + gamma * rest
     return weighted * batch.per_latent
+
+
+def coding_cost(batch: Batch) -> Tensor:
+    """What Information Dropout adds to the reconstruction (seed 003, equations 8 and 9).
+
+    `settings.beta` times the index-code information E log q(z|x) / q(z), plus `settings.gamma`
+    times the total correlation E log q(z) / prod_j q(z_j), both estimated as in `decomposed_kl`.
+    There is no prior in it.
+    """
+    own, joint, product = _log_densities(batch)
+    information, correlation = (own - joint).mean(), (joint - product).mean()
+    weighted = batch.settings.beta * information + batch.settings.gamma * correlation
+    return weighted * batch.per_latent
+
+
+def _log_densities(batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+    """Log q(z|x), and estimates of log q(z) and log prod_j q(z_j), of every row."""
+    own = gaussian_log_density(batch.z, batch.mean, batch.log_variance).sum(dim=1)
+    return own, *aggregate_log_densities(
+        batch.z, batch.mean, batch.log_variance, batch.dataset_size
+    )
 
 
 def density_ratio_correlation(batch: Batch) -> Tensor:
@@ -232,7 +262,8 @@ def adaptive_triplet(batch: Batch) -> Tensor:
     """Adaptive triplet loss of the means (seed 001, equation 5.22)."""
     s = batch.settings
     (anchor, positive, negative), logs = batch.mean.chunk(3), batch.log_variance.chunk(3)
-    deltas = latent_deltas(anchor, logs[0], negative, logs[2], s.deltas)
+    kind = getattr(s, "deltas", "absolute")  # without variances there is no choice
+    deltas = latent_deltas(anchor, logs[0], negative, logs[2], kind)
     return adaptive_triplet_loss(
         anchor,
         positive,
@@ -282,11 +313,16 @@ def critic_score(batch: Batch) -> Tensor:
     return -batch.discriminator(batch.decoded).mean()
 
 
+def unconvincing(batch: Batch) -> Tensor:
+    """-E log D(G(z)), with D the probability that a row is real (seed 003, equation 15)."""
+    return softplus(-batch.discriminator(batch.decoded).float()).mean()
+
+
 def code_error(batch: Batch) -> Tensor:
     """-E log Q(c | G(c, noise)) (seed 003, equation 13): normal codes, and a categorical one."""
     continuous = batch.mean.shape[1]
     codes, category = batch.z[:, :continuous], batch.z[:, continuous:]
     loss = -gaussian_log_density(codes, batch.mean, batch.log_variance).sum(dim=1).mean()
     if category.shape[1]:
-        loss = loss + cross_entropy(batch.labels, category)
+        loss = loss + cross_entropy(batch.logits, category)
     return loss

@@ -91,12 +91,17 @@ class UniformCodes(nn.Module):
         return self._drawn(len(z), z.device, None)
 
     def _drawn(self, n: int, device: torch.device, generator: torch.Generator | None) -> Tensor:
-        codes = 2 * torch.rand(n, self.continuous, generator=generator, device=device) - 1
+        codes = self._continuous(n, device, generator)
         if not self.categories:
             return codes
         drawn = torch.randint(self.categories, (n, 1), generator=generator, device=device)
         chosen = torch.zeros(n, self.categories, device=device).scatter_(1, drawn, 1.0)
         return torch.cat([codes, chosen], dim=1)
+
+    def _continuous(
+        self, n: int, device: torch.device, generator: torch.Generator | None
+    ) -> Tensor:
+        return 2 * torch.rand(n, self.continuous, generator=generator, device=device) - 1
 
     def config(self) -> dict[str, Any]:
         """Everything needed to build the prior again, as plain values."""
@@ -109,6 +114,27 @@ class UniformCodes(nn.Module):
     def extra_repr(self) -> str:
         """Say the sizes when printed."""
         return f"continuous={self.continuous}, categories={self.categories}"
+
+
+class NormalCodes(UniformCodes):
+    """Standard normal latents, and one categorical latent whose categories are equally likely.
+
+    Parameters
+    ----------
+    continuous : int
+    categories : int
+        Columns of the categorical latent, one of which is 1 and the others 0; 0 for none.
+
+    Examples
+    --------
+    >>> NormalCodes(2, 3).sample(4, random_state=0)[:, 2:].sum(dim=1).tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    """
+
+    def _continuous(
+        self, n: int, device: torch.device, generator: torch.Generator | None
+    ) -> Tensor:
+        return torch.randn(n, self.continuous, generator=generator, device=device)
 
 
 def drawn_for(prior: Any, z: Tensor) -> Tensor:
@@ -126,7 +152,7 @@ def prior_from_config(config: Any, given: nn.Module | None = None) -> nn.Module:
     """Build a prior again; one of the user's own is code, and has to be given."""
     if given is not None:
         return given
-    known = {kind.__name__: kind for kind in (StandardNormal, LpNested, UniformCodes)}
+    known = {kind.__name__: kind for kind in (StandardNormal, LpNested, UniformCodes, NormalCodes)}
     if not isinstance(config, dict) or config.get("prior") not in known:
         raise InputError(
             "This model was trained with a prior of the user's own, which is code and is not "

@@ -86,7 +86,9 @@ def _curves(rows: np.ndarray, axis: Any, names: Sequence[str]) -> Any:
     return tidy(axis)
 
 
-def plot_training(history: Any, axis: Any = None, *, term: str | None = None) -> Any:
+def plot_training(
+    history: Any, axis: Any = None, *, term: str | None = None, figure: Any = None
+) -> Any:
     """Draw every term of the loss, and every score, against the step.
 
     Parameters
@@ -97,6 +99,8 @@ def plot_training(history: Any, axis: Any = None, *, term: str | None = None) ->
         For one term only; a figure of all of them otherwise.
     term : str, optional
         Which, with an axis.
+    figure : matplotlib Figure or SubFigure, optional
+        What the panels are drawn on; one of their own by default.
 
     Returns
     -------
@@ -114,7 +118,7 @@ def plot_training(history: Any, axis: Any = None, *, term: str | None = None) ->
         return _line(axis, entries, term)
     columns = min(PANELS, len(names))
     rows = -(-len(names) // columns)
-    axes = new_axes(rows, columns, 3.4 * columns, 2.4 * rows)
+    axes = new_axes(rows, columns, 3.4 * columns, 2.4 * rows, figure)
     for panel, name in zip(axes.ravel(), names, strict=False):
         _line(panel, entries, name)
     for panel in axes.ravel()[len(names) :]:

@@ -10,7 +10,15 @@ import torch
 from scipy import stats
 
 from geodis.base.check import InputError
-from geodis.models import LpNested, StandardNormal
+from geodis.models import (
+    ISAVAE,
+    VAE,
+    LpNested,
+    StandardNormal,
+    TrainOptions,
+    learnt_exponents,
+    train,
+)
 from tests import GOLDEN
 from tests.reference.models import lp_nested_norm
 
@@ -222,6 +230,18 @@ def test_density_and_gradient_are_finite_at_zero_and_far_out(prior, dtype):
     z = z.to(dtype).requires_grad_()
     prior.log_prob(z).sum().backward()
     assert torch.isfinite(prior.log_prob(z)).all() and torch.isfinite(z.grad).all()
+
+
+def test_exponents_that_are_learnt_are_listed_by_rank():
+    model = ISAVAE((4,), subspaces=[(2.2, 2), (1.9, 2)], learn="subspaces")
+    options = TrainOptions(callbacks={"exponent": learnt_exponents}, prior_learning_rate=0.05)
+    history = train(model, torch.rand(40, 4), 12, batch_size=8, options=options, verbose=0).history
+    row = history[-1]
+    assert [row["exponent 1"], row["exponent 2"]] == sorted(model.prior.exponents[:2].tolist())
+    assert "exponent 3" not in row  # the root's is not learnt
+    assert learnt_exponents(ISAVAE((4,), subspaces=[(2.2, 2)])) == {}
+    assert learnt_exponents(VAE((4,), 2)) == {}
+    assert len(learnt_exponents(VAE((4,), 2, prior=LpNested((2, [2]), learn="all")))) == 1
 
 
 def test_samples_follow_their_seed():

@@ -7,7 +7,7 @@ import torch
 
 from geodis.base.check import InputError
 from geodis.models import VAE, channel_moments, encode
-from geodis.models.model_inputs import to_input
+from geodis.models.model_inputs import input_shape, to_input
 
 
 @pytest.fixture(scope="module")
@@ -57,3 +57,14 @@ def test_a_file_that_is_mapped_read_only_will_do(model, tmp_path):
     np.save(tmp_path / "x.npy", images)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
     np.testing.assert_array_equal(encode(model, mapped), encode(model, images))
+
+
+def test_the_shape_of_arrays_of_images_is_told_at_the_constructor():
+    images = np.zeros((2, 28, 24, 1), np.uint8)
+    with pytest.raises(
+        InputError, match=r"channels first .* last: \(1, 28, 24\); got \(28, 24, 1\)"
+    ):
+        VAE(images.shape[1:], 2)
+    assert [input_shape(one) for one in ((3, 4, 4), (64, 28, 28), (3, 64, 3))] == [
+        *((3, 4, 4), (64, 28, 28), (3, 64, 3))
+    ]

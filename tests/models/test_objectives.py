@@ -10,7 +10,7 @@ from torch import nn
 
 from geodis.models import objectives as terms
 from geodis.models.objectives import Batch
-from geodis.models.priors import LpNested, StandardNormal
+from geodis.models.priors import LpNested, NormalCodes, StandardNormal
 from geodis.models.terms.adversaries import discriminator_loss, gradient_penalty, permuted_latents
 from geodis.models.terms.gaussians import aggregate_log_densities, gaussian_kl, gaussian_log_density
 from tests.reference import models as twin
@@ -133,6 +133,40 @@ def test_beta_weighs_the_total_correlation_alone():
     batch.settings.beta = 3.0
     joint, product = aggregate_log_densities(batch.z, batch.mean, batch.log_variance, 50)
     close(terms.decomposed_kl(batch), one + 2 * float((joint - product).mean()))
+
+
+@pytest.mark.parametrize(("beta", "gamma"), [(1.0, 0.0), (0.3, 2.0)])
+def test_information_dropout_counts_information_and_correlation_and_no_prior(beta, gamma):
+    batch = batch_of(beta=beta, gamma=gamma)
+    z, mean, log_variance = (
+        part.double().numpy() for part in (batch.z, batch.mean, batch.log_variance)
+    )
+    n, d = z.shape
+    density = np.zeros((n, n, d))
+    for i in range(n):
+        for j in range(n):
+            spread = np.exp(log_variance[j])
+            density[i, j] = np.exp(-((z[i] - mean[j]) ** 2) / (2 * spread))
+            density[i, j] /= np.sqrt(2 * np.pi * spread)
+    own = np.log(density[range(n), range(n)].prod(axis=1))
+    joint = np.log(density.prod(axis=2).sum(axis=1) / (n * 50))
+    product = np.log(density.sum(axis=1) / (n * 50)).sum(axis=1)
+    expected = beta * (own - joint).mean() + gamma * (joint - product).mean()
+    close(terms.coding_cost(batch), expected)
+    batch.prior = None
+    close(terms.coding_cost(batch), expected)
+
+
+def test_the_divergence_of_a_category_is_that_from_equal_chances():
+    batch = batch_of(prior=NormalCodes(3, 5))
+    batch.logits = 2 * torch.randn(6, 5, generator=torch.Generator().manual_seed(3))
+    equal = torch.distributions.Categorical(logits=torch.zeros(5))
+    own = torch.distributions.Categorical(logits=batch.logits)
+    close(terms.category_kl(batch), torch.distributions.kl_divergence(own, equal).mean())
+    batch.logits = torch.zeros(6, 5)
+    assert float(terms.category_kl(batch)) == pytest.approx(0, abs=1e-6)
+    # What is normal counts as always.
+    close(terms.kl(batch), gaussian_kl(batch.mean, batch.log_variance).sum(dim=1).mean())
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.6, 0.9])
@@ -312,14 +346,14 @@ def test_partners_are_found_as_in_the_loop():
 def test_the_codes_of_a_generator_are_read_by_their_density():
     batch = batch_of(n=5, d=2)
     batch.z = torch.cat([torch.randn(5, 2), torch.eye(3)[[0, 2, 1, 1, 0]]], dim=1)
-    batch.labels = torch.randn(5, 3)
+    batch.logits = torch.randn(5, 3)
     expected = 0.0
     for i in range(5):
         for k in range(2):
             expected -= twin.normal_log_density(
                 float(batch.z[i, k]), float(batch.mean[i, k]), float(batch.log_variance[i, k])
             )
-        p = batch.labels[i].softmax(dim=0)
+        p = batch.logits[i].softmax(dim=0)
         expected -= math.log(float(p[[0, 2, 1, 1, 0][i]]))
     close(terms.code_error(batch), expected / 5)
 

@@ -16,6 +16,7 @@ from geodis.models import (
     VAE,
     AdaTVAE,
     BetaVAE,
+    ConcreteVAE,
     InfoWGANGP,
     encode,
     load_model,
@@ -259,12 +260,13 @@ def makers():
         "isa": ISAVAE((4,), subspaces=[(2.0, 2)]),
         "kernel": VAE((1, 8, 8), 2, network="vector", loss=LossKernel.box(1)),
         "gan": InfoWGANGP((1, 32, 32), 1, categories=2, noise=1),
+        "concrete": ConcreteVAE((4,), 2, categories=3),
     }
 
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-@pytest.mark.parametrize("name", ["vae", "isa", "kernel", "gan"])
+@pytest.mark.parametrize("name", ["vae", "isa", "kernel", "gan", "concrete"])
 def test_any_altered_configuration_is_refused_or_loads(name, data, tmp_path_factory):
     folder = tmp_path_factory.getbasetemp() / f"altered {name}"
     if not folder.exists():

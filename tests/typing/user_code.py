@@ -34,6 +34,7 @@ def files_and_grids() -> gd.XYSquares:
     gd.XYObject(palette="neon")  # type: ignore[arg-type]
     gd.data.flat_sample("nope", 10)  # type: ignore[arg-type]
     gd.data.flat_sample("swiss roll", 10)
+    gd.data.variant_of(gd.Sprites(), "grey")  # type: ignore[arg-type]
     gd.no_such_name()  # type: ignore[attr-defined]
     assert_type(gd.as_factors({"x": [0, 1]}), gd.Factors)
     return gd.XYSquares(spacing=4)
@@ -132,4 +133,6 @@ def learnt_losses(grid: gd.FactorGrid) -> None:
     models.AdaGVAE(grid, average="nope")  # type: ignore[arg-type]
     models.AdaMLVAE(grid, normalise="nope")  # type: ignore[arg-type]
     models.DIPVAE(grid, kind="III")  # type: ignore[arg-type]
+    models.TrainOptions(rows_on="gpu")  # type: ignore[arg-type]
+    models.TripletEncoder(grid, network="nope")  # type: ignore[arg-type]
     models.MetricEncoder(grid, learn_from="nope")  # type: ignore[arg-type]

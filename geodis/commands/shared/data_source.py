@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -41,6 +41,23 @@ class DataSource:
         str | None, typer.Option(help="Factors of the same rows: .csv with a header, ...")
     ] = None
     period: PeriodOption = None
+    variant: Annotated[
+        str | None,
+        typer.Option(help="Of the images: color, noisy, scream, background or foreground."),
+    ] = None
+    picture: Annotated[
+        str | None,
+        typer.Option(
+            help="A photograph, a folder of them or an array, for a variant.",
+            show_default="noise",
+        ),
+    ] = None
+    visibility: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=100, help="Percent of background or foreground.", show_default="100"
+        ),
+    ] = None
 
     def given(self) -> dict[str, Any]:
         """What was given, as `source_of` reads it."""
@@ -66,6 +83,27 @@ def source_of(given: Mapping[str, Any]) -> DataSource:
 
 def open_data(source: DataSource, quiet: bool) -> FactorGrid | np.ndarray:
     """Open the images of --data, or of --images: a grid, or an array where there are no factors."""
+    return as_variant(open_plain(source, quiet), source)
+
+
+def as_variant(rows: FactorGrid | np.ndarray, source: DataSource) -> FactorGrid | np.ndarray:
+    """The same rows, or what --variant makes of them."""
+    from geodis.data.grids.grid import FactorGrid
+    from geodis.data.grids.variants.color_noisy_scream import VariantName, variant_of
+
+    if source.variant is None:
+        if source.picture is not None or source.visibility is not None:
+            option = "--visibility" if source.picture is None else "--picture"
+            raise InputError(f"{option} belongs to --variant; got it without.")
+        return rows
+    if not isinstance(rows, FactorGrid):
+        raise InputError("--variant needs --factors beside --images; got none.")
+    variant = cast(VariantName, source.variant)  # which `variant_of` checks
+    return variant_of(rows, variant, picture=source.picture, visibility=source.visibility)
+
+
+def open_plain(source: DataSource, quiet: bool) -> FactorGrid | np.ndarray:
+    """Open the images before they are made a variant of."""
     from geodis.data.files.load import load_array
     from geodis.data.grids.grid import FactorGrid
 

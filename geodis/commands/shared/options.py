@@ -21,6 +21,13 @@ FileArgument = Annotated[
         show_default=False,
     ),
 ]
+DocsOption = Annotated[
+    str,
+    typer.Option(
+        help="Address or folder of built documentation that cards of scores link to.",
+        show_default="the project's",
+    ),
+]
 PeriodOption = Annotated[
     list[str] | None,
     typer.Option(

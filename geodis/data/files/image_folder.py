@@ -38,7 +38,7 @@ def read_images(folder: Path, mmap: bool) -> Contents:
     if not files:
         suffixes = ", ".join(FORMATS)
         raise InputError(f"{folder} must hold images ({suffixes}), or be a zarr store; got none.")
-    shape = (len(files), *_pixels(files[0], None).shape)
+    shape = (len(files), *image_pixels(files[0], None).shape)
     return Contents(folder, {"": Stored(shape, "uint8", partial(_read, folder, files, shape))})
 
 
@@ -58,11 +58,11 @@ def _read(folder: Path, files: Sequence[Path], shape: tuple[int, ...]) -> np.nda
     check_unpacked(folder, math.prod(shape), f"{len(files)} images")
     images = np.empty(shape, np.uint8)
     for place, file in enumerate(files):
-        images[place] = _pixels(file, shape[1:])
+        images[place] = image_pixels(file, shape[1:])
     return images
 
 
-def _pixels(file: Path, wanted: tuple[int, ...] | None) -> np.ndarray:
+def image_pixels(file: Path, wanted: tuple[int, ...] | None) -> np.ndarray:
     """The pixels (h, w, c) of one image, which must have the shape of the first."""
     from PIL import Image
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeGuard
@@ -40,9 +40,9 @@ def load_array(
         ``.safetensors``, ``.pt``, ``.pth``, ``.h5``, ``.hdf5``, ``.h5ad``, ``.mat``, ``.nc``, a
         zarr store, or a folder of images of one size, in the order of their names. In a file with
         several arrays, the key of one follows a colon: ``"run.npz:latents"``,
-        ``"run.h5:group/latents"``, ``"cells.h5ad:obsm/X_pca"``, ``"table.csv:column"``; ``"-"`` is
-        what is piped in. Without a key, a table is all of its columns, an AnnData file its ``X``,
-        and any other file its only array.
+        ``"run.h5:group/latents"``, ``"cells.h5ad:obsm/X_pca"``, ``"table.csv:column"``, several
+        columns as ``"table.csv:x,y"``; ``"-"`` is what is piped in. Without a key, a table is all
+        of its columns, an AnnData file its ``X``, and any other file its only array.
     mmap : bool
         Map the file into memory instead of reading it, where its bytes allow: ``.npy``,
         ``.safetensors`` (but not bfloat16), and uncompressed contiguous HDF5 datasets give a
@@ -86,6 +86,8 @@ def load_array(
         contents, key = _open(path, mmap=mmap)
         if key is None and contents.default is None and contents.columns is not None:
             return _stack_columns(contents)
+        if (several := _several_columns(contents, key)) is not None:
+            return _stack_columns(contents, several)
         chosen = contents.choose(key)
         array = contents.read(chosen)
     if _is_real(array):
@@ -244,9 +246,25 @@ def _is_real(array: Column) -> TypeGuard[np.ndarray]:
     return isinstance(array, np.ndarray) and array.dtype.kind in "biuf"
 
 
-def _stack_columns(contents: Contents) -> np.ndarray:
-    """Put all columns of a table side by side, if all of them hold numbers."""
-    columns = {name: contents.read(key) for name, key in (contents.columns or {}).items()}
+def _several_columns(contents: Contents, key: str | None) -> list[str] | None:
+    """The columns of a table that a key names, with commas between them; None of anything else."""
+    known = contents.columns or {}
+    if key is None or key in known or "," not in key:
+        return None
+    names = [name.strip() for name in key.split(",")]
+    return names if known and any(name in known for name in names) else None
+
+
+def _stack_columns(contents: Contents, names: Sequence[str] | None = None) -> np.ndarray:
+    """Put columns of a table side by side, all by default, if all of them hold numbers."""
+    known = contents.columns or {}
+    unknown = [name for name in names or () if name not in known]
+    if unknown:
+        raise InputError(
+            f"{contents.path} has no column {', '.join(map(repr, unknown))}; it has "
+            f"{', '.join(known)}."
+        )
+    columns = {name: contents.read(known[name]) for name in (known if names is None else names)}
     others = [name for name, column in columns.items() if not _is_real(column)]
     if others:
         raise InputError(

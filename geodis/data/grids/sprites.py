@@ -1,12 +1,12 @@
-"""Sprites: turned, scaled and moved shapes with the dSprites factors, plain or masked by noise."""
+"""Sprites: turned, scaled and moved shapes with the dSprites factors."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any
 
 import numpy as np
 
-from geodis.base.check import InputError, check_choice, check_int, check_random_state, check_real
+from geodis.base.check import check_choice, check_int
 from geodis.data.factors import FactorKind
 from geodis.data.grids.grid import FactorGrid
 from geodis.data.grids.sprite_outlines import OUTLINES
@@ -18,10 +18,6 @@ SCALES = (0.5, 1.0)
 # be. The first is below the second, so that no shape is ever cut off.
 RADIUS = 13 / 64
 FIRST_CENTRE = 13.5 / 64
-
-NoisePlace: TypeAlias = Literal["background", "foreground"]
-
-BLOCK = 64  # images that `NoiseMasked` composes at once
 
 
 class Sprites(FactorGrid):
@@ -109,106 +105,3 @@ class Sprites(FactorGrid):
         if self.binary:
             return np.where(covered >= 0.5, np.uint8(255), np.uint8(0))
         return covered
-
-
-class NoiseMasked(FactorGrid):
-    """A grid with its background or foreground filled by textures that say nothing of the factors.
-
-    With ``x`` an image of the grid in [0, 1], ``m`` its largest channel (the mask), ``t`` a
-    colour texture and ``v`` the visibility in [0, 1], an image is
-
-        x + (1 - m) v t         where="background",
-        (1 - v) x + v m t       where="foreground",
-
-    which for white shapes on black fades the texture to black or to white as published. Real
-    photographs cannot be shipped: the textures are noise with their spectrum, amplitude 1 / f, in
-    colour. Every index has a texture of its own, always the same.
-
-    Parameters
-    ----------
-    grid : FactorGrid
-        With dark background, such as `Sprites`; grey or in colour.
-    visibility : float
-        From 0 (the grid itself) to 100 percent.
-    where : {"background", "foreground"}
-    random_state : None, int or numpy Generator
-        Which textures.
-
-    Examples
-    --------
-    >>> masked = NoiseMasked(Sprites(binary=True), visibility=50, random_state=0)
-    >>> masked.images([0, 1]).shape
-    (2, 64, 64, 3)
-    """
-
-    def __init__(
-        self,
-        grid: FactorGrid,
-        visibility: float = 100.0,
-        where: NoisePlace = "background",
-        random_state: Any = None,
-    ) -> None:
-        if not isinstance(grid, FactorGrid):
-            raise InputError(f"grid must be a FactorGrid; got {type(grid).__name__}.")
-        if grid.image_shape is None or grid.image_shape[2] not in (1, 3):
-            raise InputError(
-                "grid must have images with one channel or three; got "
-                f"{grid.image_shape} as (h, w, c)."
-            )
-        height, width, _ = grid.image_shape
-        super().__init__(grid.sizes, grid.names, (height, width, 3), grid.kinds)
-        self.complete = grid.complete
-        self.grid = grid
-        self.visibility = check_real(visibility, "visibility", low=0, high=100)
-        self.where = check_choice(where, "where", get_args(NoisePlace))
-        self._seed = int(check_random_state(random_state).integers(2**63))
-
-    @property
-    def note(self) -> str:
-        """What the grid below says."""
-        return self.grid.note
-
-    def __len__(self) -> int:
-        return len(self.grid)
-
-    def _factors(self, index: np.ndarray) -> np.ndarray:
-        return self.grid._factors(index)
-
-    def _labels(self, j: int) -> tuple[str, ...]:
-        return self.grid._labels(j)
-
-    def _index(self, factors: np.ndarray) -> np.ndarray:
-        return self.grid._index(factors)
-
-    def textures(self, index: Any) -> np.ndarray:
-        """Return the textures (n, h, w, 3) of indices, float32 in [0, 1]."""
-        from geodis.data.grids.textures import textures  # numba is not needed for the factors
-
-        assert self.image_shape is not None
-        height, width, _ = self.image_shape
-        return textures(self.check_index(index), height, width, self._seed)
-
-    def _draw(self, index: np.ndarray) -> np.ndarray:
-        assert self.image_shape is not None
-        images = np.empty((len(index), *self.image_shape), dtype=np.float32)
-        # What several steps pass over should stay in the processor's cache.
-        for start in range(0, len(index), BLOCK):
-            rows = slice(start, start + BLOCK)
-            images[rows] = self._compose(index[rows])
-        return images
-
-    def _compose(self, index: np.ndarray) -> np.ndarray:
-        images = self.grid.images(index, dtype="float32")
-        share = np.float32(self.visibility / 100)
-        if share == 0:
-            return images  # with one channel or three
-        mask = images.max(axis=3, keepdims=True)
-        filled = self.textures(index)
-        if self.where == "background":
-            filled *= share * (1 - mask)
-            filled += images
-        else:
-            filled *= share * mask
-            filled += (1 - share) * images
-        # A sum of rounded shares may come out a hair above one.
-        return np.minimum(filled, 1, out=filled)

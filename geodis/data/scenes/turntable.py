@@ -73,7 +73,15 @@ def turntable_images(angles: np.ndarray, lights: np.ndarray, image_size: int = 3
     turns[:, 1, 1] = 1.0
     scenes = Scenes(check_int(image_size, "image_size", low=1), ambient=AMBIENT)
     warm, cool = (
-        scenes.render(turns, side * np.asarray(lights), "float32", verbose=0) * tint
-        for side, tint in ((1, WARM.astype(np.float32)), (-1, COOL.astype(np.float32)))
+        scenes.render(turns, side * np.asarray(lights), "float32", verbose=0)[..., 0]
+        for side in (1, -1)
     )
-    return np.rint(255 * np.clip(warm + cool, 0, 1)).astype(np.uint8)
+    images = np.empty((*warm.shape, 3), dtype=np.uint8)
+    # Channel by channel: three numbers at a time would be slow.
+    for channel, (bright, dim) in enumerate(zip(np.float32(WARM), np.float32(COOL), strict=True)):
+        shown = warm * bright
+        shown += cool * dim
+        np.clip(shown, 0, 1, out=shown)
+        shown *= np.float32(255)
+        images[..., channel] = np.rint(shown, out=shown)
+    return images

@@ -82,7 +82,7 @@ class Autoencoder(Model):
         **settings: Any,
     ) -> None:
         super().__init__(shape, latents, settings)
-        self.network = _resolve_network(network, self.shape)
+        self.network = resolve_network(network, self.shape)
         self.cut_decoder = check_choice(cut_decoder, "cut_decoder", (False, True))
         # In a tuple, for modules are registered where they are used.
         self._given = (encoder, decoder)
@@ -237,7 +237,8 @@ def _loss_from_config(config: Any) -> Any:
     return loss_from_config(config, source="The loss of the model")
 
 
-def _resolve_network(network: NetworkChoice, shape: tuple[int, ...]) -> NetworkName:
+def resolve_network(network: NetworkChoice, shape: tuple[int, ...]) -> NetworkName:
+    """The network that "auto" stands for where rows have this shape; others stay as named."""
     check_choice(network, "network", ("auto", *get_args(NetworkName)))
     if network != "auto":
         return network

@@ -70,10 +70,13 @@ class InfoWGANGP(Model):
         self.continuous, self.categories = latents, categories
         self.noise = check_int(noise, "noise", low=0)
         with seeded(random_state):
-            self.discriminator = networks.Critic(self.shape)
+            self.discriminator = self._critic()
             self.code_head = networks.code_head(networks.Critic.features, 2 * latents + categories)
             self.generator = networks.generator(self.shape, codes.size + noise)
         self.prior = codes
+
+    def _critic(self) -> networks.Critic:
+        return networks.Critic(self.shape)
 
     def read_codes(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Mean and log-variance of the continuous codes, and logits of the categories, by Q."""
@@ -113,7 +116,7 @@ class InfoWGANGP(Model):
             self.groups,
             dataset_size,
             self.discriminator,
-            logits,
+            logits=logits,
         )
 
     def adversary_loss(self, batch: Batch) -> Tensor:
@@ -121,12 +124,14 @@ class InfoWGANGP(Model):
         fake = batch.decoded.detach()
         score = self.discriminator(fake).mean() - self.discriminator(batch.x).mean()
         penalty = gradient_penalty(self.discriminator, batch.x, fake)
-        mean, log_variance, logits = self.read_codes(fake)
-        read = Batch(
-            batch.x, mean, log_variance, batch.z, fake, self.prior, self.settings, labels=logits
-        )
-        information = self.settings.information * objectives.code_error(read)
+        information = self.settings.information * self._information(batch.x, fake, batch.z)
         return score + self.settings.penalty * penalty + information
+
+    def _information(self, x: Tensor, fake: Tensor, codes: Tensor) -> Tensor:
+        """How badly the codes are read off generated rows that are given."""
+        mean, log_variance, logits = self.read_codes(fake)
+        read = Batch(x, mean, log_variance, codes, fake, self.prior, self.settings, logits=logits)
+        return objectives.code_error(read)
 
     def config(self) -> dict[str, Any]:
         """Everything needed to build the model again, as plain values."""

@@ -13,7 +13,7 @@ from geodis.base.check import check_int
 from geodis.models import networks, objectives
 from geodis.models.model import LearnFrom, Model, Weighted
 from geodis.models.objectives import Batch
-from geodis.models.randomness import seeded
+from geodis.models.randomness import seeded, widest_float
 
 # Peak, warm-up and ends of the learning rate.
 PEAK, WARM_UP, START, END = 2e-3, 0.1, 0.04, 4e-6
@@ -95,7 +95,7 @@ class MetricEncoder(Model):
     def forward(self, x: Tensor, dataset_size: int = 1, labels: Tensor | None = None) -> Batch:
         """Pass a batch through the encoder, turned where the model was told to."""
         if self.settings.roll and x.ndim == 4:
-            x = rolled(x, float(torch.rand(1)) * 2 * math.pi)
+            x = rolled(x, torch.rand((), device=x.device).to(widest_float(x.device)) * 2 * math.pi)
         code, log_variance = self.posterior(x)
         return Batch(
             x,
@@ -111,11 +111,13 @@ class MetricEncoder(Model):
         )
 
 
-def rolled(images: Tensor, angle: float) -> Tensor:
+def rolled(images: Tensor, angle: float | Tensor) -> Tensor:
     """Turn images (n, c, h, w) about their centre; what comes in from outside is black."""
     n, _, height, width = images.shape
-    cos, sin = math.cos(angle), math.sin(angle)
+    at = torch.as_tensor(angle, dtype=widest_float(images.device), device=images.device)
+    cos, sin, none = at.cos(), at.sin(), torch.zeros_like(at)
     # affine_grid measures both sides as 2, which sheared images that are not square.
-    turn = images.new_tensor([[cos, -sin * height / width, 0], [sin * width / height, cos, 0]])
+    across = torch.stack([cos, -sin * height / width, none])
+    turn = torch.stack([across, torch.stack([sin * width / height, cos, none])]).to(images.dtype)
     grid = affine_grid(turn.expand(n, -1, -1), list(images.shape), align_corners=False)
     return grid_sample(images, grid, mode="bilinear", padding_mode="zeros", align_corners=False)

@@ -31,6 +31,18 @@ class TAE(Autoencoder):
         ) -> None: ...
 
 
+class AdaTAE(TAE):
+    """Ada-TAE (seed 001, table 5.1 and equation 5.22): Ada-TVAE without noise and divergence.
+
+    Codes are shared where anchor and negative differ least, by their absolute difference.
+    Published schedule "weight (weak)": `shared_weight` falls from 1 to the setting in training.
+    """
+
+    objectives = ((objectives.reconstruction, 1.0), (objectives.adaptive_triplet, "scale"))
+    defaults = {**TRIPLET_DEFAULTS, "strength": 0.5, "shared_weight": 0.5}
+    schedules = {"shared_weight": (1.0, None)}
+
+
 class TVAE(Autoencoder):
     """beta-TVAE (seed 001, equation 5.12): a beta-VAE with a triplet loss on its means."""
 

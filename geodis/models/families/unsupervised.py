@@ -57,6 +57,20 @@ class BetaTCVAE(Autoencoder):
     defaults = {"beta": 6.0, "alpha": 1.0, "gamma": 1.0}
 
 
+class InformationDropout(Autoencoder):
+    """Information Dropout (seed 003, equation 8): reconstruction + beta KL(q(z|x) || q(z)).
+
+    The divergence from the aggregate q(z), the information that codes keep of their rows, takes
+    the place of that from a prior. With ``gamma`` the total correlation is lowered as well, which
+    is equation 9; both are estimated from batches as in beta-TCVAE, where the original called the
+    second intractable. No term holds codes to a prior: `generate` draws from a standard normal
+    all the same, and codes may leave it.
+    """
+
+    objectives = ((objectives.reconstruction, 1.0), (objectives.coding_cost, 1.0))
+    defaults = {"beta": 1.0, "gamma": 0.0}
+
+
 # Hidden layers of the published discriminator, and units of each (seed 003, A).
 DISCRIMINATOR = {"discriminator_depth": 6, "discriminator_width": 1000}
 

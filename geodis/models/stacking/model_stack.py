@@ -13,7 +13,9 @@ from geodis.base.check import InputError
 from geodis.models import objectives
 from geodis.models.families.autoencoder import LOG_VARIANCE, Autoencoder
 from geodis.models.families.unsupervised import FactorVAE
+from geodis.models.lp_nested_prior import LpNested
 from geodis.models.model import Model
+from geodis.models.model_inputs import device_of, sent
 from geodis.models.objectives import Batch
 from geodis.models.priors import StandardNormal
 from geodis.models.stacking.stacked_linear import StackedLinear
@@ -25,6 +27,7 @@ STACKED = (
     objectives.kl,
     objectives.capacity_gap,
     objectives.decomposed_kl,
+    objectives.coding_cost,
     objectives.dip,
     objectives.density_ratio_correlation,
 )
@@ -44,19 +47,24 @@ def why_alone(model: Model) -> str:
     kind: Any = type(model)
     if model.groups != 1 or model.labelled:
         return "it learns from groups of rows"
-    changed = [name for name in PASSES if getattr(kind, name) is not getattr(Autoencoder, name, 0)]
+    changed = [each for each in PASSES if getattr(kind, each, 0) is not getattr(Autoencoder, each)]
     if not isinstance(model, Autoencoder) or changed or model.cut_decoder:
         return "its passes are its own"
     if model.network not in ("vector", "mlp") or model.own_networks:
         return "its network is no perceptron"
-    if not isinstance(model.prior, StandardNormal):
-        return "its prior is not the standard normal"
+    if not (isinstance(model.prior, StandardNormal) or _is_fixed(model.prior)):
+        return "its prior is not the standard normal, nor one of fixed exponents"
     if callable(model.settings.loss):
         return "its loss is a module or a function"
     if any(objective not in STACKED for objective, _ in model.weighted_objectives()):
         return "its objectives are not among those that are stacked"
     own = model.discriminator is not None and kind.adversary_loss is not FactorVAE.adversary_loss
     return "its adversary is its own" if own else ""
+
+
+def _is_fixed(prior: Any) -> bool:
+    """Whether a prior is Lp-nested and learns nothing, so that all models of a stack share it."""
+    return isinstance(prior, LpNested) and prior.learn == "none"
 
 
 def stacked_sequence(networks: Sequence[Sequence[nn.Module]]) -> nn.Sequential:
@@ -108,8 +116,11 @@ class ModelStack(nn.Module):
 
     def settings(self) -> dict[str, Tensor]:
         """Numbers among the settings as they are at this step, shape (M,) each."""
+        where = device_of(self)
         return {
-            name: torch.tensor([float(getattr(each.settings, name)) for each in self.members])
+            name: sent(
+                torch.tensor([float(getattr(m.settings, name)) for m in self.members]), where
+            )
             for name in self._varied
         }
 
@@ -204,3 +215,6 @@ def check_alike(models: Sequence[Model]) -> None:
             "Models of a stack must have one shape and differ in numbers alone; got "
             f"{len(shapes)} shapes and {len(words)} ways of what is no number."
         )
+    priors = {str(model.prior.config()) for model in models}
+    if len(priors) > 1:
+        raise InputError(f"Models of a stack must have one prior; got {len(priors)}.")

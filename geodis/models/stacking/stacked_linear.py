@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -20,11 +21,12 @@ class _BatchedLinear(torch.autograd.Function):
     def forward(context: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         """Return y, shape (M, n, out)."""
         kind = x.device.type
-        if torch.is_autocast_enabled(kind):
+        casts = torch.is_autocast_enabled(kind)
+        if casts:
             dtype = torch.get_autocast_dtype(kind)
             x, weight, bias = x.to(dtype), weight.to(dtype), bias.to(dtype)
         context.save_for_backward(x, weight)
-        with torch.autocast(kind, enabled=False):
+        with torch.autocast(kind, enabled=False) if casts else nullcontext():
             return torch.baddbmm(bias, x, weight.transpose(1, 2))
 
     @staticmethod

@@ -17,6 +17,7 @@ from geodis.base.notes import note_entry
 from geodis.base.progress import Stages
 from geodis.kernels.torch_state import load_optimiser, load_state, optimiser_tensors
 from geodis.models.model import Model
+from geodis.models.randomness import kept_generators
 from geodis.models.stacking.model_stack import ModelStack, check_alike
 from geodis.models.training.devices import Device
 from geodis.models.training.state.checkpoints import (
@@ -29,7 +30,7 @@ from geodis.models.training.state.fingerprints import plain_digest, weights_fing
 from geodis.models.training.state.folder_lock import FolderLock
 from geodis.models.training.state.interrupts import Interrupts
 from geodis.models.training.state.run_identity import check_same_run
-from geodis.models.training.step import check_range, optimiser_of
+from geodis.models.training.step import computing_in, optimiser_of
 from geodis.models.training.train_options import TrainOptions
 from geodis.models.training.training_run import Run, Training
 
@@ -106,9 +107,8 @@ def train_stacked(
         ]
         together = _Together(runs, data, folder)
         start = time.monotonic()
-        where = runs[0].device
         with (
-            torch.random.fork_rng(devices=[where] if where.type == "cuda" else []),
+            kept_generators(),
             Stages(f"{len(runs)} x {type(models[0]).__name__}", verbose) as stages,
             stages.stage("training"),
             Interrupts() as interrupts,
@@ -141,6 +141,7 @@ class _Together:
         }
         self._moving = any(set(run.planned) - {"learning_rate"} for run in runs)
         self._settings = self.stack.settings()
+        self._unseen: list[tuple[int, Mapping[str, Tensor]]] = []
         self._identity: dict[str, Any] = {}
         if folder is not None:
             members = [
@@ -167,7 +168,7 @@ class _Together:
         for name, player in self._players.items():
             player.param_groups[0]["lr"] = self.runs[0].players[name].param_groups[0]["lr"]
         device, precision = self.runs[0].device, self.runs[0].done.precision
-        with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
+        with computing_in(precision, device):
             terms, z = self.stack.terms(x, noise, self._settings)
         # Models do not touch one another, so the gradient of the sum has that of each.
         own = self._players["model"]
@@ -189,8 +190,7 @@ class _Together:
         xs, noises, orders = [], [], []
         for run in self.runs:
             x = run.begin_step().x
-            check_range(run.model, x, run.done.steps)
-            xs.append(run.model.prepare(x.to(run.device)))  # type: ignore[operator]
+            xs.append(run.model.prepare(x))  # type: ignore[operator]
             noises.append(torch.randn(len(x), run.model.latents, device=run.device))
             if self.stack.adversary is not None:
                 half = torch.rand(len(x) // 2, run.model.latents, device=run.device)
@@ -198,22 +198,35 @@ class _Together:
         return torch.stack(xs), torch.stack(noises), torch.stack(orders) if orders else None
 
     def _note(self, terms: Mapping[str, Tensor], stages: Stages) -> None:
+        first = self.runs[0]
+        self._unseen.append((first.done.steps, terms))
+        if first.device.type != "cpu" and not first.at_note:  # a look would be a wait
+            for run in self.runs:
+                run.done.steps += 1
+            return
+        self._look()
         values = {name: value.tolist() for name, value in terms.items()}
-        lost = ~torch.stack([value.isfinite() for value in terms.values()]).all(dim=0)
-        for number in lost.nonzero().flatten().tolist():
-            done = self.runs[number].done
-            wrong = {name: value[number] for name, value in values.items()}
-            name = next(name for name in wrong if not isfinite(wrong[name]))
-            done.note = done.note or f"{name} became {wrong[name]} at step {done.steps}"
         for number, run in enumerate(self.runs):
             if run.done.note:
                 run.done.steps += 1
             else:
                 run.end_step({name: value[number] for name, value in values.items()}, stages)
 
+    def _look(self) -> None:
+        """Note which models became what is no number since the last look."""
+        unseen, self._unseen = self._unseen, []
+        for step, terms in unseen:
+            lost = ~torch.stack([value.isfinite() for value in terms.values()]).all(dim=0)
+            for number in lost.nonzero().flatten().tolist():
+                done = self.runs[number].done
+                wrong = {name: float(value[number]) for name, value in terms.items()}
+                name = next(name for name in wrong if not isfinite(wrong[name]))
+                done.note = done.note or f"{name} became {wrong[name]} at step {step}"
+
     def call_back(self) -> None:
         """Call the callbacks of every model that is still a model, if it is time."""
         if self.runs[0].calls_back:
+            self._look()
             self.stack.write_back()
             for run in self.runs:
                 if not run.done.note:
@@ -233,6 +246,7 @@ class _Together:
         late = time.monotonic() - self._saved > self.runs[0].options.checkpoint_every
         if self._folder is None or not (late or now):
             return
+        self._look()
         tensors = {f"model/{name}": value for name, value in self.stack.state_dict().items()}
         tensors |= dict(self._optimiser_tensors())
         done = [run.done for run in self.runs]

@@ -17,6 +17,7 @@ import torch
 from geodis.base.check import InputError
 from geodis.base.write import write_json
 from geodis.data.grids.grid import FactorGrid
+from geodis.models.lp_nested_prior import learnt_exponents
 from geodis.models.model import Model
 from geodis.models.model_inputs import channel_moments
 from geodis.models.model_names import model_named
@@ -144,6 +145,7 @@ def _choices(run: PlannedRun, grid: FactorGrid, sweep: SweepSettings) -> dict[st
         callbacks["score"] = score_during(grid, scoring.scores, scoring.n)
     else:  # the rows of the table are those of the callbacks
         callbacks["scored"] = _scored
+    callbacks["exponent"] = learnt_exponents  # none of most models
     steps = training["steps"]
     scored_at = (*scoring.steps, steps)
     return {

@@ -29,7 +29,8 @@ def table_of(runs: Sequence[PlannedRun], rows: Mapping[str, Mapping[str, Any]]) 
     -------
     DataFrame
         Columns "run", "model", "data", "seed", the settings that the grid names, "step",
-        "term ..." and "score ..."; "error" where runs diverged. Runs that are not finished are
+        "term ...", "score ..." and, of priors that learn, "exponent 1", ... from the smallest;
+        "error" where runs diverged. Runs that are not finished are
         not there.
     """
     import pandas as pd
@@ -54,6 +55,7 @@ def table_of(runs: Sequence[PlannedRun], rows: Mapping[str, Mapping[str, Any]]) 
     found = _in_order(lines)
     terms = [name for name in found if name.startswith("term ")]
     scores = [name for name in found if name.startswith("score ")]
+    scores += [name for name in found if name.startswith("exponent ")]
     error = ["error"] if "error" in found else []
     columns = ["run", "model", "data", "seed", *settings, "step", *terms, *scores, *error]
     return pd.DataFrame(lines, columns=columns)

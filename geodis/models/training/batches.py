@@ -6,20 +6,29 @@ same batches. A DataLoader, and a Dataset without places, are exceptions: they h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, get_args
+from functools import partial
+from typing import Any, get_args
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from geodis.base.check import InputError, check_choice, check_finite, to_numpy
-from geodis.data.factors import as_factors
 from geodis.data.grids.grid import FactorGrid
 from geodis.distances.sampling import TripletsBy, sample_pairs, sample_triplets
 from geodis.models.model import Model
-from geodis.models.model_inputs import collated, to_input
-from geodis.models.training.train_options import Supervision
+from geodis.models.model_inputs import sent, to_input
+from geodis.models.training.rows.dataset_rows import (
+    Drawn,
+    Stream,
+    from_dataset,
+    from_loader,
+    labels_of,
+    refuse_groups,
+)
+from geodis.models.training.rows.held_rows import HeldRows, holds_rows
+from geodis.models.training.rows.perceived_triplets import ordered_triplets
+from geodis.models.training.train_options import RowsOn, Supervision
 
 # What `sample_triplets` calls them.
 BY: dict[Supervision, TripletsBy] = {
@@ -28,17 +37,8 @@ BY: dict[Supervision, TripletsBy] = {
     "differing": "differing",
     "category": "category",
 }
-NAMES = {2: "pairs", 3: "triplets"}
 
-
-class Drawn(NamedTuple):
-    """One batch on the CPU: rows, groups one below another, and their labels if there are any."""
-
-    x: Tensor
-    labels: Tensor | None = None
-
-
-Stream = Callable[[int, int], Drawn]
+CPU = torch.device("cpu")
 
 
 def stream_of(
@@ -48,6 +48,9 @@ def stream_of(
     batch_size: int,
     supervision: Supervision = "scaled",
     category: int | str | None = None,
+    device: torch.device = CPU,
+    rows_on: RowsOn = "auto",
+    steps: int | None = None,
 ) -> tuple[Stream, int]:
     """Make the function that draws batches for a model.
 
@@ -68,6 +71,12 @@ def stream_of(
         5.9, 5.24, 5.6 and 5.5).
     category : int or str, optional
         That one.
+    device : torch.device
+        Where batches are wanted, and triplets ordered.
+    rows_on : {"auto", "device", "host"}
+        As for `TrainOptions`.
+    steps : int, optional
+        How many batches will be drawn.
 
     Returns
     -------
@@ -79,23 +88,28 @@ def stream_of(
     if isinstance(data, torch.utils.data.DataLoader):
         # A stream without an end has no length; 1 moves a total correlation by a constant.
         size = len(data.dataset) if hasattr(data.dataset, "__len__") else 1
-        return _from_loader(model, data, supervision), size
+        return from_loader(model, data, supervision, device), size
     if isinstance(data, torch.utils.data.IterableDataset):
         loader = torch.utils.data.DataLoader(data, batch_size=batch_size)
-        return _from_loader(model, loader, supervision), 1
+        return from_loader(model, loader, supervision, device), 1
     if isinstance(data, torch.utils.data.Dataset):
-        return _from_dataset(model, data, batch_size, supervision)
+        return from_dataset(model, data, batch_size, supervision, device)
     if isinstance(data, FactorGrid):
-        return _from_grid(model, data, batch_size, supervision, category), len(data)
-    return _from_arrays(model, data, batch_size, supervision)
+        n, drawn = len(data), None if steps is None else steps * batch_size * model.groups
+        hold = holds_rows(rows_on, device, n, model.shape, drawn)
+        rows = HeldRows(model, lambda index: data.images(index, "auto"), n, device, hold)
+        return _from_grid(model, data, rows, batch_size, supervision, category, device), n
+    return _from_arrays(model, data, batch_size, supervision, device, rows_on)
 
 
 def _from_grid(
     model: Model,
     grid: FactorGrid,
+    rows: HeldRows,
     batch_size: int,
     supervision: Supervision,
     category: int | str | None,
+    device: torch.device,
 ) -> Stream:
     perceived = model.groups == 3 and supervision == "perceived"
 
@@ -114,10 +128,10 @@ def _from_grid(
     def draw(seed: int, step: int) -> Drawn:
         rng = np.random.default_rng([seed, step])
         index = index_of(rng)
-        x = to_input(grid.images(index, "auto"), model.shape)
+        x = rows(index, step)
         if perceived:
             return Drawn(ordered_triplets(x, rng, model.settings.loss))
-        return Drawn(x, scaled_factors(grid, index) if model.labelled else None)
+        return Drawn(x, sent(scaled_factors(grid, index), device) if model.labelled else None)
 
     return draw
 
@@ -142,34 +156,13 @@ def _steps(grid: FactorGrid, n: int, rng: np.random.Generator) -> np.ndarray:
     return np.stack([grid.index(first), grid.index(second)], axis=1)
 
 
-def ordered_triplets(x: Tensor, rng: np.random.Generator, loss: Any) -> Tensor:
-    """Triplets of the rows of one batch, the nearer by the loss as positive (seed 001, 5.24).
-
-    As many triplets as rows: every row is an anchor, with two other rows at random.
-    """
-    n = len(x)
-    if n < 3:
-        raise InputError(f"Triplets need batches of at least 3 rows; got {n}.")
-    anchor = np.arange(n)
-    # Two different shifts around the circle of rows: no row meets itself.
-    offsets = rng.permutation(n - 1)[:2] + 1
-    first, second = (anchor + offsets[0]) % n, (anchor + offsets[1]) % n
-    with torch.no_grad():
-        near, far = (_distance(x, x[torch.from_numpy(other)], loss) for other in (first, second))
-    swap = (near > far).cpu().numpy()
-    positive, negative = np.where(swap, second, first), np.where(swap, first, second)
-    return x[torch.from_numpy(np.concatenate([anchor, positive, negative]))]
-
-
-def _distance(a: Tensor, b: Tensor, loss: Any) -> Tensor:
-    if callable(loss):
-        return loss(a, b)
-    # The Bernoulli loss compares logits with images; between images it orders as their squares do.
-    return (a - b).square().flatten(1).mean(dim=1)
-
-
 def _from_arrays(
-    model: Model, data: Any, batch_size: int, supervision: Supervision
+    model: Model,
+    data: Any,
+    batch_size: int,
+    supervision: Supervision,
+    device: torch.device,
+    rows_on: RowsOn,
 ) -> tuple[Stream, int]:
     parts, labels = _parts(model, data, supervision)
     for rows in parts:
@@ -181,14 +174,20 @@ def _from_arrays(
     if size == 0:
         raise InputError("data must have at least one row; got none.")
     ordered = model.groups == 3 and len(parts) == 1
+    hold = holds_rows(rows_on, device, size * len(parts), model.shape, None)
+    sources = [
+        HeldRows(model, partial(_take, rows), size, device, hold or _lies_on(rows, device))
+        for rows in parts
+    ]
 
     def draw(seed: int, step: int) -> Drawn:
         rng = np.random.default_rng([seed, step])
         index = rng.integers(size, size=batch_size)
-        x = torch.cat([to_input(_take(rows, index), model.shape) for rows in parts])
+        x = torch.cat([source(index, step) for source in sources])
         if ordered:
             return Drawn(ordered_triplets(x, rng, model.settings.loss))
-        return Drawn(x, None if labels is None else labels[torch.from_numpy(index)])
+        own = None if labels is None else sent(labels[torch.from_numpy(index)], device)
+        return Drawn(x, own)
 
     return draw, size
 
@@ -202,25 +201,15 @@ def _parts(model: Model, data: Any, supervision: Supervision) -> tuple[list[Any]
                 "Distances are learnt from labels: pass (images, labels) or a FactorGrid; "
                 f"got {_described(data)}."
             )
-        return [_checked_rows(given[0])], _labels(given[1])
+        return [_checked_rows(given[0])], labels_of(given[1])
     perceived = model.groups == 3 and supervision == "perceived"
     if len(given) != (1 if perceived else model.groups):
         if model.groups == 1:
             raise InputError(
                 f"{type(model).__name__} takes one array of rows; got {_described(data)}."
             )
-        _refuse(model, _described(data))
+        refuse_groups(model, _described(data))
     return [_checked_rows(part) for part in given], None
-
-
-def _refuse(model: Model, given: str) -> None:
-    name = NAMES[model.groups]
-    hint = "; triplets by perceived distance need neither" if model.groups == 3 else ""
-    raise InputError(
-        f"{name.capitalize()} need factors or members: pass a grid, such as "
-        f"FactorGrid.from_arrays(images, factors), or a tuple of {model.groups} arrays{hint}; "
-        f"got {given}."
-    )
 
 
 def _described(data: Any) -> str:
@@ -236,70 +225,10 @@ def _checked_rows(data: Any) -> Any:
     return check_finite(rows, "data") if rows.dtype.kind == "f" else rows
 
 
-def _labels(labels: Any) -> Tensor:
-    known = as_factors(labels)
-    if words := [name for name in known.names if known.kind_of(name) == "labels"]:
-        raise InputError(
-            "Distances are learnt from numbers or ordered labels; got labels without an order in "
-            f"{', '.join(words)}."
-        )
-    return torch.from_numpy(known.refuse_missing().values.astype(np.float32))
+def _lies_on(rows: Any, device: torch.device) -> bool:
+    """Whether rows are a tensor on a device of its own already."""
+    return isinstance(rows, Tensor) and rows.device.type == device.type != "cpu"
 
 
 def _take(rows: Any, index: np.ndarray) -> Any:
     return rows[torch.from_numpy(index)] if isinstance(rows, Tensor) else rows[index]
-
-
-def _from_loader(model: Model, loader: Any, supervision: Supervision) -> Stream:
-    def endless() -> Iterator[Any]:
-        while True:
-            empty = True
-            for batch in loader:
-                empty = False
-                yield batch
-            if empty:
-                raise InputError("The DataLoader must give at least one batch; it gave none.")
-
-    batches = endless()
-
-    def draw(seed: int, step: int) -> Drawn:
-        rng = np.random.default_rng([seed, step])
-        return _of_batch(model, next(batches), supervision, rng, "DataLoader")
-
-    return draw
-
-
-def _from_dataset(
-    model: Model, dataset: Any, batch_size: int, supervision: Supervision
-) -> tuple[Stream, int]:
-    """Batches of rows at random places, as of an array, each put together as a DataLoader would."""
-    size = len(dataset)
-    if size == 0:
-        raise InputError("data must have at least one row; got none.")
-
-    def draw(seed: int, step: int) -> Drawn:
-        rng = np.random.default_rng([seed, step])
-        places = rng.integers(size, size=batch_size).tolist()
-        several = getattr(dataset, "__getitems__", None)
-        rows = [dataset[place] for place in places] if several is None else several(places)
-        return _of_batch(model, collated(rows), supervision, rng, "Dataset")
-
-    return draw, size
-
-
-def _of_batch(
-    model: Model, batch: Any, supervision: Supervision, rng: np.random.Generator, source: str
-) -> Drawn:
-    """Rows, groups or labelled rows from what a loader or a dataset gives."""
-    perceived = model.groups == 3 and supervision == "perceived"
-    given = list(batch) if isinstance(batch, tuple | list) else [batch]
-    if model.labelled:
-        if len(given) != 2:
-            raise InputError(f"Distances are learnt from labels: the {source} must give both.")
-        return Drawn(to_input(given[0], model.shape), _labels(given[1]))
-    if model.groups == 1 or perceived:
-        x = to_input(given[0], model.shape)
-        return Drawn(ordered_triplets(x, rng, model.settings.loss) if perceived else x)
-    if len(given) != model.groups:
-        _refuse(model, f"a {source} of {len(given)} parts")
-    return Drawn(torch.cat([to_input(part, model.shape) for part in given]))

@@ -7,11 +7,10 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from geodis.base.check import InputError, check_int
 from geodis.base.progress import Stages
 from geodis.models.model import Model
+from geodis.models.randomness import kept_generators
 from geodis.models.training.devices import Device
 from geodis.models.training.run_loggers import RunLogger
 from geodis.models.training.state.checkpoints import checkpoint_folder
@@ -68,6 +67,7 @@ def train(
 
     Examples
     --------
+    >>> import torch
     >>> from geodis.models import AE, VAE, TrainOptions
     >>> model = AE((3,), latents=2)
     >>> done = train(model, torch.rand(64, 3), steps=20, verbose=0)
@@ -98,7 +98,7 @@ def train(
         start = time.monotonic()
         # The user's random numbers are put back at the end.
         with (
-            torch.random.fork_rng(devices=[run.device] if run.device.type == "cuda" else []),
+            kept_generators(),
             Stages(type(model).__name__, verbose) as stages,
             stages.stage("training"),
             Interrupts() as interrupts,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from geodis.base.check import InputError
 from geodis.models.model import Model
-from geodis.models.training.batches import Drawn
+from geodis.models.training.rows.dataset_rows import Drawn
 from geodis.models.training.schedules import OWN_RATE
+from geodis.models.training.terms_watch import TermsWatch
 from geodis.models.training.train_options import TrainOptions
 
 Players = Mapping[str, torch.optim.Optimizer]
@@ -68,28 +69,27 @@ def take_step(
     size: int,
     players: Players,
     precision: str,
-    device: torch.device,
     step: int,
+    watch: TermsWatch,
 ) -> dict[str, Tensor]:
     """One step of the model, and one of its adversary; the terms that were lowered."""
     x, labels = drawn
-    check_range(model, x, step)
     adversary = players.get("adversary")
     # What the model's step would put into the gradients of the other player is thrown away.
     _ask_for_gradients(adversary, False)
-    layout = torch.channels_last if precision == "bfloat16" and x.ndim == 4 else None
-    x = x.to(device, memory_format=layout or torch.preserve_format)
-    with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
-        batch = model(x, size, None if labels is None else labels.to(device))
+    if precision == "bfloat16" and x.ndim == 4:
+        x = x.to(memory_format=torch.channels_last)
+    with computing_in(precision, x.device):
+        batch = model(x, size, labels)
     terms = model.terms(batch)
-    _check_terms(terms, step)
+    watch.note(terms, step)
     players["model"].zero_grad(set_to_none=True)
     torch.stack([value.float() for value in terms.values()]).sum().backward()
     players["model"].step()
     _ask_for_gradients(adversary, True)
     if adversary is not None:
         loss = model.adversary_loss(batch)
-        _check_terms({"adversary": loss}, step)
+        watch.note({"adversary": loss}, step)
         adversary.zero_grad(set_to_none=True)
         loss.backward()
         adversary.step()
@@ -97,29 +97,12 @@ def take_step(
     return {name: value.detach() for name, value in terms.items()}
 
 
+def computing_in(precision: str, device: torch.device) -> AbstractContextManager[Any]:
+    """Compute networks in bfloat16 where that is the precision."""
+    return torch.autocast(device.type, torch.bfloat16) if precision == "bfloat16" else nullcontext()
+
+
 def _ask_for_gradients(player: torch.optim.Optimizer | None, wanted: bool) -> None:
     for group in [] if player is None else player.param_groups:
         for parameter in group["params"]:
             parameter.requires_grad_(wanted)
-
-
-def _check_terms(terms: Mapping[str, Tensor], step: int) -> None:
-    # One look for all: each makes the processor wait for the device.
-    if torch.stack([value.detach().float() for value in terms.values()]).isfinite().all():
-        return
-    for name, value in terms.items():
-        if not torch.isfinite(value):
-            raise FloatingPointError(
-                f"{name} became {float(value.detach())} at step {step}, in batch {step}: lower the "
-                "learning rate, or look at that batch."
-            )
-
-
-def check_range(model: Model, x: Tensor, step: int) -> None:
-    """Require data in [0, 1] where the model does."""
-    if model.unit_range and (x.min() < 0 or x.max() > 1):
-        other = " or use loss='mse'" if hasattr(model.settings, "loss") else ""
-        raise InputError(
-            f"{model.unit_range} needs data in [0, 1]; got {float(x.min()):g} to "
-            f"{float(x.max()):g} in batch {step}: scale the data{other}."
-        )

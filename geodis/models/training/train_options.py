@@ -11,6 +11,7 @@ from geodis.models.model import Plan
 
 Supervision = Literal["scaled", "factors", "perceived", "differing", "category"]
 Precision = Literal["auto", "float32", "bfloat16"]
+RowsOn = Literal["auto", "device", "host"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +41,10 @@ class TrainOptions:
     precision : {"auto", "float32", "bfloat16"}
         "auto" takes bfloat16 for convolutions where the device computes in it, and in a run that
         goes on what it had. Objectives are computed in float32 in either case.
+    rows_on : {"auto", "device", "host"}
+        Where the rows of a grid or of arrays lie. "device" keeps all of them where the model is,
+        drawn once and bytes as bytes; "host" reads the rows of every batch and sends them. "auto"
+        keeps them on a GPU that has room, where the training draws as many. Numbers are the same.
     checkpoint_every : float
         Seconds between checkpoints.
     callbacks : mapping of str to callable, optional
@@ -67,6 +72,7 @@ class TrainOptions:
     schedules: Mapping[str, Plan] | None = None
     horizon: int | None = None
     precision: Precision = "auto"
+    rows_on: RowsOn = "auto"
     checkpoint_every: float = 60.0
     callbacks: Mapping[str, Callable[[Any], Any]] | None = None
     callback_every: int = 500
@@ -84,6 +90,7 @@ class TrainOptions:
                 f"{self.category!r} with {self.supervision!r}."
             )
         check_choice(self.precision, "precision", get_args(Precision))
+        check_choice(self.rows_on, "rows_on", get_args(RowsOn))
         if self.horizon is not None:
             check_int(self.horizon, "horizon", low=1)
         check_real(self.checkpoint_every, "checkpoint_every", low=0)
@@ -97,3 +104,15 @@ def check_rate(rate: Any, name: str) -> float:
     if check_real(rate, name) <= 0:
         raise InputError(f"{name} must be positive; got {rate}.")
     return float(rate)
+
+
+def callback_answers(callbacks: Mapping[str, Callable[[Any], Any]], model: Any) -> dict[str, float]:
+    """What callbacks return, as numbers by name."""
+    answers: dict[str, float] = {}
+    for name, callback in callbacks.items():
+        value = callback(model)
+        if isinstance(value, Mapping):
+            answers |= {f"{name} {key}": float(number) for key, number in value.items()}
+        elif value is not None:
+            answers[name] = float(value)
+    return answers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,9 @@ from geodis.base.progress import Stages
 from geodis.models.model import Model
 from geodis.models.randomness import reseed
 from geodis.models.saving import save_model
-from geodis.models.training.batches import Drawn, stream_of
+from geodis.models.training.batches import stream_of
 from geodis.models.training.devices import Device, choose_device, choose_precision
+from geodis.models.training.rows.dataset_rows import Drawn
 from geodis.models.training.schedules import follow, plans_of
 from geodis.models.training.state.checkpoints import (
     History,
@@ -35,7 +36,8 @@ from geodis.models.training.state.fingerprints import (
 )
 from geodis.models.training.state.run_identity import FORMAT, horizon_of
 from geodis.models.training.step import optimisers_of, prior_parameters, take_step
-from geodis.models.training.train_options import TrainOptions, check_rate
+from geodis.models.training.terms_watch import TermsWatch
+from geodis.models.training.train_options import TrainOptions, callback_answers, check_rate
 
 HISTORY_EVERY = 10
 
@@ -131,7 +133,11 @@ class Run:
             batch_size=batch_size,
             supervision=options.supervision,
             category=options.category,
+            device=self.device,
+            rows_on=options.rows_on,
+            steps=steps,
         )
+        self._terms_watch = TermsWatch(self.device)
         rate = model.learning_rate if learning_rate is None else learning_rate
         rate = check_rate(rate, "learning_rate")
         self._batch_size, self._rate = batch_size, rate
@@ -227,9 +233,8 @@ class Run:
         """Take one step, and note its terms every so often."""
         drawn = self.begin_step()
         done = self.done
-        terms = take_step(
-            self.model, drawn, self.size, self.players, done.precision, self.device, done.steps
-        )
+        how = done.precision, done.steps, self._terms_watch
+        terms = take_step(self.model, drawn, self.size, self.players, *how)
         self.end_step(terms, stages)
 
     def begin_step(self) -> Drawn:
@@ -243,9 +248,15 @@ class Run:
         """Count a step, and note its terms if it is time."""
         done = self.done
         regular = done.steps % HISTORY_EVERY == 0
-        if regular or done.steps == self._steps - 1:
+        if self.at_note:
+            self._terms_watch.look()
             self._note(terms, regular, stages)
         done.steps += 1
+
+    @property
+    def at_note(self) -> bool:
+        """Whether the terms of this step go into the history."""
+        return self.done.steps % HISTORY_EVERY == 0 or self.done.steps == self._steps - 1
 
     def _part_done(self) -> float:
         horizon = self._horizon or self._steps
@@ -293,7 +304,8 @@ class Run:
     def call_back(self) -> None:
         """Call the callbacks if it is time, and keep what they return."""
         if self.calls_back:
-            answers = _answers(self.options.callbacks or {}, self.model)
+            self._terms_watch.look()
+            answers = callback_answers(self.options.callbacks or {}, self.model)
             self._keep({"step": self.done.steps, **answers}, self._calls_back_anyway)
             self.model.train()
 
@@ -301,6 +313,7 @@ class Run:
         """Write a checkpoint where the last one is old, or now."""
         late = time.monotonic() - self._saved > self.options.checkpoint_every
         if self._folder is not None and (late or now):
+            self._terms_watch.look()
             self._save(self._folder)
             self._saved = time.monotonic()
 
@@ -329,15 +342,3 @@ class Run:
             self.passing,
             self._identity,
         )
-
-
-def _answers(callbacks: Mapping[str, Callable[[Model], Any]], model: Model) -> dict[str, float]:
-    """What callbacks return, as numbers by name."""
-    answers: dict[str, float] = {}
-    for name, callback in callbacks.items():
-        value = callback(model)
-        if isinstance(value, Mapping):
-            answers |= {f"{name} {key}": float(number) for key, number in value.items()}
-        elif value is not None:
-            answers[name] = float(value)
-    return answers

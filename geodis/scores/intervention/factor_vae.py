@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from geodis.base.check import InputError, check_int, check_random_state, check_real
 from geodis.scores.active import active_latents, check_log_variances
 from geodis.scores.card import Card
+from geodis.scores.intervention.discrete_latents import gini_variances, merge_discrete
 from geodis.scores.intervention.fixed_source import (
     BATCH_SIZE,
     MIN_ROWS,
@@ -30,11 +32,19 @@ TIED = 1e-9
 MAX_ENCODED = 10_000
 
 
-def batch_variances(table: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Variance (ddof 1) of every latent within each batch: rows (b, l) -> (b, z)."""
+def batch_variances(
+    table: np.ndarray, rows: np.ndarray, discrete: np.ndarray | None = None
+) -> np.ndarray:
+    """Variance (ddof 1) of every latent within each batch: rows (b, l) -> (b, z).
+
+    Of latents that are `discrete`, bool (z,), Gini's variance.
+    """
     out = np.empty((len(rows), table.shape[1]))
     for part in chunks(rows, table.shape[1]):
         out[part] = table[rows[part]].var(axis=1, ddof=1)
+    if discrete is not None:
+        for j in np.flatnonzero(discrete):
+            out[:, j] = gini_variances(table[:, j], rows)
     return out
 
 
@@ -61,6 +71,7 @@ def factor_vae(
     batch_size: int = BATCH_SIZE,
     min_std: float = 0.0,
     log_variances: Any = None,
+    discrete: Sequence[int | Sequence[int]] = (),
     random_state: Any = None,
 ) -> Score:
     """FactorVAE score (Kim and Mnih, 2018): accuracy of a majority vote on the fixed factor.
@@ -90,13 +101,20 @@ def factor_vae(
     log_variances : array-like of the shape of `latents`, optional
         Of a Gaussian encoder whose means are `latents`: a mean KL from N(0, 1) of at most 0.01
         nats is a collapse.
+    discrete : sequence of int, or of sequence of int
+        Latents that are discrete: a column of labels, or the columns that hold the probabilities
+        of a categorical latent, which stands for the most probable one, as ``[[4, 5, 6]]`` for
+        what `encode` gives of ``ConcreteVAE(shape, 4, categories=3)``. They count as one latent,
+        in the place of the first of these columns. Theirs is Gini's variance (appendix B,
+        equation 4), sum_ij [z_i != z_j] / (2 n (n - 1)).
     random_state : None, int or Generator
 
     Returns
     -------
     Score
         ``per_factor`` is the share of a factor's votes that is right; ``matrix`` (z, f) holds
-        the training votes. Without any active latent the score is that of a guess, 1/f.
+        the training votes, a discrete latent being one row. Without any active latent the score is
+        that of a guess, 1/f.
 
     Examples
     --------
@@ -119,17 +137,25 @@ def factor_vae(
     typical = source.typical(MAX_ENCODED, random)
     table, (rows, typical) = source.latents(rows, typical)
     whole = table[typical]
-    active = active_latents(whole, check_log_variances(log_variances, whole))
+    known = check_log_variances(log_variances, whole)
+    merged = merge_discrete(table, discrete)
+    active = active_latents(whole, known)[merged.first]
+    active[merged.discrete] = merged.used(typical)
     # Variances of large and of small latents leave the range of floats; their ratios do not.
-    scaled = of_order_one(table)
+    scaled = of_order_one(merged.table)
     spread = scaled[typical].std(axis=0, ddof=1)
-    active &= spread >= min_std / unit_of(table)
-    votes = vote(scaled, rows, spread**2, active)
+    active &= (spread >= min_std / unit_of(merged.table)) | merged.discrete
+    variances = np.where(merged.discrete, merged.gini(typical), spread**2)
+    votes = vote(scaled, rows, variances, active, merged.discrete)
     return majority_score(source, votes, labels, n_train, active)
 
 
 def vote(
-    table: np.ndarray, rows: np.ndarray, variances: np.ndarray, active: np.ndarray
+    table: np.ndarray,
+    rows: np.ndarray,
+    variances: np.ndarray,
+    active: np.ndarray,
+    discrete: np.ndarray | None = None,
 ) -> np.ndarray:
     """The active latent that varies least in each batch, relative to all; -1 if there is none.
 
@@ -140,7 +166,8 @@ def vote(
     places = order[active[order]]
     if not len(places):
         return np.full(len(rows), -1)
-    ratios = batch_variances(table[:, places], rows) / variances[places]
+    kinds = None if discrete is None else discrete[places]
+    ratios = batch_variances(table[:, places], rows, kinds) / variances[places]
     least = ratios <= ratios.min(axis=1, keepdims=True) * (1 + TIED) + TIED**2
     return places[least.argmax(axis=1)]
 

@@ -1044,3 +1044,13 @@ def test_factors_act_as_their_array() -> None:
 def test_factors_need_a_name_for_every_column() -> None:
     with pytest.raises(InputError, match=r"got shape \(3, 2\) and 1 names"):
         Factors(np.zeros((3, 2)), ("x",))
+
+
+def test_several_columns_of_a_table_are_named_with_commas(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("time,x,y,kind\n0,1.5,2,a\n1,2.5,3,b\n")
+    assert load_array(f"{path}:y,x").tolist() == [[2, 1.5], [3, 2.5]]
+    with pytest.raises(InputError, match="has no column 'z'; it has time, x, y, kind"):
+        load_array(f"{path}:x,z")
+    with pytest.raises(InputError, match="other values in kind"):
+        load_array(f"{path}:x,kind")

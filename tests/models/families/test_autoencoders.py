@@ -19,15 +19,19 @@ from geodis.models import (
     AdaAE,
     AdaGVAE,
     AdaMLVAE,
+    AdaTAE,
     AdaTVAE,
     AnnealedVAE,
     BetaTCVAE,
     BetaVAE,
+    ConcreteVAE,
     FactorVAE,
+    InformationDropout,
     InfoVAE,
     LpNested,
     MetricEncoder,
     StandardNormal,
+    TripletEncoder,
     encode,
     load_model,
     objectives,
@@ -44,6 +48,8 @@ MAKERS = {
     "BetaVAE": lambda shape: BetaVAE(shape, 4, network="vector", loss="bernoulli"),
     "AnnealedVAE": lambda shape: AnnealedVAE(shape, 4, network="vector", gamma=1.0),
     "BetaTCVAE": lambda shape: BetaTCVAE(shape, 4, network="vector"),
+    "InformationDropout": lambda shape: InformationDropout(shape, 4, network="vector", gamma=0.5),
+    "ConcreteVAE": lambda shape: ConcreteVAE(shape, 2, categories=2, network="vector"),
     "FactorVAE": lambda shape: FactorVAE(shape, 4, network="vector"),
     "AAE": lambda shape: AAE(shape, 4, network="vector"),
     "AAE with KL": lambda shape: AAE(shape, 4, network="vector", beta=1.0, discriminator_width=9),
@@ -55,6 +61,8 @@ MAKERS = {
     "AdaMLVAE": lambda shape: AdaMLVAE(shape, 4, network="vector", deltas="kl"),
     "TAE": lambda shape: TAE(shape, 4, network="vector", p=2),
     "TVAE": lambda shape: TVAE(shape, 4, network="vector", hard=False),
+    "AdaTAE": lambda shape: AdaTAE(shape, 4, network="vector"),
+    "TripletEncoder": lambda shape: TripletEncoder(shape, 4, network="vector"),
     "AdaTVAE": lambda shape: AdaTVAE(shape, 4, network="vector"),
     "ISAVAE": lambda shape: ISAVAE(shape, **LAYOUT, learn="subspaces", network="vector"),
     "ISATCVAE": lambda shape: ISATCVAE(shape, **LAYOUT, network="vector"),
@@ -204,15 +212,15 @@ def test_a_model_of_the_users_own_takes_a_few_lines(tmp_path):
         """Mean absolute latent."""
         return batch.mean.abs().mean()
 
-    class SparseVAE(VAE):
+    class QuietVAE(VAE):
         objectives = (*VAE.objectives, (sparsity, "sparse"))
         defaults = {**VAE.defaults, "sparse": 1.0}  # noqa: RUF012 - as the README has it
 
-    model = SparseVAE((6,), 3, sparse=5.0)
+    model = QuietVAE((6,), 3, sparse=5.0)
     done = train(model, torch.rand(50, 6), 20, batch_size=32, checkpoint=tmp_path, verbose=0)
     assert done.history[-1]["sparsity"] < done.history[0]["sparsity"]
-    assert isinstance(load_model(tmp_path), SparseVAE)
-    assert model_named("sparse-vae") is SparseVAE
+    assert isinstance(load_model(tmp_path), QuietVAE)
+    assert model_named("quiet-vae") is QuietVAE
 
 
 @pytest.mark.parametrize("name", ["ada-tvae", "AdaTVAE", "ada_tvae", "ADATVAE"])
@@ -253,6 +261,12 @@ class Bare(nn.Module):
         (
             lambda: VAE((1,), 2, loss="bernoulli", standardise=([0], [1])),
             r"data in \[0, 1\]: leave out standardise",
+        ),
+        (lambda: ConcreteVAE((5,), 2, categories=1), "categories must be at least 2; got 1"),
+        (lambda: ConcreteVAE((5,), 2, temperature=0), "temperature must be positive; got 0"),
+        (
+            lambda: ConcreteVAE((5,), 2, prior=StandardNormal(5)),
+            r"has the prior NormalCodes\(continuous=2, categories=3\); got StandardNormal",
         ),
         (lambda: model_named("gan"), "The model must be one of AAE, AE,.*got 'gan'"),
     ],

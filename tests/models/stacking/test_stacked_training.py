@@ -41,6 +41,10 @@ MAKERS = {
     "FactorVAE": lambda i: FactorVAE(
         (6,), 3, random_state=i, gamma=2.0 + i, discriminator_width=20
     ),
+    "ISAVAE": lambda i: ISAVAE((6,), subspaces=[(2.2, 2), (1.9, 1)], random_state=i, beta=1.0 + i),
+    "ISATCVAE": lambda i: models.ISATCVAE(
+        (6,), subspaces=[(2.2, 2), (1.9, 1)], random_state=i, beta=1.0 + i
+    ),
     "standardised": lambda i: VAE((6,), 3, random_state=i, standardise=([0.5] * 6, [0.3] * 6)),
 }
 
@@ -171,7 +175,8 @@ def test_a_model_that_diverges_leaves_the_others_as_they_are():
         (AdaGVAE((4,), 2), "groups of rows"),
         (MetricEncoder((4,), 2), "groups of rows"),
         (VAE((1, 32, 32), 2), "no perceptron"),
-        (ISAVAE((4,), subspaces=[(2.0, 2)]), "not the standard normal"),
+        (ISAVAE((4,), subspaces=[(2.0, 2)], learn="subspaces"), "nor one of fixed exponents"),
+        (models.InfoWGANGP((1, 16, 16), 2), "its passes are its own"),
         (VAE((4,), 2, loss=lambda a, b: (a - b).abs().sum(dim=1)), "a module or a function"),
         (AAE((4,), 2, discriminator_width=4), "not among those that are stacked"),
         (models.InfoVAE((4,), 2), "not among those that are stacked"),
@@ -198,6 +203,11 @@ def test_passes_of_the_users_own_are_not_stacked():
         ([], {}, "at least one model; got none"),
         ([VAE((6,), 2), AE((6,), 2)], {}, "must be of one class; got AE, VAE"),
         ([VAE((6,), 2), VAE((6,), 3)], {}, "one shape and differ in numbers alone; got 2 shapes"),
+        (
+            [ISAVAE((6,), subspaces=[(p, 2)]) for p in (2.0, 2.2)],
+            {},
+            "Models of a stack must have one prior; got 2",
+        ),
         ([DIPVAE((6,), 2), DIPVAE((6,), 2, kind="II")], {}, "1 shapes and 2 ways"),
         ([VAE((6,), 2)], {"random_states": [0, 1]}, "random_states must be 1 numbers; got 2"),
         ([VAE((6,), 2)], {"options": 3}, "options must be TrainOptions; got int"),

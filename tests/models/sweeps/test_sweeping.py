@@ -58,6 +58,33 @@ def test_the_table_has_a_row_a_run_and_step_of_settings_terms_and_scores(done):
     assert table.loc[table.model == "VAE", "term decomposed_kl"].isna().all()
 
 
+def test_learnt_exponents_are_columns_of_the_table(tmp_path, blobs):
+    grid = [
+        {
+            "model": "isa-vae",
+            "subspaces": [[[2.0, 2], [1.8, 2]]],
+            "learn": ["none", "subspaces"],
+            "network": "vector",
+        }
+    ]
+    training = {"steps": 6, "batch_size": 8, "prior_learning_rate": 0.01}
+    done = sweep(
+        tmp_path,
+        grid,
+        {"blobs": blobs},
+        seeds=1,
+        training=training,
+        scores=["mig"],
+        n=40,
+        verbose=0,
+    )
+    fixed, learnt = done.table.iloc[0], done.table.iloc[1]
+    assert np.isnan(fixed["exponent 1"])
+    model = load_model(tmp_path / RUNS / learnt["run"])
+    own = sorted(model.prior.exponents[:-1].tolist())
+    assert [learnt["exponent 1"], learnt["exponent 2"]] == own != [1.8, 2.0]
+
+
 def test_the_files_hold_the_table(done):
     read = pd.read_csv(done.folder / "table.csv")
     pd.testing.assert_frame_equal(read, done.table, check_dtype=False, check_exact=True)

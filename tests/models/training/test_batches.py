@@ -21,7 +21,8 @@ from geodis.models import (
     encode,
     train,
 )
-from geodis.models.training.batches import ordered_triplets, stream_of
+from geodis.models.training.batches import stream_of
+from geodis.models.training.rows.perceived_triplets import ordered_triplets
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geodis.base.check import InputError
+from geodis.base.check import GeodisWarning, InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,7 +115,9 @@ def read_marks(path: Path, frame: pd.DataFrame, fields: pd.DataFrame) -> None:
     # With decimal commas, points stand between thousands in every column.
     for j in numeric if comma else places:
         frame.isetitem(j, _numbers(path, fields.iloc[:, j], "," if comma else "."))
-    warnings.warn(f"{path}: numbers are read with {meaning} in {names}.", stacklevel=2)
+    warnings.warn(
+        f"{path}: numbers are read with {meaning} in {names}.", GeodisWarning, stacklevel=2
+    )
 
 
 def _numbers(path: Path, fields: pd.Series, decimal: str) -> np.ndarray:

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from geodis.base.check import InputError
+from geodis.base.check import GeodisWarning, InputError
 from geodis.base.notes import note_entry
 from geodis.base.tensors import read_tensors, write_tensors
 from geodis.base.write import to_jsonable
@@ -127,6 +127,7 @@ def read_checkpoint(folder: Path) -> Saved | None:
             warnings.warn(
                 f"{damage[0]} The run goes on from the older {saved.file.name}, of step "
                 f"{saved.steps}.",
+                GeodisWarning,
                 stacklevel=4,
             )
         return saved

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from geodis.base.check import InputError
+from geodis.base.check import GeodisWarning, InputError
 from geodis.base.file_lock import lock_file
 
 LOCK = ".lock"
@@ -72,6 +72,7 @@ class FolderLock:
             # Some network file systems know no locks. Training there is better than none.
             warnings.warn(
                 f"{self._folder} cannot be locked ({error}): see that no other run writes there.",
+                GeodisWarning,
                 stacklevel=4,
             )
         if not _still_named(handle, self._path):

@@ -197,7 +197,7 @@ def test_every_option_is_part_of_the_identity_or_changes_no_number():
     in_it = {"adversary_learning_rate", "prior_learning_rate", "supervision", "category"}
     in_it |= {"schedules", "horizon", "precision"}
     beside = {"checkpoint_every", "callbacks", "callback_every", "callback_at"}
-    beside |= {"loggers", "stop_when"}
+    beside |= {"loggers", "stop_when", "rows_on"}
     assert {each.name for each in dataclasses.fields(TrainOptions)} == in_it | beside
 
 

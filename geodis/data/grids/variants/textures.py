@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit
 from scipy import fft
 
+from geodis.data.grids.variants.numbers_of_index import mix
+
 MEAN, SPREAD = 0.45, 0.25  # of the pixels, before they are held to [0, 1]; as in photographs
 # Brightness and two differences of colours -> red, green, blue; brightness varies most.
 _COLOURS = np.array([[1.0, 0.25, 0.1], [1.0, -0.05, -0.2], [1.0, -0.25, 0.2]], dtype=np.float32)
@@ -76,11 +78,11 @@ def _random_spectrum(
     spectrum = np.empty((len(index), 3, height, width), dtype=np.complex64)
     mask = np.uint64(len(circle) - 1)
     for i in range(len(index)):
-        counter = _mix(_mix(seed) ^ index[i])
+        counter = mix(mix(seed) ^ index[i])
         for row in range(height):
             for column in range(width):
                 counter += np.uint64(0x9E3779B97F4A7C15)
-                bits = _mix(counter)
+                bits = mix(counter)
                 first = amplitude[row, column] * circle[bits & mask]
                 second = amplitude[row, column] * circle[(bits >> np.uint64(20)) & mask]
                 third = amplitude[row, column] * circle[(bits >> np.uint64(40)) & mask]
@@ -89,11 +91,3 @@ def _random_spectrum(
                         colours[c, 0] * first + colours[c, 1] * second + colours[c, 2] * third
                     )
     return spectrum
-
-
-@njit(cache=True)
-def _mix(x: np.uint64) -> np.uint64:
-    """Scramble 64 bits: the finaliser of the splitmix64 generator (Steele et al., 2014)."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))

@@ -1,0 +1,1 @@
+"""Grids whose images are made of those of another grid."""
