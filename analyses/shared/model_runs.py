@@ -15,6 +15,8 @@ from geodis import __version__
 from geodis.base import to_jsonable, whole_file, write_json
 
 Row = dict[str, Any]
+# Between tables and figures of what is finished so far: small models take no longer than these.
+SECONDS_BETWEEN = 60
 
 
 def run_cases(
@@ -37,7 +39,7 @@ def run_cases(
         again.
     preset : str
     write : callable
-        Rows -> table and figures in the folder; called after every case.
+        Rows -> table and figures in the folder; called every minute, and at the end.
     settings : optional
         What the preset says, kept as text.
 
@@ -56,6 +58,7 @@ def run_cases(
         planned = [row for row in rows if row["case"] in order]
         return sorted(planned, key=lambda row: order.index(row["case"]))
 
+    written = time.monotonic()
     try:
         for number, case in enumerate(cases, start=1):
             plain = to_jsonable(dict(case))
@@ -67,7 +70,9 @@ def run_cases(
             seconds = time.perf_counter() - begun
             rows.append({"case": plain, **results, "seconds": seconds})
             _keep(out, made, rows)
-            write(ordered(), out)
+            if time.monotonic() - written > SECONDS_BETWEEN:
+                write(ordered(), out)
+                written = time.monotonic()
     except KeyboardInterrupt:
         complete = False
     rows = ordered()

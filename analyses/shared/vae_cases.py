@@ -123,6 +123,7 @@ def evaluate(
     images = grid.images(index)
     latents, factors = models.encode(model, images), grid.factors(index)
     measures["mig"] = float(scores.mig(latents, factors))
+    measures["dci"] = float(scores.dci(latents, factors, random_state=seed))
     decoded = models.reconstruct(model, images[:1000])
     measures["error"] = float(((decoded - images[:1000] / 255.0) ** 2).mean())
     measures["error of the mean image"] = float((images / 255.0).var(axis=0).mean())

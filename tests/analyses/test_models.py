@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from analyses import isa_tradeoff, pixels_to_factors, triplet_vaes, vae_distances
+from analyses import pixels_to_factors, vae_distances
 from analyses import variational_bias as bias
+from analyses.factor_vae_study import __main__ as factor_vae_study
+from analyses.isa_tradeoff import __main__ as isa_tradeoff
 from analyses.shared.model_runs import run_cases, summarise
 from analyses.shared.vae_cases import BY_FACTOR, KINDS
+from analyses.triplet_vaes import __main__ as triplet_vaes
+from analyses.vae_frameworks import __main__ as vae_frameworks
 from geodis import Scenes
 
 pytestmark = pytest.mark.long
@@ -25,16 +29,18 @@ def one_thread():
 @pytest.mark.parametrize(
     ("analysis", "figures"),
     [
-        (isa_tradeoff, {"tradeoff.png"}),
         (triplet_vaes, {"triplets.png"}),
+        (vae_frameworks, {"frameworks.png"}),
         (bias, {"factor_analysis.png", "components.png"}),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_an_analysis_runs_through(analysis, figures, tmp_path, monkeypatch, capsys):
     if analysis is triplet_vaes:  # one data set, and the models that differ in what they are told
-        monkeypatch.setattr(analysis, "DATA", ("XYSquares",))
-        monkeypatch.setattr(analysis, "MODELS", ("BetaVAE", "AdaTVAE", analysis.PERCEIVED))
+        some = ("BetaVAE", "AdaTVAE", "AdaTVAE, perceived, blurred", "AdaTVAE, both")
+        monkeypatch.setattr(analysis, "ROUNDS", (("XYSquares", some),))
+    if analysis is vae_frameworks:  # a learnt kernel, and a set before noise
+        monkeypatch.setattr(analysis, "RUNS", (analysis.RUNS[3], analysis.RUNS[-1]))
     assert analysis.main(["--preset", TINY, "--out", str(tmp_path)]) == 0
     assert {path.name for path in tmp_path.iterdir()} == {"results.json", "results.md", *figures}
     content = json.loads((tmp_path / "results.json").read_text())
@@ -45,7 +51,7 @@ def test_an_analysis_runs_through(analysis, figures, tmp_path, monkeypatch, caps
 
 
 def test_the_quick_preset_is_the_default_and_every_case_is_planned_once():
-    for analysis in (isa_tradeoff, triplet_vaes, vae_distances, bias, pixels_to_factors):
+    for analysis in (triplet_vaes, vae_frameworks, vae_distances, bias, pixels_to_factors):
         assert list(analysis.PRESETS) == ["quick", "paper", TINY]
         for preset in analysis.PRESETS.values():
             cases = [json.dumps(case) for case in analysis.plan(preset)]
@@ -68,6 +74,55 @@ def test_a_case_of_distances_compares_all_three_kinds():
         assert f"truth random{KINDS}" not in one  # all factors are numbers
     sprites = vae_distances.run_case({**case, "data": "Sprites", "loss": vae_distances.MSE}, sizes)
     assert sprites[f"bound along factors{KINDS}"] >= sprites["bound along factors"]
+
+
+def test_blurred_triplets_are_ordered_by_what_a_blurred_error_sees():
+    """The published figure has them: a plain error orders places that do not overlap by chance."""
+    from analyses.shared.studies.framework_sets import APART, framework_set
+    from geodis.distances import distance_correlations
+    from geodis.kernels import LossKernel
+
+    grid = framework_set(APART, 16)
+    code = np.zeros((len(grid), 1))
+    for loss, ordered in (("mse", False), (LossKernel.box(7), True)):
+        found = distance_correlations(grid, code, loss, n_pairs=2000, random_state=0)
+        _, along = found.overall["ground truth", "perceived"]
+        assert (along > 0.9) == ordered
+
+
+# Studies on sweeps
+
+
+@pytest.mark.parametrize(
+    ("study", "figures", "words"),
+    [
+        (
+            isa_tradeoff,
+            ["exponents", "prior_contours", "prior_orientations_and_trees", "tradeoff"],
+            "16 of 16 runs",
+        ),
+        (factor_vae_study, ["scores", "total_correlation"], "7 of 7 runs"),
+    ],
+    ids=["isa_tradeoff", "factor_vae_study"],
+)
+def test_a_study_trains_its_parts_and_reports_what_is_finished(
+    study, figures, words, tmp_path, capsys
+):
+    runs, out = tmp_path / "runs", tmp_path / "out"
+    assert list(study.PRESETS) == ["quick", "paper", TINY]
+    common = ["--preset", TINY, "--runs", str(runs), "--out", str(out)]
+    assert study.main([*common, "--parts", "0"]) == 130  # nothing is there yet
+    assert study.main([*common, "--parts", "1"]) == 130
+    some = (out / "results.md").read_text()
+    assert words not in some and " runs are finished" in some
+    assert study.main(common) == 0
+    text = (out / "results.md").read_text()
+    assert words in text and f"Preset {TINY}" in text
+    assert {path.stem for path in out.glob("*.png")} == set(figures)
+    content = json.loads((out / "results.json").read_text())
+    assert f"{len(content['rows'])} of" in words
+    # All is there: nothing is trained, and the numbers are the same.
+    assert study.main(common) == 0 and (out / "results.md").read_text() == text
 
 
 # What is finished is kept

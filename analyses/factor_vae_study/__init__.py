@@ -1,0 +1,1 @@
+"""FactorVAE against beta-VAE at equal reconstruction (seed 003)."""

@@ -1,0 +1,1 @@
+"""Disentanglement against reconstruction with independent subspaces as prior (seed 002)."""

@@ -1,0 +1,1 @@
+"""What studies of trained models share: their runs, sets, comparisons and verdicts."""

@@ -1,0 +1,75 @@
+"""The image sets that frameworks of autoencoders are compared on, whole or of 16 x 16 pixels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+import geodis as gd
+from analyses.shared.vae_cases import Sizes
+
+APART, OVERLAP = "XYSquares", "XYSquares, spacing 1"
+OBJECT, SHADES = "XYObject", "XYObject, shades"
+SPRITES = "Sprites"
+MASKED = {share: f"Sprites, background {share} %" for share in (50, 100)}
+PUBLISHED_SIZE = 64
+
+
+@dataclass(frozen=True)
+class PixelSizes(Sizes):
+    """Sizes of a preset, and of its images: 64 as published, or 16."""
+
+    image_size: int = PUBLISHED_SIZE
+
+
+@cache
+def framework_set(name: str, image_size: int) -> gd.FactorGrid:
+    """A set by its name.
+
+    Of 16 pixels: two squares of 2 pixels on 8 x 8 places (4,096 images), apart or overlapping by
+    half; a square of 3 or 5 pixels on 12 x 12 places in 12 colours (3,456 images); sprites of
+    3 scales, 8 orientations and 8 x 8 places (4,608 images).
+    """
+    if image_size == PUBLISHED_SIZE:
+        return _published(name)
+    if name in (APART, OVERLAP):
+        return gd.XYSquares(
+            spacing=2 if name == APART else 1,
+            square_size=2,
+            grid_size=8,
+            n_squares=2,
+            image_size=image_size,
+        )
+    if name in (OBJECT, SHADES):
+        kind = gd.XYObject if name == OBJECT else gd.XYObjectShades
+        return kind(
+            spacing=1, min_size=3, max_size=5, palette="rgb", levels=4, image_size=image_size
+        )
+    plain = _thinned(image_size)
+    return plain if name == SPRITES else gd.NoiseMasked(plain, _visibility(name), random_state=0)
+
+
+def _published(name: str) -> gd.FactorGrid:
+    if name in (APART, OVERLAP):
+        return gd.XYSquares(spacing=8 if name == APART else 1)
+    if name in (OBJECT, SHADES):
+        return gd.XYObject() if name == OBJECT else gd.XYObjectShades()
+    plain = gd.Sprites()
+    return plain if name == SPRITES else gd.NoiseMasked(plain, _visibility(name), random_state=0)
+
+
+def _visibility(name: str) -> float:
+    return next(float(share) for share, own in MASKED.items() if own == name)
+
+
+def _thinned(image_size: int) -> gd.FactorGrid:
+    """Sprites of every second scale, fifth orientation and fourth place."""
+    sprites = gd.Sprites(image_size)
+    kept = [range(3), range(0, 6, 2), range(0, 40, 5), range(0, 32, 4), range(0, 32, 4)]
+    levels = np.stack(np.meshgrid(*kept, indexing="ij"), axis=-1).reshape(-1, len(kept))
+    columns = dict(zip(sprites.names, levels.T, strict=True))
+    columns["shape"] = np.array(["square", "ellipse", "heart"])[levels[:, 0]]
+    factors = gd.as_factors(columns, periods={"orientation": sprites.sizes[2]})
+    return gd.FactorGrid.from_arrays(sprites.images(sprites.index(levels)), factors)

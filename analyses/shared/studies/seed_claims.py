@@ -1,0 +1,89 @@
+"""Claims on rows of cases: a difference of two kinds of run that share seeds, and its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analyses.shared.model_runs import Row, table
+from analyses.shared.studies.paired_comparisons import (
+    PairedComparison,
+    compare_pairs,
+    equal_verdict,
+    interval_verdict,
+)
+
+
+@dataclass(frozen=True)
+class SeedClaim:
+    """What the paper says as a difference above zero.
+
+    Attributes
+    ----------
+    words, published : str
+        What is compared, and what the paper says of it, with its figure.
+    first, second : mapping
+        What cases of either kind have.
+    column : str
+        What is compared of them.
+    margin : float
+        The difference that would matter.
+    equal : bool
+        The paper says that there is none, rather than one above zero.
+    """
+
+    words: str
+    published: str
+    first: Mapping[str, Any]
+    second: Mapping[str, Any]
+    column: str
+    margin: float = 0.05
+    equal: bool = False
+
+    def verdict(self, found: PairedComparison) -> str:
+        """Whether the difference is as published."""
+        return equal_verdict(found) if self.equal else interval_verdict(found)
+
+
+def values_by_seed(rows: Sequence[Row], kind: Mapping[str, Any], column: str) -> dict[int, float]:
+    """A column of the cases of one kind, by seed.
+
+    Examples
+    --------
+    >>> rows = [{"case": {"model": m, "seed": 3}, "mig": v} for m, v in [("a", 0.1), ("b", 0.2)]]
+    >>> values_by_seed(rows, {"model": "b"}, "mig")
+    {3: 0.2}
+    """
+    return {
+        row["case"]["seed"]: float(row[column])
+        for row in rows
+        if all(row["case"].get(name) == value for name, value in kind.items())
+        and row.get(column) is not None
+    }
+
+
+def claims_table(rows: Sequence[Row], claims: Sequence[SeedClaim]) -> list[str]:
+    """Lines of the table of claims, with the number of seeds behind each and a verdict."""
+    cells = []
+    for claim in claims:
+        one, other = (
+            values_by_seed(rows, kind, claim.column) for kind in (claim.first, claim.second)
+        )
+        seeds = sorted(set(one) & set(other))
+        said = [claim.words, claim.published, str(len(seeds))]
+        if len(seeds) < 2:
+            cells.append([*said, "", "not finished"])
+            continue
+        found = compare_pairs([one[s] for s in seeds], [other[s] for s in seeds], claim.margin)
+        span = f"{found.mean:+.3f} ({found.low:+.3f} to {found.high:+.3f})"
+        cells.append([*said, span, claim.verdict(found)])
+    note = (
+        "Differences of runs that share a seed, with Student's interval of 95 %: reproduced where "
+        f"it is above zero, not reproduced where it is below {claims[0].margin:g}, else with the "
+        "simulated power to see that much. Where the paper sees no difference, reproduced is an "
+        f"interval within {claims[0].margin:g} of zero, not reproduced one without zero that is "
+        "not. Not corrected for the number of claims."
+    )
+    header = ["difference", "published", "seeds", "ours (95 %)", "verdict"]
+    return ["## Claims", "", note, "", *table(header, cells), ""]

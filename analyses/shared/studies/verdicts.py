@@ -1,0 +1,125 @@
+"""Intervals, verdicts on claims, and the power to give them, computed by simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+REPRODUCED, NOT_REPRODUCED, CANNOT_TELL = "reproduced", "not reproduced", "cannot tell"
+LEVEL = 0.95
+DRAWS = 2000
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A statistic over n runs with an interval of 95 %."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+    def __str__(self) -> str:
+        return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
+
+
+def spearman_interval(value: float, n: int) -> Interval:
+    """Interval of a rank correlation by Fisher's z, of variance (1 + rho^2 / 2) / (n - 3).
+
+    The variance is that of Bonett and Wright (2000).
+
+    Examples
+    --------
+    >>> print(spearman_interval(0.5, 103))
+    0.50 (0.33 to 0.64)
+    """
+    if not np.isfinite(value) or n < 5:
+        return Interval(value, -1.0, 1.0, n)
+    value = float(np.clip(value, -1 + 1e-9, 1 - 1e-9))
+    half = stats.norm.ppf((1 + LEVEL) / 2) * np.sqrt((1 + value**2 / 2) / (n - 3))
+    centre = np.arctanh(value)
+    return Interval(value, float(np.tanh(centre - half)), float(np.tanh(centre + half)), n)
+
+
+def spearman_of(a: Any, b: Any) -> Interval:
+    """Rank correlation with its interval, over the runs that have both."""
+    a, b = np.asarray(a, float), np.asarray(b, float)
+    both = np.isfinite(a) & np.isfinite(b)
+    n = int(both.sum())
+    if n < 3 or np.ptp(a[both]) == 0 or np.ptp(b[both]) == 0:
+        return Interval(float("nan"), -1.0, 1.0, n)
+    return spearman_interval(float(stats.spearmanr(a[both], b[both]).statistic), n)
+
+
+def verdict_above(found: Interval, bound: float) -> str:
+    """Whether a statistic is above a bound: the whole interval is, is below, or neither.
+
+    Examples
+    --------
+    >>> verdict_above(Interval(.5, .3, .7, 50), .2), verdict_above(Interval(.5, .3, .7, 50), .4)
+    ('reproduced', 'cannot tell')
+    """
+    if not np.isfinite(found.value):
+        return CANNOT_TELL
+    return (
+        REPRODUCED if found.low > bound else NOT_REPRODUCED if found.high < bound else CANNOT_TELL
+    )
+
+
+def verdict_below(found: Interval, bound: float) -> str:
+    """Whether a statistic is below a bound."""
+    turned = Interval(-found.value, -found.high, -found.low, found.n)
+    return verdict_above(turned, -bound)
+
+
+def verdict_equal(found: Interval, published: float, margin: float) -> str:
+    """Whether a statistic is what was published, within a margin on either side.
+
+    Reproduced if the interval lies within the margin, not reproduced if it lies outside.
+
+    Examples
+    --------
+    >>> verdict_equal(Interval(.5, .45, .55, 50), .52, .1)
+    'reproduced'
+    """
+    if not np.isfinite(found.value):
+        return CANNOT_TELL
+    if found.low > published - margin and found.high < published + margin:
+        return REPRODUCED
+    outside = found.high < published - margin or found.low > published + margin
+    return NOT_REPRODUCED if outside else CANNOT_TELL
+
+
+def power_of(draw: Callable[[np.random.Generator], bool], draws: int = DRAWS) -> float:
+    """How often a verdict is given in studies of this size that are drawn from what is assumed."""
+    random = np.random.default_rng(0)
+    return float(np.mean([draw(random) for _ in range(draws)]))
+
+
+@lru_cache(maxsize=256)
+def spearman_power(truth: float, n: int, bound: float = 0.0, draws: int = DRAWS) -> float:
+    """Power of `verdict_above` for a true rank correlation of n independent pairs.
+
+    Normal pairs are drawn whose Pearson correlation is 2 sin(pi rho / 6), for which Spearman's
+    is rho.
+
+    Examples
+    --------
+    >>> spearman_power(0.8, 50, draws=200)
+    1.0
+    """
+    if n < 5:
+        return 0.0
+    pearson = 2 * np.sin(np.pi * truth / 6)
+    random = np.random.default_rng(0)
+    first = random.standard_normal((draws, n))
+    second = pearson * first + np.sqrt(1 - pearson**2) * random.standard_normal((draws, n))
+    ranks = [side.argsort(axis=1).argsort(axis=1).astype(float) for side in (first, second)]
+    found = 1 - 6 * ((ranks[0] - ranks[1]) ** 2).sum(axis=1) / (n * (n**2 - 1))
+    lows = np.array([spearman_interval(float(value), n).low for value in found])
+    return float((lows > bound).mean())

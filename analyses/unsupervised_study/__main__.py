@@ -1,0 +1,82 @@
+"""What decides how well models disentangle, and how much is luck (seed 000, Figs. 1 to 6).
+
+Six methods, several strengths and seeds on sprites that are plain, coloured, before noise and
+before a picture, trained in stacks by `models.sweep`, round by round of two seeds.
+
+Run `python -m analyses.unsupervised_study --preset quick --runs FOLDER`; the runs, some 2 MB each,
+stay in FOLDER, and the same line goes on after any end. `--minutes 30` stops after the round in
+which 30 processor minutes are over; `--report` trains nothing, and reports on what is finished.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from analyses.shared.run import main_of
+from analyses.unsupervised_study.study_measures import balanced, measured_table
+from analyses.unsupervised_study.study_presets import PRESETS
+from analyses.unsupervised_study.study_report import write_study
+from analyses.unsupervised_study.study_runs import finished_table, train_study
+from geodis.base import InputError, write_json
+
+OUT = Path(__file__).parents[1] / "results" / "unsupervised_study"
+COST = "cost.json"
+
+
+def run(
+    preset: str,
+    out: Path,
+    runs: Path | None = None,
+    minutes: float | None = None,
+    report: bool = False,
+) -> bool:
+    """Train what there is time for, measure and report what is finished."""
+    settings, folder = PRESETS[preset], runs or out / "runs"
+    begun, complete = time.process_time(), False
+    try:
+        if not report:
+            complete = train_study(settings, folder, None if minutes is None else 60 * minutes)
+    finally:
+        spent = _spent(folder, time.process_time() - begun)
+    steps = finished_table(settings, folder)
+    if steps.empty:
+        raise InputError(f"A report needs finished runs; got none in {folder}.")
+    frame = balanced(measured_table(settings, folder), settings)
+    if frame.empty:
+        raise InputError("A report needs two seeds of every method and strength on one set.")
+    cost = f"Training has taken {spent / 60:.0f} processor minutes." if spent else ""
+    write_study(frame, steps, settings, preset, out, cost)
+    return complete or report
+
+
+def _spent(folder: Path, seconds: float) -> float:
+    """Processor seconds of all calls so far, this one among them."""
+    path = folder / COST
+    before = json.loads(path.read_text(encoding="utf-8"))["seconds"] if path.exists() else 0.0
+    if folder.is_dir():
+        write_json(path, {"seconds": before + seconds})
+    return float(before + seconds)
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Options of this analysis."""
+    parser.add_argument("--runs", type=Path, help="folder of the runs; OUT/runs unless given")
+    parser.add_argument("--minutes", type=float, help="processor minutes of training, about")
+    parser.add_argument("--report", action="store_true", help="train nothing")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a preset; 130 where runs are left."""
+    return main_of(__doc__, PRESETS, OUT, run, arguments, options)
+
+
+if __name__ == "__main__":
+    import torch
+
+    torch.set_num_threads(1)
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""Sets, pictures and tables that the studies of models share."""
+
+import numpy as np
+import pytest
+import torch
+
+from analyses.factor_vae_study.score_correlations import bootstrapped, correlation_of, rank_power
+from analyses.isa_tradeoff.isa_claims import STATED
+from analyses.isa_tradeoff.prior_pictures import contour_levels, fitting_angle
+from analyses.shared.studies.framework_sets import (
+    APART,
+    MASKED,
+    OVERLAP,
+    SHADES,
+    SPRITES,
+    framework_set,
+)
+from analyses.shared.studies.seed_claims import SeedClaim, claims_table
+from analyses.shared.studies.small_sprites import KEPT, small_sprites
+from geodis import Sprites, models
+
+
+@pytest.mark.parametrize(("name", "sizes"), [("hearts", (6, 16, 16)), ("thinned sprites", None)])
+def test_small_sprites_are_sprites(name, sizes):
+    grid, whole = small_sprites(name, 16), Sprites(16, binary=True)
+    assert grid.complete and (sizes is None or grid.sizes == sizes)
+    last = [
+        (KEPT[name].get(f, range(n)))[-1] for f, n in zip(whole.names, whole.sizes, strict=True)
+    ]
+    np.testing.assert_array_equal(grid.images([len(grid) - 1]), whole.images(whole.index([last])))
+
+
+def test_the_sets_differ_in_what_can_be_seen():
+    apart, overlap = (framework_set(name, 16) for name in (APART, OVERLAP))
+    assert apart.sizes == overlap.sizes == (8, 8, 8, 8)
+
+    def common(grid):
+        """Pixels that a square shares with itself a place further on."""
+        first, second = grid.images(grid.index([[0, 0, 7, 7], [1, 0, 7, 7]])).astype(float)
+        return (np.minimum(first, second)[..., 0] > 0).sum()
+
+    assert common(apart) == 0 and common(overlap) == 2
+    assert framework_set(SPRITES, 16).kinds == ("labels", "numbers", "cyclic", "numbers", "numbers")
+    assert framework_set(SHADES, 16).names[-2:] == ("intensity", "color")
+    noisy = framework_set(MASKED[100], 16).images([0])
+    assert noisy.mean() > framework_set(SPRITES, 16).images([0]).mean()
+
+
+# Pictures of priors
+
+
+def test_level_lines_are_norms():
+    for p0, p1 in ((1.0, 2.0), (9.0, 1.0)):
+        at, across, within = contour_levels(p0, p1)
+        first, second = np.meshgrid(at, at)
+        np.testing.assert_allclose(
+            across, (abs(first) ** p0 + abs(second) ** p0) ** (1 / p0), atol=1e-12
+        )
+        np.testing.assert_allclose(
+            within, (abs(first) ** p1 + abs(second) ** p1) ** (1 / p1), atol=1e-12
+        )
+
+
+def test_the_square_of_places_lies_along_the_axes_of_flat_priors_only():
+    angles = np.radians([0, 15, 30, 45])
+    for p, turned in ((1.0, 45), (1.5, 45), (3.0, 0), (9.0, 0)):
+        assert np.degrees(fitting_angle(models.LpNested((p, [2])), angles)) == pytest.approx(turned)
+    normal = models.LpNested((2.0, [2]))
+    z = torch.tensor([[1.0, 0.0], [0.6, 0.8]], dtype=torch.float64)
+    torch.testing.assert_close(*normal.log_prob(z).split(1))  # no angle is better than another
+
+
+# Tables
+
+
+def test_every_claim_is_stated_once():
+    assert len({(test.first, test.second, test.beta) for test in STATED}) == len(STATED)
+
+
+def test_a_table_of_claims_counts_the_seeds_that_both_have():
+    rows = [
+        {"case": {"model": model, "seed": seed}, "mig": level + 0.01 * seed}
+        for model, level, seeds in (("new", 0.6, (0, 1, 2, 3)), ("old", 0.1, (1, 2, 3)))
+        for seed in seeds
+    ]
+    kinds = ({"model": "new"}, {"model": "old"})
+    lines = claims_table(
+        rows,
+        [
+            SeedClaim("MIG", "above", *kinds, "mig"),
+            SeedClaim("MIG", "below", *kinds[::-1], "mig"),
+            SeedClaim("MIG", "alike", *kinds, "mig", equal=True),
+            SeedClaim("DCI", "above", *kinds, "dci"),
+        ],
+    )
+    cells = [line.split(" | ") for line in lines if line.startswith(("| MIG", "| DCI"))]
+    assert [cell[2] for cell in cells] == ["3", "3", "3", "0"]
+    verdicts = [cell[-1].removesuffix(" |") for cell in cells]
+    assert verdicts == ["reproduced", "not reproduced", "not reproduced", "not finished"]
+
+
+def test_correlations_of_scores_have_known_answers():
+    a = np.arange(30.0)
+    assert bootstrapped(a, -a, "Spearman", draws=50) == pytest.approx((-1.0, -1.0, -1.0))
+    assert correlation_of("Kendall")(np.array([1.0, 2, 3]), np.array([1.0, 3, 2])) == pytest.approx(
+        1 / 3
+    )
+    value, low, high = bootstrapped(a, np.cos(a), "Pearson")
+    assert low < value < high and low < 0 < high
+    assert rank_power(0.0, 40) == pytest.approx(0.025, abs=0.015)
+    assert rank_power(0.444, 20) < rank_power(0.444, 60) < rank_power(0.8, 60) + 1e-9
