@@ -1,5 +1,22 @@
-"""`python -m geodis`: the command line."""
+"""`python -m geodis`, and the command `geodis`: the command line, once it is loaded."""
 
-from geodis.cli import main
+from __future__ import annotations
 
-main()
+import sys
+
+INTERRUPTED = 130
+
+
+def start() -> None:
+    """Run the command line; an interrupt while it is still loading is told in a word, too."""
+    try:
+        from geodis.cli import main
+
+        main()
+    except KeyboardInterrupt:
+        print("geodis: interrupted", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    start()

@@ -178,7 +178,7 @@ def _load_commands() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         load_plugins("geodis.commands")
-    for warning in (warning for warning in caught if warning.category is UserWarning):
+    for warning in (warning for warning in caught if issubclass(warning.category, UserWarning)):
         print(f"note: {warning.message}", file=sys.stderr)
 
 

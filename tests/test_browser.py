@@ -140,6 +140,21 @@ def test_hovering_tells_what_is_under_the_pointer(browser):
     assert shown.startswith("mig") and "<script>" in shown
 
 
+def test_a_point_is_lit_with_its_place_on_the_maps(browser):
+    open_page(browser)
+    told = browser.execute_script(
+        "const views = [...document.querySelectorAll('*')].map(box => box.linkedViews)"
+        ".find(Boolean);"
+        "const dot = [...document.querySelectorAll('.dots [data-row]')]"
+        ".find(one => views.data.rows.includes(+one.dataset.row));"
+        "const send = kind => dot.dispatchEvent(new PointerEvent(kind, {bubbles: true}));"
+        "send('pointerover'); const over = views.data.rows[views.hovered];"
+        "const lit = dot.classList.contains('lit'); send('pointerout');"
+        "return [+dot.dataset.row, over, lit, views.hovered, dot.classList.contains('lit')]"
+    )
+    assert told[0] == told[1] and told[2:] == [True, -1, False]
+
+
 def test_the_selectors_change_colours_and_axes(browser):
     from selenium.webdriver.support.ui import Select
 
@@ -252,6 +267,96 @@ def test_an_area_that_is_chosen_on_one_map_is_chosen_on_all(browser, folder):
     browser.execute_script(VIEWS + "all.clear.click()")
     assert browser.execute_script(VIEWS + "return all.chosen === null && all.clear.hidden")
     assert browser.get_log("browser") == []
+
+
+TABLE = VIEWS + "const lines = [...all.table.body.rows];"
+
+
+def test_a_row_of_the_table_is_marked_on_the_maps_and_the_reverse(browser, folder):
+    open_page(browser)
+    numbers = browser.execute_script(TABLE + "return lines.map(line => +line.dataset.number)")
+    ends = browser.execute_script(VIEWS + "return all.data.views.flatMap(one => one.ends)")
+    assert numbers == [number for _, number in ends] and len(numbers) >= 2
+    x, y = browser.execute_script(
+        TABLE + "lines[1].scrollIntoView({block: 'center'});"
+        "const box = lines[1].getBoundingClientRect(); return [box.x + 5, box.y + 5]"
+    )
+    for dx in (3, 0):
+        mouse(browser, "mouseMoved", x + dx, y)
+    wait_for(browser, VIEWS + f"return all.hovered === {numbers[1]}")
+    lit = TABLE + "return lines.filter(line => line.classList.contains('lit')).length"
+    assert browser.execute_script(lit) >= 1
+    browser.execute_script(TABLE + "lines[1].querySelector('button').click()")
+    mouse(browser, "mouseMoved", 5, 5)
+    wait_for(browser, VIEWS + "return all.hovered === -1")
+    assert browser.execute_script(VIEWS + "return all.pinned") == numbers[1]
+    pressed = "return lines[1].querySelector('button').getAttribute('aria-pressed')"
+    assert browser.execute_script(TABLE + pressed) == "true"
+    left, top, _, _, spots = map_place(browser)
+    row, x, y = next(spot for spot in spots if spot[0] == numbers[0])
+    for dx in (3, 0):
+        mouse(browser, "mouseMoved", left + x + dx, top + y)
+    wait_for(browser, VIEWS + "return all.hovered >= 0")
+    near = browser.execute_script(VIEWS + "return all.hovered")
+    if near == row:
+        first = "return lines[0].classList.contains('lit')"
+        assert browser.execute_script(TABLE + first)
+    assert browser.execute_script("return !!document.querySelector('.view.lit')")
+    browser.save_screenshot(f"{folder}/maps-pinned.png")
+    assert browser.get_log("browser") == []
+
+
+def test_what_is_chosen_is_listed(browser):
+    open_page(browser)
+    browser.execute_script(VIEWS + "all.choose(new Set([...Array(40).keys()]))")
+    listed = browser.execute_script(TABLE + "return lines.map(line => +line.dataset.number)")
+    assert 10 <= len(listed) <= 12 and set(listed) <= set(range(40))
+    title = VIEWS + "return all.table.title.textContent"
+    assert browser.execute_script(title) == f"{len(listed)} of the 40 that you chose"
+    browser.execute_script(VIEWS + "all.clear.click()")
+    assert browser.execute_script(title) == "At the ends of the maps"
+
+
+def test_images_stand_at_the_ends_of_maps(browser):
+    open_page(browser)
+    shown = browser.execute_script(
+        VIEWS + "return all.views.map(own => own.order.slice(0, own.ends.length).every("
+        "number => own.ends.some(end => end[1] === number)))"
+    )
+    assert shown and all(shown)
+    counts = VIEWS + "return all.views.map(own => +own.canvas.dataset.images)"
+    assert min(browser.execute_script(counts)) >= 2
+
+
+def test_a_given_factor_colours_the_maps_and_marks_its_own(browser):
+    open_page(browser)
+    found = browser.execute_script(
+        "const line = document.querySelector('#section-maps tr[data-map]'); if (!line) return null;"
+        "line.querySelector('button').click();"
+        "line.dispatchEvent(new PointerEvent('pointerenter'));"
+        + VIEWS
+        + "return [line.dataset.map, all.data.colorings[all.coloring].name,"
+        " line.querySelector('button').textContent,"
+        " all.views.filter(own => own.box.classList.contains('lit')).map(own => own.number)]"
+    )
+    assert found is not None
+    assert found[1] == found[2] and found[3] == [int(found[0])]
+
+
+def test_the_name_and_the_number_of_a_score_open_its_card(browser, folder):
+    open_page(browser)
+    for place in (0, 1):
+        browser.execute_script(
+            "document.querySelectorAll('#score-table [popovertarget=card-mig]')"
+            "[arguments[0]].click()",
+            place,
+        )
+        card = browser.find_element("id", "card-mig")
+        assert card.is_displayed() and "cannot see" in card.text
+        assert "score_cards.md#mig" in card.find_element("tag name", "a").get_attribute("href")
+        browser.save_screenshot(f"{folder}/card.png")
+        browser.execute_script("document.getElementById('card-mig').hidePopover()")
+        assert not card.is_displayed()
 
 
 def test_a_globe_is_turned_by_the_mouse_and_by_keys(browser):
@@ -424,3 +529,67 @@ def test_walks_are_seen(browser, other_pages):
         " [...strip.querySelectorAll('img')].filter(image => image.naturalWidth > 0).length)"
     )
     assert strips == [9, 9]
+    lit = browser.execute_script(
+        VIEWS + "const places = [...document.querySelectorAll('#section-walks [data-row]')];"
+        "return places.map(place => { place.dispatchEvent(new PointerEvent('pointerenter'));"
+        " const own = all.data.rows[all.hovered]; return own === +place.dataset.row; })"
+    )
+    assert len(lit) == 18 and all(lit)  # every image of a walk is a dot on the maps
+
+
+@pytest.fixture(scope="module")
+def demo_pages(tmp_path_factory):
+    """The demo on fewer images: its pages are those of the whole."""
+    from geodis.commands.pages import demo
+    from geodis.commands.shared.options import CommonOptions
+
+    out = tmp_path_factory.mktemp("demo")
+    fewer = pytest.MonkeyPatch()
+    for name, count in (("IMAGES", 1500), ("KNOWN", 800), ("REFUSED", 600)):
+        fewer.setattr(demo, name, count)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        demo.demo_command(out=out, common=CommonOptions(quiet=True))
+    fewer.undo()
+    return {name: out / name / "index.html" for name in ("images", "pixels")}
+
+
+@pytest.mark.parametrize("page", ["images", "pixels"])
+@pytest.mark.parametrize(("width", "theme"), [(WIDE, "light"), (WIDE, "dark"), (NARROW, "light")])
+def test_the_pages_of_the_demo(browser, demo_pages, folder, page, width, theme):
+    show(browser, demo_pages[page], width, theme)
+    names = browser.execute_script(
+        "return [...document.querySelectorAll('.chart')].map(box => box.id)"
+    )
+    assert all(pixels_drawn(browser, name) for name in names)
+    assert browser.execute_script(DEFECTS) == [] and browser.get_log("browser") == []
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    asked = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    urls = [one["params"]["request"]["url"] for one in asked
+            if one["method"] == "Network.requestWillBeSent"]  # fmt: skip
+    assert [url for url in urls[1:] if not url.startswith(("data:", "blob:"))] == []
+    dead = browser.execute_script(
+        "return [...document.querySelectorAll('a[href^=\"#\"]')]"
+        ".filter(link => !document.querySelector(link.getAttribute('href'))).length"
+    )
+    beside = browser.execute_script(
+        "return [...document.querySelectorAll('main a, header a')].map(a => a.getAttribute('href'))"
+    )
+    here = demo_pages[page].parent
+    assert dead == 0
+    assert all((here / link).exists() for link in beside if not link.startswith(("#", "http")))
+    assert len(browser.execute_cdp_cmd("Page.printToPDF", {})["data"]) > 20_000
+    browser.save_screenshot(f"{folder}/demo-{page}-{theme}-{width}.png")
+
+
+def test_the_object_turns_and_the_lamp_stays(browser, demo_pages):
+    show(browser, demo_pages["images"], WIDE, "light")
+    said = browser.execute_script("return document.querySelector('.summary').innerText")
+    assert "differ in 2 ways" in said and "sphere" in said and "circle" in said
+    strips = browser.execute_script(
+        "return [...document.querySelectorAll('#section-walks .strip')]"
+        ".map(strip => strip.querySelectorAll('img').length)"
+    )
+    assert strips == [9, 9]
+    counts = VIEWS + "return all.views.map(own => +own.canvas.dataset.images)"
+    assert min(browser.execute_script(counts)) >= 8

@@ -434,3 +434,17 @@ def test_a_folder_that_cannot_be_is_said_before_the_points_are_looked_at(
     latents, _ = report_inputs(tmp_path)
     code, out, err = geodis("inspect", latents, "--out", tmp_path / "file" / "x")
     assert (code, out) == (2, "") and "--out must be a folder that can be written to" in err
+
+
+def test_an_interrupt_while_the_command_is_loading_is_told_in_a_word():
+    program = (
+        "import sys\n"
+        "class Late:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'geodis.cli': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Late())\n"
+        "from geodis.__main__ import start\n"
+        "start()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "geodis: interrupted\n")

@@ -1,6 +1,7 @@
 """Public names, and where each lives: what runs and what type checkers read."""
 
 from .check import (
+    GeodisWarning as GeodisWarning,
     InputError as InputError,
     MissingExtraError as MissingExtraError,
     check_choice as check_choice,

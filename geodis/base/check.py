@@ -23,6 +23,10 @@ class InputError(ValueError):
     """What the caller gave cannot be used; the message says what was needed and given."""
 
 
+class GeodisWarning(UserWarning):
+    """What geodis warns of: there is a result, and something about it that must be known."""
+
+
 class MissingExtraError(ImportError):
     """A package is needed that only an extra of geodis installs."""
 
@@ -183,6 +187,19 @@ Reshape your data.
     if dtype is None:
         return array if array.dtype.kind == "f" else array.astype(float)
     return array.astype(dtype, copy=False)
+
+
+def shape_hint(shape: Sequence[int]) -> str:
+    """What makes rows of points of an array of another shape.
+
+    Examples
+    --------
+    >>> shape_hint((10,)), shape_hint((10, 8, 8, 3))
+    ('array[:, None] is one column.', 'Of images, array.reshape(len(array), -1) has the pixels.')
+    """
+    if len(shape) == 1:
+        return "array[:, None] is one column."
+    return "Of images, array.reshape(len(array), -1) has the pixels." if len(shape) > 2 else ""
 
 
 def transposed_question(shape: tuple[int, ...]) -> str:

@@ -16,6 +16,8 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Literal
 
+from geodis.base.check import GeodisWarning
+
 Group = Literal[
     "geodis.scores",
     "geodis.models",
@@ -45,6 +47,7 @@ def load_plugins(group: Group) -> tuple[str, ...]:
             warnings.warn(
                 f"{entry.name} of {entry.value}, declared in {group}, could not be loaded: "
                 f"{type(problem).__name__}: {problem}",
+                GeodisWarning,
                 stacklevel=2,
             )
         else:

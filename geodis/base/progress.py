@@ -8,20 +8,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from geodis.base.log import LOG
+
 LINE = 78  # letters of the line in a notebook
 
 
 def in_notebook() -> bool:
     """Whether what runs is a cell of a notebook, whose output is no terminal and still seen."""
     ask = getattr(sys.modules.get("IPython"), "get_ipython", None)
-    return ask is not None and type(ask()).__name__ == "ZMQInteractiveShell"
+    # Shells of others, as Colab's, are made from it.
+    kinds = () if ask is None else type(ask()).__mro__
+    return any(kind.__name__ == "ZMQInteractiveShell" for kind in kinds)
 
 
 class Stages:
     """Times the stages of a long computation and shows the one under way.
 
     The line stands on standard error, only on a terminal or in a notebook, and is gone at the end,
-    so that what a program prints is the same with and without it.
+    so that what a program prints is the same with and without it. The logger "geodis" is told of
+    every stage and its time, whatever `verbose` is.
 
     Parameters
     ----------
@@ -88,9 +93,11 @@ class Stages:
         finally:
             elapsed = time.perf_counter() - start
             self.seconds[name] = self.seconds.get(name, 0.0) + elapsed
+            LOG.info("%s: %s took %.3f s", self.title, name, elapsed)
 
     def advance(self, fraction: float, note: str = "") -> None:
         """Say how much of the stage under way is done, 0 to 1."""
+        LOG.debug("%s: %s %.0f %%", self.title, self._name, 100 * fraction)
         self._show(f"{self._name} {note}".rstrip(), fraction)
 
     def _write(self, text: str) -> None:

@@ -29,7 +29,18 @@ def number_text(value: float) -> str:
     """
     if math.isnan(value):
         return ""
-    return f"{value:.3f}" if abs(value) < 1000 else f"{value:.3g}"
+    return fixed(value, 3) if abs(value) < 1000 else f"{value:.3g}"
+
+
+def fixed(value: float, digits: int = 2) -> str:
+    """A number with so many digits, and zero without a sign.
+
+    Examples
+    --------
+    >>> fixed(-0.001), fixed(-0.126), fixed(-0.0004, 3)
+    ('0.00', '-0.13', '0.000')
+    """
+    return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def first_sentence(text: str) -> str:

@@ -13,6 +13,7 @@ from geodis.base.check import InputError
 from geodis.base.write import write_json
 from geodis.commands.shared.data_source import (
     DataSource,
+    as_variant,
     factors_of,
     named_grid,
     refuse_options_of_data,
@@ -160,7 +161,7 @@ def open_compared(source: DataSource, latents: str | None, loss: str, quiet: boo
     from geodis.data.files.load import load_array
     from geodis.distances import code_of_rows
 
-    grid = _open_grid(source, latents, quiet)
+    grid: Any = as_variant(_open_grid(source, latents, quiet), source)
     code = None if latents is None else code_of_rows(grid, load_array(latents))
     return Compared(grid, code, _loss(loss))
 

@@ -75,6 +75,11 @@ from .kernels import (
     plot_augmented_traversals as plot_augmented_traversals,
     plot_learning as plot_learning,
 )
+from .priors import (
+    plot_prior_contours as plot_prior_contours,
+    plot_prior_orientation as plot_prior_orientation,
+    plot_prior_tree as plot_prior_tree,
+)
 from .models import plot_traversals as plot_traversals, plot_training as plot_training
 from .scores import (
     plot_scores as plot_scores,

@@ -67,7 +67,7 @@ def _matrix_panel(matrix: np.ndarray, kind: str, shade: int) -> Panel:
 
 
 def plot_traversal_matrices(
-    matrices: Mapping[str, Mapping[str, np.ndarray]], title: str = ""
+    matrices: Mapping[str, Mapping[str, np.ndarray]], title: str = "", *, figure: Any = None
 ) -> Any:
     """Draw average distance matrices: a row for every kind of distance, a column for a factor.
 
@@ -79,6 +79,8 @@ def plot_traversal_matrices(
     matrices : mapping of str to mapping of str to ndarray of shape (s, s)
         Kind of distance -> factor -> matrix, as `geodis.distances.traversal_matrix` returns them.
     title : str
+    figure : matplotlib Figure or SubFigure, optional
+        What the panels are drawn on; one of their own by default.
 
     Returns
     -------
@@ -91,7 +93,7 @@ def plot_traversal_matrices(
     >>> plot_traversal_matrices({"ground truth": {"x": steps}}).get_title()
     'x'
     """
-    return draw_figure(traversal_matrices_figure(matrices, title))
+    return draw_figure(traversal_matrices_figure(matrices, title), whole=figure)
 
 
 def plot_distance_distribution(importance: FactorImportance, axis: Any = None) -> Any:

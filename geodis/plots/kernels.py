@@ -15,7 +15,7 @@ GAP = 2  # pixels between images of a traversal
 WHITE = 0.995  # quantile of the weights from which on they are white: a few peaks hide the rest
 
 
-def plot_kernels(kernels: Mapping[str, Any]) -> Any:
+def plot_kernels(kernels: Mapping[str, Any], *, figure: Any = None) -> Any:
     r"""Draw kernels side by side, each on its own scale of grey.
 
     Parameters
@@ -24,6 +24,8 @@ def plot_kernels(kernels: Mapping[str, Any]) -> Any:
         An array has shape (s, s), (c, s, s) or (k, c, s, s); of several kernels the first is drawn
         and the title says how many there are. White are the largest weights, one in 200; black is
         zero, or the smallest weight where some are negative.
+    figure : matplotlib Figure or SubFigure, optional
+        What the panels are drawn on; one of their own by default.
 
     Returns
     -------
@@ -39,7 +41,7 @@ def plot_kernels(kernels: Mapping[str, Any]) -> Any:
         raise InputError("kernels must be at least one to draw; got none.")
     columns = min(COLUMNS, len(kernels))
     rows = -(-len(kernels) // columns)
-    axes = new_axes(rows, columns, 2.6 * columns, 2.9 * rows)
+    axes = new_axes(rows, columns, 2.6 * columns, 2.9 * rows, figure)
     for axis in axes.ravel()[len(kernels) :]:
         axis.set_axis_off()
     for axis, (name, kernel) in zip(axes.ravel(), kernels.items(), strict=False):
@@ -59,7 +61,12 @@ def plot_kernels(kernels: Mapping[str, Any]) -> Any:
 
 
 def plot_augmented_traversals(
-    grid: Any, kernel: Any, at: int = 0, *, factors: Sequence[int | str] | None = None
+    grid: Any,
+    kernel: Any,
+    at: int = 0,
+    *,
+    factors: Sequence[int | str] | None = None,
+    figure: Any = None,
 ) -> Any:
     """Draw traversals of a grid as they are, and under each what a kernel makes of them (6.3).
 
@@ -73,13 +80,15 @@ def plot_augmented_traversals(
         Index where the other factors come from.
     factors : sequence of int or str, optional
         Factors to traverse; the first three unless given.
+    figure : matplotlib Figure or SubFigure, optional
+        What the panels are drawn on; one of their own by default.
 
     Returns
     -------
     ndarray of matplotlib axes, shape (factors, 2)
     """
     names = list(range(min(3, len(grid.sizes)))) if factors is None else list(factors)
-    axes = new_axes(len(names), 2, 11.0, 1.0 * len(names) + 0.5)
+    axes = new_axes(len(names), 2, 11.0, 1.0 * len(names) + 0.5, figure)
     for row, factor in zip(axes, names, strict=True):
         j = grid.factor_number(factor)
         images = grid.images(grid.traversal(j, at), "float32")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
+
+from geodis.base.check import InputError
+from geodis.base.progress import in_notebook
 
 INK = "#1f4e79"
 ACCENT = "#c8553d"
@@ -13,20 +17,54 @@ FACTOR_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
+# Parts of the names of matplotlib's ways to draw below a cell.
+BELOW_CELLS = ("inline", "ipympl", "widget", "nbagg")
+
+
+def new_figure(width: float, height: float) -> Any:
+    """A figure without a window or global state; in a notebook one that its cell shows."""
+    from matplotlib.figure import Figure
+
+    look: dict[str, Any] = {"figsize": (width, height), "layout": "constrained"}
+    if in_notebook() and _drawn_below_cells():
+        from matplotlib import pyplot
+
+        return pyplot.figure(**look)
+    return Figure(**look)
+
+
+def _drawn_below_cells() -> bool:
+    """Elsewhere figures of pyplot would pile up unseen."""
+    import matplotlib
+
+    backend = str(matplotlib.get_backend()).lower()
+    return any(part in backend for part in BELOW_CELLS)
+
+
+def forget_figure(figure: Any) -> None:
+    """Let no cell show a figure that is drawn for a file or a page."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        pyplot.close(figure)
+
+
 def new_axis(width: float = 6.4, height: float = 4.0) -> Any:
-    """An axis on a figure of its own, without a window or global state."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained").add_subplot()
+    """An axis on a figure of its own."""
+    return new_figure(width, height).add_subplot()
 
 
-def new_axes(rows: int, columns: int, width: float, height: float) -> Any:
-    """Axes in rows and columns on a figure of their own: an array of shape (rows, columns)."""
-    from matplotlib.figure import Figure
+def new_axes(rows: int, columns: int, width: float, height: float, figure: Any = None) -> Any:
+    """Axes in rows and columns, an array of shape (rows, columns).
 
-    return Figure(figsize=(width, height), layout="constrained").subplots(
-        rows, columns, squeeze=False
-    )
+    On a figure of their own, or on a `Figure` or `SubFigure` of matplotlib, whose size stays.
+    """
+    from matplotlib.figure import FigureBase
+
+    if figure is None:
+        figure = new_figure(width, height)
+    elif not isinstance(figure, FigureBase):
+        raise InputError(f"figure must be a matplotlib Figure or SubFigure; got {figure!r}.")
+    return figure.subplots(rows, columns, squeeze=False)
 
 
 def save_figure(axis: Any, path: Any) -> None:
@@ -34,7 +72,7 @@ def save_figure(axis: Any, path: Any) -> None:
     from geodis.base.write import whole_file
 
     with whole_file(path) as temporary:
-        axis.figure.savefig(temporary, dpi=150, bbox_inches="tight")
+        axis.figure.figure.savefig(temporary, dpi=150, bbox_inches="tight")
 
 
 def tidy(axis: Any, whole_x: bool = False) -> Any:

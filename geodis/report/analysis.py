@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from geodis.report.sections.manifold import Factorisation
     from geodis.scores.table.score_table import ScoreTable
 
-INTERVALS = 20
+INTERVALS = 30
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,13 @@ class ReportSettings:
     dim, n_factors : int or None
         None lets them be estimated and counted.
     max_points, bins, intervals : int
+    scores : tuple of str, or None
+        Names of scores or families; None is all but what so many latents make dear.
     random_state : int or None
     n_jobs : int or None
         Processes for the scores.
+    docs : str
+        Address of the documentation, for links to the cards of scores; the project's by default.
     has_factors, has_images : bool
         Whether they were given.
     """
@@ -52,8 +56,10 @@ class ReportSettings:
     max_points: int = MAX_POINTS
     bins: int = BINS
     intervals: int = INTERVALS
+    scores: tuple[str, ...] | None = None
     random_state: int | None = 0
     n_jobs: int | None = None
+    docs: str = ""
     has_factors: bool = False
     has_images: bool = False
 

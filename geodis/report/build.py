@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -42,9 +42,11 @@ def report(
     max_points: int = MAX_POINTS,
     bins: int = BINS,
     intervals: int = INTERVALS,
+    scores: str | Sequence[str] | None = None,
     title: str | None = None,
     about: str = "",
     sources: Mapping[str, str] | None = None,
+    docs: str = "",
     verbose: bool | int = True,
     random_state: int | None = 0,
     n_jobs: int | None = None,
@@ -78,7 +80,11 @@ def report(
     bins : int
         Bins of continuous factors, for what needs classes.
     intervals : int
-        Resamplings behind the intervals of the cheaper scores; 0 for none.
+        Resamplings behind the intervals of most scores, a fifth as many for those that take
+        longer; 0 for none.
+    scores : str or sequence of str, optional
+        Names of scores or families, as in `score_latents`. By default all; of hundreds of latents
+        without those that would take minutes, and the page says which.
     title : str, optional
         Of the page.
     about : str
@@ -86,6 +92,9 @@ def report(
     sources : dict of str to str, optional
         Names of the files of "latents", "factors" and "images", for the lines of Python on the
         page.
+    docs : str
+        Address or folder of built documentation that the cards of scores link to; by default that
+        of the project. The page itself has their text.
     verbose : bool or int
         Show stages, and the time that is left, on a terminal.
     random_state : int or None
@@ -119,8 +128,10 @@ def report(
         max_points=max_points,
         bins=bins,
         intervals=intervals,
+        scores=_read_scores(scores),
         random_state=random_state,
         n_jobs=n_jobs,
+        docs=docs,
         has_factors=factors is not None,
         has_images=images is not None,
     )
@@ -144,6 +155,16 @@ def _read_groups(latents: Any, groups: Any) -> list[list[int]] | None:
         )
     count = np.shape(latents)[1] if len(np.shape(latents)) == 2 else 0
     return group_columns(groups, [str(name) for name in getattr(latents, "columns", range(count))])
+
+
+def _read_scores(scores: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """Names that there are."""
+    from geodis.scores.registry import choose_scores
+
+    if scores is None:
+        return None
+    choose_scores(scores)
+    return (scores,) if isinstance(scores, str) else tuple(scores)
 
 
 def _check_settings(settings: ReportSettings) -> None:

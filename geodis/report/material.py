@@ -12,6 +12,7 @@ from geodis.base.check import (
     check_int,
     check_numeric,
     check_random_state,
+    shape_hint,
     to_numpy,
     transposed_question,
 )
@@ -114,7 +115,8 @@ def gather_material(
     points = check_numeric(to_numpy(latents, "latents"), "latents")
     if points.ndim != 2 or 0 in points.shape:
         raise InputError(
-            f"latents must have shape (n, z), one row a point; got shape {points.shape}."
+            f"latents must have shape (n, z), one row a point; got shape {points.shape}. "
+            f"{shape_hint(points.shape)}".rstrip()
         )
     known = None if factors is None else as_factors(factors)
     _check_lengths(len(points), known, images)

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from geodis.base.log import LOG
 from geodis.base.progress import Stages
 from geodis.report.analysis import Analysis, Part, ReportSettings
 from geodis.report.ask import FAILURES, ask, note_of, reason_of
@@ -64,6 +65,7 @@ def _attempt(section: Section, analysis: Analysis) -> None:
             part.value = section.compute(analysis)
         except FAILURES as problem:  # one part must not take the others with it
             part.failure = reason_of(problem)
+            LOG.warning("report: %s failed", section.name, exc_info=True)
     part.seconds = time.perf_counter() - start
     part.notes += dict.fromkeys(_notes(part.name, caught))
 

@@ -13,6 +13,9 @@ from geodis.data.factors import Factors, as_factors
 from geodis.scores.inputs import check_latents
 
 N_RESAMPLES = 200
+# The quantiles of fewer values than these are hardly more than the least and the greatest of them,
+# between which too little lies; their spread tells more.
+QUANTILES_FROM = 100
 Resampling = Literal["bootstrap", "halves"]
 
 
@@ -33,7 +36,8 @@ def bootstrap_interval(
     ``value + (q - mean)`` for the quantiles q and the mean of the score over resampled rows: the
     spread of the resampled scores, around the score of all rows. Their own level is not used,
     because rows drawn twice lift it: they make counts more uneven, and they may be learnt from
-    and judged by at once.
+    and judged by at once. Of fewer than 100 resamplings r the interval is ``value +- t s`` with
+    their standard deviation s and the quantile t of Student's distribution of r - 1 degrees.
 
     Parameters
     ----------
@@ -112,13 +116,22 @@ def resampled_rows(n: int, rows: Resampling, rng: np.random.Generator) -> np.nda
 
 
 def around(value: float, resampled: np.ndarray, level: float) -> tuple[float, float]:
-    """Lay the spread of resampled values around a value: ``value + (q - mean)``.
+    """Lay the spread of resampled values around a value.
+
+    ``value + (q - mean)`` by their quantiles q, or ``value +- t s`` where they are few.
 
     Examples
     --------
-    >>> around(0.5, np.array([0.5, 1.0, 1.5]), 1.0)
-    (0.0, 1.0)
+    >>> [round(end, 3) for end in around(0.5, np.linspace(0.0, 1.0, 101), 0.9)]
+    [0.05, 0.95]
+    >>> [round(end, 3) for end in around(0.5, np.array([0.4, 0.5, 0.6]), 0.95)]
+    [0.07, 0.93]
     """
+    if len(resampled) < QUANTILES_FROM:
+        from scipy.special import stdtrit
+
+        reach = float(stdtrit(len(resampled) - 1, (1 + level) / 2) * resampled.std(ddof=1))
+        return value - reach, value + reach
     low, high = np.quantile(resampled, [(1 - level) / 2, (1 + level) / 2]) - resampled.mean()
     return value + float(low), value + float(high)
 
@@ -133,7 +146,7 @@ def intervals_of_rows(
     Examples
     --------
     >>> intervals_of_rows({"mig": 0.5}, [{"mig": 0.7}, {"mig": 0.8}, {"mig": 0.9}], 0.5)
-    ({'mig': 0.45}, {'mig': 0.55})
+    ({'mig': 0.418350341907}, {'mig': 0.581649658093})
     """
     low, high = {}, {}
     for row, value in values.items():

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+MOST_WRITTEN = 100_000  # numbers of a matrix, as text
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Score:
@@ -76,7 +78,7 @@ class Score:
     __repr__ = __str__
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON."""
+        """Everything as plain values, for JSON; of a huge matrix the shape alone."""
         from geodis.base.write import to_jsonable
 
         plain = {
@@ -84,9 +86,15 @@ class Score:
             "value": self.value,
             "per_factor": self.per_factor,
             "per_latent": self.per_latent,
-            "matrix": self.matrix,
+            **self._plain_matrix(),
             "details": dict(self.details),
             "note": self.note,
             "factor_names": list(self.factor_names),
         }
         return to_jsonable({key: part for key, part in plain.items() if part is not None})
+
+    def _plain_matrix(self) -> dict[str, Any]:
+        """Between all pairs of thousands of latents it would be hundreds of megabytes of text."""
+        if self.matrix is None or self.matrix.size <= MOST_WRITTEN:
+            return {"matrix": self.matrix}
+        return {"matrix_shape": self.matrix.shape}

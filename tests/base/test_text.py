@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from geodis.base.text import first_sentence, listed, number_text
+from geodis.base.text import first_sentence, fixed, listed, number_text
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,9 @@ def test_numbers_are_short_and_nothing_stands_where_there_is_none():
 def test_a_reason_is_cut_after_its_first_sentence():
     assert first_sentence("A file is missing. Bring it.") == "A file is missing."
     assert first_sentence("") == "it did not run."
+
+
+def test_zero_has_no_sign_and_what_is_below_keeps_it():
+    assert [fixed(x) for x in (-0.001, 0.001, -0.01, -0.0, 2.345)] == [
+        *("0.00", "0.00", "-0.01", "0.00", "2.35" if round(2.345, 2) == 2.35 else "2.34")
+    ]

@@ -4,6 +4,7 @@ import inspect
 from dataclasses import dataclass
 from typing import Annotated
 
+import numpy as np
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -48,7 +49,7 @@ def test_a_source_is_read_as_it_was_written():
     source = source_of({"data": "dsprites", "path": "a/b.npz"})
     assert source.given() == {"data": "dsprites", "path": "a/b.npz"}
     assert source == source_of(source.given()) and DataSource().given() == {}
-    with pytest.raises(InputError, match="data, spacing, path, images, factors, period; got place"):
+    with pytest.raises(InputError, match=r"data, spacing, .*, factors, period, .*; got place"):
         source_of({"place": "here"})
 
 
@@ -61,3 +62,33 @@ def test_a_period_is_a_name_and_a_number(pair):
 def test_periods_belong_to_factors_of_files():
     with pytest.raises(InputError, match="--period belongs to --factors; got it with --data"):
         open_data(DataSource(data="xysquares", period=["x=3"]), quiet=True)
+
+
+def test_a_source_may_be_a_variant_of_a_set(tmp_path):
+    np.save(tmp_path / "p.npy", np.zeros((70, 70, 3), np.uint8))
+    given = {"data": "sprites", "variant": "scream", "picture": str(tmp_path / "p.npy")}
+    grid = open_data(source_of(given), quiet=True)
+    assert type(grid).__name__ == "ScreamVariant" and source_of(given).given() == given
+    again = open_data(source_of(given), quiet=True)
+    assert (grid.images([5]) == again.images([5])).all()
+    masked = open_data(DataSource(data="sprites", variant="foreground", visibility=25), quiet=True)
+    assert (masked.where, masked.visibility) == ("foreground", 25)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"picture": "p.png"}, "--picture belongs to --variant; got it without"),
+        ({"visibility": 5.0}, "--visibility belongs to --variant; got it without"),
+        ({"variant": "grey"}, "variant must be one of 'color', .*; got 'grey'"),
+    ],
+)
+def test_what_is_no_variant_gets_a_sentence(given, message):
+    with pytest.raises(InputError, match=message):
+        open_data(source_of({"data": "sprites", **given}), quiet=True)
+
+
+def test_images_without_factors_have_no_variant(tmp_path):
+    np.save(tmp_path / "x.npy", np.zeros((4, 8, 8), np.uint8))
+    with pytest.raises(InputError, match="--variant needs --factors beside --images; got none"):
+        open_data(DataSource(images=str(tmp_path / "x.npy"), variant="color"), quiet=True)

@@ -10,9 +10,11 @@ import geodis as gd
 from geodis.base.check import InputError, MissingExtraError
 from geodis.manifold.local.dimension_estimate import points_needed
 from geodis.report import build
+from geodis.report.material import gather_material
 from geodis.report.sections.distances import DistancesSection
 from geodis.report.sections.inspection import InspectionSection
 from geodis.report.sections.manifold import ManifoldSection, rows_for
+from geodis.report.sections.resamplings import interval_sentence, with_intervals
 from geodis.report.sections.scores import ScoresSection
 from tests.report.example import HOSTILE, example_arrays, example_report
 
@@ -56,12 +58,23 @@ def test_every_part_is_there_and_equals_its_own_call():
     assert set(report.distances.pairs["random"]) == {"ground truth", "perceived", "latent"}
 
 
-def test_intervals_surround_the_values_of_cheap_scores():
+def test_intervals_surround_the_values_and_it_is_said_which_have_none():
     frame = example_report().scores.frame
     some = frame[frame["low"].notna()]
-    assert {"modularity", "axis_ratio"} <= set(some.index)
-    assert (some["low"] <= some["high"]).all()
-    assert frame.loc[["dci_disentanglement"], "low"].isna().all()
+    assert {"modularity", "axis_ratio", "gaussian_total_correlation"} <= set(some.index)
+    assert (some["low"] <= some["value"]).all() and (some["value"] <= some["high"]).all()
+    latents, factors, _ = example_arrays()
+    material = gather_material(latents, factors)
+    names = ["mig", "dci", "beta_vae"]
+    options = {"bins": 10, "verbose": 0, "random_state": 0}
+    table = gd.score_latents(latents, factors, names, **options)
+    table = with_intervals(table, material, 30, options)
+    assert table.frame.index[table.frame["low"].isna()].tolist() == ["beta_vae"]
+    assert interval_sentence(table, 30) == (
+        "Intervals of 95 % are from 30 resamplings of the rows (6 for dci); beta_vae has none: it "
+        "would take longer than all others together."
+    )
+    assert interval_sentence(table, 0) == ""
 
 
 def test_results_hold_every_number_and_how_it_was_made():

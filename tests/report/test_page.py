@@ -14,7 +14,8 @@ from geodis.report import Analysis, ReportSettings, SectionFigure, gather_materi
 from geodis.report.page import render as page
 from geodis.report.page.markup import definitions, render_template
 from geodis.report.page.pictures import draw_picture
-from geodis.report.sections.scores import CARDS, ScoresSection
+from geodis.report.page.score_cards import CARDS
+from geodis.report.sections.scores import ScoresSection
 from tests import ROOT
 from tests.report.example import HOSTILE, example_report
 

@@ -75,7 +75,7 @@ def test_scores_at_chance_are_named():
     above = judged - len(line.split(": ")[1].split(", "))
     assert any(f"{above} of the {judged} scores with a chance" in text for text in report.summary)
     page = render_page(report)  # which greys the same
-    grey = re.findall(r'<tr class="nothing"><td>(?:<a [^>]*>)?(\w+)', page)
+    grey = re.findall(r'<tr class="nothing"><td>(?:<button [^>]*>)?(\w+)', page)
     assert set(grey) == set(line.split(": ")[1].rstrip(".").split(", "))
 
 

@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from geodis import scores
 from geodis.base.check import InputError
-from geodis.scores.intervals import intervals_of_rows
+from geodis.scores.intervals import around, intervals_of_rows
 from tests.scores._golden import grid, sample
 
 
@@ -117,8 +118,27 @@ def test_resampled_rows_without_a_score_are_passed_over():
 
 
 def test_an_interval_is_the_spread_around_the_value():
-    low, high = intervals_of_rows(
-        {"a": 1.0, "b": 2.0}, [{"a": 3.0}, {"a": 5.0}, {"c": 1.0}], 0.999999
-    )
-    assert low == {"a": pytest.approx(0, abs=1e-5)}
-    assert high == {"a": pytest.approx(2, abs=1e-5)}
+    low, high = intervals_of_rows({"a": 1.0, "b": 2.0}, [{"a": 3.0}, {"a": 5.0}, {"c": 1.0}], 0.5)
+    reach = np.sqrt(2)  # spread of 3 and 5, and 1 for the quartile of Cauchy's distribution
+    assert low == {"a": pytest.approx(1 - reach)} and high == {"a": pytest.approx(1 + reach)}
+
+
+def test_quantiles_of_many_and_the_spread_of_few():
+    many = np.linspace(0, 1, 101)
+    assert around(2.0, many, 0.5) == pytest.approx((1.75, 2.25))
+    few = many[:99]
+    reach = stats.t.ppf(0.75, 98) * few.std(ddof=1)
+    assert around(2.0, few, 0.5) == pytest.approx((2 - reach, 2 + reach))
+
+
+@pytest.mark.parametrize("count", [6, 30])
+def test_few_resamplings_hold_what_they_promise(count):
+    """Means of 100 numbers, whose bootstrap spread is known: quantiles would hold .72 and .89."""
+    rng = np.random.default_rng(count)
+    held = 0
+    for _ in range(800):
+        x = rng.standard_normal(100)
+        means = x[rng.integers(100, size=(count, 100))].mean(axis=1)
+        low, high = around(float(x.mean()), means, 0.95)
+        held += low <= 0 <= high
+    assert 0.92 < held / 800 < 0.97

@@ -44,3 +44,9 @@ def test_goes_into_json_with_undefined_parts_as_null():
     )
     assert content["name"] == "mig" and content["per_factor"][3] is None
     assert np.array(content["matrix"]).shape == (4, 6)
+
+
+def test_of_a_huge_matrix_the_shape_is_written():
+    small, huge = (Score("pairs", 0.5, matrix=np.zeros((z, z))).to_dict() for z in (3, 400))
+    assert small["matrix"] == [[0.0] * 3] * 3 and "matrix_shape" not in small
+    assert huge["matrix_shape"] == [400, 400] and "matrix" not in huge

@@ -10,9 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from geodis.base.check import InputError
+from geodis.commands.pages.compared_models import encode_runs, trained_runs
 from geodis.commands.pages.report import nothing_written
 from geodis.commands.shared.options import (
     CommonOptions,
+    DocsOption,
     GroupOption,
     PeriodOption,
     groups_of,
@@ -50,7 +52,8 @@ def compare_command(
         list[str],
         typer.Argument(
             help="Latents of the same rows: a file a run, or a folder a model with a file for "
-            "every seed. Or the table of a sweep.",
+            "every seed; trained models in the same way. Or the table of a sweep, or of "
+            "scores-many.",
             show_default=False,
         ),
     ],
@@ -61,6 +64,7 @@ def compare_command(
         "comparison"
     ),
     title: Annotated[str, typer.Option(help="Of the page.")] = "Comparison",
+    docs: DocsOption = "",
     open_page: Annotated[
         bool, typer.Option("--open", help="Open the page in a browser when it is done.")
     ] = False,
@@ -69,7 +73,7 @@ def compare_command(
     """Rank runs by every score, say what differs beyond noise, and show their maps side by side.
 
     Examples: `geodis compare a.npy b.npy --factors factors.csv`, `geodis compare vae/ beta-vae/
-    --factors factors.csv --out comparison`
+    --factors factors.csv --out comparison`, `geodis compare table.parquet`
     """
     from geodis.data.factors import as_factors
     from geodis.data.files.load import load_array, load_factors
@@ -78,24 +82,36 @@ def compare_command(
     if (period or factor_group) and chosen.factors is None:
         raise InputError("--period and --factor-group belong to --factors; got them without.")
     table = scored_runs(runs)
-    files = {} if table is not None else runs_of(runs)
-    factors = None
+    trained = {} if table is not None else trained_runs(runs)
+    files = {} if table is not None or trained else runs_of(runs)
+    factors = images = None
     if chosen.factors is not None:
         loaded = load_factors(chosen.factors, periods=periods_of(period))
         factors = as_factors(loaded, groups=groups_of(factor_group))
     sources = {name: file for name, (file, _) in files.items()}
+    models = [model for _, model in files.values()] or None
     with nothing_written(out):
+        if trained:
+            encoded = encode_runs(trained, chosen.images, max_points=chosen.max_points,
+                                  seed=common.seed, quiet=common.quiet)  # fmt: skip
+            arrays, models, images = encoded.latents, encoded.models, encoded.images
+            sources = {name: str(folder) for name, (folder, _) in trained.items()}
+            factors = encoded.factors if factors is None else factors
+        elif table is None:
+            arrays = {name: load_array(file) for name, file in sources.items()}
+            images = None if chosen.images is None else load_array(chosen.images)
         made = compare(
-            {name: load_array(file) for name, file in sources.items()} if table is None else table,
+            arrays if table is None else table,
             factors,
-            None if chosen.images is None else load_array(chosen.images),
-            models=[model for _, model in files.values()],
+            images,
+            models=models,
             out=out,
             title=title,
             max_points=chosen.max_points,
             bins=chosen.bins,
             n_resamples=chosen.resamples,
             sources=sources,
+            docs=docs,
             verbose=common.verbose,
             random_state=common.seed,
             n_jobs=chosen.jobs,
@@ -116,15 +132,27 @@ def compare_command(
 
 
 def scored_runs(given: list[str]) -> Any:
-    """The table of a sweep, where that alone is given: its file, or the folder that has it."""
+    """The table of a sweep or of scores-many, where that alone is given.
+
+    Its file, or the folder of a sweep that has it; None of anything else.
+    """
     import pandas as pd
 
+    from geodis.report.comparison.many_table import TOLD_BY
     from geodis.report.comparison.runs_table import is_table_of_runs
+    from geodis.scores import ManyScores
 
     path = Path(given[0])
     path = path / "table.csv" if (path / "table.csv").is_file() else path
-    if len(given) > 1 or path.suffix != ".csv" or not path.is_file():
+    if len(given) > 1 or path.suffix not in (".csv", ".parquet") or not path.is_file():
         return None
+    if path.suffix == ".parquet":
+        import pyarrow.parquet
+
+        names = set(pyarrow.parquet.read_schema(path).names)
+        return ManyScores.read(path) if names >= TOLD_BY else None
+    if set(pd.read_csv(path, nrows=0).columns) >= TOLD_BY:
+        return ManyScores.read(path)
     table = pd.read_csv(path)
     return table if is_table_of_runs(table) else None
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from geodis.data.scenes.turntable import TurntableSample
     from geodis.report.results import Report
 
-IMAGES, KNOWN, REFUSED = 5000, 2000, 2500
+IMAGES, KNOWN, REFUSED = 5000, 2000, 2000
 SEEN, SHOWN = 32, 48  # pixels that codes are made of, and of the images on the page
 FOUND_TITLE = "5,000 images: what changes from one to another?"
 REFUSED_TITLE = "The same images, compared pixel by pixel"

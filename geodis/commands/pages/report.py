@@ -15,9 +15,11 @@ import typer
 from geodis.base.check import InputError
 from geodis.commands.shared.options import (
     CommonOptions,
+    DocsOption,
     FileArgument,
     GroupOption,
     LatentGroupOption,
+    OnlyOption,
     PeriodOption,
     groups_of,
     numbers_of,
@@ -66,8 +68,13 @@ class ReportEffort:
     ] = 10_000
     bins: Annotated[int, typer.Option(min=2, help="Bins of continuous factors.")] = 10
     intervals: Annotated[
-        int, typer.Option(min=0, help="Resamplings behind intervals of scores; 0 for none.")
-    ] = 20
+        int,
+        typer.Option(
+            min=0,
+            help="Resamplings behind intervals of scores, a fifth for dear ones; 0 for none.",
+        ),
+    ] = 30
+    only: OnlyOption = None
 
 
 def report_command(
@@ -89,6 +96,7 @@ def report_command(
     title: Annotated[
         str | None, typer.Option(help="Of the page.", show_default="names the file")
     ] = None,
+    docs: DocsOption = "",
     open_page: Annotated[
         bool, typer.Option("--open", help="Open the page in a browser when it is done.")
     ] = False,
@@ -109,6 +117,7 @@ def report_command(
             ("--period", period),
             ("--factor-group", factor_group),
             ("--latent-group", latent_group),
+            ("--only", effort.only),
         ):
             if given:
                 raise InputError(f"{option} belongs to --factors; got it without.")
@@ -128,8 +137,10 @@ def report_command(
             max_points=effort.max_points,
             bins=effort.bins,
             intervals=effort.intervals,
+            scores=effort.only or None,
             title=title or f"Report on {name_on_page(files.latents)}",
             sources=files.given(),
+            docs=docs,
             verbose=common.verbose,
             random_state=common.seed,
             n_jobs=effort.jobs,

@@ -50,6 +50,9 @@ class View:
     with_image : ndarray of int, optional
         The things that are shown as images, as many as fit, the first first; an even sample by
         default.
+    ends : sequence of (str, int)
+        Where the view ends, and the thing that lies there: shown as an image in any case, and
+        listed in a table beside the views.
     """
 
     title: str
@@ -60,6 +63,16 @@ class View:
     turns: bool = False
     hides: bool = False
     with_image: np.ndarray | None = None
+    ends: Sequence[tuple[str, int]] = ()
+
+    @property
+    def first_images(self) -> np.ndarray | None:
+        """The things that are shown as images, those at the ends before all others."""
+        if self.with_image is None:
+            return None
+        ends = np.array([number for _, number in self.ends], dtype=int)
+        every = np.concatenate([ends, self.with_image])
+        return every[np.sort(np.unique(every, return_index=True)[1])]
 
     @property
     def sides(self) -> list[np.ndarray]:
@@ -117,6 +130,8 @@ class LinkedViews:
         On paper, so many of the colourings are drawn, a row each.
     shown_points : (int, int)
         How many of how many are shown.
+    rows : ndarray of int, optional
+        The row of every thing, by which it is told from elsewhere on a page.
     """
 
     name: str
@@ -127,6 +142,7 @@ class LinkedViews:
     told: Sequence[str] = ()
     n_on_paper: int = 1
     shown_points: tuple[int, int] = (0, 0)
+    rows: np.ndarray | None = None
 
 
 def camera(around: float = 35.0, above: float = 22.0) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError
+from geodis.base.text import fixed
 from geodis.plots.figure.choices import Choices
 from geodis.plots.figure.linked_views import LinkedViews
 from geodis.plots.figure.marks import (
@@ -23,7 +24,7 @@ from geodis.plots.figure.marks import (
     Segments,
 )
 from geodis.plots.figure.views_on_paper import draw_views
-from geodis.plots.style import ACCENT, FACTOR_COLORS, FAINT, INK, MARKERS, new_axes, new_axis
+from geodis.plots.style import ACCENT, FACTOR_COLORS, FAINT, INK, MARKERS, new_axes
 
 COLORS: dict[Color, str] = {
     "main": INK,
@@ -56,8 +57,10 @@ def plain_text(text: Any) -> str:
     return str(text).replace("$", r"\$")
 
 
-def draw_figure(figure: Figure | Choices | LinkedViews, axis: Any = None) -> Any:
+def draw_figure(figure: Figure | Choices | LinkedViews, axis: Any = None, whole: Any = None) -> Any:
     """Draw every panel, on a given axis if there is only one; return the first axis.
+
+    `whole` is a figure or subfigure of matplotlib that takes all panels.
 
     Of what a reader would choose, the first is drawn.
 
@@ -71,18 +74,18 @@ def draw_figure(figure: Figure | Choices | LinkedViews, axis: Any = None) -> Any
     if isinstance(figure, Choices):
         figure = figure.figure()
     if isinstance(figure, LinkedViews) and axis is None:
-        return draw_views(figure)
+        return draw_views(figure, whole)
     if isinstance(figure, LinkedViews):
         raise InputError("Linked views have axes of their own; got one to draw on.")
     count = sum(len(row) for row in figure.panels)
     if count == 1 and figure.panels[0][0] is not None:
-        axis = new_axis(*figure.size) if axis is None else axis
+        axis = new_axes(1, 1, *figure.size, whole)[0, 0] if axis is None else axis
         draw_panel(axis, figure.panels[0][0])
         _name_grid(np.array([[axis]]), figure)
         return axis
     if axis is not None:
         raise InputError(f"One axis shows one panel; got a figure of {count}.")
-    axes = new_axes(len(figure.panels), len(figure.panels[0]), *figure.size)
+    axes = new_axes(len(figure.panels), len(figure.panels[0]), *figure.size, whole)
     drawn = []
     for line, row in zip(axes, figure.panels, strict=True):
         for place, panel in zip(line, row, strict=True):
@@ -105,7 +108,9 @@ def _name_grid(axes: Any, figure: Figure) -> None:
         whole.suptitle(plain_text(figure.title), fontsize=10, x=0.01, ha="left")
     if figure.legend:
         entries = axes[0, 0].get_legend_handles_labels()
-        whole.legend(*entries, loc="outside lower center", ncols=axes.shape[1], frameon=False)
+        apart = whole.get_layout_engine() is not None  # else it would lie on the panels
+        place = "outside lower center" if apart else "lower center"
+        whole.legend(*entries, loc=place, ncols=axes.shape[1], frameon=False)
 
 
 def draw_panel(axis: Any, panel: Panel) -> Any:
@@ -227,12 +232,14 @@ def _draw_cells(axis: Any, mark: Cells) -> None:
         bar = axis.figure.colorbar(shown, ax=axis, shrink=0.8)
         bar.outline.set_visible(False)
         bar.set_label(plain_text(mark.unit))
-    for (i, j), value in np.ndenumerate(mark.values if mark.digits is not None else ()):
+    if mark.digits is None:
+        return
+    for (i, j), value in np.ndenumerate(mark.values):
         if np.isfinite(value):
             red, green, blue, _ = palette(scale(value))
             dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
             style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7}
-            axis.text(j, i, f"{value:.{mark.digits}f}", color="white" if dark else "k", **style)
+            axis.text(j, i, fixed(value, mark.digits), color="white" if dark else "k", **style)
 
 
 def _draw_segments(axis: Any, mark: Segments) -> None:

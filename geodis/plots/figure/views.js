@@ -32,6 +32,7 @@ class LinkedViews {
     this.element = element;
     this.coloring = 0;
     this.hovered = -1;
+    this.pinned = -1;
     this.chosen = null;
     this.choosing = false;
     this.sheet = null;
@@ -45,7 +46,9 @@ class LinkedViews {
     this.tip.setAttribute("aria-hidden", "true");
     this.tipImage = made("canvas", this.tip);
     this.tipText = made("span", this.tip);
+    this.table = new ViewsTable(this);
     this.writeLegend();
+    linkPage(this);
     new ResizeObserver(() => this.draw()).observe(grid);
   }
 
@@ -55,11 +58,10 @@ class LinkedViews {
     const list = made("select", label);
     list.name = "coloring";
     this.data.colorings.forEach(one => made("option", list, "", one.name));
+    this.list = list;
     list.addEventListener("change", event => {
       event.stopPropagation();
-      this.coloring = list.selectedIndex;
-      this.writeLegend();
-      this.draw();
+      this.color(list.selectedIndex);
     });
     if (this.data.sheet) {
       const box = made("label", bar);
@@ -78,6 +80,12 @@ class LinkedViews {
     this.clear.hidden = true;
     this.clear.addEventListener("click", () => this.choose(null));
     this.count = made("span", bar, "small");
+  }
+
+  color(number) {
+    this.coloring = this.list.selectedIndex = number;
+    this.writeLegend();
+    this.draw();
   }
 
   setMode(choosing) {
@@ -100,14 +108,16 @@ class LinkedViews {
     const up = view.places.concat(...view.outlines.map(line => line.path)).map(p => Math.abs(p[1]));
     const tall = view.turns ? 1 : Math.max(0.4, Math.min(1, Math.max(...up)));
     canvas.style.aspectRatio = "1 / " + tall;  /* a line needs little room */
-    const own = Object.assign({ canvas, number, tall, turned: view.eye.map(row => row.slice()),
+    const own = Object.assign({ box, canvas, number, tall, turned: view.eye.map(row => row.slice()),
       area: null, from: null }, view);
     canvas.style.cursor = "grab";
     canvas.addEventListener("pointerdown", event => this.press(own, event));
     canvas.addEventListener("pointermove", event => this.move(own, event));
-    canvas.addEventListener("pointerup", event => this.release(own, event));
+    canvas.addEventListener("pointerup", () => this.release(own));
     canvas.addEventListener("pointercancel", () => { own.from = own.area = null; this.draw(); });
     canvas.addEventListener("pointerleave", () => this.hover(-1));
+    box.addEventListener("pointerenter", () => lightMap(this, number));
+    box.addEventListener("pointerleave", () => lightMap(this, -1));
     canvas.addEventListener("keydown", event => this.key(own, event));
     return own;
   }
@@ -138,7 +148,7 @@ class LinkedViews {
   }
 
   press(own, event) {
-    own.from = own.last = this.at(own, event);
+    own.from = own.last = own.first = this.at(own, event);
     own.canvas.setPointerCapture(event.pointerId);
     if (this.choosing || event.shiftKey) {
       this.hover(-1);
@@ -170,6 +180,8 @@ class LinkedViews {
         && (spot.y - y0) * (spot.y - y1) <= 0).map(spot => spot.row);
       own.area = null;
       this.choose(inside.length ? new Set(inside) : null);
+    } else if (own.from && Math.hypot(own.last[0] - own.first[0], own.last[1] - own.first[1]) < 4) {
+      this.pin(this.nearest(own, own.first));
     }
     own.from = null;
   }
@@ -189,6 +201,7 @@ class LinkedViews {
     this.clear.hidden = !rows;
     this.count.textContent = rows
       ? rows.size + " of " + this.data.shown[0] + " points chosen" : "";
+    this.table.list();
     this.draw();
   }
 
@@ -205,11 +218,24 @@ class LinkedViews {
     return !this.chosen || this.chosen.has(row);
   }
 
+  /* Mark a thing in all views; with it the map that is meant. */
+  point(row, map = -1) {
+    lightMap(this, map);
+    if (row === this.hovered) return;
+    this.hovered = row;
+    this.table.light();
+    this.draw();
+  }
+
+  /* What is pressed stays marked until it is pressed again. */
+  pin(row) {
+    this.pinned = row === this.pinned ? -1 : row;
+    this.table.light();
+    this.draw();
+  }
+
   hover(row, own, [x, y] = [0, 0]) {
-    if (row !== this.hovered) {
-      this.hovered = row;
-      this.draw();
-    }
+    this.point(row, own ? own.number : -1);
     this.tip.style.display = row < 0 ? "none" : "block";
     if (row < 0) return;
     this.tipText.textContent = this.data.told[row] || "";
@@ -238,7 +264,7 @@ class LinkedViews {
     if (!this.data.sheet || this.sheet) return Promise.resolve(this.draw());
     return new Promise(resolve => {
       const sheet = new Image();
-      sheet.onload = () => { this.sheet = sheet; resolve(this.draw()); };
+      sheet.onload = () => { this.sheet = sheet; this.table.paint(); resolve(this.draw()); };
       sheet.onerror = () => resolve(this.draw());
       sheet.src = this.data.sheet.uri;
     });
@@ -281,7 +307,8 @@ class LinkedViews {
     context.globalAlpha = 1;
     this.drawLetters(context, own, project);
     if (this.sheet && this.withImages.checked) this.drawImages(context, own);
-    if (this.hovered >= 0) this.drawHovered(context, own);
+    [this.pinned, this.hovered].filter((row, i, both) => row >= 0 && both.indexOf(row) === i)
+      .forEach(row => this.drawMarked(context, own, row));
     if (own.area) this.drawArea(context, own);
     canvas.dataset.spots = own.spots.length;
   }
@@ -350,9 +377,9 @@ class LinkedViews {
     own.canvas.dataset.images = taken.length;
   }
 
-  /* The same thing in every view: a ring, and its image. */
-  drawHovered(context, own) {
-    const spot = own.spots[this.hovered];
+  /* The same thing in every view: a ring, or its image. */
+  drawMarked(context, own, row) {
+    const spot = own.spots[row];
     if (this.sheet) {
       const { width, height } = this.data.sheet, scale = 1.4 * SMALL / Math.max(width, height);
       context.globalAlpha = spot.front ? 1 : 0.5;

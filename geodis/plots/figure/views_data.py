@@ -40,6 +40,7 @@ def views_data(figure: LinkedViews) -> dict[str, Any]:
         "sheet": sheet,
         "told": [clip(text, LONGEST_TOLD) for text in figure.told],
         "shown": list(figure.shown_points),
+        "rows": [] if figure.rows is None else figure.rows.tolist(),
     }
 
 
@@ -58,10 +59,11 @@ def _view(view: View, with_images: bool) -> dict[str, Any]:
         "turns": view.turns,
         "hides": view.hides,
         "eye": short(eye, 5),
+        "ends": [[text, int(number)] for text, number in view.ends],
     }
 
 
 def _order(view: View) -> np.ndarray:
-    if view.with_image is not None:
-        return view.with_image
+    if (first := view.first_images) is not None:
+        return first
     return spread_order(view.places, TRIED_IMAGES)

@@ -21,7 +21,7 @@ BEHIND, IN_FRONT = 0.25, 0.9
 TITLE_LENGTH, NOTE_LENGTH = 44, 62
 
 
-def draw_views(figure: LinkedViews) -> Any:
+def draw_views(figure: LinkedViews, whole: Any = None) -> Any:
     """Draw every view, a row or more for each colouring; return the first axis.
 
     Examples
@@ -35,7 +35,9 @@ def draw_views(figure: LinkedViews) -> Any:
     count, colorings = len(figure.views), figure.colorings[: figure.n_on_paper]
     across = min(count, MOST_ACROSS) if len(colorings) == 1 else count
     down = -(-count // across)
-    axes = new_axes(down * len(colorings), across, WIDE * across, HIGH * down * len(colorings))
+    axes = new_axes(
+        down * len(colorings), across, WIDE * across, HIGH * down * len(colorings), whole
+    )
     for number, coloring in enumerate(colorings):
         own = axes[number * down : (number + 1) * down].ravel()
         for j, view in enumerate(figure.views):
@@ -58,7 +60,8 @@ def _draw_view(axis: Any, view: View, colors: np.ndarray, images: np.ndarray | N
             _draw_outline(axis, line, side, shift, view)
         _draw_spots(axis, seen[front], colors[front], shift, view)
         if images is not None:
-            rows = np.flatnonzero(front) if view.with_image is None else view.with_image
+            first = view.first_images
+            rows = np.flatnonzero(front) if first is None else first
             rows = rows[front[rows]]
             _draw_images(axis, seen[rows], images[rows], shift, len(sides))
         for text, place in view.letters:

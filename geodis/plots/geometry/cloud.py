@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from geodis.base.check import check_random_state
 from geodis.plots.figure.choices import Choices
-from geodis.plots.figure.marks import Axis, Mark, Panel, Picked, PickedEnds, Segments
+from geodis.plots.figure.marks import Axis, Dots, Mark, Panel, Picked, PickedEnds, Segments
 from geodis.plots.geometry.directions import (
     HALF_LENGTH,
     direction_lines,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 # Points and lines that a page can show without becoming slow or large.
 SHOWN_POINTS, SHOWN_LINES = 1200, 450
 COMPONENTS, COLUMNS = 6, 8
-POINTS = "points"
+POINTS, ROW = "points", "row"
 
 
 class NamedAxis(NamedTuple):
@@ -36,7 +37,10 @@ class NamedAxis(NamedTuple):
 
 
 def point_cloud(
-    points: np.ndarray, factors: Factors | None = None, est: GeoManCER | None = None
+    points: np.ndarray,
+    factors: Factors | None = None,
+    est: GeoManCER | None = None,
+    numbers: np.ndarray | None = None,
 ) -> Choices:
     """Describe the points along chosen axes, coloured by a factor, with directions of factors.
 
@@ -47,6 +51,8 @@ def point_cloud(
         Of the points; without them columns are the colours.
     est : GeoManCER, optional
         Fitted to the points.
+    numbers : ndarray of int of shape (n,), optional
+        What the rows are called on the page, where other figures show the same ones.
 
     Examples
     --------
@@ -60,6 +66,7 @@ def point_cloud(
     axes = [*components, *_factor_axes(est), *_columns(points.shape[1])]
     basis = np.stack([axis.direction for axis in axes])  # (a, d)
     line_rows = _rows_with_lines(est, rows)
+    called = None if numbers is None else numbers[rows]
     lines = _lines(est, np.searchsorted(rows, line_rows))
     colorings = [one.of_rows(rows) for one in _colorings(points, factors, est)]
     views = _views(est, len(components), axes)
@@ -67,7 +74,7 @@ def point_cloud(
     return Choices(
         "cloud",
         f"{len(rows):,} of {n:,} points",
-        [_panel(coloring, lines) for coloring in colorings],
+        [_panel(coloring, lines, called) for coloring in colorings],
         [Axis(axis.name) for axis in axes],
         {
             POINTS: basis @ (points - points.mean(axis=0))[rows].T,
@@ -81,21 +88,32 @@ def point_cloud(
     )
 
 
-def _panel(coloring: Coloring, lines: Sequence[Segments]) -> Panel:
+def _panel(coloring: Coloring, lines: Sequence[Segments], called: np.ndarray | None) -> Panel:
     n = len(coloring.values)
 
     def places(rows: np.ndarray) -> tuple[Picked, Picked]:
         some = rows if len(rows) < n else None
         return Picked(POINTS, "x", some), Picked(POINTS, "y", some)
 
-    marks: list[Mark] = [*colored_dots(places, coloring), *lines]
+    dots = colored_dots(places, coloring)
+    if called is not None:
+        dots = [_with_rows(mark, called) for mark in dots]
+    marks: list[Mark] = [*dots, *lines]
     return Panel(marks, title=coloring.name, equal=True, legend="beside")
+
+
+def _with_rows(mark: Dots, called: np.ndarray) -> Dots:
+    """The same dots, which the page lights together with what else stands for their rows."""
+    some = mark.x.rows if isinstance(mark.x, Picked) else None
+    own = called if some is None else called[some]
+    return replace(mark, told={**mark.told, ROW: [str(number) for number in own]})
 
 
 def _components(points: np.ndarray) -> list[NamedAxis]:
     from geodis.manifold.preparation.principal import principal_components
 
-    spectrum = principal_components(points, random_state=0)
+    count = min(COMPONENTS, *points.shape)
+    spectrum = principal_components(points, count, random_state=0)
     return [
         NamedAxis(f"principal component {i + 1} ({100 * part:.0f} %)", spectrum.axes[i])
         for i, part in enumerate(spectrum.explained[:COMPONENTS])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geodis.base.check import InputError
+from geodis.manifold.linalg import largest_singular
 from geodis.manifold.preparation.principal import principal_components
 from geodis.plots.figure.choices import line_ends
 from geodis.plots.figure.marks import (
@@ -52,9 +53,10 @@ def leading_directions(est: GeoManCER, factor: int) -> tuple[np.ndarray, float]:
     """
     usable = usable_points(est)
     own = est.subspace(factor)[usable[:: max(1, len(usable) // FITTED_POINTS)]]
-    _, sizes, right = np.linalg.svd(own.reshape(-1, own.shape[2]), full_matrices=False)
-    kept = max(1, min(MOST_DIRECTIONS, int((sizes > NEGLIGIBLE * sizes[0]).sum())))
-    return right[:kept], float((sizes[:kept] ** 2).sum() / (sizes**2).sum())
+    lines = own.reshape(-1, own.shape[2])
+    squares, right = largest_singular(lines, MOST_DIRECTIONS)
+    kept = max(1, int((squares > NEGLIGIBLE**2 * squares[0]).sum()))
+    return right[:kept], float(squares[:kept].sum() / (lines**2).sum())
 
 
 def factor_slices(est: GeoManCER) -> list[slice]:
@@ -94,7 +96,7 @@ def plot_factor_directions(
     return draw_figure(one_panel("directions", "", panel, size=(5.4, 5.0)), axis)
 
 
-def plot_directions_by_factor(points: np.ndarray, est: GeoManCER) -> Any:
+def plot_directions_by_factor(points: np.ndarray, est: GeoManCER, *, figure: Any = None) -> Any:
     """Draw `plot_factor_directions` for every factor in its own directions; the first axis is out.
 
     In up to three columns of data one picture shows everything, and only that is drawn.
@@ -104,9 +106,12 @@ def plot_directions_by_factor(points: np.ndarray, est: GeoManCER) -> Any:
     points : array of shape (n, d)
     est : GeoManCER
         Fitted to them.
+    figure : matplotlib Figure or SubFigure, optional
+        What the panels are drawn on; one of their own by default.
     """
     if points.shape[1] <= 3:
-        return plot_factor_directions(points, est)
+        panel = _directions_panel(points, est, None)
+        return draw_figure(one_panel("directions", "", panel, size=(5.4, 5.0)), whole=figure)
     count = est.n_factors_
     wide = 2 if count == 4 else min(count, 3)
     panels: list[Panel | None] = [
@@ -115,7 +120,8 @@ def plot_directions_by_factor(points: np.ndarray, est: GeoManCER) -> Any:
     panels += [None] * (-count % wide)
     rows = [panels[start : start + wide] for start in range(0, count, wide)]
     size = (max(4.0 * wide, 5.4), 3.9 * len(rows) + 0.8)
-    return draw_figure(Figure("directions", "", rows, title=TITLE, legend=True, size=size))
+    described = Figure("directions", "", rows, title=TITLE, legend=True, size=size)
+    return draw_figure(described, whole=figure)
 
 
 def _directions_panel(

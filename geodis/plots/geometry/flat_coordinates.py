@@ -12,7 +12,9 @@ from geodis.plots.style import FACTOR_COLORS, FAINT, new_axes, new_axis, tidy
 MAX_SHOWN = 5000
 
 
-def plot_flat_coordinates(coordinates: Any, factors: Any, names: Any = None) -> Any:
+def plot_flat_coordinates(
+    coordinates: Any, factors: Any, names: Any = None, *, figure: Any = None
+) -> Any:
     """Draw two unrolled coordinates for every true factor, which is the colour.
 
     Across stands the coordinate that follows the factor most, by rank. Where that is the factor,
@@ -27,6 +29,8 @@ def plot_flat_coordinates(coordinates: Any, factors: Any, names: Any = None) -> 
         Of any kind that `as_factors` reads; labels have the colours of their codes.
     names : sequence of str, optional
         Instead of those that the factors have.
+    figure : matplotlib Figure or SubFigure, optional
+        What the panels are drawn on; one of their own by default.
 
     Returns
     -------
@@ -48,7 +52,7 @@ def plot_flat_coordinates(coordinates: Any, factors: Any, names: Any = None) -> 
         )
     count = len(known.names)
     step = -(-len(coordinates) // MAX_SHOWN)
-    axes = new_axes(1, count, 3.2 * count + 0.6, 3.2)[0]
+    axes = new_axes(1, count, 3.2 * count + 0.6, 3.2, figure)[0]
     for axis, values, name in zip(axes, known.values.T, known.names, strict=True):
         own = _followed(coordinates, values)
         beside = int(own == 0)

@@ -15,6 +15,7 @@ from geodis.plots.figure.views_on_paper import draw_views
 from geodis.plots.geometry.points import Coloring, factor_colorings
 from geodis.plots.map_views.factor_titles import check_titles, factor_titles
 from geodis.plots.map_views.factor_view import FactorView, factor_view
+from geodis.plots.map_views.map_ends import map_ends
 from geodis.plots.map_views.moving_alone import rows_moving_alone
 from geodis.plots.map_views.place_colors import hex_colors, place_colors
 from geodis.plots.style import FACTOR_COLORS
@@ -32,7 +33,14 @@ OWN_PLACE = "its own place in every map"
 Images: TypeAlias = "np.ndarray | Callable[[np.ndarray], np.ndarray]"
 
 
-def plot_maps(est: GeoManCER, colors: Any = None, images: Any = None, names: Any = None) -> Any:
+def plot_maps(
+    est: GeoManCER,
+    colors: Any = None,
+    images: Any = None,
+    names: Any = None,
+    *,
+    figure: Any = None,
+) -> Any:
     """Draw the map of every factor, a panel each: globes, circles, squares, balls.
 
     A sphere is seen from the front and from behind; edges of a square with the same arrows are
@@ -50,6 +58,8 @@ def plot_maps(est: GeoManCER, colors: Any = None, images: Any = None, names: Any
         Of the fitted points; drawn at an even sample of the places.
     names : sequence of str, optional
         Titles of the panels; by default what kind of space each factor is.
+    figure : matplotlib Figure or SubFigure, optional
+        What the panels are drawn on; one of their own by default.
 
     Returns
     -------
@@ -64,7 +74,7 @@ def plot_maps(est: GeoManCER, colors: Any = None, images: Any = None, names: Any
     >>> len(plot_maps(est).figure.axes)
     2
     """
-    return draw_views(maps_figure(est, colors, images, names, n_shown=SHOWN_ON_PAPER))
+    return draw_views(maps_figure(est, colors, images, names, n_shown=SHOWN_ON_PAPER), figure)
 
 
 def maps_figure(
@@ -76,6 +86,8 @@ def maps_figure(
     factors: Factors | None = None,
     n_shown: int = SHOWN_ON_PAGE,
     rows: np.ndarray | None = None,
+    also: Sequence[int] = (),
+    numbers: np.ndarray | None = None,
 ) -> LinkedViews:
     """Describe the maps of all factors, for a page and for paper.
 
@@ -89,16 +101,24 @@ def maps_figure(
         At most so many points, drawn at random.
     rows : ndarray of int, optional
         Ascending; these points are shown and no others, as where several fits are compared.
+    also : sequence of int
+        Points that are shown in any case, where they have a place in all maps.
+    numbers : ndarray of int, shape (n,), optional
+        What the points are called; their own numbers by default.
     """
     titles = factor_titles(est) if names is None else check_titles(names, est.n_factors_)
     known = zip(est.maps_, est.names_, titles, strict=True)
     seen = [factor_view(own, name, title) for own, name, title in known]
     n = len(est.axes_)
     shown = _shown_rows(seen, n_shown) if rows is None else rows
+    usable = _usable_rows(seen) if rows is None else shown
+    places = [one.view.places for one in seen]
+    ends = map_ends(places, [one.view.turns for one in seen], usable)
+    shown = np.union1d(shown, [row for own in ends for _, row in own])
+    shown = np.union1d(shown, np.intersect1d(also, usable)).astype(int)
     pictured: list[np.ndarray | None] = [None] * len(seen)
     if images is not None:
-        usable = _usable_rows(seen) if rows is None else shown
-        alone = rows_moving_alone([one.view.places for one in seen], usable)
+        alone = rows_moving_alone(places, usable)
         shown = np.union1d(shown, np.concatenate(alone))
         pictured = [np.searchsorted(shown, own) for own in alone]
     colorings = _colorings(seen, shown, colors)
@@ -113,14 +133,20 @@ def maps_figure(
         "maps",
         f"{len(shown):,} of {n:,} points on the maps of {est.n_factors_} factors",
         [
-            replace(one.view, places=one.view.places[shown], with_image=own)
-            for one, own in zip(seen, pictured, strict=True)
+            replace(
+                one.view,
+                places=one.view.places[shown],
+                with_image=own,
+                ends=[(name, int(np.searchsorted(shown, row))) for name, row in at],
+            )
+            for one, own, at in zip(seen, pictured, ends, strict=True)
         ],
         colorings,
         None if images is None else _pictures(images, shown, n),
-        _told(shown, factors),
+        _told(shown, factors, np.arange(n) if numbers is None else numbers),
         n_on_paper,
         (len(shown), n),
+        shown,
     )
 
 
@@ -201,9 +227,9 @@ def _pictures(images: Any, rows: np.ndarray, n: int) -> np.ndarray:
     return as_pictures(np.asarray(given[rows]))
 
 
-def _told(rows: np.ndarray, factors: Factors | None) -> list[str]:
+def _told(rows: np.ndarray, factors: Factors | None, numbers: np.ndarray) -> list[str]:
     """What the pointer is told of every point."""
-    told = [f"row {row}" for row in rows.tolist()]
+    told = [f"row {number}" for number in numbers[rows].tolist()]
     if factors is None:
         return told
     for coloring in factor_colorings(factors):

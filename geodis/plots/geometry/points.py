@@ -112,7 +112,12 @@ def colored_dots(places: Places, coloring: Coloring) -> list[Dots]:
 
 
 def plot_points_by_factor(
-    points: Any, factors: Any, view: np.ndarray | None = None, axis: Any = None
+    points: Any,
+    factors: Any,
+    view: np.ndarray | None = None,
+    axis: Any = None,
+    *,
+    figure: Any = None,
 ) -> Any:
     """Draw the points in two directions, a panel for every factor and coloured by it.
 
@@ -124,6 +129,8 @@ def plot_points_by_factor(
         What to project on; the first two principal axes by default.
     axis : matplotlib axis, optional
         For one factor only.
+    figure : matplotlib Figure or SubFigure, optional
+        What the panels are drawn on; one of their own by default.
 
     Returns
     -------
@@ -150,7 +157,7 @@ def plot_points_by_factor(
     flat = np.column_stack([flat, np.zeros(len(flat))])[:, :2]  # one column is drawn on a line
     rows = np.linspace(0, len(flat) - 1, min(len(flat), MAX_POINTS)).astype(int)
     panels = [_panel(flat[rows], coloring.of_rows(rows)) for coloring in factor_colorings(known)]
-    return draw_figure(_in_rows(panels), axis)
+    return draw_figure(_in_rows(panels), axis, figure)
 
 
 def _panel(flat: np.ndarray, coloring: Coloring) -> Panel:

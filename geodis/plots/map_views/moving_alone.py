@@ -38,19 +38,31 @@ def rows_moving_alone(places: Sequence[np.ndarray], usable: np.ndarray) -> list[
     """
     usable = usable[:: -(-len(usable) // CANDIDATES)]
     near = [own[usable] for own in places]
-    # One row that is at the middle of every view, as far as there is one.
-    still = usable[int(np.argmin(sum((own**2).sum(axis=1) for own in near)))]
     chosen = []
-    for j, own in enumerate(near):
-        others = [
-            ((other - places[i][still]) ** 2).sum(axis=1) for i, other in enumerate(near) if i != j
-        ]
-        moved = np.sum(others, axis=0) if others else np.zeros(len(usable))
+    for own, moved in zip(near, moved_elsewhere(near), strict=True):
         anchors = own[spread_order(own, TRIED)]
         away = ((own[None] - anchors[:, None]) ** 2).sum(axis=2)  # (t, c)
         best = np.where(away <= AROUND**2, moved, np.inf).argmin(axis=1)
         chosen.append(usable[_first_of_each(best)])
     return chosen
+
+
+def moved_elsewhere(places: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """For every view, how far each point is in the others from one that is in their middle.
+
+    Examples
+    --------
+    >>> across, up = np.array([[0.0], [1.0], [2.0]]), np.array([[0.0], [3.0], [0.0]])
+    >>> [own.tolist() for own in moved_elsewhere([across, up])]
+    [[0.0, 9.0, 0.0], [0.0, 1.0, 4.0]]
+    """
+    # One row that is at the middle of every view, as far as there is one.
+    still = int(np.argmin(sum((own**2).sum(axis=1) for own in places)))
+    away = [((own - own[still]) ** 2).sum(axis=1) for own in places]
+    return [
+        np.sum([other for i, other in enumerate(away) if i != j], axis=0) + 0 * away[j]
+        for j in range(len(away))
+    ]
 
 
 def _first_of_each(numbers: np.ndarray) -> np.ndarray:

@@ -149,6 +149,7 @@ function drawChoices(element, chart, chosen) {
         ? drawn("path", group, { d: outline, transform: `translate(${cx} ${cy}) scale(${mark.radius})` })
         : drawn("circle", group, { cx, cy, r: mark.radius });
       if (mark.colors) dot.setAttribute("fill", mark.colors[i]);
+      if (mark.told.row) dot.dataset.row = mark.told.row[i];
       if (mark.hover.length) dot.dataset.tip = toldOf(mark, i, value, ys[i], mark.label);
     });
   });

@@ -29,7 +29,11 @@ from geodis.plots.vector.svg_figure import figure_svg
 from geodis.plots.vector.svg_marks import RADII, value_color, value_range
 
 ChartKind: TypeAlias = Literal["svg", "choices", "views"]
-SCRIPTS = (("geodis.plots.vector", "choices.js"), ("geodis.plots.figure", "views.js"))
+SCRIPTS = (
+    ("geodis.plots.vector", "choices.js"),
+    ("geodis.plots.figure", "views_table.js"),
+    ("geodis.plots.figure", "views.js"),
+)
 
 
 @dataclass(frozen=True)

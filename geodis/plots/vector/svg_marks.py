@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from io import BytesIO
 from typing import Any
 
 import numpy as np
 
+from geodis.base.text import fixed
 from geodis.plots.figure.labels import clip
 from geodis.plots.figure.marks import Band, Bars, Cells, Dots, Mark, Segments
 from geodis.plots.vector.svg_elements import (
@@ -63,13 +65,17 @@ def value_color(part: float) -> str:
     """
     place = min(max(part, 0.0), 1.0) * (len(VIRIDIS) - 1)
     below = min(int(place), len(VIRIDIS) - 2)
-    ends = [_rgb(VIRIDIS[below + i]) for i in (0, 1)]
-    mixed = ends[0] + (place - below) * (ends[1] - ends[0])
-    return "#" + "".join(f"{round(channel):02x}" for channel in mixed)
+    far = place - below
+    red, green, blue = (
+        round(a + far * (b - a))
+        for a, b in zip(_rgb(VIRIDIS[below]), _rgb(VIRIDIS[below + 1]), strict=True)
+    )
+    return f"#{red:02x}{green:02x}{blue:02x}"
 
 
-def _rgb(color: str) -> np.ndarray:
-    return np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)], dtype=float)
+@cache
+def _rgb(color: str) -> tuple[int, int, int]:
+    return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
 
 
 def _tips(mark: Dots | Bars, columns: Mapping[str, Sequence[Any]], count: int) -> list[str | None]:
@@ -198,7 +204,7 @@ def _cells(mark: Cells, x: Scale, y: Scale, names: Mapping[str, Sequence[str]]) 
                         data_tip=_cell_tip(mark, values[i, j], i, j, names))
         )  # fmt: skip
         if mark.digits is not None:
-            text = f"{values[i, j]:.{mark.digits}f}"
+            text = fixed(values[i, j], mark.digits)
             ink = "paper" if strength > DARK else "ink"
             middle = (left[j] + right[j]) / 2, (top[i] + foot[i]) / 2
             made.append(svg_text(text, *middle, color=ink, font_size="10", pointer_events="none"))
@@ -225,7 +231,7 @@ def _cell_image(part: np.ndarray, left: float, top: float, right: float, foot: f
     from PIL import Image
 
     strength = np.rint(255 * np.nan_to_num(part)).astype(np.uint8)
-    color = np.broadcast_to(_rgb(PALETTE["c0"]).astype(np.uint8), (*part.shape, 3))
+    color = np.broadcast_to(np.array(_rgb(PALETTE["c0"]), dtype=np.uint8), (*part.shape, 3))
     file = BytesIO()
     Image.fromarray(np.dstack([color, strength]), "RGBA").save(file, "PNG", optimize=True)
     text = base64.b64encode(file.getvalue()).decode("ascii")

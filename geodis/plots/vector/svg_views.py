@@ -94,7 +94,7 @@ def _side(
         made.append(svg_element("circle", cx=x, cy=y, r=1.9, fill=colors[row],
                                 opacity=f"{alpha[row]:.2f}"))  # fmt: skip
     if images is not None:
-        rows = shown if view.with_image is None else view.with_image[front[view.with_image]]
+        rows = shown if (first := view.first_images) is None else first[front[first]]
         made += _images(seen[rows], images[rows], centre, size)
     for text, place in view.letters:
         x, y = centre + size * 1.07 * (place @ side)[:2] * [1, -1]

@@ -18,13 +18,14 @@ from geodis.report.comparison.compared_runs import ComparedRuns, gather_runs
 from geodis.report.comparison.comparison_page import comparison_text, figures_of
 from geodis.report.comparison.comparison_results import Comparison
 from geodis.report.comparison.found_factors import AgreementOfFactors, agreement_of_factors
+from geodis.report.comparison.many_table import frame_of_many, runs_of_many
 from geodis.report.comparison.paired_scores import PairedScores, pair_scores
 from geodis.report.comparison.runs_table import is_table_of_runs, runs_of_table
 from geodis.report.comparison.similarities import similarities
 from geodis.report.material import BINS
 from geodis.report.page.pictures import write_files
 from geodis.report.results import Report
-from geodis.report.sections.scores import CHEAP
+from geodis.report.sections.resamplings import counts_of
 
 MAX_POINTS, N_RESAMPLES = 5_000, 40
 
@@ -41,6 +42,7 @@ def compare(
     bins: int = BINS,
     n_resamples: int = N_RESAMPLES,
     sources: Mapping[str, str] | None = None,
+    docs: str = "",
     verbose: bool | int = True,
     random_state: int | None = 0,
     n_jobs: int | None = None,
@@ -56,9 +58,8 @@ def compare(
     Parameters
     ----------
     runs : mapping of str to array-like of shape (n, z), or sequence of these
-        Latents of the same n rows in the same order; z may differ. Or the table of a sweep, with
-        a row a run and its scores: then models are ranked and held against each other by these
-        alone.
+        Latents of the same n rows in the same order; z may differ. Or scores alone: the table of a
+        sweep, a row a run, or what `geodis.scores.score_many` returned.
     factors, images : as of `report`
     models : sequence of str, optional
         Of which model each run is; runs of one model are its seeds, in their order. By default
@@ -71,9 +72,12 @@ def compare(
     bins : int
         Bins of continuous factors, for what needs classes.
     n_resamples : int
-        Halves of the rows on which the cheaper scores are computed again.
+        Halves of the rows on which most scores are computed again, a fifth as many for those
+        that take longer.
     sources : dict of str to str, optional
         Names of the files of the runs, "factors" and "images".
+    docs : str
+        As of `report`.
     verbose : bool or int
     random_state : int or None
     n_jobs : int, optional
@@ -96,8 +100,10 @@ def compare(
     """
     check_int(n_resamples, "n_resamples", low=0)
     check_jobs(n_jobs)
-    if is_table_of_runs(runs):
-        return _of_table(runs, title, out)
+    table = frame_of_many(runs)
+    if table is not None or is_table_of_runs(runs):
+        compared = runs_of_table(runs) if table is None else runs_of_many(table, models)
+        return _of_table(compared, title, out, docs)
     gathered = gather_runs(
         runs, factors, images, models=models, max_points=max_points, bins=bins,
         random_state=random_state,
@@ -106,7 +112,7 @@ def compare(
         check_out(out)
     settings = ReportSettings(
         title=title, sources=dict(sources or {}), max_points=max_points, bins=bins,
-        intervals=n_resamples, random_state=random_state, n_jobs=n_jobs,
+        intervals=n_resamples, random_state=random_state, n_jobs=n_jobs, docs=docs,
         has_factors=factors is not None, has_images=images is not None,
     )  # fmt: skip
     with Stages("compare", verbose) as stages:
@@ -126,16 +132,19 @@ def compare(
     return made if out is None else write_comparison(made, Path(out))
 
 
-def _of_table(table: Any, title: str, out: str | os.PathLike[str] | None) -> Comparison:
+def _of_table(
+    compared: Any, title: str, out: str | os.PathLike[str] | None, docs: str
+) -> Comparison:
     """Compare runs that were scored already."""
     import numpy as np
 
     if out is not None:
         check_out(out)
-    runs, scores = runs_of_table(table)
+    runs, scores, *notes = compared
     agreed = AgreementOfFactors((), np.empty((0, 0)), {})
     date = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M")
-    made = Comparison(runs, ReportSettings(title=title), (), scores, (), agreed, date)
+    made = Comparison(runs, ReportSettings(title=title, docs=docs), (), scores, (), agreed, date,
+                      notes=notes[0] if notes else ())  # fmt: skip
     return made if out is None else write_comparison(made, Path(out))
 
 
@@ -166,8 +175,8 @@ def _scores(
     if any(table is None for table in tables):
         return None
     known = [table for table in tables if table is not None]
-    return pair_scores(gathered, known, CHEAP, n_resamples=settings.intervals,
-                       random_state=settings.random_state)  # fmt: skip
+    counts = counts_of(known[0], settings.intervals)
+    return pair_scores(gathered, known, counts, random_state=settings.random_state)
 
 
 def write_comparison(made: Comparison, out: Path) -> Comparison:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from geodis.base.text import fixed
 from geodis.plots.figure.marks import Axis, Cells, Dots, Figure, Panel, factor_color, one_panel
 
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ def similarity_figure(alike: Similarity, names: Sequence[str]) -> Figure:
     """Describe one measure between all runs."""
     told = f"{{y}} and {{x}}\n{alike.name}: {{z:.3f}}"
     low = min(0.0, float(np.nanmin(alike.matrix)))
-    return _square(alike.name.lower(), f"{alike.name} (unrelated: {abs(alike.chance):.2f})",
-                   alike.matrix, low, told, names)  # fmt: skip
+    return _square(alike.name.lower(), f"{alike.name} (unrelated: {fixed(alike.chance)})",
+                   np.round(alike.matrix, 3) + 0.0, low, told, names)  # fmt: skip
 
 
 def factors_agree_figure(matrix: np.ndarray, names: Sequence[str]) -> Figure:

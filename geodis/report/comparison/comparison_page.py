@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from geodis import __version__
+from geodis.base.text import fixed
 from geodis.report.ask import FAILURES, reason_of
 from geodis.report.comparison.comparison_figures import (
     distances_of_runs_figure,
@@ -19,7 +20,8 @@ from geodis.report.comparison.found_factors import maps_side_by_side
 from geodis.report.page.bibliography import entries_of
 from geodis.report.page.markup import render_template
 from geodis.report.page.pictures import Picture, draw_picture
-from geodis.report.page.render import SectionView, page_text, shown_figures
+from geodis.report.page.render import SectionView, of_script, page_text, shown_figures
+from geodis.report.page.score_cards import cards_markup, cards_of
 from geodis.report.section import SectionFigure
 
 if TYPE_CHECKING:
@@ -107,7 +109,7 @@ def comparison_text(made: Comparison, parts: list[DrawnPart], *, linked: bool = 
     """The whole page as text."""
     sections = [view for part in parts if (view := _view(made, part)) is not None]
     charts = [
-        {name: v for name, v in asdict(figure.chart).items() if name != "svg"}
+        of_script(figure.chart)
         for view in sections
         for figure in view.figures
         if figure.chart.kind != "svg"
@@ -144,9 +146,16 @@ def _view(made: Comparison, part: DrawnPart) -> SectionView | None:
     if not body and not part.pictures and not part.problem:
         return None
     return SectionView(
-        part.name, TITLES[part.name], ABOUT[part.name], "", CODE.get(part.name, ""), body,
+        part.name, TITLES[part.name], ABOUT[part.name], "", _code(made, part.name), body,
         tuple(shown_figures(part.pictures)), part.problem,
     )  # fmt: skip
+
+
+def _code(made: Comparison, name: str) -> str:
+    """The Python of a section; of a table, what reads that."""
+    if name == "ranking" and made.runs.material is None:
+        return "compared = gd.compare(table)\ncompared.scores.value"
+    return CODE.get(name, "")
 
 
 def _ranking(made: Comparison) -> str:
@@ -171,13 +180,15 @@ def _differences(made: Comparison) -> str:
     scores = made.scores
     if scores is None or not scores.differences:
         return ""
+    cards = cards_of((one.score for one in scores.differences), made.settings.docs)
     rows = [
         {
             "score": one.score,
+            "card": cards.get(one.score),
             "better": one.first if one.difference > 0 else one.second,
             "worse": one.second if one.difference > 0 else one.first,
             "by": f"{abs(one.difference):.3f}",
-            "span": " to ".join(f"{end:.3f}" for end in _ends(one)),
+            "span": " to ".join(fixed(end, 3) for end in _ends(one)),
             "p": f"{one.p:.1g}" if one.p >= 0.001 else "< 0.001",
             "beyond": one.beyond_noise,
         }
@@ -186,7 +197,8 @@ def _differences(made: Comparison) -> str:
     beyond = [row for row in rows if row["beyond"]]
     within = [row for row in rows if not row["beyond"]]
     return render_template("differences.html", beyond=beyond, within=within, most=MOST_SHOWN,
-                           pairs=_pairs(scores.differences))  # fmt: skip
+                           pairs=_pairs(scores.differences),
+                           cards=cards_markup(cards.values()))  # fmt: skip
 
 
 def _pairs(differences: Sequence[ScoreDifference]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from geodis.base.text import listed, with_notes
+from geodis.base.text import fixed, listed, with_notes
 from geodis.base.write import to_jsonable, write_json
 from geodis.report.analysis import ReportSettings, versions
 from geodis.report.comparison.compared_runs import ComparedRuns
@@ -38,6 +38,8 @@ class Comparison:
     date, data_hash : str
     path : Path or None
         The page, once written.
+    notes : tuple of str
+        What was left out of a table.
     """
 
     runs: ComparedRuns
@@ -49,6 +51,7 @@ class Comparison:
     date: str = ""
     data_hash: str = ""
     path: Path | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def ranking(self) -> tuple[str, ...]:
@@ -66,14 +69,11 @@ class Comparison:
         """Where a number should not be trusted."""
         notes = [] if self.runs.material is None else list(self.runs.material.notes)
         if self.runs.material is None:
-            notes.append(
-                "The scores are those of a table: there are no latents here whose geometry could "
-                "be looked at, and no levels of chance."
-            )
+            notes += [*self._of_table(), *self.notes]
         if self.scores is None:
             whys = {report.parts["scores"].failure for report in self.reports}
             notes.append(f"The runs are not ranked: {listed(sorted(filter(None, whys)))}")
-        elif not self.runs.seeded:
+        elif self.runs.material is not None and not self.runs.seeded:
             notes.append(
                 "Differences are held against other halves of the same rows, not against other "
                 "seeds: a model that is trained again may differ by more."
@@ -84,6 +84,20 @@ class Comparison:
             elif est is None:
                 notes.append(f"No factors of {name}: {report.parts['manifold'].failure}")
         return tuple(dict.fromkeys(notes))
+
+    def _of_table(self) -> list[str]:
+        """What is not known of runs that were scored elsewhere."""
+        chance = self.scores is not None and bool(self.scores.chance.notna().any(axis=None))
+        notes = [
+            "The scores are those of a table: there are no latents here whose geometry could be "
+            f"looked at{'' if chance else ', and no levels of chance'}."
+        ]
+        if not self.runs.seeded:
+            notes.append(
+                "No difference could be held against noise: that takes as many seeds of every "
+                "model, at least two."
+            )
+        return notes
 
     def _ranked(self) -> str:
         if self.scores is None:
@@ -113,14 +127,14 @@ class Comparison:
         first = self.similarities[0]
         names, r = self.runs.names, len(self.runs.names)
         pairs = [(first.matrix[i, j], i, j) for i in range(r) for j in range(i + 1, r)]
-        most, least = max(pairs), min(pairs)
-        text = f"Most alike are {names[most[1]]} and {names[most[2]]} ({first.name} {most[0]:.2f}"
+        (high, *most), (low, *least) = max(pairs), min(pairs)
+        unrelated = f"unrelated: {fixed(first.chance)}"
         if len(pairs) == 1:
-            return f"{first.name} of the two representations is {most[0]:.2f} (unrelated: " \
-                   f"{first.chance:.2f})."  # fmt: skip
+            return f"{first.name} of the two representations is {fixed(high)} ({unrelated})."
+        alike, apart = ([names[run] for run in pair] for pair in (most, least))
         return (
-            f"{text}), least {names[least[1]]} and {names[least[2]]} ({least[0]:.2f}; unrelated: "
-            f"{abs(first.chance):.2f})."
+            f"Most alike are {listed(alike)} ({first.name} {fixed(high)}), least "
+            f"{listed(apart)} ({fixed(low)}; {unrelated})."
         )
 
     def _found(self) -> str:

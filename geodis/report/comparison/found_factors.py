@@ -118,7 +118,7 @@ def maps_side_by_side(reports: Sequence[Report], names: Sequence[str]) -> Linked
     for number in mapped:
         est = reports[number].manifold
         assert est is not None
-        part = maps_figure(est, images=images, factors=rows.factors, rows=shown)
+        part = maps_figure(est, images=images, factors=rows.factors, rows=shown, numbers=rows.rows)
         titled = [replace(view, title=f"{names[number]}: {view.title}") for view in part.views]
         parts.append(replace(part, views=titled))
     return _joined(parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -94,26 +94,24 @@ class PairedScores:
 def pair_scores(
     runs: ComparedRuns,
     tables: Sequence[ScoreTable],
-    cheap: Sequence[str],
+    counts: Mapping[int, Sequence[str]],
     *,
-    n_resamples: int,
     random_state: Any = 0,
 ) -> PairedScores:
     """Put the tables of all runs side by side, and hold their differences against noise.
 
     With several seeds of every model the differences of runs with the same place among the seeds
-    are a sample, whose mean is held against a t distribution. With one run a model, the cheaper
-    scores of all runs are computed again on the same halves of the rows.
+    are a sample, whose mean is held against a t distribution. With one run a model, scores of all
+    runs are computed again on the same halves of the rows, and the spread of their difference over
+    r halves is held against a t distribution of r - 1 degrees.
 
     Parameters
     ----------
     runs : ComparedRuns
     tables : sequence of ScoreTable
         Of every run.
-    cheap : sequence of str
-        Scores that can be computed again.
-    n_resamples : int
-        How often.
+    counts : mapping of int to sequence of str
+        How often scores are computed again -> which.
     random_state : int, Generator or None
         Of the halves.
     """
@@ -129,8 +127,10 @@ def pair_scores(
 
     value, chance = side_by_side("value").astype(float), side_by_side("chance").astype(float)
     better = frames[0]["better"]
-    resampled = _resampled(runs, [name for name in cheap if name in tables[0].scores],
-                           n_resamples, tables[0], random_state)  # fmt: skip
+    rng = check_random_state(random_state)
+    resampled: dict[tuple[str, str], np.ndarray] = {}
+    for count, chosen in counts.items():
+        resampled |= _resampled(runs, chosen, count, rng)
     low, high = value * np.nan, value * np.nan
     for (name, run), spread in resampled.items():
         if name in value.index and len(spread) > 1:
@@ -152,23 +152,22 @@ def pair_scores(
 
 
 def _resampled(
-    runs: ComparedRuns, cheap: list[str], n_resamples: int, table: ScoreTable, random_state: Any
+    runs: ComparedRuns, chosen: Sequence[str], n_resamples: int, rng: np.random.Generator
 ) -> dict[tuple[str, str], np.ndarray]:
     """Score and run -> its values on the same halves of the rows."""
     from geodis.base.check import InputError
     from geodis.scores.table.score_latents import score_latents
 
     factors = runs.material.factors
-    if factors is None or not cheap or n_resamples < 2:
+    if factors is None or not chosen or n_resamples < 2:
         return {}
-    rng = check_random_state(random_state)
     kept: dict[tuple[str, str], list[float]] = {}
     options: dict[str, Any] = {"bins": runs.material.bins, "verbose": 0, "random_state": 0}
     for _ in range(n_resamples):
         rows = resampled_rows(len(runs.material.rows), "halves", rng)
         try:
             frames = [
-                score_latents(z[rows], factors.take(rows), cheap, chance=0, **options).frame
+                score_latents(z[rows], factors.take(rows), chosen, chance=0, **options).frame
                 for z in runs.latents
             ]
         except InputError:  # these few rows lack a class, say
@@ -198,7 +197,11 @@ def differences_of(
                 if not all(key in resampled for key in keys) or len(a) > 1 or len(b) > 1:
                     continue
                 halves = sign[name] * (resampled[keys[0]] - resampled[keys[1]])
-                gap, spread, freedom = float(a[0] - b[0]), float(halves.std(ddof=1)), np.inf
+                gap, spread, freedom = (
+                    float(a[0] - b[0]),
+                    float(halves.std(ddof=1)),
+                    len(halves) - 1.0,
+                )
             if np.isfinite([gap, spread]).all():
                 made.append((str(name), first, second, gap, spread, freedom))
     raw = np.array([_p_value(gap, spread, freedom) for *_, gap, spread, freedom in made])
@@ -215,19 +218,17 @@ def _over_seeds(gaps: np.ndarray) -> tuple[float, float, float]:
 
 
 def _p_value(gap: float, spread: float, freedom: float) -> float:
-    from scipy.stats import norm, t
+    from scipy.special import stdtr
 
     if spread == 0:
         return 1.0 if gap == 0 else 0.0
-    tail = norm.sf(abs(gap) / spread) if np.isinf(freedom) else t.sf(abs(gap) / spread, freedom)
-    return 2 * float(tail)
+    return 2 * float(stdtr(freedom, -abs(gap) / spread))
 
 
 def _interval(gap: float, spread: float, freedom: float) -> tuple[float, float]:
-    from scipy.stats import norm, t
+    from scipy.special import stdtrit
 
-    at = (1 + LEVEL) / 2
-    reach = spread * float(norm.ppf(at) if np.isinf(freedom) else t.ppf(at, freedom))
+    reach = spread * float(stdtrit(freedom, (1 + LEVEL) / 2))
     return gap - reach, gap + reach
 
 

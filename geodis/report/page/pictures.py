@@ -13,6 +13,7 @@ from geodis.base.write import whole_file
 from geodis.plots.figure.choices import Choices
 from geodis.plots.figure.linked_views import LinkedViews
 from geodis.plots.figure.marks import Figure
+from geodis.plots.style import forget_figure
 from geodis.plots.vector.page_chart import Chart, to_chart
 from geodis.plots.vector.svg_elements import svg_element
 from geodis.plots.vector.svg_figure import figure_svg
@@ -120,6 +121,7 @@ def _svg_of_axis(axis: Any) -> str:
     """The figure of a matplotlib axis."""
     file = BytesIO()
     axis.figure.savefig(file, format="svg", bbox_inches="tight")
+    forget_figure(axis.figure)
     return file.getvalue().decode("utf-8")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from geodis.report.analysis import Analysis, ReportSettings
 
 USUAL = ReportSettings()
-SHOWN = ("groups", "dim", "n_factors", "max_points", "bins", "intervals", "random_state")
+SHOWN = ("groups", "dim", "n_factors", "max_points", "bins", "intervals", "scores", "random_state")
 
 
 def seed_argument(settings: ReportSettings) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -91,7 +91,7 @@ def render_page(report: Report, pictures: Pictures | None = None, *, linked: boo
     """
     views = section_views(report, pictures)
     charts = [one.chart for view in views for one in view.figures if one.chart.kind != "svg"]
-    data = [{name: v for name, v in asdict(one).items() if name != "svg"} for one in charts]
+    data = [of_script(one) for one in charts]
     return page_text(
         title=report.settings.title,
         about=report.settings.about,
@@ -104,6 +104,11 @@ def render_page(report: Report, pictures: Pictures | None = None, *, linked: boo
         citations=entries_of(_cited(report)),
         linked=linked,
     )
+
+
+def of_script(chart: Chart) -> dict[str, Any]:
+    """What the script needs of a figure; the data as they are, for they may be large."""
+    return {name: value for name, value in vars(chart).items() if name != "svg"}
 
 
 def _cited(report: Report) -> list[str]:

@@ -26,10 +26,10 @@ def show_page(path: Path | None, make: Callable[[], str], height: int = 900) -> 
     height = check_int(height, "height", low=100)
     there = path is not None and path.exists()
     if in_notebook():
-        from IPython.display import HTML, display
+        from IPython.display import display
 
         text = path.read_text(encoding="utf-8") if path is not None and there else make()
-        display(HTML(page_frame(text, height)))
+        display({"text/html": page_frame(text, height)}, raw=True)
         return
     if path is None or not there:
         with tempfile.NamedTemporaryFile(

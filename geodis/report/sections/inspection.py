@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from geodis.inspection import Inspection
     from geodis.plots.figure.marks import Figure
 
+# A column with so many values or more, whose steps differ by less than this share, counts.
+FEWEST_VALUES, EVEN, MOST_COLUMNS = 10, 1e-6, 32
 MAX_PAIRS = 8  # of equal columns that are named
 
 
@@ -48,7 +51,10 @@ class InspectionSection(Section):
     def warnings(self, analysis: Analysis) -> list[str]:
         """Few points, pieces, estimates that disagree, columns and rows without news."""
         seen = analysis.inspection
-        return [] if seen is None else [*_of_points(seen), *_of_columns(seen)]
+        if seen is None:
+            return []
+        counted = counting_columns(analysis.material.latents)
+        return [*_of_points(seen), *_of_columns(seen), *_of_counters(counted, seen.d)]
 
     def body(self, analysis: Analysis) -> str:
         """What was seen, or why nothing was."""
@@ -97,6 +103,43 @@ def _of_points(seen: Inspection) -> list[str]:
         text = str(seen.dimension)
         warnings.append(f"{text[0].upper()}{text[1:]}.")
     return warnings
+
+
+def counting_columns(points: np.ndarray) -> list[int]:
+    """Columns that count in even steps, as times, numbers of rows and identifiers do.
+
+    None where all do: such points are a grid.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> counting_columns(np.column_stack([np.arange(30) % 12, rng.standard_normal(30)]))
+    [0]
+    """
+    d = points.shape[1]
+    if d > MOST_COLUMNS:  # of pixels many take few values in even steps
+        return []
+    found = []
+    for column in range(d):
+        values = np.unique(points[:, column])
+        steps = np.diff(values)
+        if len(values) >= FEWEST_VALUES and np.ptp(steps) < EVEN * steps.max():
+            found.append(column)
+    return [] if len(found) == d else found
+
+
+def _of_counters(counted: Sequence[int], d: int) -> list[str]:
+    """What to do with such columns."""
+    if not counted:
+        return []
+    many = len(counted) > 1
+    others = ",".join("abc"[: min(3, d - len(counted))])
+    return [
+        f"Column{'s' * many} {listed(counted)} count{'s' * (not many)} in even steps, as times and "
+        f"identifiers do: distances see {'them' if many else 'it'} as coordinates. If "
+        f"{'they are' if many else 'it is'} none, give the other columns alone: file.csv:{others} "
+        "reads those of these names."
+    ]
 
 
 def _of_columns(seen: Inspection) -> list[str]:

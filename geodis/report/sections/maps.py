@@ -149,8 +149,16 @@ class MapsSection(Section):
         est, rows = analysis.manifold, analysis.factorised
         assert est is not None and rows is not None
         images = rows.images_of if _can_be_seen(rows.images) else None
+        walks = analysis.parts.get("walks")
+        walked = [] if walks is None or walks.value is None else walks.value.of
+        also = sorted({int(row) for walk in walked for row in walk.nearest})
         return [
-            SectionFigure("maps", lambda: maps_figure(est, images=images, factors=rows.factors))
+            SectionFigure(
+                "maps",
+                lambda: maps_figure(
+                    est, images=images, factors=rows.factors, also=also, numbers=rows.rows
+                ),
+            )
         ]
 
     def body(self, analysis: Analysis) -> str:

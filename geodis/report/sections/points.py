@@ -23,7 +23,7 @@ class PointsSection(Section):
     def figures(self, analysis: Analysis) -> list[SectionFigure]:
         """The cloud, with what can be chosen of it."""
         drawn = analysis.factorised or analysis.material
-        shown = (drawn.latents, drawn.factors, analysis.manifold)
+        shown = (drawn.latents, drawn.factors, analysis.manifold, drawn.rows)
         return [SectionFigure("cloud", lambda: point_cloud(*shown))]
 
     def code(self, analysis: Analysis) -> str:

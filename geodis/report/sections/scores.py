@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geodis.base.text import first_sentence, listed, number_text
+from geodis.base.text import first_sentence, fixed, listed, number_text
 from geodis.plots.scores import scores_figure, scores_per_factor_figure
 from geodis.report.analysis import Analysis, ReportSettings
 from geodis.report.material import Material
@@ -15,38 +15,21 @@ from geodis.report.page.bibliography import keys_in
 from geodis.report.page.markup import render_template
 from geodis.report.page.python_lines import seed_argument
 from geodis.report.page.score_bar import score_bar
+from geodis.report.page.score_cards import ShownCard, cards_markup, cards_of
 from geodis.report.section import Section, SectionFigure
-from geodis.scores.registry import MODULES, ScoreEntry, entries
+from geodis.report.sections.resamplings import affordable, interval_sentence, with_intervals
 from geodis.scores.table.answers import above_chance, answer_lines, judged_scores
+from geodis.scores.table.costly_scores import (
+    left_out,
+    left_out_sentence,
+    scores_to_compute,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from geodis.scores.table.score_table import ScoreTable
 
-# Scores so cheap that they can be computed again for an interval. The others would take minutes.
-CHEAP = (
-    "mig",
-    "robust_mig",
-    "mig_sup",
-    "modularity",
-    "completeness",
-    "sap",
-    "sap_continuous",
-    "informativeness_r2",
-    "minimality",
-    "sufficiency",
-    "irs",
-    "mcc",
-    "mcc_spearman",
-    "weak_mcc_linear",
-    "weak_mcc_cca",
-    "linearity_ratio",
-    "axis_ratio",
-    "axis_orientation",
-    "flatness",
-    "distance_correlation",
-)
 SCORED_ROWS = 10_000
 # Scores named in the summary, the first two that there are.
 LEADING = ("dci_disentanglement", "mig", "modularity", "axis_ratio")
@@ -59,8 +42,6 @@ CALLED = {
     "sap_continuous": "SAP",
     "axis_ratio": "the axis ratio",
 }
-# Where the whole cards are: range, level of chance, cost, source.
-CARDS = "https://github.com/geodis-learn/geodis-learn/blob/main/docs/pages/score_cards.md"
 NOT_GIVEN = (
     "No factors of variation were given: with them the report would say how "
     "disentangled the columns are, by every score, each beside chance."
@@ -96,7 +77,7 @@ class ScoresSection(Section):
         return (2 + 6e-5 * n * f * (1 + z / 10)) * (f > 0)
 
     def compute(self, analysis: Analysis) -> ScoreTable:
-        """Every score with its chance level, and intervals of those that are cheap."""
+        """Every score with its chance level and its interval."""
         from geodis.scores.table.score_latents import score_latents
 
         intervals, seed = analysis.settings.intervals, analysis.settings.random_state
@@ -104,17 +85,10 @@ class ScoresSection(Section):
         options: dict[str, Any] = {"bins": used.bins, "verbose": 0, "random_state": seed}
         options["n_jobs"] = analysis.settings.n_jobs
         options["groups"] = analysis.settings.groups
-        table = score_latents(used.latents, used.factors, **options)
-        cheap = [name for name in CHEAP if name in table.scores]
-        if not intervals or not cheap:
-            return table
-        spread = score_latents(
-            used.latents, used.factors, cheap, chance=0, intervals=intervals, **options
-        )
-        frame = table.frame.copy()
-        for column in ("low", "high"):
-            frame.loc[spread.frame.index, column] = spread.frame[column]
-        return replace(table, frame=frame)
+        names = scores_to_compute(*_asked(analysis, used))
+        table = score_latents(used.latents, used.factors, names, **options)
+        intervals = affordable(intervals, used.latents.shape)
+        return with_intervals(table, used, intervals, options) if intervals else table
 
     def sentence(self, analysis: Analysis) -> str:
         """The leading scores, and how many are above chance."""
@@ -131,10 +105,15 @@ class ScoresSection(Section):
 
     def warnings(self, analysis: Analysis) -> list[str]:
         """Scores that are at chance."""
-        if analysis.scores is None:
+        table = analysis.scores
+        if table is None:
             return []
-        near = _near_chance(analysis.scores.frame)
-        return [f"Not above chance, so without meaning here: {', '.join(near)}."] if near else []
+        dear = left_out(*_asked(analysis, analysis.material))
+        said = [left_out_sentence(dear, table.n_latents)] if dear else []
+        near = _near_chance(table.frame)
+        if near:
+            said.append(f"Not above chance, so without meaning here: {', '.join(near)}.")
+        return said
 
     def figures(self, analysis: Analysis) -> list[SectionFigure]:
         """All scores as a file, for the table has them, and the parts of every factor."""
@@ -161,8 +140,12 @@ class ScoresSection(Section):
         if table is None:
             return ""
         spread = bool(table.frame["low"].notna().any())
-        families = _families(table.frame)
-        remarks = table.remarks()
+        cards = cards_of(table.frame.index, analysis.settings.docs)
+        families = _families(table.frame, cards)
+        remarks = [interval_sentence(table, analysis.settings.intervals)] * spread
+        if analysis.settings.intervals and not spread:
+            remarks.append("No intervals: so many latents take minutes; ask for more than 30.")
+        remarks += table.remarks()
         answers = answer_lines(table.frame)
         return render_template(
             "scores.html",
@@ -170,7 +153,7 @@ class ScoresSection(Section):
             families=families,
             spread=spread,
             remarks=remarks,
-            cards=_cards(table),
+            cards=cards_markup(cards.values()),
         )
 
     def code(self, analysis: Analysis) -> str:
@@ -179,12 +162,23 @@ class ScoresSection(Section):
         options = f"bins={settings.bins}, {seed_argument(settings)}"
         if settings.groups:
             options = f"groups={settings.groups}, {options}"
+        names = scores_to_compute(*_asked(analysis, analysis.material))
+        if names is not None:
+            options = f"{names}, {options}"
         if len(analysis.material.rows) <= SCORED_ROWS:
             return f"table = gd.score_latents(latents, factors, {options})"
         return (
             f"some = report.material.thinned({SCORED_ROWS}, {settings.random_state})\n"
             f"table = gd.score_latents(some.latents, some.factors, {options})"
         )
+
+
+def _asked(
+    analysis: Analysis, used: Material
+) -> tuple[tuple[int, ...], int, tuple[str, ...] | None]:
+    """Shape of the latents, number of factors, and the scores that somebody asked for."""
+    count = 0 if used.factors is None else len(used.factors.names)
+    return used.latents.shape, count, analysis.settings.scores
 
 
 def _near_chance(frame: pd.DataFrame) -> list[str]:
@@ -217,39 +211,15 @@ def _extremes(table: ScoreTable) -> str:
     return ""
 
 
-def _cards(table: ScoreTable) -> list[dict[str, str]]:
-    """What the scores of the table reward and cannot see."""
-    return [
-        {
-            "name": entry.name,
-            "rewards": entry.card.rewards,
-            "blind": entry.card.blind,
-            "url": _card_url(entry),
-        }
-        for entry in entries()
-        if entry.name in table.scores and entry.card is not None
-    ]
-
-
-def _card_url(entry: ScoreEntry) -> str:
-    """Where the whole card is; scores of other packages have none there."""
-    ours = entry.function.__module__ in MODULES
-    return f"{CARDS}#{entry.name}{'' if entry.default else '-by-name'}" if ours else ""
-
-
-def _card_urls() -> dict[str, str]:
-    """Row of the table -> where the card of its score is."""
-    return {
-        row: _card_url(entry) for entry in entries() for row in (entry.name, *(entry.rows or ()))
-    }
-
-
-def _families(frame: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
+def _families(
+    frame: pd.DataFrame, cards: Mapping[str, ShownCard]
+) -> dict[str, list[dict[str, Any]]]:
     """Rows of the table on the page, by family in the order of the frame."""
-    near, urls = _near_chance(frame), _card_urls()
+    near = _near_chance(frame)
     families: dict[str, list[dict[str, Any]]] = {}
     for name, row in frame.iterrows():
-        span = f"{row['low']:.3f} to {row['high']:.3f}" if np.isfinite(row["low"]) else ""
+        ends = [fixed(row[end], 3) for end in ("low", "high")]
+        span = " to ".join(ends) if np.isfinite(row["low"]) else ""
         cells = {
             "name": str(name),
             "lower": row["better"] == "lower",
@@ -258,7 +228,7 @@ def _families(frame: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
             "chance": f"{row['chance']:.3f}" if np.isfinite(row["chance"]) else "",
             "span": span,
             "bar": score_bar(row["value"], row["chance"], row["low"], row["high"]),
-            "url": urls.get(str(name), ""),
+            "card": cards.get(str(name)),
         }
         families.setdefault(str(row["family"]), []).append(cells)
     return families

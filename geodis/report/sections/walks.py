@@ -119,7 +119,7 @@ def _middle_row(est: GeoManCER) -> int:
     return int(np.nanargmin(away))
 
 
-def _places(walk: Walk, rows: Material) -> list[dict[str, str]]:
+def _places(walk: Walk, rows: Material) -> list[dict[str, Any]]:
     """The images of a walk, and what is said of each."""
     pictures = as_pictures(rows.images_of(walk.nearest))
     far = walk.gap > FAR * walk.spacing
@@ -128,8 +128,9 @@ def _places(walk: Walk, rows: Material) -> list[dict[str, str]]:
             "uri": picture_uri(picture),
             "length": f"{length:.2g}" + "*" * bool(out),
             "told": f"{length:.2g} along factor {walk.factor}",
+            "row": int(row),
         }
-        for picture, length, out in zip(pictures, walk.lengths, far, strict=True)
+        for picture, length, out, row in zip(pictures, walk.lengths, far, walk.nearest, strict=True)
     ]
 
 

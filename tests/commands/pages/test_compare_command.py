@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+import geodis as gd
 from geodis.base.check import InputError
 from geodis.commands.pages.compare import runs_of
+from geodis.commands.pages.compared_models import trained_runs
 
 
 def test_files_of_one_name_are_told_apart_by_their_folders():
@@ -47,3 +49,37 @@ def test_the_table_of_a_sweep_is_taken(geodis, tmp_path):
     for given in (tmp_path, tmp_path / "table.csv"):
         code, out, _ = geodis("compare", given, "--out", tmp_path / "c")
         assert code == 0 and out.startswith("By the mean rank") and "beta/1 (1.0)" in out
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_the_table_of_many_scores_is_taken(geodis, tmp_path, kind):
+    rng = np.random.default_rng(0)
+    factors = rng.integers(3, size=(150, 2))
+    latents = {f"{m}/{s}": factors + (m == "b") * rng.standard_normal((150, 2)) for m in "ab"
+               for s in range(2)}  # fmt: skip
+    file = tmp_path / f"table.{kind}"
+    gd.scores.score_many(latents, factors, ["mig"], out=file, verbose=0)
+    code, out, _ = geodis("compare", file, "--out", tmp_path / "c")
+    assert code == 0 and "a is ahead in 1" in out
+
+
+def test_trained_models_encode_the_same_images(geodis, tmp_path):
+    pytest.importorskip("torch")
+    images = np.random.default_rng(0).integers(256, size=(90, 16, 16, 1), dtype=np.uint8)
+    np.save(tmp_path / "x.npy", images)
+    np.savetxt(tmp_path / "f.csv", np.arange(90) % 3, "%d", header="a", comments="")
+    for model in "ab":
+        code, _, err = geodis(
+            "train", "--images", tmp_path / "x.npy", "--factors", tmp_path / "f.csv", "--model",
+            "ae", "--steps", 2, "--batch-size", 8, "--out", tmp_path / model / "0", "--quiet",
+        )  # fmt: skip
+        assert code == 0, err
+    assert list(trained_runs([str(tmp_path / "a"), str(tmp_path / "b")])) == ["a/0", "b/0"]
+    code, out, err = geodis(
+        "compare", tmp_path / "a" / "0", tmp_path / "b" / "0", "--resamples", 2, "--quiet",
+        "--out", tmp_path / "c",
+    )  # fmt: skip
+    assert code == 0, err
+    assert "a/0" in out and "b/0" in out and "CKA of the two representations" in out
+    code, _, err = geodis("compare", tmp_path / "a", tmp_path / "x.npy", "--out", tmp_path / "d")
+    assert code == 2 and "all be trained models, or all files of latents" in err

@@ -1,6 +1,7 @@
 """Several runs on one page: the ranking, the same rows, names as text, whole or not at all."""
 
 import json
+import re
 import warnings
 
 import numpy as np
@@ -36,6 +37,11 @@ def test_the_best_run_is_first_and_noise_last(compared):
 def test_a_rotation_is_alike_and_noise_is_not(compared):
     for one in compared.similarities:
         assert one.matrix[0, 1] == pytest.approx(1) and one.matrix[0, 2] < 0.1
+
+
+def test_nothing_is_less_than_nothing(compared):
+    for text in (compared.path.read_text(), str(compared)):
+        assert not re.search(r"(?<=[> (])-0\.0+\b", text)
 
 
 def test_factors_that_were_found_agree_across_a_rotation(compared):

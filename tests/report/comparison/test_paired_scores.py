@@ -25,7 +25,7 @@ def paired(runs, factors, models=None, n_resamples=15):
         gd.score_latents(z, factors, [*CHEAP, "minimality"], bins=5, verbose=0)
         for z in gathered.latents
     ]
-    return pair_scores(gathered, tables, CHEAP, n_resamples=n_resamples, random_state=0)
+    return pair_scores(gathered, tables, {n_resamples: CHEAP}, random_state=0)
 
 
 @pytest.mark.parametrize("seed", range(4))

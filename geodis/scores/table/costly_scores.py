@@ -1,0 +1,63 @@
+"""Scores that a report leaves out where latents are so many that they would take minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from geodis.base.text import listed
+
+# Of 900 rows, 1,728 latents and 3 factors each takes 1.5 to 16 seconds, and as long again for
+# chance; all others together take 3.
+COSTLY = (
+    "infomec",
+    "sap",
+    "dci",
+    "beta_vae",
+    "factor_vae",
+    "block_r2",
+    "distance_correlation",
+    "mutual_info_score",
+)
+# Codes of models have fewer latents; of more than so many, rows times latents times factors say
+# how long it takes.
+MANY_LATENTS, MOST_NUMBERS = 100, 1_000_000
+
+
+def left_out(shape: tuple[int, ...], n_factors: int, asked: Sequence[str] | None) -> list[str]:
+    """Scores that latents of this shape are not given, unless somebody asked for scores.
+
+    Examples
+    --------
+    >>> left_out((10_000, 100), 5, None), left_out((900, 1728), 3, ["dci"])
+    ([], [])
+    >>> left_out((900, 1728), 3, None)[:3]
+    ['infomec', 'sap', 'dci']
+    """
+    from geodis.scores.registry import choose_scores
+
+    n, z = shape
+    if asked is not None or z <= MANY_LATENTS or n * z * n_factors <= MOST_NUMBERS:
+        return []
+    return [entry.name for entry in choose_scores(None) if entry.name in COSTLY]
+
+
+def scores_to_compute(
+    shape: tuple[int, ...], n_factors: int, asked: Sequence[str] | None
+) -> list[str] | None:
+    """Names for `score_latents`: those that were asked for, or all but what is left out."""
+    from geodis.scores.registry import choose_scores
+
+    dear = left_out(shape, n_factors, asked)
+    if not dear:
+        return None if asked is None else list(asked)
+    return [entry.name for entry in choose_scores(None) if entry.name not in dear]
+
+
+def left_out_sentence(names: Sequence[str], n_latents: int) -> str:
+    """Which scores were left out, why, and how to have them; nothing where none was."""
+    if not names:
+        return ""
+    return (
+        f"Left out, for of {n_latents:,} latents they take minutes: {listed(names)}; ask for them "
+        f"by name (--only {names[0]}, or scores=[...] in Python)."
+    )
