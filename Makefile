@@ -59,5 +59,5 @@ bench: set-up
 	@$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf .venv demo docs/site docs/pages/figures docs/pages/results docs/pages/api build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv demo docs/site docs/pages/figures docs/pages/results docs/pages/api docs/pages/notebooks build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

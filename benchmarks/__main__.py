@@ -2,6 +2,7 @@
 
 from benchmarks import (
     confidence,
+    dimension,
     distances,
     flat_accuracy,
     flat_split,
@@ -15,7 +16,9 @@ from benchmarks import (
     mutated_files,
     names,
     neighbors,
+    noisy_tangents,
     product_test,
+    recording_factors,
     rendering,
     scale,
     score_goldens,
@@ -28,6 +31,7 @@ from benchmarks import (
 
 for module in (
     neighbors,
+    noisy_tangents,
     geomancer,
     flat_split,
     flat_accuracy,
@@ -39,6 +43,8 @@ for module in (
     maps,
     models,
     rendering,
+    dimension,
+    recording_factors,
     names,
     score_goldens,
     score_table,

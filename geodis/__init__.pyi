@@ -9,6 +9,7 @@ from . import kernels as kernels
 from . import models as models
 from . import parts as parts
 from . import plots as plots
+from .base.check import GeodisWarning as GeodisWarning, InputError as InputError
 from .data.files.load import load_array as load_array, load_factors as load_factors
 from .data.factors import Factors as Factors, as_factors as as_factors
 from .data.entangling import entangle as entangle
@@ -28,7 +29,8 @@ from .data.grids.squares import (
 )
 from .data.grids.published import published_grid as published_grid
 from .data.scenes.s3o4d import load_s3o4d as load_s3o4d
-from .data.grids.sprites import Sprites as Sprites, NoiseMasked as NoiseMasked
+from .data.grids.sprites import Sprites as Sprites
+from .data.grids.variants.noise_masked import NoiseMasked as NoiseMasked
 from .data.scenes.lit_object import Scenes as Scenes
 from .data.scenes.samples import SceneSample as SceneSample, SceneWalk as SceneWalk
 from .inspection import inspect_points as inspect_points, Inspection as Inspection

@@ -20,12 +20,14 @@ from geodis.manifold.coupling.local_stretch import LocalStretch, local_stretches
 from geodis.manifold.coupling.stretch_dependence import stretch_dependence
 from geodis.manifold.flat.curvature import measure_curvature
 from geodis.manifold.flat.differences import edges_of
-from geodis.manifold.flat.flat_part import is_one_curved_factor
+from geodis.manifold.flat.worth_unrolling import worth_unrolling
 from geodis.manifold.holonomy.coarse import extend_fields
 from geodis.manifold.holonomy.connection import connection, transports_between
 from geodis.manifold.holonomy.diffusion import diffuse
+from geodis.manifold.local.all_distances import nearest_of_few
 from geodis.manifold.local.dimension_by_distances import dimension_by_distances
 from geodis.manifold.local.exact_search import searcher
+from geodis.manifold.local.many_nearest import leaves_of, many_nearest
 from geodis.manifold.local.neighborhood_size import balanced_n_neighbors
 from geodis.manifold.local.neighbors import neighbors_at
 from geodis.manifold.local.tangent_error import tangent_error
@@ -136,6 +138,8 @@ CALLS = {
     "check_jobs": lambda n: jobs.check_jobs(n) > 0,
     "nearest_neighbors": lambda n: gd.nearest_neighbors(POINTS, 5, n_jobs=n).distances,
     "searcher": lambda n: searcher(POINTS, n_jobs=n)(POINTS, 3),
+    "nearest_of_few": lambda n: nearest_of_few(POINTS, ROWS, 3, n_jobs=n)[1],
+    "many_nearest": lambda n: many_nearest(leaves_of(POINTS), ROWS, 3, n_jobs=n),
     "neighbors_at": lambda n: neighbors_at(POINTS, ROWS, 3, n_jobs=n).distances,
     "neighbor_graph": lambda n: gd.neighbor_graph(POINTS, 5, n_jobs=n).adjacency.toarray(),
     "intrinsic_dimension": lambda n: gd.intrinsic_dimension(POINTS, n_jobs=n).mle,
@@ -150,7 +154,7 @@ CALLS = {
     "surface_points": lambda n: manifold.surface_points(*SPHERE, 40, n_jobs=n).points,
     "dimension_by_method": lambda n: dimension_by_method(POINTS, "gride", 0.0, n).dim,
     "measure_curvature": lambda n: measure_curvature(*SADDLE, n_jobs=n).mean,
-    "is_one_curved_factor": lambda n: is_one_curved_factor(POINTS, FRAMES, n_jobs=n),
+    "worth_unrolling": lambda n: worth_unrolling(POINTS, FRAMES, n_jobs=n),
     "connection": lambda n: connection(FRAMES, GRAPH, n_jobs=n),
     "transports_between": lambda n: transports_between(FRAMES, FRAMES, *CSR, n_jobs=n),
     "diffuse": lambda n: diffuse(*CSR, TRANSPORTS, FIELDS, scales=(ONES, ONES), n_jobs=n),
@@ -224,7 +228,7 @@ CALLS = {
 # `compare` hands its own to `report`.
 BEHIND = {
     *("curve_graph", "connected_graph", "run_jobs", "LocalAxes", "repeat_fit", "dims_of_map"),
-    *("ReportSettings", "compare", "nearest_fitted", "share_at_same_places"),
+    *("ReportSettings", "compare", "nearest_fitted", "share_at_same_places", "more_neighbors"),
 }
 
 
