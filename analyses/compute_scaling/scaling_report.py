@@ -96,8 +96,8 @@ def markdown(
         "row). Published (seed 004, Figs. 6 and 7): MIG of a VAE and of a beta-VAE with beta = 4 "
         "on dSprites of 64 x 64 pixels, few runs, figures without numbers in the text: 'MIG "
         "increase with scale' for beta = 4, 'results are still inconclusive'. Here: 46,080 sprites "
-        "of 16 x 16 pixels, perceptrons of 128-128 units, where beta = 4 weighs about four times "
-        "as much against the fewer pixels.",
+        "of 16 x 16 pixels, perceptrons of 128-128 units; the reconstruction of a pixel counts "
+        "sixteenfold, so that beta weighs as much as on the published images.",
         "",
         "## Does a score rise with compute?",
         "",

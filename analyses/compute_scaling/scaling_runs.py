@@ -54,6 +54,7 @@ def train_scaling(preset: Preset, folder: Path, verbose: bool = True) -> models.
             "steps": preset.steps,
             "batch_size": preset.batch_size,
             "learning_rate": 1e-3,
+            "precision": "bfloat16",
         },
         scores=list(SCORES),
         score_at=list(preset.score_at),

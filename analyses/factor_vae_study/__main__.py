@@ -23,6 +23,7 @@ import torch
 
 from analyses.factor_vae_study.factor_vae_report import write_report
 from analyses.shared.run import main_of
+from analyses.shared.studies.kept_runs import KEPT, cost_of
 from analyses.shared.studies.small_sprites import WORDS, small_sprites
 from analyses.shared.studies.swept_study import (
     StudyPart,
@@ -100,6 +101,7 @@ def study_parts(preset: Preset) -> list[StudyPart]:
         "batch_size": preset.batch_size,
         "learning_rate": preset.rate,
         "adversary_learning_rate": preset.rate,
+        "precision": "float32",
     }
     factor = {
         "model": "FactorVAE",
@@ -225,6 +227,7 @@ def run(name: str, out: Path, runs: Path, parts: int | None) -> bool:
         scores=("mig",),
         stack=preset.stack,
         train=parts,
+        kept=out / KEPT,
     )
     course: list[dict[str, Any]] = []
     if parts is None or parts > 1 or (folder / "course").exists():
@@ -237,6 +240,7 @@ def run(name: str, out: Path, runs: Path, parts: int | None) -> bool:
     out.mkdir(parents=True, exist_ok=True)
     write_study(out, name, preset, last, measured=measured, course=course)
     words = (__doc__ or "").split("\n\n")[1] + f"\nImages: {WORDS[preset.data]}."
+    words += f" {cost_of(folder)}"
     rows = last.join(_frame(measured), on="run")
     write_report(rows, course, preset, name, planned, words, out)
     return bool(table["run"].nunique() == planned)

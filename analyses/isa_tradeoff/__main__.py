@@ -20,6 +20,7 @@ from typing import Any
 from analyses.isa_tradeoff.isa_claims import ISA, ISA_TC, LEARNT, SAMPLED, TC, VAE
 from analyses.isa_tradeoff.isa_report import named, write_report
 from analyses.shared.run import main_of
+from analyses.shared.studies.kept_runs import KEPT, cost_of
 from analyses.shared.studies.small_sprites import WORDS, small_sprites
 from analyses.shared.studies.swept_study import (
     StudyPart,
@@ -58,11 +59,26 @@ class Preset:
     stack: int
     n: int = 2000
     betas: tuple[float, ...] = BETAS
+    precision: str = "float32"
 
 
 PRESETS = {
     "quick": Preset("hearts", 16, "vector", 4000, (1000, 2000), 64, 5, 4, 8, 6, 2, 16),
-    "paper": Preset("thinned sprites", 16, "vector", 16_000, (4000, 8000), 64, 5, 4, 20, 20, 5, 40),
+    "paper": Preset(
+        "thinned sprites",
+        16,
+        "vector",
+        16_000,
+        (4000, 8000),
+        64,
+        5,
+        4,
+        20,
+        10,
+        3,
+        20,
+        precision="bfloat16",
+    ),
     "tiny-for-tests": Preset(
         "hearts", 16, "vector", 4, (2,), 16, 2, 2, 2, 1, 1, 4, 200, (1.0, 4.0)
     ),
@@ -70,14 +86,18 @@ PRESETS = {
 
 
 def study_parts(preset: Preset) -> list[StudyPart]:
-    """The tested strengths first, then the control and learnt exponents, and then all others."""
+    """The tested strengths first, then the control and learnt exponents, then all others."""
     others = [beta for beta in preset.betas if beta not in TESTED]
-    training = {"steps": preset.steps, "batch_size": preset.batch_size}
+    training = {
+        "steps": preset.steps,
+        "batch_size": preset.batch_size,
+        "precision": preset.precision,
+    }
     parts = [
         (_entries(preset, TESTED, (VAE, ISA)), preset.seeds),
+        (_entries(preset, TESTED[1:], (TC, ISA_TC)), preset.seeds),
         (_entries(preset, TESTED[1:], (SAMPLED,)), preset.seeds),
         (_entries(preset, TESTED, (LEARNT,)), preset.seeds_learnt),
-        (_entries(preset, TESTED[1:], (TC, ISA_TC)), preset.seeds),
     ]
     if others:
         parts.append((_entries(preset, others, (VAE, TC, ISA, ISA_TC)), preset.seeds_other))
@@ -112,6 +132,7 @@ def run(name: str, out: Path, runs: Path, parts: int | None) -> bool:
         n=preset.n,
         stack=preset.stack,
         train=parts,
+        kept=out / KEPT,
     )
     last = last_rows(table)
     if last.empty:
@@ -121,6 +142,7 @@ def run(name: str, out: Path, runs: Path, parts: int | None) -> bool:
     out.mkdir(parents=True, exist_ok=True)
     write_study(out, name, preset, last, measured=exponents)
     words = (__doc__ or "").split("\n\n")[1] + f"\nImages: {WORDS[preset.data]}."
+    words += f" {cost_of(folder)}"
     values = {run: found["exponents"] for run, found in exponents.items()}
     write_report(named(last), named(table), values, preset, name, planned, words, out)
     return len(last) == planned

@@ -3,29 +3,30 @@
 Six methods, several strengths and seeds on sprites that are plain, coloured, before noise and
 before a picture, trained in stacks by `models.sweep`, round by round of two seeds.
 
-Run `python -m analyses.unsupervised_study --preset quick --runs FOLDER`; the runs, some 2 MB each,
-stay in FOLDER, and the same line goes on after any end. `--minutes 30` stops after the round in
-which 30 processor minutes are over; `--report` trains nothing, and reports on what is finished.
+Run `python -m analyses.unsupervised_study --preset quick --runs FOLDER`; the runs, some 1 MB each,
+stay in FOLDER, and the same line goes on after any end, also started several times at once.
+`--minutes 30` stops after the round in which 30 processor minutes are over; `--report` trains
+nothing, and reports on what is finished. What the runs found is kept beside the results: without
+their folder, too, the study goes on from it.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from analyses.shared.run import main_of
+from analyses.shared.studies.kept_runs import KEPT, add_cost, cost_of, keep_runs, put_back
 from analyses.unsupervised_study.study_measures import balanced, measured_table
 from analyses.unsupervised_study.study_presets import PRESETS
 from analyses.unsupervised_study.study_report import write_study
 from analyses.unsupervised_study.study_runs import finished_table, train_study
-from geodis.base import InputError, write_json
+from geodis.base import InputError
 
 OUT = Path(__file__).parents[1] / "results" / "unsupervised_study"
-COST = "cost.json"
 
 
 def run(
@@ -37,30 +38,23 @@ def run(
 ) -> bool:
     """Train what there is time for, measure and report what is finished."""
     settings, folder = PRESETS[preset], runs or out / "runs"
+    put_back(folder, out / KEPT)
     begun, complete = time.process_time(), False
     try:
         if not report:
             complete = train_study(settings, folder, None if minutes is None else 60 * minutes)
+        measured = measured_table(settings, folder)
     finally:
-        spent = _spent(folder, time.process_time() - begun)
+        add_cost(folder, time.process_time() - begun)
     steps = finished_table(settings, folder)
     if steps.empty:
         raise InputError(f"A report needs finished runs; got none in {folder}.")
-    frame = balanced(measured_table(settings, folder), settings)
+    frame = balanced(measured, settings)
     if frame.empty:
         raise InputError("A report needs two seeds of every method and strength on one set.")
-    cost = f"Training has taken {spent / 60:.0f} processor minutes." if spent else ""
-    write_study(frame, steps, settings, preset, out, cost)
+    keep_runs(folder, out / KEPT)
+    write_study(frame, steps, settings, preset, out, cost_of(folder))
     return complete or report
-
-
-def _spent(folder: Path, seconds: float) -> float:
-    """Processor seconds of all calls so far, this one among them."""
-    path = folder / COST
-    before = json.loads(path.read_text(encoding="utf-8"))["seconds"] if path.exists() else 0.0
-    if folder.is_dir():
-        write_json(path, {"seconds": before + seconds})
-    return float(before + seconds)
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,8 @@
-"""The methods of the study with perceptrons of 128-128 units: enough for 16 x 16 pixels."""
+"""The methods of the study as small perceptrons, their terms weighed as on the published images.
+
+A pixel of 16 x 16 stands for sixteen of 64 x 64, and its reconstruction counts as theirs would:
+published strengths then mean what they mean on the published images.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,18 @@ from typing import Any
 from torch import nn
 
 from geodis import models
+from geodis.models.model import Weighted
 from geodis.models.networks import Gaussian, perceptron
+from geodis.models.objectives import reconstruction
 
-WIDTH = 128
+WIDTH = 128  # units of each of two layers: enough for 16 x 16 pixels
+PIXELS_IN_ONE = 16.0
 
 
 class Narrow:
     """Puts smaller perceptrons in the place of a model's own."""
 
+    objectives: Weighted
     body: nn.Module
     head: nn.Module
     decoder: nn.Module
@@ -29,6 +37,13 @@ class Narrow:
         back = [*perceptron([latents, WIDTH, WIDTH, flat], nn.ReLU), nn.Unflatten(1, self.shape)]
         self.body, self.head = nn.Sequential(*hidden), Gaussian(WIDTH, latents)
         self.decoder = nn.Sequential(*back)
+
+    def weighted_objectives(self) -> Weighted:
+        """The objectives of the model, with a reconstruction of the published size."""
+        return tuple(
+            (term, PIXELS_IN_ONE if term is reconstruction else weight)
+            for term, weight in self.objectives
+        )
 
 
 class NarrowBetaVAE(Narrow, models.BetaVAE):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,16 @@ import numpy as np
 import pandas as pd
 import torch
 
+from analyses.unsupervised_study.narrow_models import PIXELS_IN_ONE
 from analyses.unsupervised_study.study_presets import Preset
-from analyses.unsupervised_study.study_runs import finished_table
+from analyses.unsupervised_study.study_runs import SEEDS_A_ROUND, finished_table
 from analyses.unsupervised_study.study_sets import study_set
 from geodis import FactorGrid, models, score_latents, scores
 from geodis.base import to_jsonable, whole_file, write_json
 from geodis.models.model_inputs import to_input
 from geodis.models.objectives import reconstruction_rows
+from geodis.models.sweeps.planned_run_folder import RUNS
+from geodis.models.training.state.folder_lock import FolderHeldError, FolderLock
 from geodis.scores.active import active_latents
 
 # Of the published tables, in their order, with what a table of scores calls them.
@@ -81,7 +85,7 @@ def unsupervised_of(
     return {
         RECONSTRUCTION: loss,
         KL: kl,
-        ELBO: -loss - kl,
+        ELBO: -PIXELS_IN_ONE * loss - kl,
         TC_MEAN: float(tc(means)),
         TC_SAMPLED: float(tc(means, log_variances=log_variances)),
         "latents in use": float(active_latents(means, log_variances).sum()),
@@ -91,7 +95,8 @@ def unsupervised_of(
 def measured_table(preset: Preset, folder: Path, verbose: bool = True) -> pd.DataFrame:
     """One row a finished run: method, strength, set, seed and every measure at its last step.
 
-    What is measured is kept beside the runs and not measured again.
+    What is measured is kept beside the runs and not measured again; runs that another process is
+    measuring are left to it, and are in the table once it is done.
     """
     table = finished_table(preset, folder)
     last = table[table["step"] == preset.steps]
@@ -101,10 +106,11 @@ def measured_table(preset: Preset, folder: Path, verbose: bool = True) -> pd.Dat
         if not kept.exists():
             if verbose:
                 print(f"measuring {run.method}, {run.strength:g}, {run.data}, seed {run.seed}")
-            _measure_run(folder, str(run.run), str(run.data), preset.rows, kept)
-        values = json.loads(kept.read_text(encoding="utf-8"))["values"]
-        whose = {name: getattr(run, name) for name in WHOSE}
-        lines.append({**whose, **values})
+            with suppress(FolderHeldError):
+                _measure_run(folder, str(run.run), str(run.data), preset.rows, kept)
+        if kept.exists():
+            values = json.loads(kept.read_text(encoding="utf-8"))["values"]
+            lines.append({**{name: getattr(run, name) for name in WHOSE}, **values})
     frame = pd.DataFrame(lines)
     return frame if frame.empty else frame.assign(**{UDR: udr_of(frame, folder)})
 
@@ -169,19 +175,27 @@ WHOSE = ("run", "method", "strength", "place", "data", "seed")
 
 
 def _measure_run(folder: Path, run: str, data: str, n: int, kept: Path) -> None:
-    grid = study_set(data)
-    found = measure(models.load_model(folder / "runs" / run), grid, scored_rows(data, n))
-    kept.parent.mkdir(exist_ok=True)
-    with whole_file(kept.with_suffix(".npz")) as temporary:
-        np.savez(temporary, means=found["means"], log_variances=found["log_variances"])
-    write_json(kept, to_jsonable({"values": found["values"]}))
+    grid, own = study_set(data), folder / RUNS / run
+    with FolderLock(own):
+        if kept.exists():  # by another process since it was asked for
+            return
+        found = measure(models.load_model(own), grid, scored_rows(data, n))
+        kept.parent.mkdir(exist_ok=True)
+        with whole_file(kept.with_suffix(".npz")) as temporary:
+            np.savez(temporary, means=found["means"], log_variances=found["log_variances"])
+        write_json(kept, to_jsonable({"values": found["values"]}))
 
 
 def udr_of(frame: pd.DataFrame, folder: Path) -> list[float]:
-    """UDR of every run among those of its method, strength and set; NaN where it is alone."""
-    found = pd.Series(np.nan, index=frame.index)
-    for _, own in frame.groupby(["method", "strength", "data"]):
-        if len(own) < 2:
+    """UDR of every run among those of its method, strength and set that were trained in its round.
+
+    It is kept with the other measures once a round is whole, for it needs the codes, which are
+    not kept for ever. NaN where a run is alone.
+    """
+    known = frame[UDR].copy() if UDR in frame else pd.Series(np.nan, index=frame.index)
+    together = ["method", "strength", "data", frame["seed"] // SEEDS_A_ROUND]
+    for _, own in frame.groupby(together):
+        if len(own) < 2 or known[own.index].notna().all():
             continue
         codes = []
         for run in own["run"]:
@@ -192,5 +206,9 @@ def udr_of(frame: pd.DataFrame, folder: Path) -> list[float]:
             similarity="spearman",
             log_variances=[spread for _, spread in codes],
         )
-        found[own.index] = ranked.details["models"]
-    return found.tolist()
+        known[own.index] = ranked.details["models"]
+        for run, value in zip(own["run"], ranked.details["models"], strict=True):
+            kept = folder / MEASURED / f"{run}.json"
+            values = json.loads(kept.read_text(encoding="utf-8"))["values"]
+            write_json(kept, to_jsonable({"values": {**values, UDR: value}}))
+    return known.tolist()

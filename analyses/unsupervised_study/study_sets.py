@@ -7,10 +7,12 @@ from functools import cache, partial
 from itertools import product
 
 import numpy as np
+from sklearn.datasets import load_sample_image
 
 from geodis import FactorGrid, Sprites
 
 IMAGE_SIZE = 16
+PICTURE = "flower.jpg"  # a photograph that comes with scikit-learn, for the painting cannot
 PLAIN, COLOR, NOISY, SCREAM = "plain", "color", "noisy", "scream"
 SETS = (PLAIN, COLOR, NOISY, SCREAM)
 # Names of the published tables.
@@ -37,7 +39,8 @@ def study_set(name: str) -> FactorGrid:
     if name != PLAIN:
         from geodis.data.grids.variants.color_noisy_scream import variant_of
 
-        return variant_of(study_set(PLAIN), name, random_state=0)  # type: ignore[arg-type]
+        picture = load_sample_image(PICTURE) if name == SCREAM else None
+        return variant_of(study_set(PLAIN), name, picture=picture, random_state=0)  # type: ignore[arg-type]
     sprites = Sprites(IMAGE_SIZE)
     chosen = np.array(list(product(*LEVELS)))
     images = sprites.images(sprites.index(chosen), "auto")

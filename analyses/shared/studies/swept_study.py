@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analyses.shared.studies.kept_runs import add_cost, keep_runs, put_back
 from geodis import __version__, models
 from geodis.base import to_jsonable, write_json
 from geodis.models.sweeps.planned_run_folder import RUNS, row_of
@@ -47,6 +49,7 @@ def study_table(
     n: int = 2000,
     stack: int = 1,
     train: int | None = None,
+    kept: Path | None = None,
 ) -> tuple[pd.DataFrame, int]:
     """Train what is not finished, or leave it, and put all that is finished into one table.
 
@@ -61,6 +64,8 @@ def study_table(
         As for `models.sweep`.
     train : int, optional
         Train so many parts, the first, and read what is there of the others: 0 to train nothing.
+    kept : Path, optional
+        Of what runs found, which the folder is given first, and which is written again in the end.
 
     Returns
     -------
@@ -72,7 +77,10 @@ def study_table(
     import pandas as pd
 
     scoring = ScoringPlan(tuple(scores), tuple(score_at), n)
+    if kept is not None:
+        put_back(folder, kept)
     tables, planned = [], 0
+    begun = time.process_time()
     prints = {name: str(data_fingerprint(grid)) for name, grid in data.items()}
     for number, part in enumerate(parts):
         if train is None or number < train:
@@ -95,6 +103,10 @@ def study_table(
             )
             tables.append(_finished(folder, runs))
             planned += len(runs)
+    if train != 0:
+        add_cost(folder, time.process_time() - begun)
+    if kept is not None:
+        keep_runs(folder, kept)
     table = pd.concat([each for each in tables if len(each)] or tables, ignore_index=True)
     return table.drop_duplicates(["run", "step"], ignore_index=True), planned
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from geodis.kernels.torch_state import load_optimiser, load_state, optimiser_ten
 from geodis.models.model import Model
 from geodis.models.randomness import kept_generators
 from geodis.models.stacking.model_stack import ModelStack, check_alike
-from geodis.models.training.devices import Device
+from geodis.models.training.devices import Device, choose_device, stacked_precision
 from geodis.models.training.state.checkpoints import (
     Saved,
     checkpoint_folder,
@@ -51,9 +52,11 @@ def train_stacked(
     """Train models of one class at once, in batched products: cheaper than one after the other.
 
     Every model sees the batches and the noise that `train` shows it, and ends as it would there
-    but for rounding, which training amplifies: within 1e-4 of the codes' spread after 100 steps,
-    as another seed after many thousands. Only perceptrons ("vector", "mlp") are stacked; most is
-    gained with ``precision="bfloat16"``, see `benchmarks/results/models_small.md`.
+    but for rounding, which training amplifies: in float32 within 1e-4 of the codes' spread after
+    100 steps, as another seed after many thousands. Only perceptrons ("vector", "mlp") are stacked.
+    Precision "auto" is bfloat16 where the device computes in it, by which most is gained, see
+    `benchmarks/results/models_small.md`; of sixty pairs none of the scores moved by it, see
+    `analyses/results/precision_pairs`.
 
     Parameters
     ----------
@@ -90,6 +93,8 @@ def train_stacked(
     if len(seeds) != len(models):
         raise InputError(f"random_states must be {len(models)} numbers; got {len(seeds)}.")
     folder = None if checkpoint is None else checkpoint_folder(checkpoint)
+    precision = stacked_precision(options.precision, choose_device(device))
+    options = replace(options, precision=precision)
     with nullcontext() if folder is None else FolderLock(folder):
         runs = [
             Run(

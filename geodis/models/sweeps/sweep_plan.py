@@ -12,13 +12,13 @@ from geodis.base.check import InputError, check_int, check_real
 from geodis.base.write import to_jsonable
 from geodis.models.model import Model
 from geodis.models.model_names import model_named
-from geodis.models.training.devices import choose_device
+from geodis.models.training.devices import choose_device, stacked_precision
 from geodis.models.training.state.fingerprints import plain_digest
 from geodis.models.training.state.run_identity import FORMAT
 from geodis.models.training.train_options import TrainOptions
 
-# How a run is trained; everything else that is named is the model's. Precision is not "auto", so
-# that a run is the same on processors with and without bfloat16.
+# How a run is trained; everything else that is named is the model's. A plan resolves "auto", which
+# is float32 for runs that are trained alone, and for stacks what `stacked_precision` says.
 TRAINING: dict[str, Any] = {
     "steps": 5000,
     "batch_size": 64,
@@ -29,7 +29,7 @@ TRAINING: dict[str, Any] = {
     "category": TrainOptions.category,
     "schedules": None,
     "horizon": None,
-    "precision": "float32",
+    "precision": "auto",
 }
 
 
@@ -120,7 +120,7 @@ def plan_runs(
     """
     _check_known(training, "The sweep")
     shared = {**TRAINING, **training}
-    where = choose_device(device).type
+    where = choose_device(device)
     runs: dict[str, PlannedRun] = {}
     for entry in models:
         for name, named in _combinations(entry):
@@ -128,9 +128,12 @@ def plan_runs(
             own = {key: value for key, value in named.items() if key not in TRAINING}
             trained = {**shared, **{key: named[key] for key in named if key in TRAINING}}
             _check_training(trained, scoring)
+            if trained["precision"] == "auto":
+                stacked = stack > 1
+                trained["precision"] = stacked_precision("auto", where) if stacked else "float32"
             for data_name, seed in product(data, seeds):
                 identity = _identity_of(
-                    kind, own, trained, data[data_name], seed, scoring, where, stack
+                    kind, own, trained, data[data_name], seed, scoring, where.type, stack
                 )
                 run = PlannedRun(kind.__name__, own, trained, data_name, seed, identity, named)
                 runs.setdefault(identity, run)

@@ -98,7 +98,8 @@ def sweep(
     training : mapping, optional
         How models are trained that do not say otherwise: steps (5000), batch_size (64),
         learning_rate, adversary_learning_rate, prior_learning_rate, supervision, category,
-        schedules, horizon, and precision ("float32").
+        schedules, horizon, and precision: "auto" is float32, and in stacks bfloat16 where the
+        device computes in it. It belongs to a run: name it where a sweep is to go on elsewhere.
     scores : sequence of str
         As for `score_latents`.
     score_at : sequence of int

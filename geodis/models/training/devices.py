@@ -32,6 +32,13 @@ def choose_device(device: Device, begun: Any = None) -> torch.device:
     return chosen
 
 
+def computes_in_bfloat16(device: torch.device) -> bool:
+    """Whether a device has the instructions: without them torch emulates, slower than float32."""
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported())
+    return bool(getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)())
+
+
 def choose_precision(
     precision: Precision, device: torch.device, model: Model, begun: Any = None
 ) -> Literal["float32", "bfloat16"]:
@@ -41,10 +48,17 @@ def choose_precision(
         return precision
     if begun in ("float32", "bfloat16"):
         return "bfloat16" if begun == "bfloat16" else "float32"
-    if device.type == "cuda":
-        fast = torch.cuda.is_bf16_supported()
-    else:  # without the instructions torch emulates them, slower than float32
-        supported = getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
-        fast = bool(supported())
     convolves = model.network in ("conv", "metric") and len(model.shape) == 3
-    return "bfloat16" if fast and convolves else "float32"
+    return "bfloat16" if convolves and computes_in_bfloat16(device) else "float32"
+
+
+def stacked_precision(precision: Precision, device: torch.device) -> Literal["float32", "bfloat16"]:
+    """Resolve "auto" for models that are trained in stacks: bfloat16 where it is fast.
+
+    Of sixty pairs that differ in nothing else, trained for 8,000 steps, MIG differed by .000
+    (-.011 to .010): `analyses/results/precision_pairs`.
+    """
+    check_choice(precision, "precision", get_args(Precision))
+    if precision != "auto":
+        return precision
+    return "bfloat16" if computes_in_bfloat16(device) else "float32"

@@ -1,6 +1,7 @@
 """The study: what is planned, what its claims count, and a miniature that runs through."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +9,7 @@ import pandas as pd
 import pytest
 import torch
 
+from analyses.shared.studies.kept_runs import KEPT
 from analyses.unsupervised_study import __main__ as analysis
 from analyses.unsupervised_study import study_runs
 from analyses.unsupervised_study.narrow_models import NarrowFactorVAE
@@ -156,10 +158,16 @@ def test_it_runs_through_says_how_many_runs_and_goes_on(tmp_path):
     assert analysis.main(line) == 0
     content = json.loads((out / "results.json").read_text())
     assert len(content["rows"]) == PRESETS[TINY].planned == 8
-    assert {path.suffix for path in out.iterdir()} == {".json", ".md", ".png"}
+    assert {path.suffix for path in out.iterdir()} == {".gz", ".json", ".md", ".png"}
     text = (out / "results.md").read_text()
     assert "Runs finished: 8 (dSprites 8)" in text and "not finished" not in text
     assert "## What was learnt" in text
+    # What was found is kept: without the models the same is reported, and nothing trained again.
+    (out / "results.md").rename(tmp_path / "before.md")
+    shutil.rmtree(runs)
+    assert analysis.main([*line, "--report"]) == 0
+    assert (out / "results.md").read_text() == (tmp_path / "before.md").read_text()
     # Where a run is lost, its seed is not whole: one is left, which says nothing of luck.
+    (out / KEPT).unlink()
     (runs / "runs" / content["rows"][0]["run"] / "row.json").unlink()
     assert analysis.main([*line, "--report"]) == 2

@@ -26,6 +26,7 @@ from geodis.models import (
     train_stacked,
 )
 from geodis.models.stacking.model_stack import why_alone
+from geodis.models.sweeps.sweep_plan import ScoringPlan, plan_runs
 
 ROWS = torch.rand(200, 6, generator=torch.Generator().manual_seed(0))
 MAKERS = {
@@ -57,6 +58,35 @@ def difference(one, other, rows):
 
 # Few steps: of some of these a rounding in the weights at the start alone, without a stack, changes
 # codes by a tenth of their spread in 100 steps, where a unit wakes a step later.
+# As `train` takes for perceptrons; stacks take bfloat16 where they may choose.
+FLOAT32 = TrainOptions(precision="float32")
+
+
+@pytest.mark.parametrize("has", [True, False])
+def test_precision_that_is_left_to_a_stack_is_bfloat16_where_the_processor_has_it(monkeypatch, has):
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: has)
+    done = train_stacked([VAE((6,), 2)], ROWS, 1, verbose=0)
+    assert done[0].precision == ("bfloat16" if has else "float32")
+    runs = {
+        (stack, name): plan_runs(
+            [{"model": "vae"}],
+            {"a": ""},
+            [0],
+            {"precision": name},
+            ScoringPlan(),
+            device="cpu",
+            stack=stack,
+        )[0]
+        for stack in (1, 2)
+        for name in ("auto", "float32", "bfloat16")
+    }
+    chosen = {key: run.training["precision"] for key, run in runs.items()}
+    assert chosen[1, "auto"] == "float32" and chosen[2, "auto"] == done[0].precision
+    # A run is named by what was chosen, not by how.
+    assert runs[2, "auto"].identity == runs[2, done[0].precision].identity
+    assert runs[2, "float32"].identity != runs[2, "bfloat16"].identity
+
+
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_stack_trains_every_model_as_train_does(name):
     make, options = MAKERS[name], {"batch_size": 32, "verbose": 0}
@@ -64,7 +94,7 @@ def test_a_stack_trains_every_model_as_train_does(name):
     wanted = [
         train(model, ROWS, 12, random_state=5 + i, **options) for i, model in enumerate(alone)
     ]
-    done = train_stacked(stacked, ROWS, 12, random_states=[5, 6, 7], **options)
+    done = train_stacked(stacked, ROWS, 12, options=FLOAT32, random_states=[5, 6, 7], **options)
     for one, other, history, expected in zip(stacked, alone, done, wanted, strict=True):
         assert difference(one, other, ROWS) < 1e-4
         assert [row.keys() for row in history.history] == [row.keys() for row in expected.history]
@@ -83,7 +113,7 @@ def test_a_hundred_steps_on_images_are_those_of_train():
         alone, stacked = [make(i) for i in range(2)], [make(i) for i in range(2)]
         for i, model in enumerate(alone):
             train(model, rows, 100, batch_size=64, random_state=i, verbose=0)
-        train_stacked(stacked, rows, 100, batch_size=64, verbose=0)
+        train_stacked(stacked, rows, 100, batch_size=64, options=FLOAT32, verbose=0)
         for one, other in zip(stacked, alone, strict=True):
             assert difference(one, other, rows) < 1e-4
 
@@ -93,7 +123,7 @@ def test_images_and_their_perceptrons_are_stacked_too(blobs):
     stacked = [VAE(blobs, 2, network="mlp", random_state=i) for i in range(2)]
     for i, model in enumerate(alone):
         train(model, blobs, 10, batch_size=8, random_state=i, verbose=0)
-    train_stacked(stacked, blobs, 10, batch_size=8, verbose=0)
+    train_stacked(stacked, blobs, 10, batch_size=8, options=FLOAT32, verbose=0)
     for one, other in zip(stacked, alone, strict=True):
         np.testing.assert_allclose(encode(one, blobs), encode(other, blobs), atol=2e-4)
 
@@ -103,6 +133,7 @@ def test_schedules_and_callbacks_are_those_of_every_model():
         return [AnnealedVAE((6,), 2, capacity=c, random_state=0) for c in (4.0, 8.0)]
 
     options = TrainOptions(
+        precision="float32",
         schedules={"learning_rate": (1e-2, 0.0)},
         callbacks={
             "capacity": lambda model: model.settings.capacity,

@@ -326,14 +326,15 @@ def test_processes_give_the_same_table(done, blobs, tmp_path):
 
 
 def test_a_sweep_in_stacks_has_the_same_table_but_for_rounding(done, blobs, tmp_path):
-    stacked = small(tmp_path, blobs, stack=3)
+    in_float32 = {"training": {**CHOICES["training"], "precision": "float32"}, "stack": 3}
+    stacked = small(tmp_path, blobs, **in_float32)
     assert stacked.trained == 10 and not (set(stacked.table["run"]) & set(done.table["run"]))
     same = [name for name in done.table if name not in ("run", "score mig", "score sap")]
     pd.testing.assert_frame_equal(stacked.table[same], done.table[same], rtol=1e-4)
     names = {path.name for path in (tmp_path / RUNS).glob("*/*")}
     assert names == {"model.safetensors", "config.json", ROW}
     assert list((tmp_path / "stacks").iterdir()) == []
-    assert small(tmp_path, blobs, stack=3).trained == 0
+    assert small(tmp_path, blobs, **in_float32).trained == 0
     row = stacked.table.iloc[-1]
     assert load_model(tmp_path / RUNS / row["run"]).config()["model"] == row["model"]
 
@@ -359,7 +360,8 @@ def test_a_sweep_in_stacks_that_is_killed_ends_in_the_same_table(blobs, tmp_path
 
 def test_what_cannot_be_stacked_is_trained_alone(blobs, tmp_path):
     entries = [{"model": ["tae", "ae"], "latents": 2, "network": "vector"}]
-    options = {**CHOICES, "verbose": 0}
+    training = {**CHOICES["training"], "precision": "float32"}
+    options = {**CHOICES, "training": training, "verbose": 0}
     stacked = sweep(tmp_path, entries, {"blobs": blobs}, stack=2, **options).table
     alone = sweep(tmp_path, entries, {"blobs": blobs}, **options).table
     of = stacked["model"] == "TAE"
