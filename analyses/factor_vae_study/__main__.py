@@ -240,7 +240,7 @@ def run(name: str, out: Path, runs: Path, parts: int | None) -> bool:
     out.mkdir(parents=True, exist_ok=True)
     write_study(out, name, preset, last, measured=measured, course=course)
     words = (__doc__ or "").split("\n\n")[1] + f"\nImages: {WORDS[preset.data]}."
-    words += f" {cost_of(folder)}"
+    words = f"{words} {cost_of(folder)}".rstrip()
     rows = last.join(_frame(measured), on="run")
     write_report(rows, course, preset, name, planned, words, out)
     return bool(table["run"].nunique() == planned)

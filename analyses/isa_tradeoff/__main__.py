@@ -142,7 +142,7 @@ def run(name: str, out: Path, runs: Path, parts: int | None) -> bool:
     out.mkdir(parents=True, exist_ok=True)
     write_study(out, name, preset, last, measured=exponents)
     words = (__doc__ or "").split("\n\n")[1] + f"\nImages: {WORDS[preset.data]}."
-    words += f" {cost_of(folder)}"
+    words = f"{words} {cost_of(folder)}".rstrip()
     values = {run: found["exponents"] for run, found in exponents.items()}
     write_report(named(last), named(table), values, preset, name, planned, words, out)
     return len(last) == planned

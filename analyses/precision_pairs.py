@@ -1,7 +1,7 @@
 """Does bfloat16 change what models learn? Sixty pairs that differ in nothing else.
 
 Three methods of the study on its plain set, every seed trained in float32 and in bfloat16, in
-stacks as the study is. Run `python -m analyses.unsupervised_study.precision_pairs --runs FOLDER`.
+stacks as the study is. Run `python -m analyses.precision_pairs --runs FOLDER`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from analyses.shared.studies.swept_study import StudyPart, study_options, study_
 from analyses.unsupervised_study.study_presets import METHODS
 from analyses.unsupervised_study.study_sets import PLAIN, study_set
 
-OUT = Path(__file__).parents[1] / "results" / "precision_pairs"
+OUT = Path(__file__).parent / "results" / "precision_pairs"
 PRECISIONS = ("float32", "bfloat16")
 # What is compared, with the difference that would matter: of MIG, and of nats at sixteen a pixel.
 COMPARED = {"score mig": 0.02, "score sap": 0.02, "term reconstruction": 2.0}
@@ -47,12 +47,16 @@ PRESETS = {
 
 def study_part(preset: Preset) -> StudyPart:
     """All runs: methods, precisions, seeds."""
-    common = {"latents": 10, "network": "vector", "loss": "bernoulli", "precision": PRECISIONS}
+    common = {"latents": 10, "network": "vector", "loss": "bernoulli"}
     entries: list[dict[str, Any]] = [
-        {"model": METHODS[name].model, **METHODS[name].settings(strength), **common}
+        {
+            "model": METHODS[name].model,
+            **METHODS[name].settings(strength),
+            **common,
+            "precision": list(PRECISIONS),
+        }
         for name, strength in CHOSEN.items()
     ]
-    entries = [{**entry, "precision": list(PRECISIONS)} for entry in entries]
     training = {"steps": preset.steps, "batch_size": 64, "learning_rate": 1e-3}
     return StudyPart(entries, preset.seeds, training)
 
