@@ -54,6 +54,10 @@ def hook(name):
     return module
 
 
+# Simulated recordings are fitted: the long tests run it.
+SLOW = ("recordings",)
+
+
 def called(path):
     return str(path.relative_to(PAGES))
 
@@ -66,7 +70,14 @@ def runs_elsewhere(page):
     return page.stem == "extending" or page.parent.name == "gallery"
 
 
-@pytest.mark.parametrize("page", [page for page in WRITTEN if not runs_elsewhere(page)], ids=called)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=called(page), marks=[pytest.mark.long] * (page.stem in SLOW))
+        for page in WRITTEN
+        if not runs_elsewhere(page)
+    ],
+)
 def test_python_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict = {}

@@ -48,6 +48,7 @@ def test_an_example_has_at_most_20_lines(name):
     assert len(FILES[name].splitlines()) <= 20
 
 
+@pytest.mark.long
 def test_the_examples_are_found_by_their_entry_points_and_used(installed):
     (installed / "use.py").write_text("\n".join(USES), encoding="utf-8")
     assert not any("my_package" in text for text in (*USES, *COMMANDS))

@@ -93,6 +93,7 @@ def put_in(empty_rooms):
             path.parent.rmdir()
 
 
+@pytest.mark.long
 def test_imports_are_as_the_rules_want_them():
     code, said = lint(ROOT)
     assert code == 0, said

@@ -68,9 +68,9 @@ PRESETS = {
     "quick": Preset(
         (0.5, 1.0, 2.0, 4.0),
         (5.0, 15.0, 40.0),
-        seeds=6,
-        steps=2000,
-        course=(100, 200, 400, 800, 1400),
+        seeds=16,
+        steps=6000,
+        course=(100, 200, 400, 800, 1600, 3200),
         stack=24,
         gan_weights=(0.2,),
         gan_seeds=3,
@@ -101,7 +101,7 @@ def study_parts(preset: Preset) -> list[StudyPart]:
         "batch_size": preset.batch_size,
         "learning_rate": preset.rate,
         "adversary_learning_rate": preset.rate,
-        "precision": "float32",
+        "precision": "bfloat16",
     }
     factor = {
         "model": "FactorVAE",
@@ -117,7 +117,12 @@ def study_parts(preset: Preset) -> list[StudyPart]:
         "categories": 3,
     }
     # Rates of the published search: generator 1e-3, critic 1e-4.
-    gan_training = {**training, "steps": preset.gan_steps, "adversary_learning_rate": 1e-4}
+    gan_training = {
+        **training,
+        "steps": preset.gan_steps,
+        "adversary_learning_rate": 1e-4,
+        "precision": "float32",
+    }
     return [
         StudyPart([plain], preset.seeds, training),
         StudyPart([factor], preset.seeds, training),

@@ -57,6 +57,7 @@ def test_files_print_json_and_rows_keep_their_latents(measure, files):
     assert content["overlap"]["adversarial"] is False
 
 
+@pytest.mark.long
 def test_what_is_listed_is_written(measure, files):
     folder = files / "out"
     code, out, _ = measure(

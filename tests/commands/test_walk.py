@@ -37,6 +37,7 @@ def test_it_writes_what_the_estimator_walks(geodis, folder):
     assert all(str(path) in out for path in (folder / "a").iterdir())
 
 
+@pytest.mark.long
 def test_it_goes_to_a_row_and_speaks_json(geodis, folder):
     code, out, _ = geodis(
         "walk", folder / "z.npy", "--factor", 1, "--to", 9, "--out", folder / "b", "--json", *TOLD

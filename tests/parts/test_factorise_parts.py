@@ -245,6 +245,7 @@ def test_rows_without_numbers_are_named_and_harm_no_other(big, tmp_path):
     assert not parts.read("outside")[[7, 1234]].any()
 
 
+@pytest.mark.long
 def test_what_the_sample_missed_is_said_and_found(big, tmp_path, monkeypatch):
     """Three rows in a hundred lie far off, too few for the sample to have enough of them."""
     points = np.load(big[0])

@@ -24,6 +24,7 @@ def test_directions_of_a_hexagonal_torus_are_no_factors(seed):
     assert not found.is_product and found.merge == (0, 1) and est.uncertain_
 
 
+@pytest.mark.long
 def test_the_pair_is_named_beside_another_factor():
     rng = np.random.default_rng(0)
     points = np.hstack([hexagonal_torus(3000, 0), sphere(3000, 2, rng)])

@@ -29,6 +29,7 @@ def test_rows_far_away_count_as_not_told(halves):
     assert est.score(far) < 0.1
 
 
+@pytest.mark.long
 def test_a_search_over_settings_finds_the_dimension():
     points = gd.product_manifold("S^2 x S^1", 900, rotate=True, noise=0.02, random_state=0).points
     folds = KFold(3, shuffle=True, random_state=0)

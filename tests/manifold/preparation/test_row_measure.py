@@ -26,6 +26,7 @@ def test_roots_of_counts_spread_by_one():
         count_roots([2, -1])
 
 
+@pytest.mark.long
 def test_counts_are_fitted_as_their_roots():
     sample = sample_population("sphere x ring", 1200, cells=120, peak=20, random_state=0)
     est = GeoManCER(prepare="sqrt", verbose=0).fit(sample.counts)

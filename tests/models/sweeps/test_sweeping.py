@@ -315,6 +315,7 @@ def test_hundreds_of_finished_runs_are_recognised_from_their_rows(tmp_path):
     assert (first.trained, again.trained, len(again.table)) == (48, 0, 48)
 
 
+@pytest.mark.long
 def test_processes_give_the_same_table(done, blobs, tmp_path):
     """Whatever order runs end in."""
     pytest.importorskip("distributed")

@@ -116,6 +116,7 @@ train(AdaTVAE(grid, 4), grid, 10, batch_size=8, checkpoint=sys.argv[1], options=
 """
 
 
+@pytest.mark.long
 def test_a_run_that_was_killed_by_the_system_goes_on_as_if_it_had_not_been(tmp_path):
     # Every run has a process of its own: what other tests loaded can change the last digits.
     def run(folder, how):
