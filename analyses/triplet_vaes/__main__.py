@@ -56,6 +56,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "settings": {"shared_weight": 1.0},
         "schedules": {"shared_weight": [1.0, 1.0], "strength": RISING},
     },
+    "AdaTVAE, threshold 0 to .5, weight .5": {
+        "model": "AdaTVAE",
+        "schedules": {"shared_weight": [0.5, 0.5], "strength": RISING},
+    },
     "AdaTVAE, both": {
         "model": "AdaTVAE",
         "schedules": {"shared_weight": FALLING, "strength": RISING},
@@ -68,6 +72,7 @@ ADAPTIVE = (
     "AdaTVAE, threshold by KL",
     "AdaTVAE, weight 1 to 0",
     "AdaTVAE, threshold 0 to .5",
+    "AdaTVAE, threshold 0 to .5, weight .5",
     "AdaTVAE, both",
 )
 # Set and what is trained on it, the first with all seeds before the next: what is finished first

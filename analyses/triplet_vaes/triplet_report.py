@@ -26,6 +26,13 @@ RANK, LINEAR, AXIS, MIG, ERROR = "truth along factors", "linearity", "axis", "mi
 GLOBAL = "truth random"
 ALIKE = "alike"
 PERCEIVED, BLURRED = "AdaTVAE, perceived", "AdaTVAE, perceived, blurred"
+STRONG = "above, for strong schedules decay towards the end (5.4.6)"
+SCHEDULE_1 = (
+    "Schedule 1 of table 5.2 as printed, a threshold from 0 to .5 with a shared weight of 1, is "
+    "the plain triplet loss, for equation 5.19 then weighs all latents by 1: its runs are those "
+    "of TVAE to the last digit, and say nothing of a threshold. Beside them stands the same "
+    "threshold with a weight of .5, which the claim is about."
+)
 
 
 def _claim(
@@ -45,8 +52,8 @@ CLAIMS = (
     _claim("axis", "above, almost perfect (Fig. 5.4)", "AdaTVAE", "TVAE", AXIS),
     _claim("MIG", "above, greatly (Fig. 5.5)", "AdaTVAE", "AdaGVAE", MIG),
     _claim("MIG", "above (Fig. 5.5)", "AdaTVAE", "AdaTVAE, threshold by KL", MIG),
-    _claim("MIG", "alike (Fig. 5.4)", "AdaTVAE", "AdaTVAE, weight 1 to 0", MIG),
-    _claim("MIG", "alike (Fig. 5.4)", "AdaTVAE", "AdaTVAE, threshold 0 to .5", MIG),
+    _claim("MIG", STRONG, "AdaTVAE", "AdaTVAE, weight 1 to 0", MIG),
+    _claim("MIG", "alike (Fig. 5.4)", "AdaTVAE", "AdaTVAE, threshold 0 to .5, weight .5", MIG),
     _claim("MIG", "alike, but later (Fig. 5.4)", "AdaTVAE", "AdaTVAE, both", MIG),
     _claim("factor rank", "has an order by blurred error (Fig. 5.7)", BLURRED, PERCEIVED, RANK),
     _claim("MIG", "above plain error (Fig. 5.7, 3.7)", BLURRED, PERCEIVED, MIG),
@@ -76,6 +83,8 @@ def write_report(
     lines += [
         "Published: figures of five sets of 64 x 64 pixels (squares: 8 pixels wide, three of "
         "them), convolutions, 25 latents, 57,600 or 86,400 steps, without tables.",
+        "",
+        SCHEDULE_1,
         "",
     ]
     lines += claims_table(rows, CLAIMS)
