@@ -82,7 +82,13 @@ def correlation_claims(data: str, own: pd.DataFrame) -> list[Claim]:
         power = spearman_power(ASSUMED, found.n)
         text = f"{column} {word} with strength, within methods"
         verdict = judge(found, 0.0)
-        made.append(Claim("Fig. 1", data, text, word, f"rho {found}", found.n, power, verdict))
+        # Methods may go opposite ways, which the mean of all hides.
+        alone = ", ".join(
+            f"{method} {spearman_of(runs['place'], runs[column]).value:.2f}"
+            for method, runs in own.groupby("method", sort=False)
+        )
+        here = f"rho {found}; {alone}"
+        made.append(Claim("Fig. 1", data, text, word, here, found.n, power, verdict))
     return made
 
 
