@@ -54,7 +54,7 @@ RUNS = (
 
 PRESETS = {
     "quick": PixelSizes(
-        steps=2400,
+        steps=600,
         seeds=(0, 1, 2, 3, 4, 5),
         batch_size=64,
         network="vector",
