@@ -23,7 +23,6 @@ PIXELS_IN_ONE = 16.0
 class Narrow:
     """Puts smaller perceptrons in the place of a model's own."""
 
-    objectives: Weighted
     body: nn.Module
     head: nn.Module
     decoder: nn.Module
@@ -40,9 +39,10 @@ class Narrow:
 
     def weighted_objectives(self) -> Weighted:
         """The objectives of the model, with a reconstruction of the published size."""
+        base: Any = super()
         return tuple(
             (term, PIXELS_IN_ONE if term is reconstruction else weight)
-            for term, weight in self.objectives
+            for term, weight in base.weighted_objectives()
         )
 
 
