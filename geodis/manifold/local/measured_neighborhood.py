@@ -8,11 +8,11 @@ import numpy as np
 
 from geodis.base.check import check_random_state
 from geodis.base.jobs import check_jobs
-from geodis.manifold.angles import principal_angles
 from geodis.manifold.local.exact_search import Search
 from geodis.manifold.local.neighborhood_size import trial_points
 from geodis.manifold.local.neighbors import Neighbors, neighbors_at
-from geodis.manifold.local.tangents import neighbors_for_tangents, tangent_frames
+from geodis.manifold.local.tangent_error import angles_of_parts
+from geodis.manifold.local.tangents import neighbors_for_tangents
 
 # From one number of neighbours to the next, and to what part the error must fall for it to be
 # taken. The last step, to the most there may be, is shorter; less than so much more is none.
@@ -108,21 +108,8 @@ def _measured(
     rng: np.random.Generator,
 ) -> float:
     """Root mean square angle by which frames from so many neighbours err."""
-    half = count // 2
-
-    def frames(columns: np.ndarray) -> np.ndarray:
-        chosen = Neighbors(
-            np.take_along_axis(near.indices, columns, axis=1),
-            np.take_along_axis(near.distances, columns, axis=1),
-            near.method,
-        )
-        return tangent_frames(points, chosen, dim, centres=points[rows], n_jobs=n_jobs).frames
-
-    # One of every two consecutive neighbours goes to each half, so that both reach as far.
-    first = 2 * np.arange(half) + rng.integers(2, size=(len(rows), half))
-    everything = np.broadcast_to(np.arange(2 * half), (len(rows), 2 * half))
-    noise = float((principal_angles(frames(first), frames(first ^ 1)) ** 2).mean()) / 4
-    sizes = principal_angles(frames(everything), frames(everything[:, :half]))
+    halves, sizes = angles_of_parts(points, rows, near, count // 2, dim, n_jobs, rng)
+    noise = float((halves**2).mean()) / 4
     reach = 2 ** (2 / dim)
     bias = max(float((sizes**2).mean()) - (2 * reach - 1) * noise, 0.0) / (1 - 1 / reach) ** 2
     return float(np.sqrt(noise + bias))

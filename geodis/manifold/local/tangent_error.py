@@ -122,9 +122,48 @@ def tangent_error(
         near = neighbors_at(points, rows, 2 * count, search=search, n_jobs=n_jobs)
     else:
         near = Neighbors(near.indices[rows], near.distances[rows], near.method)
-    # One of every two consecutive neighbours goes to each half, so that both reach as far.
-    first = 2 * np.arange(count) + rng.integers(2, size=(len(rows), count))
-    second = first ^ 1
+    halves, sizes = angles_of_parts(points, rows, near, count, dim, n_jobs, rng)
+    noise = float(np.sqrt((halves**2).mean() / 2))
+    excess = np.sqrt(max(float((sizes**2).mean()) - noise**2, 0.0))
+    reach = near.distances[:, count - 1] ** 2
+    uneven = (halves**2 * reach).mean() / max((halves**2).mean() * np.quantile(reach, EVEN), 1e-300)
+    return TangentError(
+        noise, float(excess / (2 ** (2 / dim) - 1)), max(1.0, float(np.sqrt(uneven)))
+    )
+
+
+def angles_of_parts(
+    points: np.ndarray,
+    rows: np.ndarray,
+    near: Neighbors,
+    count: int,
+    dim: int,
+    n_jobs: int,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Largest angles between frames of the two halves of 2 `count` neighbours, and of all and half.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    rows : ndarray of shape (m,)
+        Points at which frames are fitted.
+    near : Neighbors
+        Of these, nearest first; at least 2 `count`.
+    count : int
+        Neighbours of a half: dealt in turns, so that both halves reach as far.
+    dim : int
+    n_jobs : int
+    rng : Generator
+        Deals.
+
+    Returns
+    -------
+    halves : ndarray of shape (m,)
+        Between the frames of the halves.
+    sizes : ndarray of shape (m,)
+        Between the frame of all and that of the `count` nearest.
+    """
 
     def frames(columns: np.ndarray) -> np.ndarray:
         chosen = Neighbors(
@@ -134,13 +173,10 @@ def tangent_error(
         )
         return tangent_frames(points, chosen, dim, centres=points[rows], n_jobs=n_jobs).frames
 
+    # One of every two consecutive neighbours goes to each half.
+    first = 2 * np.arange(count) + rng.integers(2, size=(len(rows), count))
     everything = np.broadcast_to(np.arange(2 * count), (len(rows), 2 * count))
-    halves = principal_angles(frames(first), frames(second))
-    sizes = principal_angles(frames(everything), frames(everything[:, :count]))
-    noise = float(np.sqrt((halves**2).mean() / 2))
-    excess = np.sqrt(max(float((sizes**2).mean()) - noise**2, 0.0))
-    reach = near.distances[:, count - 1] ** 2
-    uneven = (halves**2 * reach).mean() / max((halves**2).mean() * np.quantile(reach, EVEN), 1e-300)
-    return TangentError(
-        noise, float(excess / (2 ** (2 / dim) - 1)), max(1.0, float(np.sqrt(uneven)))
+    return (
+        principal_angles(frames(first), frames(first ^ 1)),
+        principal_angles(frames(everything), frames(everything[:, :count])),
     )

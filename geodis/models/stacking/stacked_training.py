@@ -55,8 +55,8 @@ def train_stacked(
     but for rounding, which training amplifies: in float32 within 1e-4 of the codes' spread after
     100 steps, as another seed after many thousands. Only perceptrons ("vector", "mlp") are stacked.
     Precision "auto" is bfloat16 where the device computes in it, by which most is gained, see
-    `benchmarks/results/models_small.md`; of sixty pairs none of the scores moved by it, see
-    `analyses/results/precision_pairs`.
+    `benchmarks/results/models_small.md`, and as it was begun in a stack that goes on; the scores of
+    sixty pairs were the same to .02, see `analyses/results/precision_pairs`.
 
     Parameters
     ----------
@@ -93,9 +93,11 @@ def train_stacked(
     if len(seeds) != len(models):
         raise InputError(f"random_states must be {len(models)} numbers; got {len(seeds)}.")
     folder = None if checkpoint is None else checkpoint_folder(checkpoint)
-    precision = stacked_precision(options.precision, choose_device(device))
-    options = replace(options, precision=precision)
     with nullcontext() if folder is None else FolderLock(folder):
+        saved = None if folder is None else read_checkpoint(folder)
+        begun = None if saved is None else saved.run.get("precision")
+        precision = stacked_precision(options.precision, choose_device(device), begun)
+        options = replace(options, precision=precision)
         runs = [
             Run(
                 model,
@@ -110,7 +112,7 @@ def train_stacked(
             )
             for model, seed in zip(models, seeds, strict=True)
         ]
-        together = _Together(runs, data, folder)
+        together = _Together(runs, data, folder, saved)
         start = time.monotonic()
         with (
             kept_generators(),
@@ -133,7 +135,9 @@ def train_stacked(
 class _Together:
     """Runs that take their steps together."""
 
-    def __init__(self, runs: Sequence[Run], data: Any, folder: Path | None) -> None:
+    def __init__(
+        self, runs: Sequence[Run], data: Any, folder: Path | None, saved: Saved | None
+    ) -> None:
         self.runs, self._folder = runs, folder
         self.stack = ModelStack([run.model for run in runs], runs[0].size).to(runs[0].device)
         self._players = {
@@ -160,7 +164,6 @@ class _Together:
             own = {str(number): member for number, member in enumerate(members)}
             seeds = [run.seed for run in runs]
             self._identity = {**shared, "weights": None, "random_state": seeds, **own}
-            saved = read_checkpoint(folder)
             if saved is not None:
                 self._go_on(saved)
         self._saved = time.monotonic()

@@ -186,6 +186,13 @@ def test_a_stack_that_was_stopped_goes_on_bit_for_bit(kind, tmp_path):
         train_stacked(make()[:2], ROWS, 16, checkpoint=tmp_path, **options)
 
 
+def test_a_stack_keeps_its_precision_on_another_processor(tmp_path, monkeypatch):
+    for steps, has in ((3, True), (6, False)):
+        monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda has=has: has)
+        done = train_stacked([VAE((6,), 2)], ROWS, steps, checkpoint=tmp_path, verbose=0)
+        assert done[0].precision == "bfloat16" and done[0].steps == steps
+
+
 def test_a_model_that_diverges_leaves_the_others_as_they_are():
     def make(worst):
         return [VAE((6,), 2, beta=beta, random_state=0) for beta in (1.0, worst, 2.0)]
