@@ -79,8 +79,13 @@ def circular(sample: MapSample, seed: int, share: float = 0.5) -> np.ndarray:
     from dreimac import CircularCoords
 
     coords = CircularCoords(sample.points, n_landmarks=300, prime=41)
-    columns = [np.zeros((len(sample.points), 0))]
-    for loop in range(3):
+    return loop_columns(coords, len(sample.points), share)
+
+
+def loop_columns(coords: Any, n: int, share: float, loops: int = 3) -> np.ndarray:
+    """Cosine and sine along every loop that dreimac finds: (n, 2 for each), at most so many."""
+    columns = [np.zeros((n, 0))]
+    for loop in range(loops):
         try:
             angle = coords.get_coordinates(perc=share, cocycle_idx=loop)
         except Exception as problem:  # it has no class of its own for a bar that is too short

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.decomposition import PCA, FastICA
 from sklearn.manifold import Isomap, SpectralEmbedding
 
+from benchmarks.map_cases.rivals import loop_columns
 from benchmarks.recording_cases.known_states import KnownStates
 
 LANDMARKS = {"holes": 200, "circles": 300}
@@ -65,17 +66,7 @@ def cohomology(case: KnownStates) -> Any:
 
 def circular(case: KnownStates, share: float) -> np.ndarray:
     """Cosine and sine of a circular coordinate for every loop that stands out."""
-    coords = cohomology(case)
-    columns = [np.zeros((len(case.points), 0))]
-    for loop in range(LOOPS):
-        try:
-            angle = coords.get_coordinates(perc=share, cocycle_idx=loop)
-        except Exception as problem:  # it has no class of its own for a bar that is too short
-            if "too short" in str(problem) or isinstance(problem, IndexError):
-                break
-            raise
-        columns.append(np.column_stack([np.cos(angle), np.sin(angle)]))
-    return np.hstack(columns)
+    return loop_columns(cohomology(case), len(case.points), share, LOOPS)
 
 
 def clock(case: KnownStates) -> np.ndarray:
