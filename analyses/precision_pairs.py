@@ -19,6 +19,7 @@ from analyses.shared.run import main_of
 from analyses.shared.studies.kept_runs import KEPT
 from analyses.shared.studies.paired_comparisons import compare_pairs
 from analyses.shared.studies.swept_study import StudyPart, study_options, study_table, write_study
+from analyses.unsupervised_study.narrow_models import COMMON
 from analyses.unsupervised_study.study_presets import METHODS
 from analyses.unsupervised_study.study_sets import PLAIN, study_set
 
@@ -47,12 +48,11 @@ PRESETS = {
 
 def study_part(preset: Preset) -> StudyPart:
     """All runs: methods, precisions, seeds."""
-    common = {"latents": 10, "network": "vector", "loss": "bernoulli"}
     entries: list[dict[str, Any]] = [
         {
             "model": METHODS[name].model,
             **METHODS[name].settings(strength),
-            **common,
+            **COMMON,
             "precision": list(PRECISIONS),
         }
         for name, strength in CHOSEN.items()
@@ -90,6 +90,7 @@ def pairs_of(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def _lines(found: pd.DataFrame, preset: Preset, name: str) -> list[str]:
+    """The table of `results.md`: every value at every step, of all models and of each."""
     wide, rows = pairs_of(found), []
     for step in sorted(wide.index.unique("step")):
         own = wide.xs(step, level="step")

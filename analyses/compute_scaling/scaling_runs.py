@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from analyses.shared.studies.verdicts import LEVEL, Interval
-from analyses.unsupervised_study import narrow_models
+from analyses.unsupervised_study.narrow_models import COMMON, NarrowBetaVAE
 from analyses.unsupervised_study.study_sets import PLAIN, opened, study_set
 from geodis import models
 
@@ -35,19 +35,13 @@ PRESETS = {
     "tiny-for-tests": Preset((1.0, 4.0), 3, 4, (2,), rows=200, images=300),
 }
 SCORES = ("mig", "sap")
-COMMON: dict[str, Any] = {
-    "model": narrow_models.NarrowBetaVAE.__name__,
-    "latents": 10,
-    "network": "vector",
-    "loss": "bernoulli",
-}
 
 
 def train_scaling(preset: Preset, folder: Path, verbose: bool = True) -> models.Sweep:
     """Train what is not trained yet, all seeds of all betas in one stack."""
     return models.sweep(
         folder,
-        [{**COMMON, "beta": list(preset.betas)}],
+        [{"model": NarrowBetaVAE.__name__, **COMMON, "beta": list(preset.betas)}],
         opened((PLAIN,)),
         seeds=preset.seeds,
         training={
@@ -67,8 +61,7 @@ def train_scaling(preset: Preset, folder: Path, verbose: bool = True) -> models.
 
 def operations_a_step(preset: Preset) -> float:
     """Floating point operations of one step: six a weight and row (seed 004's Kaplan et al.)."""
-    options = {name: value for name, value in COMMON.items() if name != "model"}
-    model = narrow_models.NarrowBetaVAE(study_set(PLAIN), **options)
+    model = NarrowBetaVAE(study_set(PLAIN), **COMMON)
     weights = sum(p.numel() for p in model.parameters() if p.ndim == 2)
     return 6.0 * weights * preset.batch_size
 

@@ -23,8 +23,8 @@ import torch
 
 from analyses.factor_vae_study.factor_vae_report import write_report
 from analyses.shared.run import main_of
-from analyses.shared.studies.kept_runs import KEPT, cost_of
-from analyses.shared.studies.small_sprites import WORDS, small_sprites
+from analyses.shared.studies.kept_runs import KEPT
+from analyses.shared.studies.small_sprites import small_sprites
 from analyses.shared.studies.swept_study import (
     StudyPart,
     known_measures,
@@ -32,6 +32,7 @@ from analyses.shared.studies.swept_study import (
     measure_runs,
     study_options,
     study_table,
+    study_words,
     write_study,
 )
 from geodis import FactorGrid, models, scores
@@ -244,8 +245,7 @@ def run(name: str, out: Path, runs: Path, parts: int | None) -> bool:
     measured = measure_runs(last, folder, known, lambda model: measure(model, grid, preset.rows))
     out.mkdir(parents=True, exist_ok=True)
     write_study(out, name, preset, last, measured=measured, course=course)
-    words = (__doc__ or "").split("\n\n")[1] + f"\nImages: {WORDS[preset.data]}."
-    words = f"{words} {cost_of(folder)}".rstrip()
+    words = study_words(__doc__, preset.data, folder)
     rows = last.join(_frame(measured), on="run")
     write_report(rows, course, preset, name, planned, words, out)
     return bool(table["run"].nunique() == planned)

@@ -20,8 +20,8 @@ from typing import Any
 from analyses.isa_tradeoff.isa_claims import ISA, ISA_TC, LEARNT, SAMPLED, TC, VAE
 from analyses.isa_tradeoff.isa_report import named, write_report
 from analyses.shared.run import main_of
-from analyses.shared.studies.kept_runs import KEPT, cost_of
-from analyses.shared.studies.small_sprites import WORDS, small_sprites
+from analyses.shared.studies.kept_runs import KEPT
+from analyses.shared.studies.small_sprites import small_sprites
 from analyses.shared.studies.swept_study import (
     StudyPart,
     known_measures,
@@ -29,6 +29,7 @@ from analyses.shared.studies.swept_study import (
     measure_runs,
     study_options,
     study_table,
+    study_words,
     write_study,
 )
 from geodis import models
@@ -66,17 +67,17 @@ PRESETS = {
     "quick": Preset("hearts", 16, "vector", 4000, (1000, 2000), 64, 5, 4, 8, 6, 2, 16),
     "paper": Preset(
         "thinned sprites",
-        16,
-        "vector",
-        16_000,
-        (4000, 8000),
-        64,
-        5,
-        4,
-        20,
-        10,
-        3,
-        20,
+        image_size=16,
+        network="vector",
+        steps=16_000,
+        score_at=(4000, 8000),
+        batch_size=64,
+        subspaces=5,
+        size=4,
+        seeds=20,
+        seeds_learnt=10,
+        seeds_other=3,
+        stack=20,
         precision="bfloat16",
     ),
     "tiny-for-tests": Preset(
@@ -141,8 +142,7 @@ def run(name: str, out: Path, runs: Path, parts: int | None) -> bool:
     exponents = measure_runs(learnt, folder, known_measures(out, preset), learnt_exponents)
     out.mkdir(parents=True, exist_ok=True)
     write_study(out, name, preset, last, measured=exponents)
-    words = (__doc__ or "").split("\n\n")[1] + f"\nImages: {WORDS[preset.data]}."
-    words = f"{words} {cost_of(folder)}".rstrip()
+    words = study_words(__doc__, preset.data, folder)
     values = {run: found["exponents"] for run, found in exponents.items()}
     write_report(named(last), named(table), values, preset, name, planned, words, out)
     return len(last) == planned

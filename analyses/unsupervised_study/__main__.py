@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from analyses.shared.run import main_of
-from analyses.shared.studies.kept_runs import KEPT, add_cost, cost_of, keep_runs, put_back
+from analyses.shared.studies.kept_runs import KEPT, cost_of, costed, keep_runs, put_back
 from analyses.unsupervised_study.study_measures import balanced, measured_table
 from analyses.unsupervised_study.study_presets import PRESETS
 from analyses.unsupervised_study.study_report import write_study
@@ -39,13 +38,11 @@ def run(
     """Train what there is time for, measure and report what is finished."""
     settings, folder = PRESETS[preset], runs or out / "runs"
     put_back(folder, out / KEPT)
-    begun, complete = time.process_time(), False
-    try:
-        if not report:
+    complete = False
+    if not report:
+        with costed(folder):
             complete = train_study(settings, folder, None if minutes is None else 60 * minutes)
-        measured = measured_table(settings, folder)
-    finally:
-        add_cost(folder, time.process_time() - begun)
+    measured = measured_table(settings, folder)
     steps = finished_table(settings, folder)
     if steps.empty:
         raise InputError(f"A report needs finished runs; got none in {folder}.")

@@ -18,6 +18,8 @@ from geodis.models.objectives import reconstruction
 
 WIDTH = 128  # units of each of two layers: enough for 16 x 16 pixels
 PIXELS_IN_ONE = 16.0
+# Of all models, in whichever analysis.
+COMMON: dict[str, Any] = {"latents": 10, "network": "vector", "loss": "bernoulli"}
 
 
 class Narrow:

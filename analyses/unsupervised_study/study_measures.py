@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from analyses.shared.studies.kept_runs import costed
 from analyses.unsupervised_study.narrow_models import PIXELS_IN_ONE
 from analyses.unsupervised_study.study_presets import Preset
 from analyses.unsupervised_study.study_runs import SEEDS_A_ROUND, finished_table
@@ -99,17 +100,19 @@ def measured_table(preset: Preset, folder: Path, verbose: bool = True) -> pd.Dat
     measuring are left to it, and are in the table once it is done.
     """
     table = finished_table(preset, folder)
-    last = table[table["step"] == preset.steps]
-    lines = []
-    for run in last.itertuples():
-        kept = folder / MEASURED / f"{run.run}.json"
-        if not kept.exists():
+    last = list(table[table["step"] == preset.steps].itertuples())
+    places = {str(run.run): folder / MEASURED / f"{run.run}.json" for run in last}
+    missing = [run for run in last if not places[str(run.run)].exists()]
+    with costed(folder) if missing else nullcontext():
+        for run in missing:
             if verbose:
                 print(f"measuring {run.method}, {run.strength:g}, {run.data}, seed {run.seed}")
             with suppress(FolderHeldError):
-                _measure_run(folder, str(run.run), str(run.data), preset.rows, kept)
-        if kept.exists():
-            values = json.loads(kept.read_text(encoding="utf-8"))["values"]
+                _measure_run(folder, str(run.run), str(run.data), preset.rows)
+    lines = []
+    for run in last:
+        if places[str(run.run)].exists():
+            values = json.loads(places[str(run.run)].read_text(encoding="utf-8"))["values"]
             lines.append({**{name: getattr(run, name) for name in WHOSE}, **values})
     frame = pd.DataFrame(lines)
     return frame if frame.empty else frame.assign(**{UDR: udr_of(frame, folder)})
@@ -174,8 +177,8 @@ def learnt(frame: pd.DataFrame) -> pd.DataFrame:
 WHOSE = ("run", "method", "strength", "place", "data", "seed")
 
 
-def _measure_run(folder: Path, run: str, data: str, n: int, kept: Path) -> None:
-    grid, own = study_set(data), folder / RUNS / run
+def _measure_run(folder: Path, run: str, data: str, n: int) -> None:
+    grid, own, kept = study_set(data), folder / RUNS / run, folder / MEASURED / f"{run}.json"
     with FolderLock(own):
         if kept.exists():  # by another process since it was asked for
             return

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analyses.unsupervised_study import narrow_models  # noqa: F401 - defines the models by name
+from analyses.unsupervised_study.narrow_models import COMMON
 from analyses.unsupervised_study.study_sets import PLAIN, SETS
 
 
@@ -71,7 +71,7 @@ class Preset:
     def models(self) -> list[dict[str, Any]]:
         """Entries of a sweep, one a method and strength."""
         return [
-            {"model": METHODS[name].model, **self.common, **METHODS[name].settings(strength)}
+            {"model": METHODS[name].model, **COMMON, **METHODS[name].settings(strength)}
             for name in self.methods
             for strength in self.strengths_of(name)
         ]
@@ -79,11 +79,6 @@ class Preset:
     def strengths_of(self, method: str) -> tuple[float, ...]:
         """Strengths of a method, weak to strong."""
         return tuple(METHODS[method].strengths[place] for place in self.strengths)
-
-    @property
-    def common(self) -> dict[str, Any]:
-        """Settings of all models."""
-        return {"latents": 10, "network": "vector", "loss": "bernoulli"}
 
     @property
     def training(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from analyses.unsupervised_study.narrow_models import COMMON
 from analyses.unsupervised_study.study_presets import METHODS, Preset
 from analyses.unsupervised_study.study_sets import opened, study_set
 from geodis import models
@@ -103,7 +104,7 @@ def _named_settings(preset: Preset) -> dict[str, tuple[str, float, int]]:
     for method in preset.methods:
         for place, strength in enumerate(preset.strengths_of(method)):
             kind = METHODS[method]
-            settings = {**preset.common, **kind.settings(strength)}
+            settings = {**COMMON, **kind.settings(strength)}
             named[_key(kind.model, settings)] = (method, strength, place)
     return named
 

@@ -12,7 +12,8 @@ from sklearn.datasets import load_sample_image
 from geodis import FactorGrid, Sprites
 
 IMAGE_SIZE = 16
-PICTURE = "flower.jpg"  # a photograph that comes with scikit-learn, for the painting cannot
+# A photograph that comes with scikit-learn; the published painting cannot be shipped.
+PICTURE = "flower.jpg"
 PLAIN, COLOR, NOISY, SCREAM = "plain", "color", "noisy", "scream"
 SETS = (PLAIN, COLOR, NOISY, SCREAM)
 # Names of the published tables.

@@ -10,7 +10,8 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from geodis.base import InputError, whole_file, write_json
@@ -79,9 +80,15 @@ def _checked(kept: Iterable[tuple[str, object]], path: Path) -> Iterable[tuple[s
         yield name, content
 
 
-def add_cost(folder: Path, seconds: float) -> None:
-    """Keep what a call has cost, in a file of its own: several may be at work."""
-    write_json(folder / "cost" / f"{time.time_ns():x}-{os.getpid()}.json", {"seconds": seconds})
+@contextmanager
+def costed(folder: Path) -> Iterator[None]:
+    """Keep what a block costs, also one that is stopped, in a file of its own: several may run."""
+    begun = time.process_time()
+    try:
+        yield
+    finally:
+        name = f"{time.time_ns():x}-{os.getpid()}.json"
+        write_json(folder / "cost" / name, {"seconds": time.process_time() - begun})
 
 
 def cost_of(folder: Path) -> str:
@@ -93,9 +100,10 @@ def cost_of(folder: Path) -> str:
     >>> folder = Path(tempfile.mkdtemp())
     >>> cost_of(folder)
     ''
-    >>> add_cost(folder, 1800.0); add_cost(folder, 3600.0)
+    >>> with costed(folder):
+    ...     pass
     >>> cost_of(folder)
-    'The runs took 1.5 processor hours.'
+    'The runs took 0.0 processor hours.'
     """
     costs = [json.loads(each.read_text("utf-8")) for each in (folder / "cost").glob("*.json")]
     hours = sum(each["seconds"] for each in costs) / 3600

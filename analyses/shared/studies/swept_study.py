@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analyses.shared.studies.kept_runs import add_cost, keep_runs, put_back
+from analyses.shared.studies.kept_runs import cost_of, costed, keep_runs, put_back
+from analyses.shared.studies.small_sprites import WORDS
 from geodis import __version__, models
 from geodis.base import to_jsonable, write_json
 from geodis.models.sweeps.planned_run_folder import RUNS, row_of
@@ -80,21 +80,21 @@ def study_table(
     if kept is not None:
         put_back(folder, kept)
     tables, planned = [], 0
-    begun = time.process_time()
     prints = {name: str(data_fingerprint(grid)) for name, grid in data.items()}
     for number, part in enumerate(parts):
         if train is None or number < train:
-            done = models.sweep(
-                folder,
-                part.models,
-                data,
-                seeds=part.seeds,
-                training=part.training,
-                scores=scores,
-                score_at=score_at,
-                n=n,
-                stack=stack,
-            )
+            with costed(folder):
+                done = models.sweep(
+                    folder,
+                    part.models,
+                    data,
+                    seeds=part.seeds,
+                    training=part.training,
+                    scores=scores,
+                    score_at=score_at,
+                    n=n,
+                    stack=stack,
+                )
             tables.append(done.table)
             planned += done.planned
         else:
@@ -103,8 +103,6 @@ def study_table(
             )
             tables.append(_finished(folder, runs))
             planned += len(runs)
-    if train != 0:
-        add_cost(folder, time.process_time() - begun)
     if kept is not None:
         keep_runs(folder, kept)
     table = pd.concat([each for each in tables if len(each)] or tables, ignore_index=True)
@@ -143,6 +141,22 @@ def known_measures(out: Path, settings: Any) -> dict[str, dict[str, Any]]:
     except (FileNotFoundError, ValueError):
         return {}
     return dict(content.get("measured", {})) if content.get("settings") == str(settings) else {}
+
+
+def study_words(said: str | None, data: str, folder: Path) -> str:
+    """What stands above the tables: what is done, on which images, and what it has cost.
+
+    Parameters
+    ----------
+    said : str
+        Docstring of the analysis, whose second paragraph is taken.
+    data : str
+        Of `small_sprites`.
+    folder : Path
+        Of the runs.
+    """
+    words = (said or "").split("\n\n")[1] + f"\nImages: {WORDS[data]}."
+    return f"{words} {cost_of(folder)}".rstrip()
 
 
 def write_study(out: Path, preset: str, settings: Any, table: pd.DataFrame, **more: Any) -> None:
