@@ -30,6 +30,7 @@ from geodis.models import (
     LpNested,
     MetricEncoder,
     TrainOptions,
+    divergence_during,
     randomness,
     train,
 )
@@ -266,6 +267,29 @@ def test_priors_are_as_exact_as_their_device_allows(monkeypatch):
     assert {each.dtype for each in prior.state_dict().values()} == {torch.float32}
     prior.to_empty(device="cpu")
     assert {each.dtype for each in prior.state_dict().values()} == {torch.float64}
+
+
+class NarrowToRead(Narrow):
+    """One whose numbers can be asked for; they are zeros."""
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        if function is torch.ops.aten._to_copy.default and args[0].device.type == "meta":
+            return torch.zeros(args[0].shape, dtype=args[0].dtype)
+        return super().__torch_dispatch__(function, types, args, kwargs)
+
+
+def test_the_divergence_is_taken_apart_where_there_is_no_float64(monkeypatch):
+    monkeypatch.setattr(randomness, "NARROW", ("meta",))
+    model = ISAVAE((4,), subspaces=[(2.0, 2)])
+    parts = divergence_during(torch.rand(20, 4), 20)
+    on_the_host = parts(model)
+    with NarrowToRead():
+        model.prior.to("meta")
+        narrow = parts(model)
+    # Only the density of the prior is asked for there.
+    same = {"information", "total correlation", "total correlation of a batch"}
+    assert {name for name in narrow if narrow[name] == on_the_host[name]} >= same
+    assert np.isfinite(list(narrow.values())).all()
 
 
 def test_draws_of_a_tree_for_a_batch_are_those_of_its_samples():

@@ -134,5 +134,8 @@ def learnt_losses(grid: gd.FactorGrid) -> None:
     models.AdaMLVAE(grid, normalise="nope")  # type: ignore[arg-type]
     models.DIPVAE(grid, kind="III")  # type: ignore[arg-type]
     models.TrainOptions(rows_on="gpu")  # type: ignore[arg-type]
+    models.TrainOptions(prefetch="often")  # type: ignore[arg-type]
+    models.TrainOptions(callbacks={"kl": lambda model, terms: terms["kl"]})
+    models.TrainOptions(callbacks={"one": lambda model: 1.0, "steps": lambda model, terms: 2.0})
     models.TripletEncoder(grid, network="nope")  # type: ignore[arg-type]
     models.MetricEncoder(grid, learn_from="nope")  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -21,13 +21,14 @@ from geodis.models.model import Model
 from geodis.models.randomness import kept_generators
 from geodis.models.stacking.model_stack import ModelStack, check_alike
 from geodis.models.training.devices import Device, choose_device, stacked_precision
+from geodis.models.training.rows.prefetched_rows import DrawingThread
 from geodis.models.training.state.checkpoints import (
     Saved,
     checkpoint_folder,
     read_checkpoint,
     write_state,
 )
-from geodis.models.training.state.fingerprints import plain_digest, weights_fingerprint
+from geodis.models.training.state.fingerprints import weights_fingerprint
 from geodis.models.training.state.folder_lock import FolderLock
 from geodis.models.training.state.interrupts import Interrupts
 from geodis.models.training.state.run_identity import check_same_run
@@ -98,6 +99,7 @@ def train_stacked(
         begun = None if saved is None else saved.run.get("precision")
         precision = stacked_precision(options.precision, choose_device(device), begun)
         options = replace(options, precision=precision)
+        thread = DrawingThread()
         runs = [
             Run(
                 model,
@@ -109,12 +111,14 @@ def train_stacked(
                 options=options,
                 folder=None,
                 seed=check_int(seed, "random_state", low=0),
+                thread=thread,
             )
             for model, seed in zip(models, seeds, strict=True)
         ]
         together = _Together(runs, data, folder, saved)
         start = time.monotonic()
         with (
+            closing(thread),
             kept_generators(),
             Stages(f"{len(runs)} x {type(models[0]).__name__}", verbose) as stages,
             stages.stage("training"),
@@ -151,6 +155,7 @@ class _Together:
         self._moving = any(set(run.planned) - {"learning_rate"} for run in runs)
         self._settings = self.stack.settings()
         self._unseen: list[tuple[int, Mapping[str, Tensor]]] = []
+        self._latest: Mapping[str, Tensor] = {}
         self._identity: dict[str, Any] = {}
         if folder is not None:
             members = [
@@ -207,6 +212,7 @@ class _Together:
 
     def _note(self, terms: Mapping[str, Tensor], stages: Stages) -> None:
         first = self.runs[0]
+        self._latest = terms
         self._unseen.append((first.done.steps, terms))
         if first.device.type != "cpu" and not first.at_note:  # a look would be a wait
             for run in self.runs:
@@ -236,8 +242,10 @@ class _Together:
         if self.runs[0].calls_back:
             self._look()
             self.stack.write_back()
-            for run in self.runs:
+            values = {name: value.tolist() for name, value in self._latest.items()}
+            for number, run in enumerate(self.runs):
                 if not run.done.note:
+                    run.latest = {name: value[number] for name, value in values.items()}
                     run.call_back()
 
     def finish(self) -> None:
@@ -288,13 +296,3 @@ class _Together:
         for run, history, passing, note in zip(self.runs, *lists, strict=True):
             run.go_on_at(saved.steps, history, passing, saved.file)
             run.done.note = note
-
-
-def _members(runs: Sequence[Run]) -> dict[str, Any]:
-    """What tells the models of a stack from others, and their seeds."""
-    own = {
-        "models": [run.model.config() for run in runs],
-        "weights": [weights_fingerprint(run.model.state_dict()) for run in runs],
-        "random_state": [run.seed for run in runs],
-    }
-    return {**own, "models": plain_digest({"models": own["models"]})}

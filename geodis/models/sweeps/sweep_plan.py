@@ -13,6 +13,7 @@ from geodis.base.write import to_jsonable
 from geodis.models.model import Model
 from geodis.models.model_names import model_named
 from geodis.models.training.devices import choose_device, stacked_precision
+from geodis.models.training.state.code_fingerprints import code_fingerprint, has_own_code
 from geodis.models.training.state.fingerprints import plain_digest
 from geodis.models.training.state.run_identity import FORMAT
 from geodis.models.training.train_options import TrainOptions
@@ -67,7 +68,8 @@ class PlannedRun:
         Name of the data set.
     seed : int
     identity : str
-        Digest of all this, of the data and of what is scored: the name of its folder.
+        Digest of all this, of the data, of what is scored and of the code of a class of one's
+        own: the name of its folder.
     """
 
     model: str
@@ -203,6 +205,7 @@ def _identity_of(
     return plain_digest(
         {
             **({} if stack == 1 else {"stack": stack}),
+            **({"own_class": code_fingerprint(kind)} if has_own_code(kind) else {}),
             "format": FORMAT,
             "model": kind.__name__,
             # With what the class has by default: another default is another run.

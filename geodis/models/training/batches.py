@@ -6,6 +6,7 @@ same batches. A DataLoader, and a Dataset without places, are exceptions: they h
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, get_args
 
@@ -28,7 +29,8 @@ from geodis.models.training.rows.dataset_rows import (
 )
 from geodis.models.training.rows.held_rows import HeldRows, holds_rows
 from geodis.models.training.rows.perceived_triplets import ordered_triplets
-from geodis.models.training.train_options import RowsOn, Supervision
+from geodis.models.training.rows.prefetched_rows import DrawingThread, drawn_ahead
+from geodis.models.training.train_options import Prefetch, RowsOn, Supervision
 
 # What `sample_triplets` calls them.
 BY: dict[Supervision, TripletsBy] = {
@@ -39,6 +41,8 @@ BY: dict[Supervision, TripletsBy] = {
 }
 
 CPU = torch.device("cpu")
+# A stream, and whether its rows lie on the device -> the stream, perhaps drawn ahead.
+Ahead = Callable[[Stream, bool], Stream]
 
 
 def stream_of(
@@ -51,6 +55,8 @@ def stream_of(
     device: torch.device = CPU,
     rows_on: RowsOn = "auto",
     steps: int | None = None,
+    prefetch: Prefetch = "auto",
+    thread: DrawingThread | None = None,
 ) -> tuple[Stream, int]:
     """Make the function that draws batches for a model.
 
@@ -77,6 +83,11 @@ def stream_of(
         As for `TrainOptions`.
     steps : int, optional
         How many batches will be drawn.
+    prefetch : {"auto", "always", "never"}
+        As for `TrainOptions`, from grids and arrays. A Dataset and a DataLoader have an order and
+        workers of their own, and perceived triplets need the model as it is at their step.
+    thread : DrawingThread, optional
+        What draws ahead; the caller closes it. Without one nothing is drawn ahead.
 
     Returns
     -------
@@ -94,12 +105,13 @@ def stream_of(
         return from_loader(model, loader, supervision, device), 1
     if isinstance(data, torch.utils.data.Dataset):
         return from_dataset(model, data, batch_size, supervision, device)
+    ahead = partial(drawn_ahead, prefetch=prefetch, device=device, thread=thread, steps=steps)
     if isinstance(data, FactorGrid):
         n, drawn = len(data), None if steps is None else steps * batch_size * model.groups
         hold = holds_rows(rows_on, device, n, model.shape, drawn)
         rows = HeldRows(model, lambda index: data.images(index, "auto"), n, device, hold)
-        return _from_grid(model, data, rows, batch_size, supervision, category, device), n
-    return _from_arrays(model, data, batch_size, supervision, device, rows_on)
+        return _from_grid(model, data, rows, batch_size, supervision, category, device, ahead), n
+    return _from_arrays(model, data, batch_size, supervision, device, rows_on, ahead)
 
 
 def _from_grid(
@@ -110,6 +122,7 @@ def _from_grid(
     supervision: Supervision,
     category: int | str | None,
     device: torch.device,
+    ahead: Ahead,
 ) -> Stream:
     perceived = model.groups == 3 and supervision == "perceived"
 
@@ -133,7 +146,7 @@ def _from_grid(
             return Drawn(ordered_triplets(x, rng, model.settings.loss))
         return Drawn(x, sent(scaled_factors(grid, index), device) if model.labelled else None)
 
-    return draw
+    return draw if perceived else ahead(draw, rows.held)
 
 
 def scaled_factors(grid: FactorGrid, index: np.ndarray) -> Tensor:
@@ -163,6 +176,7 @@ def _from_arrays(
     supervision: Supervision,
     device: torch.device,
     rows_on: RowsOn,
+    ahead: Ahead,
 ) -> tuple[Stream, int]:
     parts, labels = _parts(model, data, supervision)
     for rows in parts:
@@ -189,7 +203,7 @@ def _from_arrays(
         own = None if labels is None else sent(labels[torch.from_numpy(index)], device)
         return Drawn(x, own)
 
-    return draw, size
+    return draw if ordered else ahead(draw, all(each.held for each in sources)), size
 
 
 def _parts(model: Model, data: Any, supervision: Supervision) -> tuple[list[Any], Tensor | None]:

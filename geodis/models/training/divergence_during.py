@@ -14,7 +14,7 @@ from geodis.base.check import InputError, check_int, check_random_state
 from geodis.data.grids.grid import FactorGrid
 from geodis.models.encoding import encode
 from geodis.models.model import Model
-from geodis.models.randomness import torch_generator
+from geodis.models.randomness import torch_generator, widest_float
 from geodis.models.terms.gaussians import aggregate_log_densities, gaussian_log_density
 
 # Numbers of the table of densities that are held at once.
@@ -83,8 +83,10 @@ def divergence_during(
         z = mean + (0.5 * log_variance).exp() * noise
         own = gaussian_log_density(z, mean, log_variance).sum(dim=1)
         joint, product = mixture_log_densities(z, mean, log_variance)
+        where = _device_of(model.prior)
         with torch.no_grad():
-            prior = model.prior.log_prob(z.to(_device_of(model.prior))).cpu()
+            # Narrowed before it goes: the prior's device may have no double precision.
+            prior = model.prior.log_prob(z.to(widest_float(where)).to(where)).cpu()
         return {
             "information": float((own - joint).mean()),
             "total correlation": float((joint - product).mean()),

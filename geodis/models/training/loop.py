@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,8 @@ def train(
     data : FactorGrid, array-like, Tensor, tuple of these, torch Dataset or DataLoader
         See `batches.stream_of`.
     steps : int
-        In all, with those before a resume: a run that goes on equals one of that length.
+        In all, with those before a resume: a run that goes on equals one of that length, unless its
+        batches come from a DataLoader, which begins anew.
     batch_size : int
         Rows, pairs or triplets in a batch.
     learning_rate : float, optional
@@ -55,7 +56,8 @@ def train(
         Folder. The state is written there every so often and at an interrupt, by Ctrl-C or SIGTERM;
         a run that finds one goes on from it, and the finished model is written as `save_model`
         does. What would change the numbers is refused by name: data, initial weights, rates,
-        schedules with their horizon, precision, device. One process at a time writes a folder.
+        schedules with their horizon, precision, device, and code of your own, which is the loss,
+        encoder, decoder, prior and class of the model. One process at a time writes a folder.
     random_state : int
         Of batches and noise.
     verbose : bool or int
@@ -98,6 +100,7 @@ def train(
         start = time.monotonic()
         # The user's random numbers are put back at the end.
         with (
+            closing(run),
             kept_generators(),
             Stages(type(model).__name__, verbose) as stages,
             stages.stage("training"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from functools import partial
+from typing import Any, Literal, TypeAlias, get_args
 
 from geodis.base.check import InputError, check_choice, check_int, check_real
 from geodis.models.model import Plan
@@ -12,6 +14,8 @@ from geodis.models.model import Plan
 Supervision = Literal["scaled", "factors", "perceived", "differing", "category"]
 Precision = Literal["auto", "float32", "bfloat16"]
 RowsOn = Literal["auto", "device", "host"]
+Prefetch = Literal["auto", "always", "never"]
+Callback: TypeAlias = Callable[[Any], Any] | Callable[[Any, Mapping[str, float]], Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,11 +49,18 @@ class TrainOptions:
         Where the rows of a grid or of arrays lie. "device" keeps all of them where the model is,
         drawn once and bytes as bytes; "host" reads the rows of every batch and sends them. "auto"
         keeps them on a GPU that has room, where the training draws as many. Numbers are the same.
+    prefetch : {"auto", "always", "never"}
+        Whether a thread draws the next batch while a step is taken: of a grid or of arrays, but not
+        of perceived triplets. "auto" does so for a CUDA GPU unless the rows lie there, "always" for
+        the CPU too. Numbers are the same; images of a grid of your own that come from torch's own
+        random numbers need "never".
     checkpoint_every : float
         Seconds between checkpoints.
     callbacks : mapping of str to callable, optional
         Called with the model every `callback_every` steps, and at the end; a number, or a mapping
-        of names to numbers, goes into the history. See `score_during`.
+        of names to numbers, goes into the history. One that needs two arguments gets the terms of
+        the step just taken too: "step", as in the history, and the value of every term. See
+        `score_during`.
     callback_every : int
     callback_at : sequence of int
         After these steps, and at the end, instead of every so many.
@@ -73,8 +84,9 @@ class TrainOptions:
     horizon: int | None = None
     precision: Precision = "auto"
     rows_on: RowsOn = "auto"
+    prefetch: Prefetch = "auto"
     checkpoint_every: float = 60.0
-    callbacks: Mapping[str, Callable[[Any], Any]] | None = None
+    callbacks: Mapping[str, Callback] | None = None
     callback_every: int = 500
     callback_at: Sequence[int] = ()
     loggers: Sequence[Callable[[Mapping[str, float]], Any]] = ()
@@ -91,9 +103,11 @@ class TrainOptions:
             )
         check_choice(self.precision, "precision", get_args(Precision))
         check_choice(self.rows_on, "rows_on", get_args(RowsOn))
+        check_choice(self.prefetch, "prefetch", get_args(Prefetch))
         if self.horizon is not None:
             check_int(self.horizon, "horizon", low=1)
         check_real(self.checkpoint_every, "checkpoint_every", low=0)
+        with_terms(self.callbacks)
         check_int(self.callback_every, "callback_every", low=1)
         for step in self.callback_at:
             check_int(step, "A step of callback_at", low=1)
@@ -106,11 +120,44 @@ def check_rate(rate: Any, name: str) -> float:
     return float(rate)
 
 
-def callback_answers(callbacks: Mapping[str, Callable[[Any], Any]], model: Any) -> dict[str, float]:
+def with_terms(callbacks: Mapping[str, Callback] | None) -> dict[str, Callable[[Any, Any], Any]]:
+    """Callbacks by name, each of them with a place for the model and one for the terms."""
+    given: Mapping[str, Any] = callbacks or {}
+    return {
+        name: callback if takes_terms(callback, name) else partial(_without_terms, callback)
+        for name, callback in given.items()
+    }
+
+
+def takes_terms(callback: Any, name: str) -> bool:
+    """Whether a callback needs the terms of a step beside the model."""
+    needed = "A callback must take the model, or the model and the terms of the step"
+    if not callable(callback):
+        raise InputError(f"{needed}; got {callback!r} as {name!r}.")
+    try:
+        signature = inspect.signature(callback)
+    except ValueError:  # some that are written in C have none
+        return False
+    for count in (1, 2):  # a second argument that has a default is the callback's own
+        try:
+            signature.bind(*[None] * count)
+        except TypeError:
+            continue
+        return count == 2
+    raise InputError(f"{needed}; got {name!r}, which takes {signature}.")
+
+
+def _without_terms(callback: Callable[[Any], Any], model: Any, terms: Any) -> Any:
+    return callback(model)
+
+
+def callback_answers(
+    callbacks: Mapping[str, Callable[[Any, Any], Any]], model: Any, terms: Mapping[str, float]
+) -> dict[str, float]:
     """What callbacks return, as numbers by name."""
     answers: dict[str, float] = {}
     for name, callback in callbacks.items():
-        value = callback(model)
+        value = callback(model, terms)
         if isinstance(value, Mapping):
             answers |= {f"{name} {key}": float(number) for key, number in value.items()}
         elif value is not None:

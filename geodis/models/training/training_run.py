@@ -18,6 +18,7 @@ from geodis.models.saving import save_model
 from geodis.models.training.batches import stream_of
 from geodis.models.training.devices import Device, choose_device, choose_precision
 from geodis.models.training.rows.dataset_rows import Drawn
+from geodis.models.training.rows.prefetched_rows import DrawingThread
 from geodis.models.training.schedules import follow, plans_of
 from geodis.models.training.state.checkpoints import (
     History,
@@ -34,10 +35,15 @@ from geodis.models.training.state.fingerprints import (
     plan_fingerprint,
     weights_fingerprint,
 )
-from geodis.models.training.state.run_identity import FORMAT, horizon_of
+from geodis.models.training.state.run_identity import FORMAT, horizon_of, own_code_of
 from geodis.models.training.step import optimisers_of, prior_parameters, take_step
 from geodis.models.training.terms_watch import TermsWatch
-from geodis.models.training.train_options import TrainOptions, callback_answers, check_rate
+from geodis.models.training.train_options import (
+    TrainOptions,
+    callback_answers,
+    check_rate,
+    with_terms,
+)
 
 HISTORY_EVERY = 10
 
@@ -90,6 +96,8 @@ class Run:
         Where it is written, and gone on from; the caller holds its lock.
     seed : int
         Of batches and noise.
+    thread : DrawingThread, optional
+        What draws ahead, where several runs share it.
     **others
         As for `train`.
 
@@ -105,6 +113,8 @@ class Run:
         Rows of the data.
     passing : list of int
         Places of rows of the history that are there because training was to end.
+    latest : mapping of str to number or Tensor
+        Terms of the last step that was taken; empty before the first.
     """
 
     def __init__(
@@ -119,6 +129,7 @@ class Run:
         options: TrainOptions,
         folder: Path | None,
         seed: int,
+        thread: DrawingThread | None = None,
     ) -> None:
         check_int(batch_size, "batch_size", low=2)
         self.model, self.options = model, options
@@ -127,6 +138,7 @@ class Run:
         begun = {} if saved is None else saved.run
         self.device = choose_device(device, begun.get("device"))
         precision = choose_precision(options.precision, self.device, model, begun.get("precision"))
+        self._thread = DrawingThread() if thread is None else thread
         self._draw, self.size = stream_of(
             model,
             data,
@@ -136,7 +148,11 @@ class Run:
             device=self.device,
             rows_on=options.rows_on,
             steps=steps,
+            prefetch=options.prefetch,
+            thread=self._thread,
         )
+        self._callbacks = with_terms(options.callbacks)
+        self.latest: Mapping[str, Any] = {}
         self._terms_watch = TermsWatch(self.device)
         rate = model.learning_rate if learning_rate is None else learning_rate
         rate = check_rate(rate, "learning_rate")
@@ -180,6 +196,7 @@ class Run:
             "horizon": self._horizon,
             "precision": self.done.precision,
             "device": self.device.type,
+            **own_code_of(model),
             "weights": weights_fingerprint(model.state_dict()),
         }
 
@@ -234,8 +251,8 @@ class Run:
         drawn = self.begin_step()
         done = self.done
         how = done.precision, done.steps, self._terms_watch
-        terms = take_step(self.model, drawn, self.size, self.players, *how)
-        self.end_step(terms, stages)
+        self.latest = take_step(self.model, drawn, self.size, self.players, *how)
+        self.end_step(self.latest, stages)
 
     def begin_step(self) -> Drawn:
         """Set what is scheduled, seed the noise, and draw the batch."""
@@ -305,9 +322,19 @@ class Run:
         """Call the callbacks if it is time, and keep what they return."""
         if self.calls_back:
             self._terms_watch.look()
-            answers = callback_answers(self.options.callbacks or {}, self.model)
+            self._thread.settle()  # a callback may read the same data
+            answers = callback_answers(self._callbacks, self.model, self._terms_of_last_step())
             self._keep({"step": self.done.steps, **answers}, self._calls_back_anyway)
             self.model.train()
+
+    def _terms_of_last_step(self) -> dict[str, float]:
+        step = self.done.steps - 1
+        terms: Mapping[str, Any] = self.latest
+        if not terms and step % HISTORY_EVERY == 0:
+            # Taken before a resume: its row comes after one of callbacks that has the same number.
+            for row in self.done.history:
+                terms = row if row["step"] == step else terms
+        return {"step": step, **{name: float(value) for name, value in terms.items()}}
 
     def save_if_due(self, now: bool) -> None:
         """Write a checkpoint where the last one is old, or now."""
@@ -316,6 +343,10 @@ class Run:
             self._terms_watch.look()
             self._save(self._folder)
             self._saved = time.monotonic()
+
+    def close(self) -> None:
+        """End the thread that draws ahead, if there is one."""
+        self._thread.close()
 
     def finish(self) -> None:
         """Leave the model ready for use, and write it."""

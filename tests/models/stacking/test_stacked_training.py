@@ -155,6 +155,21 @@ def test_schedules_and_callbacks_are_those_of_every_model():
 
 
 @pytest.mark.parametrize("kind", ["BetaTCVAE", "FactorVAE"])
+def test_callbacks_of_a_stack_get_the_terms_of_their_own_model(kind):
+    members, seen = [MAKERS[kind](i) for i in range(3)], []
+    calls = {"terms": lambda model, terms: seen.append((members.index(model), terms))}
+    options = TrainOptions(precision="float32", callbacks=calls, callback_at=(4, 11))
+    done = train_stacked(members, ROWS, 13, batch_size=16, options=options, verbose=0)
+    assert [(number, each["step"]) for number, each in seen] == [
+        (number, step) for step in (3, 10, 12) for number in range(3)
+    ]
+    for number, terms in seen[3:]:
+        rows = [row for row in done[number].history if row["step"] == terms["step"]]
+        assert rows == [terms]
+    assert len({terms["reconstruction"] for _, terms in seen[:3]}) == 3
+
+
+@pytest.mark.parametrize("kind", ["BetaTCVAE", "FactorVAE"])
 def test_a_stack_that_was_stopped_goes_on_bit_for_bit(kind, tmp_path):
     options = {"batch_size": 16, "verbose": 0}
 

@@ -386,6 +386,42 @@ def test_what_callbacks_return_goes_into_the_history(blobs):
     assert model.training is False
 
 
+def test_a_callback_may_ask_for_the_terms_of_the_step(blobs):
+    seen, alone = [], []
+    calls = {
+        "terms": lambda model, terms: seen.append(terms),
+        "alone": lambda model: alone.append(model),
+        "kl": lambda model, terms: terms["kl"],
+    }
+    model = FactorVAE(blobs, 2, network="vector", discriminator_width=20)
+    options = {"batch_size": 8, "verbose": 0}
+    done = train(model, blobs, 13, callbacks=calls, callback_at=(1, 5, 11), **options)
+    assert [each["step"] for each in seen] == [0, 4, 10, 12] and alone == [model] * 4
+    rows = {row["step"]: row for row in done.history if "adversary" in row}
+    assert [each for each in seen if each["step"] in rows] == [rows[0], rows[10], rows[12]]
+    # The other is that of a run which ends there, and notes it.
+    shorter = FactorVAE(blobs, 2, network="vector", discriminator_width=20)
+    assert train(shorter, blobs, 5, **options).history[-1] == seen[1]
+    answers = [row["kl"] for row in done.history if "adversary" not in row]
+    assert answers == [each["kl"] for each in seen]
+
+
+def test_a_run_that_stopped_early_tells_the_terms_again(tmp_path):
+    seen = []
+    options = {
+        "callbacks": {"terms": lambda model, terms: seen.append(terms)},
+        "callback_every": 1000,
+        "stop_when": lambda history: len(history) == 3,
+        "checkpoint": tmp_path,
+        "batch_size": 8,
+        "verbose": 0,
+    }
+    rows = torch.rand(40, 4, generator=torch.Generator().manual_seed(0))
+    history = train(VAE((4,), 2), rows, 90, **options).history
+    train(VAE((4,), 2), rows, 90, **options)  # stops where it is
+    assert seen[0]["step"] == 20 and seen == [history[2]] * 2
+
+
 def test_what_was_done_prints_in_a_line(blobs):
     done = train(VAE(blobs, 2, network="vector"), blobs, 3, batch_size=8, verbose=0)
     assert str(done).startswith("3 steps on cpu in float32, ") and "kl" in str(done)

@@ -49,6 +49,11 @@ class HeldRows:
         self._model, self._read, self._device = model, read, device
         self._held: Tensor | None = self._all(n) if hold else None
 
+    @property
+    def held(self) -> bool:
+        """Whether all rows are on the device."""
+        return self._held is not None
+
     def __call__(self, index: np.ndarray, step: int) -> Tensor:
         """Rows (b, ...) of the batch of a step."""
         if self._held is not None:

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
+from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 
 from geodis.base.check import to_numpy
 from geodis.base.write import to_jsonable
 from geodis.data.grids.grid import FactorGrid
+from geodis.models.training.state.code_fingerprints import code_fingerprint
+from geodis.models.training.state.digests import (
+    array_piece,
+    digest_of,
+    even_steps,
+    row_pieces,
+    tensor_pieces,
+)
+from geodis.models.training.state.lasting_items import lasting_items
+from geodis.models.training.state.plain_attributes import plain_attributes
 
 # Bytes of data that are read: all of small data, rows at even steps of larger.
 MOST_BYTES = 2**26
-# Images of a grid that are looked at: they may have to be drawn.
+# Images of a grid that are looked at, where they have to be drawn.
 MOST_IMAGES = 256
+# Items of a Dataset that are looked at: each may be a file.
+MOST_ITEMS = 16
 # Parts of the training at which a schedule is looked at.
 PARTS = 101
 
@@ -32,76 +44,101 @@ def plain_digest(values: Mapping[str, Any]) -> str:
     True
     """
     text = json.dumps(to_jsonable(dict(values)), sort_keys=True, allow_nan=False)
-    return _digest([text.encode()])
+    return digest_of([text.encode()])
 
 
 def weights_fingerprint(tensors: Mapping[str, Tensor]) -> str:
     """Digest of tensors by name: of their dtypes, shapes and every byte."""
-    return _digest(_tensor_bytes(tensors))
+    return digest_of(tensor_pieces(tensors))
 
 
-def _tensor_bytes(tensors: Mapping[str, Tensor]) -> Iterable[bytes]:
-    for name in sorted(tensors):
-        tensor = tensors[name].detach().cpu().contiguous()
-        yield f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode()
-        yield tensor.reshape(-1).view(torch.uint8).numpy().tobytes()
-
-
-def data_fingerprint(data: Any) -> str | None:
-    """Digest of what a model is trained on; None for what orders itself, such as a DataLoader.
+def data_fingerprint(data: Any) -> str:
+    """Digest of what a model is trained on.
 
     Parameters
     ----------
     data : FactorGrid, array-like, Tensor, tuple of these, torch Dataset or DataLoader
-        As for `train`. Of a Dataset its kind and its length count. Of a grid 256 images at even
-        steps are looked at, with their factors; of arrays all, up to 64 MB, and rows at even steps
-        beyond.
+        As for `train`. Of arrays all counts, up to 64 MB, and rows at even steps beyond; so it does
+        of a TensorDataset, and of a grid that holds its images as an array. Of other grids 256
+        images at even steps are drawn; their factors, class and settings count too. Of other
+        Datasets class, length and 16 items at even steps count, each asked for twice: what is not
+        the same both times is made at random, and left out. Of a DataLoader its Dataset counts,
+        the size of its batches, whether it drops the last, the kind of its sampler, and how it
+        puts batches together; of a Dataset that can only be iterated its class alone.
 
     Returns
     -------
-    str or None
+    str
 
     Examples
     --------
     >>> data_fingerprint(np.zeros((3, 2))) == data_fingerprint(np.ones((3, 2)))
     False
     """
-    if isinstance(data, torch.utils.data.DataLoader | torch.utils.data.IterableDataset):
-        return None
-    if isinstance(data, torch.utils.data.Dataset):
-        # Items may be changed at random whenever they are asked for.
-        return _digest([f"{type(data).__name__} {len(data)}".encode()])  # type: ignore[arg-type]
-    if isinstance(data, FactorGrid):
-        index = _spread(len(data), MOST_IMAGES)
-        said = f"{len(data)} {data.sizes} {data.complete}".encode()
-        images = [] if data.image_shape is None else [data.images(index, "auto")]
-        return _digest([said, *map(_array_bytes, [data.factors(index), *images])])
-    parts = data if isinstance(data, tuple) else (data,)
-    return _digest(piece for part in parts for piece in _part_bytes(part))
+    return digest_of(_data_pieces(data))
 
 
-def _part_bytes(part: Any) -> Iterable[bytes]:
-    rows = part if isinstance(part, np.ndarray | Tensor) else to_numpy(part, "data")
-    yield f"{tuple(rows.shape)}".encode()
-    row_bytes = max(rows[:1].nbytes, 1)
-    index = _spread(len(rows), max(MOST_BYTES // row_bytes, 1))
-    if isinstance(rows, Tensor):
-        yield from _tensor_bytes({"": rows[torch.from_numpy(index)]})
+def _data_pieces(data: Any) -> Iterator[bytes]:
+    if isinstance(data, DataLoader):
+        kinds = [type(each).__name__ for each in (data, data.sampler, data.batch_sampler)]
+        yield f"{kinds} {data.batch_size} {data.drop_last}".encode()
+        yield code_fingerprint(data.collate_fn).encode()
+        # It takes whatever has items, such as a list.
+        items = data.dataset
+        yield from _grid_pieces(items) if isinstance(items, FactorGrid) else _dataset_pieces(items)
+    elif isinstance(data, Dataset):
+        yield from _dataset_pieces(data)
+    elif isinstance(data, FactorGrid):
+        yield from _grid_pieces(data)
     else:
-        # A file that is mapped is read row by row.
-        yield _array_bytes(rows if len(index) == len(rows) else rows[index])
+        for part in data if isinstance(data, tuple) else (data,):
+            rows = part if isinstance(part, np.ndarray | Tensor) else to_numpy(part, "data")
+            yield from row_pieces(rows, MOST_BYTES)
 
 
-def _array_bytes(array: np.ndarray) -> bytes:
-    """Dtype, shape and entries; entries that are objects, such as texts, as they print."""
-    if array.dtype.hasobject:
-        return repr(array.tolist()).encode()
-    return f"{array.dtype} {array.shape}".encode() + np.ascontiguousarray(array).tobytes()
+def _dataset_pieces(dataset: Any) -> Iterator[bytes]:
+    yield type(dataset).__name__.encode()
+    if isinstance(dataset, IterableDataset) or not hasattr(dataset, "__len__"):
+        return
+    yield str(len(dataset)).encode()
+    if isinstance(dataset, TensorDataset):
+        for rows in dataset.tensors:
+            yield from row_pieces(rows, MOST_BYTES)
+    else:
+        yield from lasting_items(dataset, even_steps(len(dataset), MOST_ITEMS).tolist())
 
 
-def _spread(n: int, most: int) -> np.ndarray:
-    """At most so many of n rows, at even steps."""
-    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64)) if n else np.arange(0)
+def _grid_pieces(grid: FactorGrid) -> Iterator[bytes]:
+    n, shape = len(grid), grid.image_shape
+    yield f"{type(grid).__name__} {n} {grid.sizes} {grid.kinds} {grid.complete}".encode()
+    # Index and factors of a complete grid determine each other.
+    most = MOST_IMAGES if grid.complete else MOST_BYTES // (8 * len(grid.sizes))
+    yield array_piece(grid.factors(even_steps(n, max(most, 1))))
+    if shape is not None and _holds_images(grid, shape):
+        image_bytes = max(grid.images(range(min(n, 1)), "auto").nbytes, 1)
+        index = even_steps(n, max(MOST_BYTES // image_bytes, 1))
+        yield array_piece(grid.images(index, "auto"))
+        return
+    yield code_fingerprint(_own_settings(grid)).encode()
+    for below in vars(grid).values():
+        if isinstance(below, FactorGrid):  # whose images this one changes
+            yield from _grid_pieces(below)
+    if shape is not None:
+        yield array_piece(grid.images(even_steps(n, MOST_IMAGES), "auto"))
+
+
+def _holds_images(grid: FactorGrid, shape: tuple[int, ...]) -> bool:
+    """Whether an attribute of the grid is an array, or a mapped file, of all its images."""
+    n = len(grid)
+    arrays = (each for each in vars(grid).values() if isinstance(each, np.ndarray))
+    return any(each.shape[:1] == (n,) and each.size == n * math.prod(shape) for each in arrays)
+
+
+def _own_settings(grid: FactorGrid) -> dict[str, Any]:
+    """Plain values by which its class draws; names of factors change no number."""
+    shared = vars(FactorGrid((1,)))
+    named = plain_attributes(grid).items()
+    return {name: each for name, each in named if name not in shared and name[0] != "_"}
 
 
 def plan_fingerprint(plan: Callable[[float], float]) -> str:
@@ -114,13 +151,5 @@ def plan_fingerprint(plan: Callable[[float], float]) -> str:
     """
     values = [float(plan(part)) for part in np.linspace(0, 1, PARTS).tolist()]
     # A line and the function that draws the same line differ by rounding.
-    curve = _digest([np.array(values, dtype=np.float32).tobytes()])[:8]
+    curve = digest_of([np.array(values, dtype=np.float32).tobytes()])[:8]
     return f"{values[0]} to {values[-1]}, curve {curve}"
-
-
-def _digest(pieces: Iterable[bytes]) -> str:
-    made = hashlib.sha256()
-    for piece in pieces:
-        made.update(len(piece).to_bytes(8, "little"))
-        made.update(piece)
-    return made.hexdigest()[:16]

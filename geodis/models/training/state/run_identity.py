@@ -9,6 +9,7 @@ from geodis.base.check import InputError
 from geodis.base.notes import note_entry
 from geodis.base.write import to_jsonable
 from geodis.models.model import Model
+from geodis.models.training.state.code_fingerprints import code_fingerprint, has_own_code
 
 # Raised when the same settings come to give other numbers.
 FORMAT = 2
@@ -20,7 +21,33 @@ IN_WORDS = {
     "format": "by another version of geodis",
     "data": "on other data",
     "weights": "from other initial weights, as of another random_state of the model",
+    "own_loss": "with another loss of your own",
+    "own_encoder": "with another encoder of your own",
+    "own_decoder": "with another decoder of your own",
+    "own_prior": "with another prior of your own",
+    "own_class": "with other code of your own class",
 }
+OWN = tuple(key for key in IN_WORDS if key.startswith("own_"))
+
+
+def own_code_of(model: Model) -> dict[str, str]:
+    """What of a model is the user's own code, by its key in the identity; nothing of most.
+
+    Encoder, decoder and prior are told by their structure, for their tensors are weights.
+    """
+    told, config = {}, model.config()
+    loss = getattr(model.settings, "loss", None)
+    if callable(loss) and (config.get("loss") == "own" or has_own_code(type(loss))):
+        told["own_loss"] = code_fingerprint(loss)
+    for name, module in getattr(model, "own_networks", {}).items():
+        told[f"own_{name}"] = code_fingerprint(module, weights=False)
+    if config.get("prior") == "own" or has_own_code(type(model.prior)):
+        told["own_prior"] = code_fingerprint(model.prior, weights=False)
+    if has_own_code(type(model)):
+        # With the classes of what it is built of.
+        kinds = {type(each): None for each in model.modules() if has_own_code(type(each))}
+        told["own_class"] = code_fingerprint(tuple(kinds))
+    return told
 
 
 def check_same_model(file: object, config: Mapping[str, Any], model: Model) -> None:
@@ -40,7 +67,9 @@ def check_same_model(file: object, config: Mapping[str, Any], model: Model) -> N
 
 def check_same_run(file: object, begun: Identity, now: Identity) -> None:
     """Refuse to go on with a value that would change the numbers, by its name."""
-    for key, value in to_jsonable(dict(now)).items():
+    # A part of one's own has a key in the runs that have it.
+    given = {**to_jsonable(dict(now)), **{key: now.get(key) for key in OWN}}
+    for key, value in given.items():
         before = begun.get(key)
         if isinstance(value, dict):
             former = before if isinstance(before, dict) else {}

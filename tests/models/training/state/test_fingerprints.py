@@ -3,9 +3,17 @@
 import numpy as np
 import pytest
 import torch
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import (
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    SequentialSampler,
+    Subset,
+    TensorDataset,
+)
 
-from geodis import FactorGrid
+from geodis import FactorGrid, XYSquares
+from geodis.data import NoisyVariant
 from geodis.models.training.state import fingerprints
 from geodis.models.training.state.fingerprints import (
     data_fingerprint,
@@ -64,9 +72,151 @@ def test_grids_differ_by_an_image_a_factor_and_a_size():
     assert data_fingerprint(grid(sizes=(2, 4))) != own
 
 
-def test_a_loader_orders_itself_and_has_none():
-    loader = DataLoader(TensorDataset(torch.zeros(4, 2)), batch_size=2)
-    assert data_fingerprint(loader) is None
+def test_grids_that_hold_their_images_are_looked_at_as_arrays_are(monkeypatch):
+    images = np.random.default_rng(0).integers(0, 255, (1000, 2, 2), dtype=np.uint8)
+    factors = np.stack(np.unravel_index(np.arange(1000), (10, 100)), axis=1)
+    own = data_fingerprint(FactorGrid.from_arrays(images, factors))
+    for row in (0, 1, 500, 998, 999):
+        changed = images.copy()
+        changed[row, 1, 1] += 1
+        assert data_fingerprint(FactorGrid.from_arrays(changed, factors)) != own
+    monkeypatch.setattr(fingerprints, "MOST_BYTES", 4 * 100)
+    own = data_fingerprint(FactorGrid.from_arrays(images, factors))
+    changed = images.copy()
+    changed[999] += 1
+    assert data_fingerprint(FactorGrid.from_arrays(changed, factors)) != own
+
+
+def test_incomplete_grids_differ_by_any_factor():
+    factors = np.stack(np.unravel_index(np.arange(2000), (20, 100)), axis=1)[:-1]
+    changed = factors.copy()
+    changed[3] = changed[4]
+    grids = [FactorGrid.from_arrays(None, each, sizes=(20, 100)) for each in (factors, changed)]
+    assert data_fingerprint(grids[0]) != data_fingerprint(grids[1])
+
+
+class Lit(FactorGrid):
+    """Draws images of a level of light, of which only one differs."""
+
+    def __init__(self, level, n=2000):
+        super().__init__((n,), image_shape=(2, 2, 1))
+        self.level, self.drawn = level, 0
+
+    def _draw(self, index):
+        self.drawn += len(index)
+        images = np.zeros((len(index), 2, 2, 1), np.uint8)
+        images[index == 1] = self.level
+        return images
+
+
+class Dimmed(Lit):
+    """Another class that draws the same."""
+
+
+def test_grids_that_draw_differ_by_their_settings_and_their_class():
+    grid = Lit(3)
+    own = data_fingerprint(grid)
+    assert grid.drawn == 256
+    assert data_fingerprint(grid) == data_fingerprint(Lit(3)) == own  # what it counts is no setting
+    assert len({own, *map(data_fingerprint, (Lit(4), Dimmed(3), Lit(3, 2001)))}) == 4
+    assert data_fingerprint(NoisyVariant(XYSquares(n_squares=1), 0)) == data_fingerprint(
+        NoisyVariant(XYSquares(n_squares=1), 0)
+    )
+    # The grid whose images it takes counts as well, as a whole.
+    images = np.full((1000, 2, 2), 9, np.uint8)
+    changed = images.copy()
+    changed[1] = 0
+    below = [FactorGrid.from_arrays(each, np.arange(1000)[:, None]) for each in (images, changed)]
+    noisy = [data_fingerprint(NoisyVariant(each, 0)) for each in below]
+    assert noisy[0] != noisy[1]
+
+
+class Rows(Dataset):
+    """Rows of an array, as a Dataset that says nothing of how it holds them."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, place):
+        return self.rows[place], place
+
+
+class Shaken(Rows):
+    """Rows that are changed at random whenever they are asked for, and what they are called."""
+
+    def __getitem__(self, place):
+        return self.rows[place] + torch.rand(4), place
+
+
+class Stream(IterableDataset):
+    """Rows without places."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __iter__(self):
+        return iter(self.rows)
+
+
+class OtherStream(Stream):
+    """As the other."""
+
+
+ROWS = torch.rand(40, 4, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize("around", [lambda data: data, lambda data: DataLoader(data, 8)])
+def test_datasets_differ_by_what_is_in_them(around):
+    own = {
+        "tensors": TensorDataset(ROWS, ROWS),
+        "rows": Rows(ROWS),
+        "part": Subset(TensorDataset(ROWS), range(5, 25)),
+        "shaken": Shaken(ROWS),
+        "stream": Stream(ROWS),
+    }
+    others = {
+        "tensors": TensorDataset(ROWS, ROWS + 1e-6 * (torch.arange(40) == 17)[:, None]),
+        "rows": Rows(ROWS + 1e-6),
+        "part": Subset(TensorDataset(ROWS), range(6, 26)),
+        "shaken": Shaken(ROWS[:39]),
+        "stream": OtherStream(ROWS),
+    }
+    told = {name: data_fingerprint(around(data)) for name, data in own.items()}
+    assert {name: data_fingerprint(around(data)) for name, data in own.items()} == told
+    differing = {data_fingerprint(around(data)) for data in others.values()}
+    assert len({*told.values(), *differing}) == 10
+    # Of these no more can be known.
+    assert data_fingerprint(around(Shaken(ROWS + 1))) == told["shaken"]
+    assert data_fingerprint(around(Stream(ROWS + 1))) == told["stream"]
+
+
+def first_of(rows):
+    return torch.stack([row[0] for row in rows])
+
+
+def last_of(rows):
+    return torch.stack([row[-1] for row in rows])
+
+
+def test_loaders_differ_by_how_they_make_batches():
+    data = TensorDataset(ROWS)
+    loaders = [
+        DataLoader(data, 8),
+        DataLoader(data, 7),
+        DataLoader(data, 8, shuffle=True),
+        DataLoader(data, 8, drop_last=True),
+        DataLoader(data, 8, collate_fn=first_of),
+        DataLoader(data, 8, collate_fn=last_of),
+        DataLoader(ROWS.tolist(), 8),
+        DataLoader(XYSquares(n_squares=1), 8),
+    ]
+    told = [data_fingerprint(loader) for loader in loaders]
+    assert len(set(told)) == len(loaders)
+    assert data_fingerprint(DataLoader(data, 8, num_workers=2)) == told[0]
+    assert data_fingerprint(DataLoader(data, 8, sampler=SequentialSampler(data))) == told[0]
 
 
 def test_schedules_are_told_by_their_course():
