@@ -27,7 +27,7 @@ from analyses.shared.studies.kept_runs import KEPT
 from analyses.shared.studies.small_sprites import small_sprites
 from analyses.shared.studies.swept_study import (
     StudyPart,
-    known_measures,
+    known_of,
     last_rows,
     measure_runs,
     study_options,
@@ -235,10 +235,10 @@ def run(name: str, out: Path, runs: Path, parts: int | None) -> bool:
         train=parts,
         kept=out / KEPT,
     )
-    course: list[dict[str, Any]] = []
-    if parts is None or parts > 1 or (folder / "course").exists():
+    course: list[dict[str, Any]] = known_of(out, preset, "course", [])
+    if not course and (parts is None or parts > 1):
         course = course_of_correlation(preset, grid, folder / "course")
-    known: Mapping[str, Any] = known_measures(out, preset)
+    known: Mapping[str, Any] = known_of(out, preset, "measured", {})
     last = last_rows(table)
     if last.empty:
         return False

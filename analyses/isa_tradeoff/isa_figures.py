@@ -10,9 +10,14 @@ from analyses.isa_tradeoff.isa_claims import (
     MIG,
     NAMES,
     PUBLISHED_EXPONENTS,
+    SMALL,
+    SMALL_BATCHES,
     STATED,
 )
 from geodis import plots
+
+# Those in small batches look like those in large ones.
+MODELS = list(dict.fromkeys(name.removesuffix(SMALL) for name in NAMES))
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,10 +32,11 @@ def draw_tradeoff(rows: pd.DataFrame, preset: str) -> Any:
             continue
         means = own.groupby("beta")[[LIKELIHOOD, MIG]].mean()
         errors = own.groupby("beta")[[LIKELIHOOD, MIG]].sem().fillna(0.0)
-        style: dict[str, Any] = {"marker": plots.MARKERS[j], "color": plots.FACTOR_COLORS[j]}
+        style = _style(name)
         x, y = means[LIKELIHOOD], means[MIG]
         dx, dy = errors[LIKELIHOOD], errors[MIG]
-        axes[0].errorbar(x, y, dy, dx, label=name, ms=6, lw=1, capsize=2, **style)
+        line = "--" if name in SMALL_BATCHES else "-"
+        axes[0].errorbar(x, y, dy, dx, label=name, ms=6, lw=1, ls=line, capsize=2, **style)
         for beta in means.index:
             axes[0].annotate(
                 f"{beta:g}", (x[beta], y[beta]), (4, 4), textcoords="offset points", fontsize=7
@@ -41,7 +47,8 @@ def draw_tradeoff(rows: pd.DataFrame, preset: str) -> Any:
             axes[1].plot([at] * len(some), some[MIG], ls="", ms=5, alpha=0.7, **style)
             axes[1].plot([at - 0.3, at + 0.3], [some[MIG].mean()] * 2, color=plots.INK, lw=1.2)
     axes[0].set(xlabel="E log p(x | z), nats an image; numbers: beta", ylabel="MIG")
-    axes[0].set_title(f"means and standard errors, preset {preset}", loc="left", fontsize=10)
+    title = f"means and standard errors; hollow: small batches; preset {preset}"
+    axes[0].set_title(title, loc="left", fontsize=10)
     axes[0].legend(frameon=False, fontsize=8)
     betas = sorted({test.beta for test in STATED})
     places = [i * (len(NAMES) + 1) + (len(NAMES) - 1) / 2 for i in range(len(betas))]
@@ -51,6 +58,13 @@ def draw_tradeoff(rows: pd.DataFrame, preset: str) -> Any:
     for axis in axes:
         axis.spines[["top", "right"]].set_visible(False)
     return axes[0]
+
+
+def _style(name: str) -> dict[str, Any]:
+    """A colour and a marker for a model, hollow in small batches."""
+    place = MODELS.index(name.removesuffix(SMALL))
+    hollow = {"markerfacecolor": "white"} if name in SMALL_BATCHES else {}
+    return {"marker": plots.MARKERS[place], "color": plots.FACTOR_COLORS[place], **hollow}
 
 
 def draw_exponents(rows: pd.DataFrame, exponents: Mapping[str, Sequence[float]]) -> Any:

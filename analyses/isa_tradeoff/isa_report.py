@@ -13,6 +13,7 @@ from analyses.isa_tradeoff.isa_claims import (
     ADDED,
     ISA,
     ISA_TC,
+    LARGE_BATCHES,
     LEARNT,
     LIKELIHOOD,
     MARGINS,
@@ -20,6 +21,8 @@ from analyses.isa_tradeoff.isa_claims import (
     NAMES,
     PUBLISHED_EXPONENTS,
     SAMPLED,
+    SMALL,
+    SMALL_BATCHES,
     STATED,
     TC,
     VAE,
@@ -30,7 +33,17 @@ from analyses.isa_tradeoff.prior_pictures import draw_priors
 from analyses.shared.model_runs import table, write_markdown
 from analyses.shared.studies.equal_reconstruction import gains_by_seed
 from analyses.shared.studies.paired_comparisons import ALPHA, PairedComparison, compare_pairs, holm
+from analyses.shared.studies.verdicts import (
+    CANNOT_TELL,
+    REPRODUCED,
+    Interval,
+    mean_of,
+    verdict_equal,
+)
 from geodis import plots
+
+# Where learnt exponents begin, and what is near a published one.
+BEGUN, NEAR = 2.0, 0.1
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +56,8 @@ def named(rows: pd.DataFrame) -> pd.DataFrame:
     for column, name in (("learn", LEARNT), ("p0", SAMPLED)):
         if column in rows:
             called = called.mask(rows[column].notna(), name)
+    if "batch_size" in rows:
+        called = called.mask(rows["batch_size"].notna(), called + SMALL)
     return rows.assign(name=called, likelihood=-rows["term reconstruction"])
 
 
@@ -87,12 +102,13 @@ def write_report(
         f"{MARGINS[LIKELIHOOD]:g} nat, simulated with as many pairs of the spread at hand.",
         "",
         *_tests(rows, STATED),
-        "## The prior, or the estimate of its divergence?",
+        "## The prior, the estimate of its divergence, or its noise?",
         "",
-        "Added after the first runs: a standard normal prior has a divergence in closed form, an "
-        "Lp-nested one is estimated from one sample an image, here in batches of 64 (published: of "
-        "2,048, whose estimate is quieter). "
-        f"{SAMPLED} has the former's prior and the latter's estimate.",
+        "Added after the first runs, which were in small batches alone: a standard normal prior "
+        "has a divergence in closed form, an Lp-nested one is estimated from one sample an image. "
+        f"{SAMPLED} has the former's prior and the latter's estimate. In small batches the "
+        "estimate is so loud that models whose divergence counts four times learn next to nothing; "
+        "the large batches were chosen on one seed as large enough for them to learn.",
         "",
         *_tests(rows, ADDED),
     ]
@@ -124,7 +140,9 @@ def _cells(rows: pd.DataFrame) -> list[str]:
     cells.sort(key=lambda cell: (float(cell[1]), NAMES.index(cell[0])))
     note = (
         "Means with the smallest and largest. Published: figures only, of dSprites (64 x 64 "
-        "pixels, 737,280 images), 3D faces and cars. ISA-TCVAE at beta 1 is ISA-VAE."
+        "pixels, 737,280 images), 3D faces and cars; perceptrons of 1,200 units, batches of 2,048, "
+        "20 times through all images, 50 runs at beta 1. 'Small' is of small batches, and so are "
+        "both TCVAEs, whose cost grows with the square of a batch. ISA-TCVAE at beta 1 is ISA-VAE."
     )
     return ["## All strengths", "", note, "", *table(header, cells), ""]
 
@@ -193,13 +211,15 @@ def _ordered(rows: pd.DataFrame) -> list[str]:
         pairs = [
             compared(rows, StatedTest(one, other, beta, ""), column)
             for beta in sorted(rows["beta"].unique())
-            for one, other in combinations(NAMES, 2)
+            for kinds in (LARGE_BATCHES, SMALL_BATCHES)
+            for one, other in combinations(kinds, 2)
         ]
         known = [pair for pair in pairs if pair is not None and 2 / 2**pair.n < ALPHA]
         counts[column] = (sum(pair.p < ALPHA for pair in known), len(known))
     (mig, tested), (likelihood, _) = counts[MIG], counts[LIKELIHOOD]
     return [
-        f"Of all {tested} pairs of models at one strength that have enough seeds for a test, "
+        f"Of all {tested} pairs of models at one strength, in batches alike, that have enough "
+        "seeds for a test, "
         f"{likelihood} are ordered by likelihood and {mig} by MIG (p < .05, not corrected: "
         f"{ALPHA * tested:.1f} would be by chance).",
         "",
@@ -209,7 +229,7 @@ def _ordered(rows: pd.DataFrame) -> list[str]:
 def _at_equal(rows: pd.DataFrame) -> list[str]:
     """The trade-off: MIG where two models reconstruct alike."""
     cells = []
-    for first, second in ((ISA, VAE), (ISA, TC), (ISA_TC, TC)):
+    for first, second in ((ISA, VAE), (ISA_TC, TC)):
         gains = list(gains_by_seed(rows, first, second, LIKELIHOOD, MIG).values())
         if len(gains) < 2:
             continue
@@ -237,25 +257,33 @@ def _at_equal(rows: pd.DataFrame) -> list[str]:
 
 
 def _convergence(course: pd.DataFrame) -> list[str]:
-    steps = sorted(course["step"].unique())
-    by_step = {
-        column: course.pivot_table(index="run", columns="step", values=column).dropna()
-        for column in (MIG, LIKELIHOOD)
-    }
-    last = by_step[MIG][steps[-1]]
-    cells = []
-    for step in steps:
-        mig, likelihood = by_step[MIG][step], by_step[LIKELIHOOD][step]
-        rank = f"{mig.corr(last, method='spearman'):.2f}"
-        cells.append([f"{step:g}", f"{mig.mean():.3f}", f"{likelihood.mean():.2f}", rank])
-    header = ["step", "MIG, mean", "E log p(x given z), mean", "ranks of MIG, with the last step"]
-    lines = ["## Are they converged?", "", *table(header, cells), ""]
-    if len(steps) > 1:
-        moved = (last - by_step[MIG][steps[-2]]).abs().mean()
+    cells, moved = [], []
+    for batches, kinds in (("large", LARGE_BATCHES), ("small", SMALL_BATCHES)):
+        own = course[course["name"].isin(kinds)]
+        if own.empty:
+            continue
+        by_step = {
+            column: own.pivot_table(index="run", columns="step", values=column).dropna()
+            for column in (MIG, LIKELIHOOD)
+        }
+        steps = sorted(own["step"].unique())
+        last = by_step[MIG][steps[-1]]
+        for step in steps:
+            mig, likelihood = by_step[MIG][step], by_step[LIKELIHOOD][step]
+            rank = f"{mig.corr(last, method='spearman'):.2f}"
+            means = f"{mig.mean():.3f}", f"{likelihood.mean():.2f}"
+            cells.append([batches, f"{step:g}", str(len(mig)), *means, rank])
+        if len(steps) > 1:
+            change = (last - by_step[MIG][steps[-2]]).abs().mean()
+            moved.append(f"{change:.3f} from step {steps[-2]:g} to {steps[-1]:g} ({batches})")
+    header = ["batches", "step", "runs", "MIG, mean", "E log p(x given z), mean"]
+    lines = ["## Are they converged?", ""]
+    lines += [*table([*header, "ranks of MIG, with the last step"], cells), ""]
+    if moved:
         lines += [
-            f"From step {steps[-2]:g} to {steps[-1]:g} the MIG of a run moves by {moved:.3f} on "
-            "average: where that is not small beside the differences above, the models were not "
-            "trained long enough to say which is better in the end.",
+            f"The MIG of a run moves by {', '.join(moved)} on average: where that is not small "
+            "beside the differences above, the models were not trained long enough to say which is "
+            "better in the end.",
             "",
         ]
     return lines
@@ -265,34 +293,62 @@ def _exponents(rows: pd.DataFrame, exponents: Mapping[str, Sequence[float]]) -> 
     own = rows[rows["run"].isin(list(exponents))]
     if own.empty:
         return ["## Learnt exponents", "", "No run that learns them is finished.", ""]
-    cells = []
+    cells, verdicts = [], []
     for beta, some in own.groupby("beta"):
         sets = np.array([sorted(exponents[run]) for run in some["run"]])
         spans = [f"{p.mean():.2f} ({p.min():.2f} to {p.max():.2f})" for p in sets.T]
-        above = (sets[:, -1] > PUBLISHED_EXPONENTS[-1]).mean()
-        cells.append([f"{beta:g}", str(len(sets)), ", ".join(spans), f"{above:.0%}"])
-    every = np.array([sorted(exponents[run]) for run in own["run"]])
-    ends = (every[:, 0].mean(), every[:, every.shape[1] // 2].mean(), every[:, -1].mean())
-    near = [abs(a - b) <= 0.1 for a, b in zip(ends, PUBLISHED_EXPONENTS, strict=True)]
-    verdicts = ["reproduced" if one else "not reproduced" for one in near]
+        above = sets[:, -1] > PUBLISHED_EXPONENTS[-1]
+        cells.append([f"{beta:g}", str(len(sets)), ", ".join(spans), f"{above.mean():.0%}"])
+        verdicts += _exponent_verdicts(f"{beta:g}", sets)
     published = "all, of 90 (3D faces, 3 subspaces, six betas)"
     header = ["beta", "runs", "exponents, sorted: means (ranges)", "largest above 2.17"]
-    lines = [
+    count = len(exponents[own["run"].iloc[0]])
+    return [
         "## Learnt exponents",
         "",
-        f"Ours are of {every.shape[1]} subspaces, the published ones of 3 and of another set: the "
-        "smallest, the middle and the largest stand beside them.",
+        f"Ours are of {count} subspaces, the published ones of 3 and of another set: the smallest, "
+        "the middle and the largest stand beside them. All begin at "
+        f"{BEGUN:g}. Reproduced is an interval of 95 % of the mean within {NEAR:g} of the "
+        "published exponent, which leaves the beginning out where that is as near; not reproduced "
+        "one without it.",
         "",
-    ]
-    lines += [
         *table(
             header, [*cells, ["published", "90", "1.95, 1.98, 2.17 (most frequent)", published]]
         ),
         "",
+        *table(["beta", "exponent", "published", "runs", "ours (95 %)", "verdict"], verdicts),
+        "",
     ]
-    summary = zip(
-        ("smallest", "middle", "largest"), PUBLISHED_EXPONENTS, ends, verdicts, strict=True
-    )
-    cells = [[place, f"{p:.2f}", f"{ours:.2f}", said] for place, p, ours, said in summary]
-    lines += [*table(["exponent", "published", "ours, mean", "verdict (within .1)"], cells), ""]
-    return lines
+
+
+def _exponent_verdicts(beta: str, sets: np.ndarray) -> list[list[str]]:
+    """Rows of the table for the smallest, the middle and the largest of sorted exponents (r, s)."""
+    columns = (sets[:, 0], sets[:, sets.shape[1] // 2], sets[:, -1])
+    return [
+        [
+            beta,
+            place,
+            f"{published:.2f}",
+            str(len(values)),
+            str(found := mean_of(values)),
+            exponent_verdict(found, published),
+        ]
+        for place, published, values in zip(
+            ("smallest", "middle", "largest"), PUBLISHED_EXPONENTS, columns, strict=True
+        )
+    ]
+
+
+def exponent_verdict(found: Interval, published: float) -> str:
+    """Whether learnt exponents went where the published ones are, rather than stayed.
+
+    Examples
+    --------
+    >>> exponent_verdict(Interval(2.0, 1.99, 2.01, 9), 1.98)  # as they began
+    'cannot tell'
+    >>> exponent_verdict(Interval(1.9, 1.88, 1.92, 9), 1.95)
+    'reproduced'
+    """
+    verdict = verdict_equal(found, published, NEAR)
+    stayed = abs(BEGUN - published) <= NEAR and found.low <= BEGUN <= found.high
+    return CANNOT_TELL if verdict == REPRODUCED and stayed else verdict

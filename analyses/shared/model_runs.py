@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import platform
+import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +15,17 @@ import numpy as np
 
 from geodis import __version__
 from geodis.base import to_jsonable, whole_file, write_json
+from geodis.models.training.state.fingerprints import plain_digest
 
 Row = dict[str, Any]
 # Between tables and figures of what is finished so far: small models take no longer than these.
 SECONDS_BETWEEN = 60
+UNDER_WAY = "under_way"
 
 
 def run_cases(
     cases: Sequence[Mapping[str, Any]],
-    run_case: Callable[[Mapping[str, Any]], Row],
+    run_case: Callable[[Mapping[str, Any], Path], Row],
     out: Path,
     preset: str,
     write: Callable[[list[Row], Path], None],
@@ -33,7 +37,7 @@ def run_cases(
     ----------
     cases : sequence of mappings of plain values
     run_case : callable
-        Case -> what was found; the case itself is added.
+        Case, and a folder of its own for checkpoints -> what was found; the case is added.
     out : Path
         Folder; rows that `results.json` has of the same case, preset and settings are not run
         again.
@@ -65,11 +69,13 @@ def run_cases(
             if any(row["case"] == plain for row in rows):
                 continue
             print(f"[{number}/{len(cases)}] {describe(case)}", flush=True)
-            begun = time.perf_counter()
-            results = to_jsonable(run_case(case))
-            seconds = time.perf_counter() - begun
+            begun = time.process_time()
+            checkpoint = out / UNDER_WAY / plain_digest({**made, "case": plain})
+            results = to_jsonable(run_case(case, checkpoint))
+            seconds = time.process_time() - begun
             rows.append({"case": plain, **results, "seconds": seconds})
             _keep(out, made, rows)
+            _remove(checkpoint)
             if time.monotonic() - written > SECONDS_BETWEEN:
                 write(ordered(), out)
                 written = time.monotonic()
@@ -87,20 +93,46 @@ def run_preset(
     out: Path,
     presets: Mapping[str, Any],
     plan: Callable[[Any], Sequence[Mapping[str, Any]]],
-    run_case: Callable[[Mapping[str, Any], Any], Row],
+    run_case: Callable[..., Row],
     write: Callable[[list[Row], Path, str], None],
+    checkpoints: bool = False,
 ) -> bool:
-    """Run the cases that an analysis plans for a preset; whether all were run."""
+    """Run the cases that an analysis plans for a preset; whether all were run.
+
+    With `checkpoints`, `run_case` is told a folder, from which a case that was stopped goes on.
+    """
     settings = presets[preset]
+
+    def run_one(case: Mapping[str, Any], checkpoint: Path) -> Row:
+        return run_case(case, settings, **({"checkpoint": checkpoint} if checkpoints else {}))
+
     _, complete = run_cases(
         plan(settings),
-        lambda case: run_case(case, settings),
+        run_one,
         out,
         preset,
         lambda rows, folder: write(rows, folder, preset),
         settings,
     )
     return complete
+
+
+def _remove(checkpoint: Path) -> None:
+    """Remove what a finished case went on from, and the folder if it was the last."""
+    shutil.rmtree(checkpoint, ignore_errors=True)
+    with suppress(OSError):  # other cases are under way, or none was
+        checkpoint.parent.rmdir()
+
+
+def hours_of(rows: Sequence[Row]) -> str:
+    """What the cases have cost, in a sentence.
+
+    Examples
+    --------
+    >>> hours_of([{"seconds": 1800.0}, {"seconds": 3600.0}])
+    'The runs took 1.5 processor hours.'
+    """
+    return f"The runs took {sum(row['seconds'] for row in rows) / 3600:.1f} processor hours."
 
 
 def describe(case: Mapping[str, Any]) -> str:

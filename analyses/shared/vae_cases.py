@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,7 @@ def train_case(
     sizes: Sizes,
     batch_size: int | None = None,
     supervision: Supervision = "scaled",
+    checkpoint: Path | None = None,
 ) -> models.Training:
     """Train as a preset says."""
     return models.train(
@@ -76,6 +78,7 @@ def train_case(
         sizes.steps,
         batch_size=sizes.batch_size if batch_size is None else batch_size,
         options=models.TrainOptions(precision=sizes.precision, supervision=supervision),
+        checkpoint=checkpoint,
         random_state=seed,
         verbose=0,
     )

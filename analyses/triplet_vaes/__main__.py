@@ -115,7 +115,7 @@ PRESETS = {
 }
 
 
-def run_case(case: Mapping[str, Any], sizes: PixelSizes) -> Row:
+def run_case(case: Mapping[str, Any], sizes: PixelSizes, checkpoint: Path | None = None) -> Row:
     grid, seed = framework_set(case["data"], sizes.image_size), case["seed"]
     variant = VARIANTS[case["model"]]
     blurred, triplets = variant.get("blurred", False), "TVAE" in variant["model"]
@@ -147,6 +147,7 @@ def run_case(case: Mapping[str, Any], sizes: PixelSizes) -> Row:
             supervision=variant.get("supervision", "scaled"),
             schedules=planned,
         ),
+        checkpoint=checkpoint,
         random_state=seed,
         verbose=0,
     )
@@ -169,7 +170,7 @@ def write(rows: list[Row], out: Path, preset: str) -> None:
 
 
 def run(preset: str, out: Path) -> bool:
-    return run_preset(preset, out, PRESETS, plan, run_case, write)
+    return run_preset(preset, out, PRESETS, plan, run_case, write, checkpoints=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from analyses.shared.model_runs import Row, summarise, table, write_markdown
+from analyses.shared.model_runs import Row, hours_of, summarise, table, write_markdown
 from analyses.shared.studies.framework_sets import APART, SPRITES
 from analyses.shared.studies.seed_claims import SeedClaim, claims_table
 from analyses.shared.vae_cases import BY_FACTOR
@@ -79,7 +79,10 @@ def write_report(
 ) -> None:
     """Tables and the figure."""
     lines = ["# Triplet autoencoders", "", words, ""]
-    lines += [f"Preset {name}: {preset}; {len(rows)} of {planned} runs are finished.", ""]
+    lines += [
+        f"Preset {name}: {preset}; {len(rows)} of {planned} runs are finished. {hours_of(rows)}",
+        "",
+    ]
     lines += [
         "Published: figures of five sets of 64 x 64 pixels (squares: 8 pixels wide, three of "
         "them), convolutions, 25 latents, 57,600 or 86,400 steps, without tables.",

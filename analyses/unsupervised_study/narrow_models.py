@@ -16,8 +16,6 @@ from geodis.models.model import Weighted
 from geodis.models.networks import Gaussian, perceptron
 from geodis.models.objectives import reconstruction
 
-WIDTH = 128  # units of each of two layers: enough for 16 x 16 pixels
-PIXELS_IN_ONE = 16.0
 # Of all models, in whichever analysis.
 COMMON: dict[str, Any] = {"latents": 10, "network": "vector", "loss": "bernoulli"}
 
@@ -25,6 +23,9 @@ COMMON: dict[str, Any] = {"latents": 10, "network": "vector", "loss": "bernoulli
 class Narrow:
     """Puts smaller perceptrons in the place of a model's own."""
 
+    # Here, and not in the module, they are of the code by which a run is told from others.
+    width = 128  # units of each of two layers: enough for 16 x 16 pixels
+    pixels_in_one = 16.0
     body: nn.Module
     head: nn.Module
     decoder: nn.Module
@@ -33,17 +34,17 @@ class Narrow:
     def _build(self, latents: int) -> None:
         base: Any = super()
         base._build(latents)
-        flat = math.prod(self.shape)
-        hidden = [nn.Flatten(), *perceptron([flat, WIDTH, WIDTH], nn.ReLU), nn.ReLU()]
-        back = [*perceptron([latents, WIDTH, WIDTH, flat], nn.ReLU), nn.Unflatten(1, self.shape)]
-        self.body, self.head = nn.Sequential(*hidden), Gaussian(WIDTH, latents)
+        flat, width = math.prod(self.shape), self.width
+        hidden = [nn.Flatten(), *perceptron([flat, width, width], nn.ReLU), nn.ReLU()]
+        back = [*perceptron([latents, width, width, flat], nn.ReLU), nn.Unflatten(1, self.shape)]
+        self.body, self.head = nn.Sequential(*hidden), Gaussian(width, latents)
         self.decoder = nn.Sequential(*back)
 
     def weighted_objectives(self) -> Weighted:
         """The objectives of the model, with a reconstruction of the published size."""
         base: Any = super()
         return tuple(
-            (term, PIXELS_IN_ONE if term is reconstruction else weight)
+            (term, self.pixels_in_one if term is reconstruction else weight)
             for term, weight in base.weighted_objectives()
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy import stats
 from analyses.shared.studies.transfer import transfers
 from analyses.shared.studies.verdicts import (
     CANNOT_TELL,
+    DRAWS,
     LEVEL,
     NOT_REPRODUCED,
     REPRODUCED,
@@ -30,12 +32,15 @@ from analyses.unsupervised_study.study_measures import (
     TC_MEAN,
     TC_SAMPLED,
     UNSUPERVISED,
+    telling,
 )
 
 # What words of the text are taken to mean, in rank correlations; a rise or a fall that a figure
 # shows without a number is assumed to be this large where power is computed.
 STRONG = 0.5
 ASSUMED = 0.5
+# Part of the variance within a method that its strengths explain: published shares, all sets.
+OF_STRENGTHS = 0.32
 # Chances within this of the published ones are those.
 TRANSFER_MARGIN = 0.05
 
@@ -118,7 +123,7 @@ def agreement_claims(data: str, own: pd.DataFrame) -> list[Claim]:
             "less",
             f"mean rho {np.nanmean(with_it):.2f} against {np.nanmean(others):.2f}: {found} less",
             found.n,
-            float("nan"),
+            _above_power(found, ASSUMED),
             verdict_above(found, 0.0),
         )
     )
@@ -134,7 +139,11 @@ def _modularity_gap(own: pd.DataFrame, rest: Sequence[str]) -> float:
 def overlap_claims(data: str, own: pd.DataFrame) -> list[Claim]:
     """Figure 3: a good run of bad settings beats a bad run of good settings."""
     chances = [chance for chance in overlaps(own).values() if np.isfinite(chance)]
+    if not chances:
+        return []
     beaten = sum(chance > 0 for chance in chances)
+    power = overlap_power(len(chances), own["place"].nunique(), own["seed"].nunique())
+    told = NOT_REPRODUCED if power >= 0.8 else CANNOT_TELL
     return [
         Claim(
             "Fig. 3",
@@ -142,14 +151,31 @@ def overlap_claims(data: str, own: pd.DataFrame) -> list[Claim]:
             "a run of the worst strength beats one of the best in most methods (FactorVAE score)",
             "yes",
             f"in {beaten} of {len(chances)} methods; a run of the worst wins "
-            f"{np.mean(chances):.0%} of pairs"
-            if chances
-            else "",
+            f"{np.mean(chances):.0%} of pairs",
             len(own),
-            float("nan"),
-            REPRODUCED if 2 * beaten > len(chances) else CANNOT_TELL,
+            power,
+            REPRODUCED if 2 * beaten > len(chances) else told,
         )
     ]
+
+
+@cache
+def overlap_power(methods: int, strengths: int, seeds: int, draws: int = DRAWS) -> float:
+    """How often most methods overlap, where strengths explain what was published of each.
+
+    Examples
+    --------
+    >>> overlap_power(6, 6, 2) < 0.1 < 0.9 < overlap_power(6, 6, 50)
+    True
+    """
+    random = np.random.default_rng(0)
+    between = random.standard_normal((draws, methods, strengths, 1))
+    within = random.standard_normal((draws, methods, strengths, seeds))
+    scores = np.sqrt(OF_STRENGTHS) * between + np.sqrt(1 - OF_STRENGTHS) * within
+    order = scores.mean(axis=-1).argsort(axis=-1)[..., [0, -1], None]
+    worst, best = np.moveaxis(np.take_along_axis(scores, order, axis=2), 2, 0)
+    overlap = worst.max(axis=-1) > best.min(axis=-1)
+    return float((2 * overlap.sum(axis=1) > methods).mean())
 
 
 def overlaps(own: pd.DataFrame, score: str = "factor_vae") -> dict[str, float]:
@@ -259,7 +285,12 @@ def _equal_power(found: Interval, published: float | None, draws: int = 4000) ->
 
 
 def efficiency_claims(frame: pd.DataFrame) -> list[Claim]:
-    """Figures 5 and 6: whether better scores mean that fewer labels are needed."""
+    """Figures 5 and 6: whether better scores mean that fewer labels are needed.
+
+    Of runs whose codes say something: those that say nothing are read as well, which is not at
+    all, from few labels as from many, an efficiency near 1.
+    """
+    frame = telling(frame)
     sets = [own for _, own in frame.groupby("data", sort=False) if len(own) >= 6]
     made = []
     for model, column in EFFICIENCY.items():
@@ -279,7 +310,7 @@ def efficiency_claims(frame: pd.DataFrame) -> list[Claim]:
             Claim(
                 "Figs. 5, 6",
                 "all",
-                f"no score goes with a higher efficiency ({model}) on all sets",
+                f"no score goes with a higher efficiency ({model}) on all sets, of runs read",
                 "none reliably",
                 f"{len(better)} of {len(found)} do; mean rho: {text}",
                 len(frame),
@@ -288,6 +319,15 @@ def efficiency_claims(frame: pd.DataFrame) -> list[Claim]:
             )
         )
     return made
+
+
+def _above_power(found: Interval, truth: float) -> float:
+    """How often an interval as wide as this one lies above zero, were the value so large."""
+    half = (found.high - found.low) / 2
+    if not np.isfinite(half) or half == 0:
+        return float("nan")
+    reach = stats.norm.ppf((1 + LEVEL) / 2)
+    return float(stats.norm.cdf(reach * truth / half - reach))
 
 
 def _jackknifed(frame: pd.DataFrame, statistic: Callable[[pd.DataFrame], float]) -> Interval:

@@ -13,7 +13,7 @@ import pandas as pd
 import torch
 
 from analyses.shared.studies.kept_runs import costed
-from analyses.unsupervised_study.narrow_models import PIXELS_IN_ONE
+from analyses.unsupervised_study.narrow_models import Narrow
 from analyses.unsupervised_study.study_presets import Preset
 from analyses.unsupervised_study.study_runs import SEEDS_A_ROUND, finished_table
 from analyses.unsupervised_study.study_sets import study_set
@@ -86,7 +86,7 @@ def unsupervised_of(
     return {
         RECONSTRUCTION: loss,
         KL: kl,
-        ELBO: -PIXELS_IN_ONE * loss - kl,
+        ELBO: -Narrow.pixels_in_one * loss - kl,
         TC_MEAN: float(tc(means)),
         TC_SAMPLED: float(tc(means, log_variances=log_variances)),
         "latents in use": float(active_latents(means, log_variances).sum()),
@@ -172,6 +172,13 @@ def learnt(frame: pd.DataFrame) -> pd.DataFrame:
         if learnt_share(own, guessing(str(name))) >= LEARNT
     ]
     return frame[frame["data"].isin(told)].reset_index(drop=True)
+
+
+def telling(frame: pd.DataFrame) -> pd.DataFrame:
+    """The runs whose own codes trees read at least so far."""
+    chance = frame["data"].map(lambda name: guessing(str(name)))
+    way = (frame[ACCURACY["trees"]] - chance) / (1 - chance)
+    return frame[way >= LEARNT].reset_index(drop=True)
 
 
 WHOSE = ("run", "method", "strength", "place", "data", "seed")

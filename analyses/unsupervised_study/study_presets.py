@@ -19,6 +19,8 @@ class Method:
     settings: Callable[[float], Mapping[str, Any]]
 
 
+LEARNING_RATE = 1e-3
+
 # Strengths as published: see `narrow_models` for why they suit smaller images.
 METHODS = {
     "beta-VAE": Method(
@@ -29,7 +31,12 @@ METHODS = {
     "FactorVAE": Method(
         "NarrowFactorVAE",
         (10.0, 20.0, 30.0, 40.0, 50.0, 100.0),
-        lambda gamma: {"gamma": gamma, "discriminator_width": 200},
+        # The discriminator learns as fast as the autoencoder, as published.
+        lambda gamma: {
+            "gamma": gamma,
+            "discriminator_width": 200,
+            "adversary_learning_rate": LEARNING_RATE,
+        },
     ),
     "beta-TCVAE": Method(
         "NarrowBetaTCVAE",
@@ -86,7 +93,7 @@ class Preset:
         return {
             "steps": self.steps,
             "batch_size": self.batch_size,
-            "learning_rate": 1e-3,
+            "learning_rate": LEARNING_RATE,
             "precision": self.precision,
             # Capacities grow over a third of the steps, as published.
             "horizon": max(self.steps // 3, 1),

@@ -2,11 +2,12 @@
 
 MIG and DCI disentanglement of a beta-VAE and of an Ada-GVAE, which is told pairs of images that
 share factors: on squares whose places overlap or do not (Fig. 3.7, 3.10), with a squared error,
-one of blurred images, and one of a kernel that was learnt for the set (Fig. 3.12, 6.4), on an
-object whose shades are values of its colour or a factor of their own (Fig. 7.3), and on sprites
-before noise (Fig. 7.6; published with photographs). "Error" is beside that of the mean image,
-which a model that learnt nothing has. The published figures show the best of many settings; here
-each has one, the published strength of the divergence.
+those of images that a Gaussian or a box has blurred, and one of a kernel that was learnt for the
+set (Fig. 3.12, 6.4), on an object whose shades are values of its colour or a factor of their own
+(Fig. 7.3), and on sprites before noise (Fig. 7.6; published with photographs). Each is trained with
+several strengths of the divergence and compared at its best, which the other seeds choose: the
+published figures are read by the best of their settings. "Loss" is what reconstructions have over
+what the mean image has, which a model that learnt nothing gives: 1.
 
 Run `python -m analyses.vae_frameworks --preset quick`; what is finished is kept.
 """
@@ -29,40 +30,51 @@ from analyses.shared.studies.framework_sets import (
     OBJECT,
     OVERLAP,
     SHADES,
+    SHIFTED,
     SPRITES,
     PixelSizes,
     framework_set,
 )
-from analyses.vae_frameworks.framework_report import BOX, FRAMEWORKS, LEARNT, MSE, write_report
+from analyses.vae_frameworks.framework_report import (
+    BOX,
+    FRAMEWORKS,
+    GAUSSIAN,
+    LEARNT,
+    MSE,
+    write_report,
+)
 from geodis import models, scores
 from geodis.kernels import LossKernel, learn_kernel
 
 OUT = Path(__file__).parents[1] / "results" / "vae_frameworks"
-# Set, loss and the published strength of the divergence on standardised data (tables A.3 to A.6);
-# images that overlap, or that the loss makes overlap, take a heavier one.
+# Set, loss and strengths of the divergence on standardised data: of those published in tables A.3,
+# A.6 and A.7, but for 0.1 on the object, which learns nothing at more.
+WIDE, OF_OBJECT, OF_BLURRED = (0.00316, 0.0316, 0.316), (0.00316, 0.0316, 0.1), (0.01, 0.0316)
+OF_SHIFTED = (0.001, 0.00316)
 RUNS = (
-    (APART, MSE, 0.000316),
-    (OVERLAP, MSE, 0.00316),
-    (APART, BOX, 0.0316),
-    (APART, LEARNT, 0.0316),
-    (OBJECT, MSE, 0.00316),
-    (SHADES, MSE, 0.00316),
-    (SPRITES, MSE, 0.00316),
-    (MASKED[50], MSE, 0.00316),
-    (MASKED[100], MSE, 0.00316),
+    (APART, MSE, (0.000316, 0.0316, 0.316)),
+    (OVERLAP, MSE, WIDE),
+    (APART, GAUSSIAN, (0.001, 0.00316)),
+    (APART, BOX, OF_BLURRED),
+    (APART, LEARNT, OF_BLURRED),
+    (OBJECT, MSE, OF_OBJECT),
+    (SHADES, MSE, OF_OBJECT),
+    (SPRITES, MSE, WIDE),
+    *((noisy, MSE, WIDE[1:]) for noisy in MASKED.values()),
+    *((shifted, MSE, OF_SHIFTED) for shifted in SHIFTED.values()),
 )
 
 PRESETS = {
     "quick": PixelSizes(
-        steps=600,
-        seeds=(0, 1, 2, 3, 4, 5),
+        steps=2400,
+        seeds=(0, 1, 2, 3, 4),
         batch_size=64,
         network="vector",
         n_rows=2000,
         precision="float32",
         image_size=16,
     ),
-    "paper": PixelSizes(steps=57_600, seeds=(0, 1, 2, 3, 4, 5), latents=9, network="conv"),
+    "paper": PixelSizes(steps=57_600, seeds=(0, 1, 2, 3, 4), latents=9, network="conv"),
     "tiny-for-tests": PixelSizes(
         steps=4, seeds=(0, 1), batch_size=16, latents=3, network="vector", n_rows=200, image_size=16
     ),
@@ -70,25 +82,31 @@ PRESETS = {
 
 
 @cache
-def loss_of(name: str, image_size: int, steps: int) -> Any:
-    """The reconstruction loss: a box of half the image, or a kernel that is learnt here."""
+def loss_of(name: str, sizes: PixelSizes) -> Any:
+    """The reconstruction loss: blurred by half the image, or by a kernel that is learnt here."""
     if name == MSE:
         return "mse"
-    radius = image_size // 2 - 1
-    if name == BOX:
-        return LossKernel.box(radius)
-    grid = framework_set(APART, image_size)
+    radius = sizes.image_size // 2 - 1
+    if name in (BOX, GAUSSIAN):
+        return LossKernel.box(radius) if name == BOX else LossKernel.gaussian(radius)
+    grid, steps = framework_set(APART, sizes.image_size), min(sizes.steps // 2, 2000)
     return learn_kernel(grid, radius=radius, steps=steps, random_state=0, verbose=0)
 
 
-def run_case(case: Mapping[str, Any], sizes: PixelSizes) -> Row:
+def mean_loss(loss: Any, images: np.ndarray, decoded: np.ndarray) -> float:
+    """Mean of a reconstruction loss over images in [0, 1]."""
+    return float(((decoded - images) ** 2 if loss == "mse" else loss(decoded, images)).mean())
+
+
+def run_case(case: Mapping[str, Any], sizes: PixelSizes, checkpoint: Path | None = None) -> Row:
     grid, seed = framework_set(case["data"], sizes.image_size), case["seed"]
+    loss = loss_of(case["loss"], sizes)
     make: Any = models.model_named(case["model"])
     model = make(
         grid,
         sizes.latents,
         network=sizes.network,
-        loss=loss_of(case["loss"], sizes.image_size, min(sizes.steps // 2, 2000)),
+        loss=loss,
         normalise="mean",
         beta=case["beta"],
         standardise=models.channel_moments(grid),
@@ -100,19 +118,21 @@ def run_case(case: Mapping[str, Any], sizes: PixelSizes) -> Row:
         sizes.steps,
         batch_size=sizes.batch_size // model.groups,  # as many images a step
         options=models.TrainOptions(precision=sizes.precision),
+        checkpoint=checkpoint,
         random_state=seed,
         verbose=0,
     )
     index = np.random.default_rng(seed).choice(len(grid), min(sizes.n_rows, len(grid)), False)
     images, factors = grid.images(index), grid.factors(index)
     latents = models.encode(model, images)
-    decoded = models.reconstruct(model, images[:1000])
+    shown = images[:1000] / np.float32(255)
+    decoded, same = models.reconstruct(model, images[:1000]), np.empty_like(shown)
+    same[:] = shown.mean(axis=0)
     return {
         "trained": str(done),
         "mig": float(scores.mig(latents, factors)),
         "dci": float(scores.dci(latents, factors, random_state=seed)),
-        "error": float(((decoded - images[:1000] / 255.0) ** 2).mean()),
-        "error of the mean image": float((images / 255.0).var(axis=0).mean()),
+        "loss": mean_loss(loss, shown, decoded) / mean_loss(loss, shown, same),
     }
 
 
@@ -120,7 +140,8 @@ def plan(sizes: PixelSizes) -> list[Row]:
     return [
         {"data": data, "loss": loss, "model": model, "beta": beta, "seed": seed}
         for seed in sizes.seeds
-        for data, loss, beta in RUNS
+        for data, loss, strengths in RUNS
+        for beta in strengths
         for model in FRAMEWORKS
     ]
 
@@ -131,7 +152,7 @@ def write(rows: list[Row], out: Path, preset: str) -> None:
 
 
 def run(preset: str, out: Path) -> bool:
-    return run_preset(preset, out, PRESETS, plan, run_case, write)
+    return run_preset(preset, out, PRESETS, plan, run_case, write, checkpoints=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

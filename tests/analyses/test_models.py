@@ -15,10 +15,12 @@ from analyses.shared.vae_cases import BY_FACTOR, KINDS
 from analyses.triplet_vaes import __main__ as triplet_vaes
 from analyses.vae_frameworks import __main__ as vae_frameworks
 from geodis import Scenes
+from geodis.models import VAE, TrainOptions, train
 
 pytestmark = pytest.mark.long
 
 TINY = "tiny-for-tests"
+ROWS = np.random.default_rng(0).standard_normal((40, 6)).astype(np.float32)
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +42,7 @@ def test_an_analysis_runs_through(analysis, figures, tmp_path, monkeypatch, caps
         some = ("BetaVAE", "AdaTVAE", "AdaTVAE, perceived, blurred", "AdaTVAE, both")
         monkeypatch.setattr(analysis, "ROUNDS", (("XYSquares", some),))
     if analysis is vae_frameworks:  # a learnt kernel, and a set before noise
-        monkeypatch.setattr(analysis, "RUNS", (analysis.RUNS[3], analysis.RUNS[-1]))
+        monkeypatch.setattr(analysis, "RUNS", (analysis.RUNS[4], analysis.RUNS[-1]))
     assert analysis.main(["--preset", TINY, "--out", str(tmp_path)]) == 0
     assert {path.name for path in tmp_path.iterdir()} == {"results.json", "results.md", *figures}
     content = json.loads((tmp_path / "results.json").read_text())
@@ -99,7 +101,7 @@ def test_blurred_triplets_are_ordered_by_what_a_blurred_error_sees():
         (
             isa_tradeoff,
             ["exponents", "prior_contours", "prior_orientations_and_trees", "tradeoff"],
-            "16 of 16 runs",
+            "26 of 26 runs",
         ),
         (factor_vae_study, ["scores", "total_correlation"], "7 of 7 runs"),
     ],
@@ -128,10 +130,33 @@ def test_a_study_trains_its_parts_and_reports_what_is_finished(
 # What is finished is kept
 
 
+def test_a_case_that_was_stopped_goes_on_from_its_checkpoint(tmp_path):
+    sizes = vae_frameworks.PRESETS[TINY]
+    case = vae_frameworks.plan(sizes)[0]
+    taken, folders = [], []
+
+    def run(case, checkpoint):
+        def stop(model, terms):
+            taken.append(terms["step"])
+            if len(taken) == 2:
+                raise KeyboardInterrupt
+
+        folders.append(checkpoint)
+        options = TrainOptions(callbacks={"stop": stop}, callback_every=1, checkpoint_every=0)
+        train(VAE((6,), 2), ROWS, 4, options=options, checkpoint=checkpoint, verbose=0)
+        return {"value": 1.0}
+
+    complete = [run_cases([case], run, tmp_path, TINY, lambda rows, out: None)[1] for _ in range(2)]
+    assert complete == [False, True] and folders[0] == folders[1]
+    # The step in which it was stopped is taken again, none before it.
+    assert taken == [0, 1, 1, 2, 3]
+    assert not folders[0].parent.exists()
+
+
 def test_finished_cases_are_kept_and_not_run_again(tmp_path):
     calls, cases = [], [{"seed": seed} for seed in range(4)]
 
-    def run(case):
+    def run(case, checkpoint):
         calls.append(case["seed"])
         if case["seed"] == 2 and len(calls) == 3:
             raise KeyboardInterrupt

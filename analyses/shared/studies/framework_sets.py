@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -13,7 +14,9 @@ from analyses.shared.vae_cases import Sizes
 APART, OVERLAP = "XYSquares", "XYSquares, spacing 1"
 OBJECT, SHADES = "XYObject", "XYObject, shades"
 SPRITES = "Sprites"
-MASKED = {share: f"Sprites, background {share} %" for share in (50, 100)}
+MASKED = {share: f"Sprites, background {share} %" for share in (25, 50, 75, 100)}
+# How much a square overlaps with itself one place on.
+SHIFTED = {overlap: f"XYSquares, overlap {overlap} %" for overlap in (0, 25, 50, 75)}
 PUBLISHED_SIZE = 64
 
 
@@ -29,8 +32,9 @@ def framework_set(name: str, image_size: int) -> gd.FactorGrid:
     """A set by its name.
 
     Of 16 pixels: two squares of 2 pixels on 8 x 8 places (4,096 images), apart or overlapping by
-    half; a square of 3 or 5 pixels on 12 x 12 places in 12 colours (3,456 images); sprites of
-    3 scales, 8 orientations and 8 x 8 places (4,608 images).
+    half, or of 4 pixels on 4 x 4 places (256 images), where more can be told between the two; a
+    square of 3 or 5 pixels on 12 x 12 places in 12 colours (3,456 images); sprites of 3 scales,
+    8 orientations and 8 x 8 places (4,608 images).
     """
     if image_size == PUBLISHED_SIZE:
         return _published(name)
@@ -42,26 +46,44 @@ def framework_set(name: str, image_size: int) -> gd.FactorGrid:
             n_squares=2,
             image_size=image_size,
         )
+    if name in SHIFTED.values():
+        return gd.XYSquares(
+            spacing=_spacing(name, 4),
+            square_size=4,
+            grid_size=4,
+            n_squares=2,
+            image_size=image_size,
+        )
     if name in (OBJECT, SHADES):
         kind = gd.XYObject if name == OBJECT else gd.XYObjectShades
         return kind(
             spacing=1, min_size=3, max_size=5, palette="rgb", levels=4, image_size=image_size
         )
     plain = _thinned(image_size)
-    return plain if name == SPRITES else gd.NoiseMasked(plain, _visibility(name), random_state=0)
+    if name == SPRITES:
+        return plain
+    return gd.NoiseMasked(plain, float(_value_of(MASKED, name)), random_state=0)
 
 
 def _published(name: str) -> gd.FactorGrid:
     if name in (APART, OVERLAP):
         return gd.XYSquares(spacing=8 if name == APART else 1)
+    if name in SHIFTED.values():
+        return gd.XYSquares(spacing=_spacing(name, 8))
     if name in (OBJECT, SHADES):
         return gd.XYObject() if name == OBJECT else gd.XYObjectShades()
     plain = gd.Sprites()
-    return plain if name == SPRITES else gd.NoiseMasked(plain, _visibility(name), random_state=0)
+    if name == SPRITES:
+        return plain
+    return gd.NoiseMasked(plain, float(_value_of(MASKED, name)), random_state=0)
 
 
-def _visibility(name: str) -> float:
-    return next(float(share) for share, own in MASKED.items() if own == name)
+def _spacing(name: str, square_size: int) -> int:
+    return square_size * (100 - _value_of(SHIFTED, name)) // 100
+
+
+def _value_of(names: Mapping[int, str], name: str) -> int:
+    return next(value for value, own in names.items() if own == name)
 
 
 def _thinned(image_size: int) -> gd.FactorGrid:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from analyses.shared.model_runs import Row, table
 from analyses.shared.studies.paired_comparisons import (
     PairedComparison,
@@ -13,6 +15,7 @@ from analyses.shared.studies.paired_comparisons import (
     equal_verdict,
     interval_verdict,
 )
+from analyses.shared.studies.verdicts import CANNOT_TELL, REPRODUCED
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,9 @@ class SeedClaim:
         The difference that would matter.
     equal : bool
         The paper says that there is none, rather than one above zero.
+    learnt : float
+        Where the means of both kinds are below, neither has learnt what the paper compares, and
+        that there is no difference says nothing.
     """
 
     words: str
@@ -40,10 +46,14 @@ class SeedClaim:
     column: str
     margin: float = 0.05
     equal: bool = False
+    learnt: float = 0.0
 
-    def verdict(self, found: PairedComparison) -> str:
+    def verdict(self, one: Sequence[float], other: Sequence[float], found: PairedComparison) -> str:
         """Whether the difference is as published."""
-        return equal_verdict(found) if self.equal else interval_verdict(found)
+        verdict = equal_verdict(found) if self.equal else interval_verdict(found)
+        if verdict != REPRODUCED and max(np.mean(one), np.mean(other)) < self.learnt:
+            return f"{CANNOT_TELL} (neither is above {self.learnt:g})"
+        return verdict
 
 
 def values_by_seed(rows: Sequence[Row], kind: Mapping[str, Any], column: str) -> dict[int, float]:
@@ -75,9 +85,10 @@ def claims_table(rows: Sequence[Row], claims: Sequence[SeedClaim]) -> list[str]:
         if len(seeds) < 2:
             cells.append([*said, "", "not finished"])
             continue
-        found = compare_pairs([one[s] for s in seeds], [other[s] for s in seeds], claim.margin)
+        pair = [one[seed] for seed in seeds], [other[seed] for seed in seeds]
+        found = compare_pairs(*pair, claim.margin)
         span = f"{found.mean:+.3f} ({found.low:+.3f} to {found.high:+.3f})"
-        cells.append([*said, span, claim.verdict(found)])
+        cells.append([*said, span, claim.verdict(*pair, found)])
     note = (
         "Differences of runs that share a seed, with Student's interval of 95 %: reproduced where "
         f"it is above zero, not reproduced where it is below {claims[0].margin:g}, else with the "

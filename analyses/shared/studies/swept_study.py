@@ -134,13 +134,13 @@ def measure_runs(
     }
 
 
-def known_measures(out: Path, settings: Any) -> dict[str, dict[str, Any]]:
-    """What `results.json` has of runs, if it was made with the same settings."""
+def known_of(out: Path, settings: Any, name: str, none: Any) -> Any:
+    """What `results.json` has of a name, of runs of the same settings, or what stands for none."""
     try:
         content = json.loads((out / "results.json").read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
-        return {}
-    return dict(content.get("measured", {})) if content.get("settings") == str(settings) else {}
+        return none
+    return content.get(name, none) if content.get("settings") == str(settings) else none
 
 
 def study_words(said: str | None, data: str, folder: Path) -> str:

@@ -19,10 +19,13 @@ from analyses.unsupervised_study.study_claims import (
     agreement_claims,
     all_claims,
     correlation_claims,
+    efficiency_claims,
     within_ranks,
 )
 from analyses.unsupervised_study.study_measures import (
+    ACCURACY,
     DOWNSTREAM,
+    EFFICIENCY,
     PUBLISHED_SCORES,
     TC_MEAN,
     TC_SAMPLED,
@@ -31,6 +34,7 @@ from analyses.unsupervised_study.study_measures import (
     guessing,
     learnt,
     learnt_share,
+    telling,
 )
 from analyses.unsupervised_study.study_presets import METHODS, PRESETS
 from analyses.unsupervised_study.study_runs import planned, rounds_of
@@ -97,6 +101,19 @@ def test_published_tables_are_whole():
     for data in SHARES["method"]:
         pairs = zip(*(SHARES[name][data] for name in GROUPED_BY), strict=True)
         assert all(alone <= both for alone, both in pairs)
+
+
+def test_codes_that_are_not_read_say_nothing_of_efficiency():
+    """They are read from few labels as well as from many: not at all."""
+    made = study_frame(effect=1.0)
+    chance = guessing("plain")
+    made[ACCURACY["trees"]] = np.where(made["place"] == 0, chance, 0.9)
+    assert set(telling(made)["place"]) == {1, 2}
+    # Efficiency rises with every score, but for the runs that say nothing, which have the most.
+    for column in EFFICIENCY.values():
+        made[column] = np.where(made["place"] == 0, 5.0, made["mig"])
+    verdicts = {claim.verdict for claim in efficiency_claims(made)}
+    assert verdicts == {"not reproduced"}
 
 
 def test_claims_follow_what_is_in_the_runs():
