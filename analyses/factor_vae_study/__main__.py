@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from analyses.factor_vae_study.batch_estimates import batch_estimates
 from analyses.factor_vae_study.factor_vae_report import write_report
 from analyses.shared.run import main_of
 from analyses.shared.studies.kept_runs import KEPT
@@ -243,11 +244,14 @@ def run(name: str, out: Path, runs: Path, parts: int | None) -> bool:
     if last.empty:
         return False
     measured = measure_runs(last, folder, known, lambda model: measure(model, grid, preset.rows))
+    plain = last[(last["model"] == "BetaVAE") & (last["seed"] == 0)]
+    known = known_of(out, preset, "estimates", {})
+    estimates = measure_runs(plain, folder, known, lambda model: batch_estimates(model, grid))
     out.mkdir(parents=True, exist_ok=True)
-    write_study(out, name, preset, last, measured=measured, course=course)
+    write_study(out, name, preset, last, measured=measured, course=course, estimates=estimates)
     words = study_words(__doc__, preset.data, folder)
     rows = last.join(_frame(measured), on="run")
-    write_report(rows, course, preset, name, planned, words, out)
+    write_report(rows, course, estimates, preset, name, planned, words, out)
     return bool(table["run"].nunique() == planned)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from analyses.factor_vae_study.batch_estimates import estimate_lines
 from analyses.factor_vae_study.score_correlations import bootstrapped, rank_power
 from analyses.shared.model_runs import table, write_markdown
 from analyses.shared.studies.equal_reconstruction import gains_by_seed
@@ -50,6 +51,7 @@ def named_runs(rows: pd.DataFrame) -> pd.DataFrame:
 def write_report(
     rows: pd.DataFrame,
     course: Sequence[dict[str, Any]],
+    estimates: Mapping[str, Mapping[str, float]],
     preset: Any,
     name: str,
     planned: int,
@@ -64,6 +66,7 @@ def write_report(
     lines += _claims(rows, course)
     lines += _correlations(rows)
     lines += _course(course)
+    lines += estimate_lines(estimates, dict(zip(rows["run"], rows["strength"], strict=True)))
     write_markdown(out, lines[:-1])
     plots.save_figure(draw_scores(rows, name), out / "scores.png")
     if course:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from analyses.factor_vae_study.batch_estimates import batch_estimates
 from analyses.factor_vae_study.score_correlations import bootstrapped, correlation_of, rank_power
 from analyses.isa_tradeoff.isa_claims import STATED
 from analyses.isa_tradeoff.prior_pictures import contour_levels, fitting_angle
@@ -12,12 +13,14 @@ from analyses.shared.studies.framework_sets import (
     MASKED,
     OVERLAP,
     SHADES,
+    SHIFTED,
     SPRITES,
     framework_set,
 )
+from analyses.shared.studies.paired_comparisons import compare_pairs
 from analyses.shared.studies.seed_claims import SeedClaim, claims_table
 from analyses.shared.studies.small_sprites import KEPT, small_sprites
-from geodis import Sprites, models
+from geodis import FactorGrid, Sprites, models
 
 
 @pytest.mark.parametrize(("name", "sizes"), [("hearts", (6, 16, 16)), ("thinned sprites", None)])
@@ -109,3 +112,50 @@ def test_correlations_of_scores_have_known_answers():
     assert low < value < high and low < 0 < high
     assert rank_power(0.0, 40) == pytest.approx(0.025, abs=0.015)
     assert rank_power(0.444, 20) < rank_power(0.444, 60) < rank_power(0.8, 60) + 1e-9
+
+
+# The estimate of a total correlation from a batch
+
+
+def test_a_batch_that_does_not_hold_the_images_of_its_latents_is_too_small_a_mixture():
+    """Seed 003, appendix D: it is negative where posteriors are narrow."""
+    grid = FactorGrid.from_arrays(
+        np.random.default_rng(0).integers(0, 255, (90, 4, 4, 1), dtype=np.uint8), np.arange(90)
+    )
+    model = models.VAE(grid, 3, network="vector", random_state=0)
+    with torch.no_grad():
+        model.head.layer.weight.mul_(20)
+        for log_variance, sign in ((-8.0, -1), (8.0, 1)):
+            model.head.layer.weight[3:] = 0
+            model.head.layer.bias[3:] = log_variance
+            found = batch_estimates(model, grid, sizes=(10, 60), drawn=30)
+            assert found["TC"] > -1e-3
+            if sign < 0:
+                assert found["TC of 10"] < found["TC of 60"] < 0
+                assert found["log q of 10"] < found["log q of 60"] < found["log q"]
+            else:
+                assert abs(found["TC of 10"] - found["TC"]) < 0.1
+
+
+# Verdicts
+
+
+def test_scores_of_models_that_did_not_learn_are_no_difference_that_is_missing():
+    claim = SeedClaim("", "above", {"model": "a"}, {"model": "b"}, "mig", learnt=0.1)
+    for level, verdict in ((0.02, "cannot tell (neither is above 0.1)"), (0.5, "not reproduced")):
+        pair = [level, level + 0.001, level], [level, level, level + 0.001]
+        found = compare_pairs(*pair, 0.05)
+        assert claim.verdict(*pair, found) == verdict
+    above = [0.09, 0.091, 0.09], [0.01, 0.011, 0.012]
+    assert claim.verdict(*above, compare_pairs(*above, 0.05)) == "reproduced"
+
+
+@pytest.mark.parametrize(("size", "side"), [(16, 4), (64, 8)])
+def test_squares_overlap_by_as_much_as_their_name_says(size, side):
+    for overlap, name in SHIFTED.items():
+        grid = framework_set(name, size)
+        places = np.zeros((2, len(grid.sizes)), int)
+        places[1, 0] = 1
+        first, second = grid.images(grid.index(places))[..., 0] > 0  # a square has its own colour
+        assert first.sum() == side**2
+        assert (first & second).sum() == side**2 * overlap / 100
