@@ -16,7 +16,7 @@ import pandas as pd
 
 from analyses.shared.model_runs import table, write_markdown
 from analyses.shared.run import main_of
-from analyses.shared.studies.kept_runs import KEPT
+from analyses.shared.studies.kept_runs import KEPT, cost_of
 from analyses.shared.studies.paired_comparisons import compare_pairs
 from analyses.shared.studies.swept_study import StudyPart, study_options, study_table, write_study
 from analyses.unsupervised_study.narrow_models import COMMON
@@ -64,8 +64,9 @@ def study_part(preset: Preset) -> StudyPart:
 def run(name: str, out: Path, runs: Path, parts: int | None) -> bool:
     """Train what is not trained, and compare the pairs that are whole."""
     preset = PRESETS[name]
+    folder = runs / f"precision_pairs_{name}"
     found, planned = study_table(
-        runs / f"precision_pairs_{name}",
+        folder,
         [study_part(preset)],
         {PLAIN: study_set(PLAIN)},
         scores=("mig", "sap"),
@@ -77,7 +78,7 @@ def run(name: str, out: Path, runs: Path, parts: int | None) -> bool:
     if found.empty:
         return False
     write_study(out, name, preset, found)
-    write_markdown(out, _lines(found, preset, name))
+    write_markdown(out, _lines(found, preset, name, cost_of(folder)))
     return bool(found["run"].nunique() == planned)
 
 
@@ -89,7 +90,7 @@ def pairs_of(found: pd.DataFrame) -> pd.DataFrame:
     return wide.dropna()
 
 
-def _lines(found: pd.DataFrame, preset: Preset, name: str) -> list[str]:
+def _lines(found: pd.DataFrame, preset: Preset, name: str, cost: str) -> list[str]:
     """The table of `results.md`: every value at every step, of all models and of each."""
     wide, rows = pairs_of(found), []
     for step in sorted(wide.index.unique("step")):
@@ -112,7 +113,8 @@ def _lines(found: pd.DataFrame, preset: Preset, name: str) -> list[str]:
         "",
         f"Preset {name}: {preset.steps:,} steps of 64, {preset.seeds} seeds of each method. Pairs "
         "share weights, batches and noise at the start; rounding makes them another seed's within "
-        f"some hundred steps, so that distributions are compared. Margins: {margins}.",
+        f"some hundred steps, so that distributions are compared. Margins: {margins}. "
+        f"{cost}".rstrip(),
         "",
         *table(header, rows),
     ]

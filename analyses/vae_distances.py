@@ -30,7 +30,7 @@ from analyses.shared.model_runs import (
 )
 from analyses.shared.run import main_of
 from analyses.shared.studies.seed_claims import SeedClaim, claims_table
-from analyses.shared.studies.verdicts import mean_of, verdict_above, verdict_equal
+from analyses.shared.studies.verdicts import mean_interval, verdict_above, verdict_equal
 from analyses.shared.vae_cases import KINDS, Sizes, dataset, evaluate, train_case
 from geodis import models, plots
 from geodis.kernels import LossKernel
@@ -186,11 +186,11 @@ def _beside_published(rows: Sequence[Row]) -> list[str]:
         if not own:
             continue
         for name, value in zip(("bound random", "bound along factors"), published, strict=True):
-            found = mean_of([row[name + AS_PUBLISHED] for row in own])
+            found = mean_interval([row[name + AS_PUBLISHED] for row in own])
             if value is not None:
                 verdict = verdict_equal(found, value, NEAR) if len(own) > 1 else "not finished"
                 cells.append([data, loss, name, f"{value:.2f}", str(len(own)), str(found), verdict])
-        found = mean_of([row["data along factors" + AS_PUBLISHED] for row in own])
+        found = mean_interval([row["data along factors" + AS_PUBLISHED] for row in own])
         verdict = verdict_above(found, PERFECT) if len(own) > 1 else "not finished"
         words = "data along factors", "almost perfect (Fig. 4.4)"
         cells.append([data, loss, *words, str(len(own)), str(found), verdict])

@@ -8,6 +8,7 @@ Small models are timed alone and in stacks, on one thread.
 from __future__ import annotations
 
 import argparse
+import math
 import resource
 import time
 from collections.abc import Callable, Mapping
@@ -18,7 +19,7 @@ import torch
 
 from benchmarks._measure import measure, write_table
 from geodis import FactorGrid, Sprites, XYSquares, models
-from geodis.models.networks import NetworkName, encoder_decoder
+from geodis.models.networks import Gaussian, NetworkName, encoder_decoder, perceptron
 from geodis.models.training.train_options import Precision
 
 LATENTS = 10
@@ -43,15 +44,51 @@ OBJECTIVES = (
 )
 
 
-class PlainLoop:
-    """A float32 loop over the published convolutional pair."""
+Networks = tuple[torch.nn.Module, torch.nn.Module, torch.nn.Module]
 
-    def __init__(self, grid: Any, batch_size: int, network: NetworkName = "conv") -> None:
+
+def narrow_networks(shape: tuple[int, ...], latents: int, width: int) -> Networks:
+    """Perceptrons of two layers of so many units: what encodes, its head, and what decodes."""
+    flat = math.prod(shape)
+    hidden = [torch.nn.Flatten(), *perceptron([flat, width, width], torch.nn.ReLU)]
+    back = [*perceptron([latents, width, width, flat], torch.nn.ReLU)]
+    return (
+        torch.nn.Sequential(*hidden, torch.nn.ReLU()),
+        Gaussian(width, latents),
+        torch.nn.Sequential(*back, torch.nn.Unflatten(1, shape)),
+    )
+
+
+class NarrowVAE(models.VAE):
+    """A VAE of two layers of 128 units."""
+
+    units = 128
+
+    def _build(self, latents: int) -> None:
+        super()._build(latents)
+        self.body, self.head, self.decoder = narrow_networks(self.shape, latents, self.units)
+
+
+class NarrowestVAE(NarrowVAE):
+    """A VAE of two layers of 64 units."""
+
+    units = 64
+
+
+class PlainLoop:
+    """A float32 loop over the published convolutional pair, or over narrow perceptrons."""
+
+    def __init__(
+        self, grid: Any, batch_size: int, network: NetworkName = "conv", units: int | None = None
+    ) -> None:
         torch.manual_seed(0)
         self.grid, self.batch_size, self.step = grid, batch_size, 0
         height, width, channels = grid.image_shape
         shape = (channels, height, width)
-        self.body, self.head, self.decoder = encoder_decoder(network, shape, LATENTS)
+        networks = encoder_decoder(network, shape, LATENTS)
+        if units is not None:
+            networks = narrow_networks(shape, LATENTS, units)
+        self.body, self.head, self.decoder = networks
         parts = torch.nn.ModuleList([self.body, self.head, self.decoder])
         self.adam = torch.optim.Adam(parts.parameters(), 1e-3)
 
@@ -89,7 +126,8 @@ class Trained:
         options: dict[str, Any] = {"latents": LATENTS}
         if name.startswith("ISA"):
             options = {"subspaces": [(2.2, 2)] * (LATENTS // 2)}
-        self.model = getattr(models, name)(grid, network=network, **options)
+        make: Any = models.model_named(name)
+        self.model = make(grid, network=network, **options)
         self.grid, self.batch_size, self.precision = grid, batch_size, precision
 
     def run(self, steps: int) -> float:
@@ -106,11 +144,14 @@ class Trained:
 
 
 class Stacked:
-    """Many small VAEs at once; costs are of one model."""
+    """Many small models at once; costs are of one model."""
 
-    def __init__(self, grid: Any, batch_size: int, precision: Precision, count: int) -> None:
+    def __init__(
+        self, grid: Any, batch_size: int, precision: Precision, count: int, name: str = "VAE"
+    ) -> None:
+        make: Any = models.model_named(name)
         self.members = [
-            models.VAE(grid, LATENTS, network="vector", random_state=seed) for seed in range(count)
+            make(grid, LATENTS, network="vector", random_state=seed) for seed in range(count)
         ]
         self.grid, self.batch_size = grid, batch_size
         self.options = models.TrainOptions(precision=precision)
@@ -135,31 +176,45 @@ def held_sprites() -> FactorGrid:
     return FactorGrid.from_arrays(grid.images(index), grid.factors(index))
 
 
+# Models, their units, and how many are stacked. A plain loop is one of a VAE.
+SMALL: tuple[tuple[str, int, tuple[int, ...]], ...] = (
+    ("VAE", 256, (8, 32, 64)),
+    (NarrowVAE.__name__, NarrowVAE.units, (32,)),
+    (NarrowestVAE.__name__, NarrowestVAE.units, (32,)),
+    ("BetaTCVAE", 256, (32,)),
+)
+
+
 def small_rows(repeats: int) -> list[dict[str, Any]]:
-    """A step of a small VAE against a plain loop: alone, and in stacks."""
+    """A step of a small model against a plain loop of a VAE: alone, and in stacks."""
     grid, size, steps = held_sprites(), 64, 128
-    runs: dict[str, Callable[[int], float]] = {
-        "plain loop, float32": PlainLoop(grid, size, "vector").run,
-        "geodis, float32": Trained(grid, size, "float32", network="vector").run,
-    }
-    counts = {}
-    for count in (8, 32, 64):
-        for precision in ("float32", "bfloat16"):
-            name = f"stack of {count}, {precision}"
-            runs[name], counts[name] = Stacked(grid, size, precision, count).run, count
-    best = in_turns(runs, steps, repeats)
-    for name, count in counts.items():
-        best[name] /= count
-    plain = best["plain loop, float32"]
-    return [
-        {
-            "part": f"VAE 256-256 on 16 x 16, {size} rows",
-            "what": name,
-            "CPU ms a model and step": 1e3 * seconds,
-            "times the plain loop": seconds / plain,
+    rows = []
+    for model, units, sizes in SMALL:
+        runs: dict[str, Callable[[int], float]] = {
+            "plain loop, float32": PlainLoop(grid, size, "vector", units).run,
+            "geodis, float32": Trained(grid, size, "float32", model, "vector").run,
         }
-        for name, seconds in best.items()
-    ]
+        counts = {}
+        for count in sizes:
+            for precision in ("float32", "bfloat16"):
+                name = f"stack of {count}, {precision}"
+                runs[name], counts[name] = Stacked(grid, size, precision, count, model).run, count
+        best = in_turns(runs, steps, repeats)
+        for name, count in counts.items():
+            best[name] /= count
+        plain = best["plain loop, float32"]
+        kind = "beta-TCVAE" if model == "BetaTCVAE" else "VAE"
+        rows += [
+            {
+                "part": f"{kind} {units}-{units} on 16 x 16, {size} rows",
+                "what": name,
+                "CPU ms a model and step": 1e3 * seconds,
+                "times the plain loop of a VAE": seconds / plain,
+                "times as fast": plain / seconds,
+            }
+            for name, seconds in best.items()
+        ]
+    return rows
 
 
 def stack_memory(count: int) -> float:

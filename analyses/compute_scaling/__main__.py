@@ -25,6 +25,7 @@ from analyses.compute_scaling.scaling_report import write_scaling
 from analyses.compute_scaling.scaling_runs import PRESETS, Preset, train_scaling
 from analyses.shared.model_runs import table
 from analyses.shared.run import main_of
+from analyses.shared.studies.kept_runs import cost_of
 from geodis import Sprites
 from geodis.base import InputError
 
@@ -45,8 +46,10 @@ def run(
         print("\n".join(table(HEADER, [row.cells() for row in rows_of_files(embeddings, factors)])))
         return True
     settings = PRESETS[preset]
-    trained = train_scaling(settings, runs or out / "runs")
-    write_scaling(trained.table, untrained_rows(settings), settings, preset, out)
+    folder = runs or out / "runs"
+    trained = train_scaling(settings, folder)
+    rows = untrained_rows(settings)
+    write_scaling(trained.table, rows, settings, preset, out, cost_of(folder))
     return trained.elsewhere == 0
 
 

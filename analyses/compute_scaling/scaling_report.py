@@ -17,12 +17,11 @@ from analyses.compute_scaling.scaling_runs import (
     SCORES,
     Preset,
     change,
-    mean_interval,
     operations_a_step,
     rise_power,
 )
 from analyses.shared.model_runs import table, write_markdown
-from analyses.shared.studies.verdicts import CANNOT_TELL, REPRODUCED, verdict_above
+from analyses.shared.studies.verdicts import CANNOT_TELL, REPRODUCED, mean_interval, verdict_above
 from geodis import __version__, plots
 from geodis.base import to_jsonable, write_json
 from geodis.plots import FACTOR_COLORS, MARKERS, tidy
@@ -32,7 +31,12 @@ ASSUMED_RISE = 0.05
 
 
 def write_scaling(
-    runs: pd.DataFrame, encoders: Sequence[EncoderRow], preset: Preset, name: str, out: Path
+    runs: pd.DataFrame,
+    encoders: Sequence[EncoderRow],
+    preset: Preset,
+    name: str,
+    out: Path,
+    cost: str,
 ) -> None:
     """Write results.json, results.md and the figure."""
     out.mkdir(parents=True, exist_ok=True)
@@ -46,7 +50,7 @@ def write_scaling(
         "rows": runs.to_dict(orient="records"),
     }
     write_json(out / "results.json", to_jsonable(content))
-    write_markdown(out, markdown(runs, encoders, preset, name, claims))
+    write_markdown(out, markdown(runs, encoders, preset, name, claims, cost))
     plots.save_figure(draw(runs, preset), out / "compute.png")
 
 
@@ -85,19 +89,21 @@ def markdown(
     preset: Preset,
     name: str,
     claims: Sequence[dict[str, Any]],
+    cost: str,
 ) -> list[str]:
     """Lines of results.md."""
-    cost = operations_a_step(preset)
+    operations = operations_a_step(preset)
     lines = [
         "# Scores against compute",
         "",
         f"Preset {name}: {preset.seeds} seeds of each beta, {preset.steps:,} steps of "
-        f"{preset.batch_size} images, {cost / 1e6:.0f} million operations a step (six a weight and "
-        "row). Published (seed 004, Figs. 6 and 7): MIG of a VAE and of a beta-VAE with beta = 4 "
-        "on dSprites of 64 x 64 pixels, few runs, figures without numbers in the text: 'MIG "
-        "increase with scale' for beta = 4, 'results are still inconclusive'. Here: 46,080 sprites "
-        "of 16 x 16 pixels, perceptrons of 128-128 units; the reconstruction of a pixel counts "
-        "sixteenfold, so that beta weighs as much as on the published images.",
+        f"{preset.batch_size} images, {operations / 1e6:.0f} million operations a step (six a "
+        "weight and row). Published (seed 004, Figs. 6 and 7): MIG of a VAE and of a beta-VAE with "
+        "beta = 4 on dSprites of 64 x 64 pixels, few runs, figures without numbers in the text: "
+        "'MIG increase with scale' for beta = 4, 'results are still inconclusive'. Here: 46,080 "
+        "sprites of 16 x 16 pixels, perceptrons of 128-128 units; the reconstruction of a pixel "
+        "counts sixteenfold, so that beta weighs as much as on the published images. "
+        f"{cost}".rstrip(),
         "",
         "## Does a score rise with compute?",
         "",
@@ -112,7 +118,9 @@ def markdown(
     for (beta, step), own in runs.groupby(["beta", "step"]):
         means = [mean_interval(own[f"score {score}"]) for score in SCORES]
         text = [f"{one.value:.3f} ({one.low:.3f} to {one.high:.3f})" for one in means]
-        rows.append([_name(beta), f"{int(step):,}", f"{step * cost:.2g}", *text, str(len(own))])
+        rows.append(
+            [_name(beta), f"{int(step):,}", f"{step * operations:.2g}", *text, str(len(own))]
+        )
     lines += table(["model", "step", "operations", "MIG", "SAP", "seeds"], rows)
     return [*lines, "", *encoder_lines(encoders)]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analyses.shared.studies.verdicts import LEVEL, Interval
+from analyses.shared.studies.kept_runs import costed
+from analyses.shared.studies.verdicts import LEVEL
 from analyses.unsupervised_study.narrow_models import COMMON, NarrowBetaVAE
 from analyses.unsupervised_study.study_sets import PLAIN, opened, study_set
 from geodis import models
@@ -39,24 +39,25 @@ SCORES = ("mig", "sap")
 
 def train_scaling(preset: Preset, folder: Path, verbose: bool = True) -> models.Sweep:
     """Train what is not trained yet, all seeds of all betas in one stack."""
-    return models.sweep(
-        folder,
-        [{"model": NarrowBetaVAE.__name__, **COMMON, "beta": list(preset.betas)}],
-        opened((PLAIN,)),
-        seeds=preset.seeds,
-        training={
-            "steps": preset.steps,
-            "batch_size": preset.batch_size,
-            "learning_rate": 1e-3,
-            "precision": "bfloat16",
-        },
-        scores=list(SCORES),
-        score_at=list(preset.score_at),
-        n=preset.rows,
-        device="cpu",
-        stack=32,
-        verbose=verbose,
-    )
+    with costed(folder):
+        return models.sweep(
+            folder,
+            [{"model": NarrowBetaVAE.__name__, **COMMON, "beta": list(preset.betas)}],
+            opened((PLAIN,)),
+            seeds=preset.seeds,
+            training={
+                "steps": preset.steps,
+                "batch_size": preset.batch_size,
+                "learning_rate": 1e-3,
+                "precision": "bfloat16",
+            },
+            scores=list(SCORES),
+            score_at=list(preset.score_at),
+            n=preset.rows,
+            device="cpu",
+            stack=32,
+            verbose=verbose,
+        )
 
 
 def operations_a_step(preset: Preset) -> float:
@@ -64,23 +65,6 @@ def operations_a_step(preset: Preset) -> float:
     model = NarrowBetaVAE(study_set(PLAIN), **COMMON)
     weights = sum(p.numel() for p in model.parameters() if p.ndim == 2)
     return 6.0 * weights * preset.batch_size
-
-
-def mean_interval(values: Any) -> Interval:
-    """Mean of n numbers with Student's interval.
-
-    Examples
-    --------
-    >>> print(mean_interval([1.0, 2.0, 3.0]))
-    2.00 (-0.48 to 4.48)
-    """
-    values = np.asarray(values, float)
-    n = len(values)
-    if n < 2:
-        return Interval(float(values.mean()) if n else float("nan"), -np.inf, np.inf, n)
-    half = stats.t.ppf((1 + LEVEL) / 2, n - 1) * values.std(ddof=1) / np.sqrt(n)
-    mean = float(values.mean())
-    return Interval(mean, mean - float(half), mean + float(half), n)
 
 
 def change(table: pd.DataFrame, score: str, first: int, last: int) -> np.ndarray:

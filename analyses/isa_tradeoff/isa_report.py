@@ -37,7 +37,7 @@ from analyses.shared.studies.verdicts import (
     CANNOT_TELL,
     REPRODUCED,
     Interval,
-    mean_of,
+    mean_interval,
     verdict_equal,
 )
 from geodis import plots
@@ -330,7 +330,7 @@ def _exponent_verdicts(beta: str, sets: np.ndarray) -> list[list[str]]:
             place,
             f"{published:.2f}",
             str(len(values)),
-            str(found := mean_of(values)),
+            str(found := mean_interval(values)),
             exponent_verdict(found, published),
         ]
         for place, published, values in zip(

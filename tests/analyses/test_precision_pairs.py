@@ -31,7 +31,7 @@ def test_pairs_are_runs_that_both_precisions_have():
 
 @pytest.mark.parametrize(("shift", "said"), [(0.0, "| yes |"), (0.03, "| not shown |")])
 def test_a_shift_of_a_score_is_seen(shift, said):
-    lines = analysis._lines(rows(shift), analysis.PRESETS["quick"], "quick")
+    lines = analysis._lines(rows(shift), analysis.PRESETS["quick"], "quick", "Dear.")
     (line,) = [line for line in lines if "| all | score mig |" in line]
     assert line.endswith(said) and "| 20 |" in line
 

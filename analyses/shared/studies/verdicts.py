@@ -56,18 +56,19 @@ def spearman_of(a: Any, b: Any) -> Interval:
     return spearman_interval(float(stats.spearmanr(a[both], b[both]).statistic), n)
 
 
-def mean_of(values: Any) -> Interval:
-    """Mean with Student's interval.
+def mean_interval(values: Any) -> Interval:
+    """Mean of n numbers with Student's interval.
 
     Examples
     --------
-    >>> print(mean_of([0.9, 1.0, 1.1]))
+    >>> print(mean_interval([0.9, 1.0, 1.1]))
     1.00 (0.75 to 1.25)
     """
     values = np.asarray(values, float)
-    n, mean = len(values), float(np.mean(values))
+    n = len(values)
     if n < 2:
-        return Interval(mean, -np.inf, np.inf, n)
+        return Interval(float(values.mean()) if n else float("nan"), -np.inf, np.inf, n)
+    mean = float(values.mean())
     half = float(stats.t.ppf((1 + LEVEL) / 2, n - 1) * values.std(ddof=1) / np.sqrt(n))
     return Interval(mean, mean - half, mean + half, n)
 

@@ -9,10 +9,10 @@ from analyses.compute_scaling import __main__ as analysis
 from analyses.compute_scaling.scaling_runs import (
     PRESETS,
     change,
-    mean_interval,
     operations_a_step,
     rise_power,
 )
+from analyses.shared.studies.verdicts import mean_interval
 
 
 def test_a_change_is_that_of_every_seed():
