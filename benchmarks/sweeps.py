@@ -41,7 +41,7 @@ def small_grid() -> FactorGrid:
     return FactorGrid.from_arrays(images, factors, names=("row", "column", "light"))
 
 
-def small_sweep(folder: Path, steps: int) -> None:
+def small_sweep(folder: Path, steps: int, stack: int = 1) -> None:
     """Ten runs, scored half way and at the end."""
     torch.set_num_threads(1)
     sweep(
@@ -53,15 +53,18 @@ def small_sweep(folder: Path, steps: int) -> None:
         scores=SCORES,
         score_at=[steps // 2],
         n=108,
+        stack=stack,
         verbose=0,
     )
 
 
-def kill_until_done(folder: Path, steps: int, longest: float, luck: random.Random) -> int:
+def kill_until_done(
+    folder: Path, steps: int, stack: int, longest: float, luck: random.Random
+) -> int:
     """Start, kill and start again until it ends by itself; how often it was killed."""
     context, kills = multiprocessing.get_context("fork"), 0
     while True:
-        process = context.Process(target=small_sweep, args=(folder, steps))
+        process = context.Process(target=small_sweep, args=(folder, steps, stack))
         process.start()
         process.join(luck.uniform(0.0, longest))
         if process.exitcode is not None:
@@ -72,23 +75,23 @@ def kill_until_done(folder: Path, steps: int, longest: float, luck: random.Rando
         kills += 1
 
 
-def kill_row(steps: int, kills: int) -> dict[str, Any]:
+def kill_row(steps: int, kills: int, stack: int) -> dict[str, Any]:
     """Whether the tables of killed sweeps are that of an undisturbed one."""
     luck, hit, folders, same = random.Random(0), 0, 0, True
     with tempfile.TemporaryDirectory() as name:
         whole = Path(name) / "whole"
         begun = time.perf_counter()
-        small_sweep(whole, steps)
+        small_sweep(whole, steps, stack)
         longest = (time.perf_counter() - begun) / 2
         while hit < kills:
             folders += 1
             broken = Path(name) / f"broken {folders}"
-            hit += kill_until_done(broken, steps, longest, luck)
+            hit += kill_until_done(broken, steps, stack, longest, luck)
             same &= all(
                 (whole / file).read_bytes() == (broken / file).read_bytes() for file in TABLES
             )
     return {
-        "part": "killed at random moments",
+        "part": "killed at random moments" + f", stacks of {stack}" * (stack > 1),
         "runs": 10,
         "sweeps": folders,
         "kills": hit,
@@ -121,7 +124,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--runs", type=int, default=720)
     chosen = parser.parse_args()
-    rows = [kill_row(chosen.steps, chosen.kills), recognition_row(chosen.runs)]
+    rows = [kill_row(chosen.steps, chosen.kills, stack) for stack in (1, 4)]
+    rows.append(recognition_row(chosen.runs))
     print(write_table("sweeps", "Sweeps: killed, and recognised", rows))
 
 

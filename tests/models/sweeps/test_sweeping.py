@@ -316,6 +316,11 @@ def test_hundreds_of_finished_runs_are_recognised_from_their_rows(tmp_path):
 
 
 @pytest.mark.long
+def test_a_client_gives_the_same_table(done, blobs, tmp_path, client):
+    pd.testing.assert_frame_equal(small(tmp_path, blobs, cluster=client).table, done.table)
+
+
+@pytest.mark.long
 def test_processes_give_the_same_table(done, blobs, tmp_path):
     """Whatever order runs end in."""
     pytest.importorskip("distributed")
