@@ -38,7 +38,8 @@ from geodis.plots import FACTOR_COLORS
 
 OUT = Path(__file__).parent / "results" / "vae_distances"
 MSE, BOX, LEARNT = "MSE", "MSE + box blur", "MSE + learnt kernel"
-# Weights of the divergence that models learn with, on standardised data (seed 001, table A.6);
+# Weights of the divergence that models learn with, on standardised data: of table A.6 of seed 001
+# for the plain loss, heavier for the others on small images;
 # images that overlap, or that the loss makes overlap, take a heavier one.
 BETA = {MSE: 0.000316, BOX: 0.1, LEARNT: 0.1}
 HEAVIER = {"XYSquares, spacing 1": 0.01, "Sprites": 0.01}
@@ -59,12 +60,14 @@ PUBLISHED: dict[tuple[str, str], tuple[float | None, float]] = {
     ("Sprites", MSE): (0.38, 0.58),
 }
 AS_PUBLISHED = ", published"
+# Of these the paper shows latent with perceived distances (Fig. 4.4).
+OF_FIGURE = (("XYSquares", MSE), ("Sprites", MSE))
 # What is near a published correlation, and what "almost perfect" is taken to be at least.
 NEAR, PERFECT = 0.1, 0.9
 CLAIMS = tuple(
     SeedClaim(
         f"truth along factors, XYSquares: {first} - {second}",
-        "above (Fig. 3.11)" if first == BOX else "above (Table 6.1, Fig. 6.4)",
+        "above (Fig. 3.11)" if first == BOX else "above, implied by table 6.1",
         {"data": "XYSquares", "loss": first},
         {"data": "XYSquares", "loss": second},
         "truth along factors",
@@ -179,7 +182,7 @@ def write(rows: list[Row], out: Path, preset: str) -> None:
 
 
 def _beside_published(rows: Sequence[Row]) -> list[str]:
-    """What models of a set have of what was published of it, with verdicts."""
+    """Correlations of sets, and of their models, beside the published ones."""
     cells = []
     for (data, loss), published in PUBLISHED.items():
         own = [row for row in rows if (row["case"]["data"], row["case"]["loss"]) == (data, loss)]
@@ -190,6 +193,8 @@ def _beside_published(rows: Sequence[Row]) -> list[str]:
             if value is not None:
                 verdict = verdict_equal(found, value, NEAR) if len(own) > 1 else "not finished"
                 cells.append([data, loss, name, f"{value:.2f}", str(len(own)), str(found), verdict])
+        if (data, loss) not in OF_FIGURE:
+            continue
         found = mean_interval([row["data along factors" + AS_PUBLISHED] for row in own])
         verdict = verdict_above(found, PERFECT) if len(own) > 1 else "not finished"
         words = "data along factors", "almost perfect (Fig. 4.4)"

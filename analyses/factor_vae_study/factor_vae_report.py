@@ -191,8 +191,10 @@ def _low_scores(rows: pd.DataFrame) -> list[list[str]]:
     above = plain.mean() > gan.mean()
     verdict = CANNOT_TELL if p >= ALPHA else REPRODUCED if above else NOT_REPRODUCED
     counts, gap = f"{len(plain)} and {len(gan)}", f"{plain.mean() - gan.mean():+.3f}"
-    power = _power_of_ranks(len(plain), len(gan), SCORE_MARGIN / float(plain.std()))
-    said = f"{power:.2f} for {SCORE_MARGIN:g}"
+    said, spread = "", float(plain.std())
+    if spread > 0:
+        power = _power_of_ranks(len(plain), len(gan), SCORE_MARGIN / spread)
+        said = f"{power:.2f} for {SCORE_MARGIN:g}"
     return [[words, "above", counts, gap, f"{p:.3f}", said, verdict]]
 
 
@@ -252,22 +254,27 @@ def _course(course: Sequence[dict[str, Any]]) -> list[str]:
     ]
     header = ["gamma", "step", "true TC", "discriminator's TC"]
     below = np.mean([row[guessed] < row[true] for row in course])
-    falls = [
-        ends[-1][true] < max(row[true] for row in ends)
+    by_gamma = [
+        [row[true] for row in course if row["gamma"] == gamma]
         for gamma in sorted({row["gamma"] for row in course})
-        for ends in [[row for row in course if row["gamma"] == gamma]]
     ]
+    # At first nothing is encoded, and the truth can only rise.
+    falls = [values[-1] < values[len(values) // 2] for values in by_gamma]
     return [
         "## The estimate while models are trained (Fig. 7)",
         "",
         "One run a strength. Published: the discriminator underestimates throughout, and the true "
         f"total correlation falls in training. Ours: below the truth at {below:.0%} of the places "
-        f"({REPRODUCED if below == 1 else CANNOT_TELL}); at the end below its largest value in "
-        f"{sum(falls)} of {len(falls)} runs ({REPRODUCED if all(falls) else CANNOT_TELL}).",
+        f"({_of_all(float(below))}); less at the end than half way in {sum(falls)} of {len(falls)} "
+        f"runs ({_of_all(sum(falls) / len(falls))}).",
         "",
         *table(header, cells),
         "",
     ]
+
+
+def _of_all(share: float) -> str:
+    return {1.0: REPRODUCED, 0.0: NOT_REPRODUCED}.get(share, CANNOT_TELL)
 
 
 # Figures

@@ -3,8 +3,8 @@
 MIG and the expected log-likelihood of an image for beta-VAE, beta-TCVAE, and both with the
 published prior of independent subspaces (ISA), over nine strengths, with most seeds where claims
 are tested; and an ISA-VAE that learns its exponents from 2.0 on, at half the rate of the networks
-as published. All are perceptrons trained in stacks on small sprites, but for learnt exponents, and
-are scored on the way to show whether they are converged.
+as the reference code does. All are perceptrons trained in stacks on small sprites, but for learnt
+exponents, and are scored on the way to show whether they are converged.
 
 Run `python -m analyses.isa_tradeoff --preset quick`; what is finished is kept.
 """
@@ -61,7 +61,7 @@ class Length:
 class Preset:
     """Published (seed 002, table 1): dSprites of 64 x 64 pixels, 20 latents, 20 epochs.
 
-    Perceptrons of 1,200 units, batches of 2,048, 50 seeds at beta 1. An estimate from one sample an
+    Perceptrons of 1,200 units, batches of 2,048, 50 seeds a setting. An estimate from one sample an
     image is so loud in batches of 64 that at beta 4 nothing is learnt; of 256 it is not.
     """
 
@@ -132,7 +132,7 @@ PRESETS = {
 
 
 def study_parts(preset: Preset) -> list[StudyPart]:
-    """The tested strengths first, then learnt exponents, small batches, and all other strengths."""
+    """Tested strengths first, the control, learnt exponents, small batches, other strengths."""
     others = [beta for beta in preset.betas if beta not in TESTED]
     hard, large, small = TESTED[1:], preset.large, preset.small
     parts = [

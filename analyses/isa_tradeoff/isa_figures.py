@@ -16,11 +16,11 @@ from analyses.isa_tradeoff.isa_claims import (
 )
 from geodis import plots
 
-# Those in small batches look like those in large ones.
-MODELS = list(dict.fromkeys(name.removesuffix(SMALL) for name in NAMES))
-
 if TYPE_CHECKING:
     import pandas as pd
+
+# Those in small batches look like those in large ones.
+MODELS = list(dict.fromkeys(name.removesuffix(SMALL) for name in NAMES))
 
 
 def draw_tradeoff(rows: pd.DataFrame, preset: str) -> Any:

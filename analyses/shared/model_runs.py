@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from analyses.shared.studies.kept_runs import costed, seconds_in
 from geodis import __version__
-from geodis.base import to_jsonable, whole_file, write_json
+from geodis.base import InputError, to_jsonable, whole_file, write_json
 from geodis.models.training.state.fingerprints import plain_digest
 
 Row = dict[str, Any]
@@ -69,11 +70,11 @@ def run_cases(
             if any(row["case"] == plain for row in rows):
                 continue
             print(f"[{number}/{len(cases)}] {describe(case)}", flush=True)
-            begun = time.process_time()
             checkpoint = out / UNDER_WAY / plain_digest({**made, "case": plain})
-            results = to_jsonable(run_case(case, checkpoint))
-            seconds = time.process_time() - begun
-            rows.append({"case": plain, **results, "seconds": seconds})
+            with costed(checkpoint):
+                results = to_jsonable(_run_or_begin_anew(run_case, case, checkpoint))
+            # With those of calls that were stopped.
+            rows.append({"case": plain, **results, "processor seconds": seconds_in(checkpoint)})
             _keep(out, made, rows)
             _remove(checkpoint)
             if time.monotonic() - written > SECONDS_BETWEEN:
@@ -117,6 +118,20 @@ def run_preset(
     return complete
 
 
+def _run_or_begin_anew(
+    run_case: Callable[[Mapping[str, Any], Path], Row], case: Mapping[str, Any], checkpoint: Path
+) -> Row:
+    """Run a case; what another version of the code left of it half done is of no use."""
+    begun = checkpoint.exists()
+    try:
+        return run_case(case, checkpoint)
+    except InputError:
+        if not begun:
+            raise
+        shutil.rmtree(checkpoint)
+        return run_case(case, checkpoint)
+
+
 def _remove(checkpoint: Path) -> None:
     """Remove what a finished case went on from, and the folder if it was the last."""
     shutil.rmtree(checkpoint, ignore_errors=True)
@@ -125,14 +140,18 @@ def _remove(checkpoint: Path) -> None:
 
 
 def hours_of(rows: Sequence[Row]) -> str:
-    """What the cases have cost, in a sentence.
+    """What the cases have cost, in a sentence; of old ones it is known by the clock alone.
 
     Examples
     --------
-    >>> hours_of([{"seconds": 1800.0}, {"seconds": 3600.0}])
+    >>> hours_of([{"processor seconds": 1800.0}, {"processor seconds": 3600.0}])
     'The runs took 1.5 processor hours.'
+    >>> hours_of([{"seconds": 1800.0}, {"processor seconds": 3600.0}])
+    'The runs took 1.5 hours.'
     """
-    return f"The runs took {sum(row['seconds'] for row in rows) / 3600:.1f} processor hours."
+    name = "processor seconds"
+    hours = sum(row[name if name in row else "seconds"] for row in rows) / 3600
+    return f"The runs took {hours:.1f} {'processor ' * all(name in row for row in rows)}hours."
 
 
 def describe(case: Mapping[str, Any]) -> str:

@@ -23,7 +23,6 @@ COMMON: dict[str, Any] = {"latents": 10, "network": "vector", "loss": "bernoulli
 class Narrow:
     """Puts smaller perceptrons in the place of a model's own."""
 
-    # Here, and not in the module, they are of the code by which a run is told from others.
     width = 128  # units of each of two layers: enough for 16 x 16 pixels
     pixels_in_one = 16.0
     body: nn.Module

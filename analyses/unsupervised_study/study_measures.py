@@ -174,7 +174,7 @@ def learnt(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[frame["data"].isin(told)].reset_index(drop=True)
 
 
-def telling(frame: pd.DataFrame) -> pd.DataFrame:
+def whose_codes_are_read(frame: pd.DataFrame) -> pd.DataFrame:
     """The runs whose own codes trees read at least so far."""
     chance = frame["data"].map(lambda name: guessing(str(name)))
     way = (frame[ACCURACY["trees"]] - chance) / (1 - chance)

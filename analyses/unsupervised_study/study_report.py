@@ -16,7 +16,14 @@ from analyses.unsupervised_study.published_study import (
     DIFFERENCES,
 )
 from analyses.unsupervised_study.share_tables import counted_verdicts, share_cells, share_lines
-from analyses.unsupervised_study.study_claims import STRONG, Claim, all_claims, overlaps
+from analyses.unsupervised_study.study_claims import (
+    ASSUMED_GAP,
+    OF_STRENGTHS,
+    STRONG,
+    Claim,
+    all_claims,
+    overlaps,
+)
 from analyses.unsupervised_study.study_figures import save_all
 from analyses.unsupervised_study.study_measures import (
     ACCURACY,
@@ -102,8 +109,10 @@ def markdown(
         f"Reproduced means that the whole interval of 95 % is on the claimed side, not reproduced "
         f"that it is on the other, and else it cannot be told. Power is how often studies of this "
         f"size would say 'reproduced', simulated: where the text gives no number, from a rank "
-        f"correlation of .5 (of .8 where 'strongly' is taken to mean above {STRONG}), runs taken "
-        "as independent. On 'all' sets it is that power to the number of sets.",
+        f"correlation of .5 (of .8 where 'strongly' is taken to mean above {STRONG}), from a "
+        f"difference of {ASSUMED_GAP:g} between mean correlations, and for Fig. 3 from strengths "
+        f"that explain {OF_STRENGTHS:.0%} within a method, as published; runs taken as "
+        "independent. On 'all' sets it is that power to the number of sets.",
         "",
         *table(
             ["where", "set", "claim", "published", "here", "runs", "power", "verdict"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ PAIRS = (
 )
 SCORES = {"mig": "MIG", "dci": "DCI"}
 WHICH = ("data", "loss", "model")
-# Below, a score of trained models is hardly above that of untrained ones.
+# A convention: models with less have learnt too little for a difference to say something.
 LEARNT_AT = 0.1
 CLAIMS = tuple(
     SeedClaim(
@@ -112,17 +113,32 @@ def write_report(
         "one to five repeats of each of many settings, without tables.",
         "",
     ]
-    header = ["set", "loss", "model", "seeds", "MIG", "DCI"]
-    lines += ["## At the strength that is best for the other seeds", ""]
-    lines += [*table(header, summarise(best, WHICH, list(SCORES))), ""]
+    header = ["set", "loss", "model", "seeds", "MIG", "DCI", "strengths chosen for MIG", "for DCI"]
+    cells = [[*line, *_chosen(best, line)] for line in summarise(best, WHICH, list(SCORES))]
+    lines += [
+        "## At the strength that is best for the other seeds",
+        "",
+        "The seeds that choose are those that other seeds are compared at, so that intervals are "
+        "somewhat too short.",
+        "",
+        *table(header, cells),
+        "",
+    ]
     lines += claims_table(best, CLAIMS)
-    columns = ["mig", "dci", "loss"]
-    header = ["set", "loss", "beta", "model", "seeds", "MIG", "DCI", "loss"]
+    columns = ["mig", "dci", "loss left"]
+    header = ["set", "loss", "beta", "model", "seeds", "MIG", "DCI", "share of the loss left"]
     cells = summarise(rows, ["data", "loss", "beta", "model"], columns)
     lines += ["## All strengths", "", *table(header, cells), ""]
     write_markdown(out, lines[:-1])
     if best:
         plots.save_figure(draw(best, name), out / "frameworks.png")
+
+
+def _chosen(best: Sequence[Row], line: Sequence[str]) -> list[str]:
+    """Strengths that were chosen for a line of the table, score by score, and how often."""
+    own = [row for row in best if [str(row["case"][name]) for name in WHICH] == [*line[:3]]]
+    counts = [Counter(row[f"beta of {column}"] for row in own) for column in SCORES]
+    return [", ".join(f"{beta:g} ({n})" for beta, n in sorted(each.items())) for each in counts]
 
 
 def draw(rows: Sequence[Row], preset: str) -> Any:

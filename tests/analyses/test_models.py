@@ -11,10 +11,13 @@ from analyses import variational_bias as bias
 from analyses.factor_vae_study import __main__ as factor_vae_study
 from analyses.isa_tradeoff import __main__ as isa_tradeoff
 from analyses.shared.model_runs import run_cases, summarise
+from analyses.shared.studies.framework_sets import MASKED
 from analyses.shared.vae_cases import BY_FACTOR, KINDS
 from analyses.triplet_vaes import __main__ as triplet_vaes
 from analyses.vae_frameworks import __main__ as vae_frameworks
+from analyses.vae_frameworks.framework_report import LEARNT
 from geodis import Scenes
+from geodis.base import InputError
 from geodis.models import VAE, TrainOptions, train
 
 pytestmark = pytest.mark.long
@@ -42,7 +45,8 @@ def test_an_analysis_runs_through(analysis, figures, tmp_path, monkeypatch, caps
         some = ("BetaVAE", "AdaTVAE", "AdaTVAE, perceived, blurred", "AdaTVAE, both")
         monkeypatch.setattr(analysis, "ROUNDS", (("XYSquares", some),))
     if analysis is vae_frameworks:  # a learnt kernel, and a set before noise
-        monkeypatch.setattr(analysis, "RUNS", (analysis.RUNS[4], analysis.RUNS[-1]))
+        some = [run for run in analysis.RUNS if run[0] == MASKED[50] or run[1] == LEARNT]
+        monkeypatch.setattr(analysis, "RUNS", tuple(some))
     assert analysis.main(["--preset", TINY, "--out", str(tmp_path)]) == 0
     assert {path.name for path in tmp_path.iterdir()} == {"results.json", "results.md", *figures}
     content = json.loads((tmp_path / "results.json").read_text())
@@ -151,6 +155,37 @@ def test_a_case_that_was_stopped_goes_on_from_its_checkpoint(tmp_path):
     # The step in which it was stopped is taken again, none before it.
     assert taken == [0, 1, 1, 2, 3]
     assert not folders[0].parent.exists()
+
+
+def test_what_another_version_left_half_done_is_begun_anew(tmp_path):
+    def run(case, checkpoint):
+        if (checkpoint / "old").exists():
+            raise InputError("It was trained by another version of geodis.")
+        return {"value": 1.0}
+
+    (place,) = checkpoints_of([{"seed": 1}], tmp_path)
+    (place / "old").mkdir(parents=True)
+    rows, complete = run_cases([{"seed": 1}], run, tmp_path, TINY, lambda rows, out: None)
+    assert complete and [row["value"] for row in rows] == [1.0]
+    with pytest.raises(InputError, match="seed"):
+        run_cases([{"seed": 2}], refuse, tmp_path, TINY, lambda rows, out: None)
+
+
+def checkpoints_of(cases, out):
+    """Where cases keep their checkpoints."""
+    seen = []
+
+    def look(case, checkpoint):
+        seen.append(checkpoint)
+        raise KeyboardInterrupt
+
+    for case in cases:
+        run_cases([case], look, out, TINY, lambda rows, out: None)
+    return seen
+
+
+def refuse(case, checkpoint):
+    raise InputError("No such seed.")
 
 
 def test_finished_cases_are_kept_and_not_run_again(tmp_path):

@@ -1,12 +1,15 @@
 """Sets, pictures and tables that the studies of models share."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
+from analyses import vae_distances
 from analyses.factor_vae_study.batch_estimates import batch_estimates
 from analyses.factor_vae_study.score_correlations import bootstrapped, correlation_of, rank_power
-from analyses.isa_tradeoff.isa_claims import STATED
+from analyses.isa_tradeoff.isa_claims import SAMPLED_SMALL, STATED, VAE_SMALL
+from analyses.isa_tradeoff.isa_report import named
 from analyses.isa_tradeoff.prior_pictures import contour_levels, fitting_angle
 from analyses.shared.studies.framework_sets import (
     APART,
@@ -20,6 +23,7 @@ from analyses.shared.studies.framework_sets import (
 from analyses.shared.studies.paired_comparisons import compare_pairs
 from analyses.shared.studies.seed_claims import SeedClaim, claims_table
 from analyses.shared.studies.small_sprites import KEPT, small_sprites
+from analyses.vae_frameworks.framework_report import best_by_other_seeds
 from geodis import FactorGrid, Sprites, models
 
 
@@ -142,12 +146,13 @@ def test_a_batch_that_does_not_hold_the_images_of_its_latents_is_too_small_a_mix
 
 def test_scores_of_models_that_did_not_learn_are_no_difference_that_is_missing():
     claim = SeedClaim("", "above", {"model": "a"}, {"model": "b"}, "mig", learnt=0.1)
-    for level, verdict in ((0.02, "cannot tell (neither is above 0.1)"), (0.5, "not reproduced")):
+    too_little = "cannot tell (neither is above 0.1)"
+    for level, verdict in ((0.02, too_little), (0.5, "not reproduced")):
         pair = [level, level + 0.001, level], [level, level, level + 0.001]
-        found = compare_pairs(*pair, 0.05)
-        assert claim.verdict(*pair, found) == verdict
-    above = [0.09, 0.091, 0.09], [0.01, 0.011, 0.012]
-    assert claim.verdict(*above, compare_pairs(*above, 0.05)) == "reproduced"
+        assert claim.verdict(*pair, compare_pairs(*pair, 0.05)) == verdict
+    for level, verdict in ((0.09, too_little), (0.19, "reproduced")):
+        pair = [level, level + 0.001, level], [0.01, 0.011, 0.012]
+        assert claim.verdict(*pair, compare_pairs(*pair, 0.05)) == verdict
 
 
 @pytest.mark.parametrize(("size", "side"), [(16, 4), (64, 8)])
@@ -159,3 +164,56 @@ def test_squares_overlap_by_as_much_as_their_name_says(size, side):
         first, second = grid.images(grid.index(places))[..., 0] > 0  # a square has its own colour
         assert first.sum() == side**2
         assert (first & second).sum() == side**2 * overlap / 100
+
+
+def test_strengths_are_chosen_score_by_score_on_whole_seeds():
+    shared = {"data": "a", "loss": "MSE", "model": "BetaVAE"}
+    rows = [
+        {"case": {**shared, "beta": beta, "seed": seed}, "mig": beta, "dci": -beta}
+        for beta in (0.1, 0.2)
+        for seed in range(3)
+    ]
+    rows.append({"case": {**shared, "beta": 0.1, "seed": 3}, "mig": 9.0, "dci": 9.0})  # not whole
+    rows.append(
+        {"case": {**shared, "model": "AdaGVAE", "beta": 0.1, "seed": 0}, "mig": 1, "dci": 1}
+    )
+    best = best_by_other_seeds(rows)
+    assert [row["case"] for row in best] == [{**shared, "seed": seed} for seed in range(3)]
+    assert {(row["mig"], row["dci"]) for row in best} == {(0.2, -0.1)}
+    assert {(row["beta of mig"], row["beta of dci"]) for row in best} == {(0.2, 0.1)}
+
+
+def test_small_batches_have_names_of_their_own():
+    rows = pd.DataFrame(
+        {
+            "model": ["ISAVAE", "ISAVAE", "ISAVAE", "BetaVAE"],
+            "learn": [None, None, "subspaces", None],
+            "p0": [None, 2.0, None, None],
+            "batch_size": [np.nan, 64, np.nan, 64],
+            "term reconstruction": [1.0, 2.0, 3.0, 4.0],
+        }
+    )
+    found = named(rows)
+    assert list(found["name"]) == ["ISA-VAE", SAMPLED_SMALL, "ISA-VAE, learnt", VAE_SMALL]
+    assert list(found["likelihood"]) == [-1, -2, -3, -4]
+
+
+def test_latents_follow_perceived_distances_only_where_the_paper_shows_it():
+    values = {"bound random": 0.36, "bound along factors": 0.7, "data along factors": 0.95}
+    rows = [
+        {
+            "case": {"data": "XYSquares", "loss": loss, "seed": seed},
+            **{f"{name}, published": value + 0.001 * seed for name, value in values.items()},
+        }
+        for loss in (vae_distances.MSE, vae_distances.BOX)
+        for seed in range(3)
+    ]
+    cells = [line.split(" | ") for line in vae_distances._beside_published(rows) if "MSE" in line]
+    verdicts = {(cell[1], cell[2]): cell[-1].removesuffix(" |") for cell in cells}
+    assert verdicts == {
+        ("MSE", "bound random"): "reproduced",
+        ("MSE", "bound along factors"): "not reproduced",
+        ("MSE", "data along factors"): "reproduced",
+        ("MSE + box blur", "bound random"): "not reproduced",
+        ("MSE + box blur", "bound along factors"): "not reproduced",
+    }

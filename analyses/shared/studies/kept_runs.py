@@ -17,6 +17,7 @@ from pathlib import Path
 from geodis.base import InputError, whole_file, write_json
 
 KEPT = "runs.jsonl.gz"
+COST = "cost"
 # Of a runs' folder; all else in it is models, and what is made of these.
 PLACES = ("runs/*/row.json", "measured/*.json", "cost/*.json")
 NAMES = re.compile(r"(runs/\w+/row|measured/\w+|cost/[\w-]+)\.json")
@@ -88,11 +89,27 @@ def costed(folder: Path) -> Iterator[None]:
         yield
     finally:
         name = f"{time.time_ns():x}-{os.getpid()}.json"
-        write_json(folder / "cost" / name, {"seconds": time.process_time() - begun})
+        write_json(folder / COST / name, {"seconds": time.process_time() - begun})
+
+
+def seconds_in(folder: Path) -> float:
+    """Processor seconds that `costed` blocks of a folder took, all in all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with costed(folder):
+    ...     pass
+    >>> 0 <= seconds_in(folder) < 1
+    True
+    """
+    costs = [json.loads(each.read_text("utf-8")) for each in (folder / COST).glob("*.json")]
+    return float(sum(each["seconds"] for each in costs))
 
 
 def cost_of(folder: Path) -> str:
-    """What all calls so far have cost, as a sentence; nothing where it is not known.
+    """What all calls have cost, in a sentence; nothing where that is not known.
 
     Examples
     --------
@@ -100,11 +117,10 @@ def cost_of(folder: Path) -> str:
     >>> folder = Path(tempfile.mkdtemp())
     >>> cost_of(folder)
     ''
-    >>> with costed(folder):
-    ...     pass
+    >>> for number in range(2):
+    ...     write_json(folder / COST / f"{number}.json", {"seconds": 2700.0})
     >>> cost_of(folder)
-    'The runs took 0.0 processor hours.'
+    'The runs took 1.5 processor hours.'
     """
-    costs = [json.loads(each.read_text("utf-8")) for each in (folder / "cost").glob("*.json")]
-    hours = sum(each["seconds"] for each in costs) / 3600
-    return f"The runs took {hours:.1f} processor hours." if costs else ""
+    seconds = seconds_in(folder)
+    return f"The runs took {seconds / 3600:.1f} processor hours." if seconds else ""

@@ -15,7 +15,7 @@ from analyses.shared.studies.paired_comparisons import (
     equal_verdict,
     interval_verdict,
 )
-from analyses.shared.studies.verdicts import CANNOT_TELL, REPRODUCED
+from analyses.shared.studies.verdicts import CANNOT_TELL
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class SeedClaim:
         The paper says that there is none, rather than one above zero.
     learnt : float
         Where the means of both kinds are below, neither has learnt what the paper compares, and
-        that there is no difference says nothing.
+        the claim cannot be told.
     """
 
     words: str
@@ -50,10 +50,9 @@ class SeedClaim:
 
     def verdict(self, one: Sequence[float], other: Sequence[float], found: PairedComparison) -> str:
         """Whether the difference is as published."""
-        verdict = equal_verdict(found) if self.equal else interval_verdict(found)
-        if verdict != REPRODUCED and max(np.mean(one), np.mean(other)) < self.learnt:
+        if max(np.mean(one), np.mean(other)) < self.learnt:
             return f"{CANNOT_TELL} (neither is above {self.learnt:g})"
-        return verdict
+        return equal_verdict(found) if self.equal else interval_verdict(found)
 
 
 def values_by_seed(rows: Sequence[Row], kind: Mapping[str, Any], column: str) -> dict[int, float]:
@@ -96,5 +95,7 @@ def claims_table(rows: Sequence[Row], claims: Sequence[SeedClaim]) -> list[str]:
         f"interval within {claims[0].margin:g} of zero, not reproduced one without zero that is "
         "not. Not corrected for the number of claims."
     )
+    if learnt := max(claim.learnt for claim in claims):
+        note += f" Where neither mean is above {learnt:g}, too little was learnt to tell."
     header = ["difference", "published", "seeds", "ours (95 %)", "verdict"]
     return ["## Claims", "", note, "", *table(header, cells), ""]

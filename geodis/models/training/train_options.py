@@ -27,8 +27,8 @@ class TrainOptions:
     adversary_learning_rate : float
         Of the second player of adversarial models.
     prior_learning_rate : float
-        Of what a prior learns, such as the exponents of `LpNested`: as published, half the rate of
-        the networks. Schedules of the learning rate leave it as it is.
+        Of what a prior learns, such as the exponents of `LpNested`: half the rate of the networks,
+        as the reference code of ISA-VAE has it. Schedules of the learning rate leave it as it is.
     supervision : {"scaled", "factors", "perceived", "differing", "category"}
         What orders triplets, see `batches.stream_of`.
     category : int or str, optional
@@ -52,8 +52,8 @@ class TrainOptions:
     prefetch : {"auto", "always", "never"}
         Whether a thread draws the next batch while a step is taken: of a grid or of arrays, but not
         of perceived triplets. "auto" does so for a CUDA GPU unless the rows lie there, "always" for
-        the CPU too. Numbers are the same; images of a grid of your own that come from torch's own
-        random numbers need "never".
+        the CPU too; nothing is drawn ahead elsewhere. Numbers are the same; images of a grid of
+        your own that come from torch's own random numbers need "never".
     checkpoint_every : float
         Seconds between checkpoints.
     callbacks : mapping of str to callable, optional

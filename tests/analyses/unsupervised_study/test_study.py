@@ -20,6 +20,7 @@ from analyses.unsupervised_study.study_claims import (
     all_claims,
     correlation_claims,
     efficiency_claims,
+    overlap_claims,
     within_ranks,
 )
 from analyses.unsupervised_study.study_measures import (
@@ -34,7 +35,7 @@ from analyses.unsupervised_study.study_measures import (
     guessing,
     learnt,
     learnt_share,
-    telling,
+    whose_codes_are_read,
 )
 from analyses.unsupervised_study.study_presets import METHODS, PRESETS
 from analyses.unsupervised_study.study_runs import planned, rounds_of
@@ -108,12 +109,24 @@ def test_codes_that_are_not_read_say_nothing_of_efficiency():
     made = study_frame(effect=1.0)
     chance = guessing("plain")
     made[ACCURACY["trees"]] = np.where(made["place"] == 0, chance, 0.9)
-    assert set(telling(made)["place"]) == {1, 2}
+    assert set(whose_codes_are_read(made)["place"]) == {1, 2}
     # Efficiency rises with every score, but for the runs that say nothing, which have the most.
     for column in EFFICIENCY.values():
         made[column] = np.where(made["place"] == 0, 5.0, made["mig"])
     verdicts = {claim.verdict for claim in efficiency_claims(made)}
     assert verdicts == {"not reproduced"}
+
+
+def test_that_runs_do_not_overlap_is_told_by_many_seeds_only():
+    """Two runs of a strength are luck: nothing is not reproduced by them."""
+    for seeds, noise, verdict in (
+        (2, 0.001, "cannot tell"),
+        (12, 0.001, "not reproduced"),
+        (12, 5.0, "reproduced"),
+    ):
+        made = study_frame(effect=1.0, sets=("plain",), seeds=seeds, noise=noise)
+        (claim,) = overlap_claims("plain", made)
+        assert claim.verdict == verdict and 0 <= claim.power <= 1
 
 
 def test_claims_follow_what_is_in_the_runs():

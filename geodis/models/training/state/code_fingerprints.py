@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+import sys
 from collections.abc import Iterator, Mapping
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
+from pathlib import Path
 from sys import stdlib_module_names
 from types import BuiltinFunctionType, FunctionType, MethodType, SimpleNamespace
 from typing import Any
@@ -17,8 +20,9 @@ from geodis.models.training.state.digests import array_piece, digest_of, tensor_
 from geodis.models.training.state.function_texts import function_text, names_used
 from geodis.models.training.state.plain_attributes import PLAIN, attributes_of, is_plain
 
-# Packages whose code is told by names: it is not the user's.
+# Packages whose code is told by names, as is that of whatever is installed: it is not the user's.
 LIBRARIES = {"geodis", "torch", "numpy", "scipy", "pandas", *stdlib_module_names}
+INSTALLED = {"site-packages", "dist-packages"}
 # They move while a model trains, and do not say which loss it has.
 BATCH_STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 # How often geodis numbers classes depends on what else was defined.
@@ -38,9 +42,10 @@ def code_fingerprint(thing: Any, *, weights: bool = True) -> str:
     thing : class, function, nn.Module or other callable
         Of a class, what stands in it and in those that it is derived from; of a function, its
         source, what it has from around it, and what it names in its module: functions, classes,
-        tensors and plain values. Of a partial, its function and arguments; of a module, its
-        structure as it prints, its classes, settings and tensors; of other objects, their classes
-        and settings. Code of geodis, torch and other libraries counts by its name.
+        tensors and plain values, but no lists, dicts or sets. Of a partial, its function and
+        arguments; of a module, its structure as it prints, its classes, settings and tensors; of
+        other objects, their classes and settings. Code of geodis, torch and other installed
+        libraries counts by its name.
     weights : bool
         Whether the tensors of a module count. Those of a model are told by themselves.
 
@@ -146,7 +151,7 @@ class _Telling:
 
     def _of_function(self, function: FunctionType) -> Iterator[str]:
         root = _root(function.__globals__.get("__name__"))
-        own = root not in LIBRARIES
+        own = not _is_library(root)
         # A lambda has no name to be told by.
         text = own or function.__name__ == "<lambda>"
         yield function_text(function) if text else _name(function)
@@ -167,6 +172,7 @@ class _Telling:
             name: _name(value) if _is_from_elsewhere(value, module) else value
             for name, value in known.items()
             if isinstance(value, Named)
+            or hasattr(value, "__wrapped__")  # a cache around a function, say
             or (is_plain(value) and not isinstance(value, list | dict | set))
         }
 
@@ -204,11 +210,19 @@ def _root(module: Any) -> str:
     return str(module or "builtins").partition(".")[0]
 
 
+@cache
+def _is_library(root: str) -> bool:
+    """Whether a package is known as a library, or lies where libraries are installed."""
+    file = getattr(sys.modules.get(root), "__file__", None)
+    return root in LIBRARIES or (file is not None and not INSTALLED.isdisjoint(Path(file).parts))
+
+
 def _is_own(kind: type) -> bool:
-    return _root(kind.__module__) not in LIBRARIES
+    return not _is_library(_root(kind.__module__))
 
 
 def _is_from_elsewhere(value: Any, module: Mapping[str, Any]) -> bool:
+    value = inspect.unwrap(value) if callable(value) else value  # what decorators stand around
     if isinstance(value, FunctionType):
         return value.__globals__ is not module and value.__name__ != "<lambda>"
     return isinstance(value, type) and value.__module__ != module.get("__name__")

@@ -1,7 +1,9 @@
 """What a function says, as text: the same for the same code, however it is laid out and explained.
 
 The text is the source without comments, formatting and docstrings. Where there is no source, as
-for what was typed into Python itself, it is what the function was compiled to.
+for what was typed into Python itself, it is what the function was compiled to, docstring and all.
+A file that was changed since it was imported is believed where the function still begins on its
+line.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from geodis.models import VAE
 from geodis.models.training.state.code_fingerprints import code_fingerprint, has_own_code
 
 told = code_fingerprint
-SCALE, TABLE = 2.0, {"scale": 2.0}
+SCALE, FILLED = 2.0, {"scale": 2.0}
 CALLS = 0
 
 
@@ -26,6 +26,20 @@ def helper(x):
 
 def naming(x):
     return helper(SCALE * x)
+
+
+@torch.no_grad()
+def decorated(x):
+    return x
+
+
+@cache
+def remembered(x):
+    return x
+
+
+def naming_more(x):
+    return decorated(x) + remembered(x) + FILLED["scale"]
 
 
 def counting(x):
@@ -146,6 +160,27 @@ def test_what_a_function_names_in_its_module_counts(monkeypatch):
     monkeypatch.undo()
     monkeypatch.setattr(sys.modules[__name__], "helper", lambda x: x + 2)
     assert len({before[0], changed[0], told(naming)}) == 3 and changed[1] != before[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("decorated", torch.no_grad()(helper)), ("remembered", cache(helper))],
+    ids=["by torch", "by a cache"],
+)
+def test_what_stands_in_a_decorator_counts(name, other, monkeypatch):
+    before = told(naming_more)
+    monkeypatch.setattr(sys.modules[__name__], name, other)
+    assert told(naming_more) != before
+
+
+def test_what_a_module_fills_as_it_runs_does_not_count(monkeypatch):
+    before = told(naming_more)
+    monkeypatch.setitem(FILLED, "scale", 3.0)
+    assert told(naming_more) == before
+
+
+def test_code_that_is_installed_is_told_by_its_name():
+    assert not has_own_code(type(pytest.approx(1.0)))
 
 
 def test_what_code_sets_while_it_runs_does_not_count():
