@@ -30,6 +30,7 @@ from analyses.unsupervised_study.study_measures import (
     DOWNSTREAM,
     LEARNT,
     UNSUPERVISED,
+    best_learnt_share,
     guessing,
     learnt,
     learnt_share,
@@ -139,23 +140,21 @@ def _learnt_lines(frame: pd.DataFrame) -> list[str]:
     rows = []
     for data, own in frame.groupby("data", sort=False):
         chance = guessing(str(data))
-        share = learnt_share(own, chance)
-        said = "yes" if share >= LEARNT else "no: in the figures only"
+        share, best = learnt_share(own, chance), best_learnt_share(own, chance)
+        said = "yes" if best >= LEARNT else "no: in the figures only"
         accuracy = f"{own[ACCURACY['trees']].mean():.3f}"
         mig = f"{own['mig'].mean():.3f}"
-        rows.append(
-            [PUBLISHED[str(data)], str(len(own)), accuracy, f"{chance:.3f}", f"{share:.2f}", mig,
-             said]
-        )  # fmt: skip
-    header = ["set", "runs", "accuracy of trees", "guessing", "of the way", "MIG", "learnt"]
+        shares = f"{chance:.3f}", f"{share:.2f}", f"{best:.2f}"
+        rows.append([PUBLISHED[str(data)], str(len(own)), accuracy, *shares, mig, said])
+    header = ["set", "runs", "accuracy of trees", "guessing", "of the way", "best method", "MIG"]
     return [
         "## What was learnt",
         "",
-        f"A set whose codes boosted trees read less than {LEARNT:.0%} of the way from guessing to "
-        "always right says nothing of disentanglement, and is in no claim and no table below but "
-        "the last.",
+        f"A set of which boosted trees read the codes of no method {LEARNT:.0%} of the way from "
+        "guessing to always right says nothing of disentanglement, and is in no claim and no table "
+        "below but the last.",
         "",
-        *table(header, rows),
+        *table([*header, "learnt"], rows),
         "",
     ]
 

@@ -171,6 +171,10 @@ def test_sets_of_which_nothing_is_learnt_are_left_out():
     good = made["data"] == "plain"
     made["trees accuracy"] = np.where(good, 0.5, guessing("noisy") + 0.02)
     assert set(learnt(made)["data"]) == {"plain"}
+    one = made.assign(
+        **{"trees accuracy": made["trees accuracy"].mask(made["method"] == "FactorVAE", 0.4)}
+    )
+    assert set(learnt(one)["data"]) == {"plain", "noisy"}  # that others learn nothing says much
     assert learnt_share(made[good], 0.5) == 0 and learnt_share(made[good], 0.0) == 0.5
 
 
