@@ -286,6 +286,7 @@ print(told(Mine), told(loss), told(partial(loss, names=3)), told(nn.Sequential(n
 '''
 
 
+@pytest.mark.long
 def test_the_same_code_is_the_same_in_another_process(tmp_path):
     said = set()
     for seed, comment in [("1", "One."), ("2", "Two\nlines.")]:

@@ -487,6 +487,7 @@ print(done.steps, done.identity)
 """
 
 
+@pytest.mark.long
 def test_the_same_code_goes_on_in_another_process(tmp_path):
     said = []
     for steps, comment in [("3", "One"), ("5", "Another, of\n# two lines")]:
