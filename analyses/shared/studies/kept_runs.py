@@ -118,7 +118,7 @@ def cost_of(folder: Path) -> str:
     >>> cost_of(folder)
     ''
     >>> for number in range(2):
-    ...     write_json(folder / COST / f"{number}.json", {"seconds": 2700.0})
+    ...     _ = write_json(folder / COST / f"{number}.json", {"seconds": 2700.0})
     >>> cost_of(folder)
     'The runs took 1.5 processor hours.'
     """
