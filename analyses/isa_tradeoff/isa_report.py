@@ -42,6 +42,14 @@ if TYPE_CHECKING:
 
 # Where learnt exponents begin.
 BEGUN = 2.0
+# What the table of learnt exponents has of the paper: its last row.
+PUBLISHED_ROW = (
+    "published",
+    "90",
+    "1.95, 1.98, 2.17 (most frequent)",
+    "all, of 90 (3D faces, 3 subspaces, six betas)",
+    "",
+)
 
 
 def named(rows: pd.DataFrame) -> pd.DataFrame:
@@ -313,16 +321,9 @@ def _exponents(rows: pd.DataFrame, exponents: Mapping[str, Sequence[float]]) -> 
         "have no verdict. Of the largest, the share of runs with more than 2.17 has Clopper's and "
         "Pearson's interval of 95 %: reproduced above one half, not reproduced below.",
         "",
-        *table(header, [*cells, ["published", "90", *PUBLISHED_WORDS]]),
+        *table(header, [*cells, PUBLISHED_ROW]),
         "",
     ]
-
-
-PUBLISHED_WORDS = (
-    "1.95, 1.98, 2.17 (most frequent)",
-    "all, of 90 (3D faces, 3 subspaces, six betas)",
-    "",
-)
 
 
 def share_verdict(above: int, n: int) -> tuple[str, str]:

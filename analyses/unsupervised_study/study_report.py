@@ -12,9 +12,7 @@ import pandas as pd
 
 from analyses.shared.model_runs import table, write_markdown
 from analyses.shared.studies.verdicts import spearman_of, spearman_power
-from analyses.unsupervised_study.published_study import (
-    DIFFERENCES,
-)
+from analyses.unsupervised_study.published_study import DIFFERENCES
 from analyses.unsupervised_study.share_tables import counted_verdicts, share_cells, share_lines
 from analyses.unsupervised_study.study_claims import (
     ASSUMED_GAP,

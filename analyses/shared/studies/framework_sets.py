@@ -32,7 +32,7 @@ def framework_set(name: str, image_size: int) -> gd.FactorGrid:
     """A set by its name.
 
     Of 16 pixels: two squares of 2 pixels on 8 x 8 places (4,096 images), apart or overlapping by
-    half, or of 4 pixels on 4 x 4 places (256 images), where more can be told between the two; a
+    half, or of 4 pixels on 4 x 4 places (256 images), where overlaps between these two fit; a
     square of 3 or 5 pixels on 12 x 12 places in 12 colours (3,456 images); sprites of 3 scales,
     8 orientations and 8 x 8 places (4,608 images).
     """
@@ -59,10 +59,7 @@ def framework_set(name: str, image_size: int) -> gd.FactorGrid:
         return kind(
             spacing=1, min_size=3, max_size=5, palette="rgb", levels=4, image_size=image_size
         )
-    plain = _thinned(image_size)
-    if name == SPRITES:
-        return plain
-    return gd.NoiseMasked(plain, float(_value_of(MASKED, name)), random_state=0)
+    return _before_noise(name, _thinned(image_size))
 
 
 def _published(name: str) -> gd.FactorGrid:
@@ -72,7 +69,11 @@ def _published(name: str) -> gd.FactorGrid:
         return gd.XYSquares(spacing=_spacing(name, 8))
     if name in (OBJECT, SHADES):
         return gd.XYObject() if name == OBJECT else gd.XYObjectShades()
-    plain = gd.Sprites()
+    return _before_noise(name, gd.Sprites())
+
+
+def _before_noise(name: str, plain: gd.FactorGrid) -> gd.FactorGrid:
+    """Sprites, or sprites before as much noise as the name says."""
     if name == SPRITES:
         return plain
     return gd.NoiseMasked(plain, float(_value_of(MASKED, name)), random_state=0)

@@ -19,8 +19,8 @@ from geodis.base import InputError, whole_file, write_json
 KEPT = "runs.jsonl.gz"
 COST = "cost"
 # Of a runs' folder; all else in it is models, and what is made of these.
-PLACES = ("runs/*/row.json", "measured/*.json", "cost/*.json")
-NAMES = re.compile(r"(runs/\w+/row|measured/\w+|cost/[\w-]+)\.json")
+PLACES = ("runs/*/row.json", "measured/*.json", f"{COST}/*.json")
+NAMES = re.compile(rf"(runs/\w+/row|measured/\w+|{COST}/[\w-]+)\.json")
 
 
 def keep_runs(folder: Path, path: Path) -> None:
