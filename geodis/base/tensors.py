@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,8 +131,7 @@ def write_tensors(
     """
     save_file = require("safetensors.torch", extra="torch", purpose="Writing tensors").save_file
     failed = require("safetensors", extra="torch", purpose="Writing tensors").SafetensorError
-    # Copies: the format refuses tensors that share their memory.
-    plain = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+    plain = _apart({name: value.detach().cpu().contiguous() for name, value in tensors.items()})
     metadata = {NOTE: json.dumps(to_jsonable(dict(note or {})), allow_nan=False)}
     with whole_file(path, durable=durable, older=older) as temporary:
         try:
@@ -139,6 +139,15 @@ def write_tensors(
         except failed as error:  # a full disk, say: the library has a word of its own for all
             raise OSError(str(error)) from error
     return Path(path)
+
+
+def _apart(tensors: Tensors) -> dict[str, Any]:
+    """The same tensors; copies of those that share the memory of others, as the format wants."""
+    holders = Counter(value.untyped_storage().data_ptr() for value in tensors.values())
+    return {
+        name: value.clone() if holders[value.untyped_storage().data_ptr()] > 1 else value
+        for name, value in tensors.items()
+    }
 
 
 def read_tensors(path: AnyPath) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import tempfile
@@ -62,6 +63,22 @@ def whole_file(
             _to_disk(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def left_behind(path: str | os.PathLike[str]) -> list[Path]:
+    """Temporary files of writes to `path` whose process was killed.
+
+    Whoever removes them must know that nobody else is writing to `path`.
+
+    Examples
+    --------
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> (folder / ".numbers-a1b2c3.txt").touch()
+    >>> [path.name for path in left_behind(folder / "numbers.txt")]
+    ['.numbers-a1b2c3.txt']
+    """
+    path = Path(path)
+    return sorted(path.parent.glob(f".{glob.escape(path.stem)}-*{path.suffix}"))
 
 
 def _to_disk(path: Path) -> None:

@@ -21,9 +21,21 @@ MOMENTS = ("exp_avg", "exp_avg_sq")
 SLACK = 2**24
 
 
+def state_of(module: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """State of a module, which must be tensors: nothing else is saved."""
+    state = module.state_dict()
+    if other := [name for name, value in state.items() if not isinstance(value, torch.Tensor)]:
+        raise InputError(
+            f"Modules must keep their state in tensors, such as buffers, to be saved; "
+            f"{type(module).__name__} has {other[0]}, which is {type(state[other[0]]).__name__}: "
+            "keep it in buffers, without get_extra_state."
+        )
+    return state
+
+
 def load_state(module: torch.nn.Module, tensors: Tensors, source: Source) -> None:
     """Load all tensors of a module, or say in one sentence that they are of another one."""
-    own = {name: tuple(value.shape) for name, value in module.state_dict().items()}
+    own = {name: tuple(value.shape) for name, value in state_of(module).items()}
     given = {name: tuple(value.shape) for name, value in tensors.items()}
     names = sorted(own.keys() | given.keys())
     if different := [name for name in names if own.get(name) != given.get(name)]:
@@ -37,19 +49,26 @@ def load_state(module: torch.nn.Module, tensors: Tensors, source: Source) -> Non
 
 
 def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
-    """Copies of the state of Adam: "number of the parameter/name"."""
-    return {
-        f"{number}/{name}": torch.as_tensor(value).clone()
-        for number, state in optimiser.state_dict()["state"].items()
-        for name, value in state.items()
-    }
+    """Copies of the state of Adam: "number of the parameter/name".
+
+    A parameter without a state, to which no gradient came, has the one that Adam begins with.
+    """
+    states = optimiser.state_dict()["state"]
+    tensors = {}
+    for number, parameter in enumerate(_parameters(optimiser)):
+        begun = {"step": torch.zeros(()), **{name: torch.zeros_like(parameter) for name in MOMENTS}}
+        for name, value in states.get(number, begun).items():
+            tensors[f"{number}/{name}"] = torch.as_tensor(value).detach().clone()
+    return tensors
+
+
+def _parameters(optimiser: torch.optim.Optimizer) -> list[torch.Tensor]:
+    return [parameter for group in optimiser.param_groups for parameter in group["params"]]
 
 
 def load_optimiser(optimiser: torch.optim.Optimizer, tensors: Tensors, source: Source) -> None:
     """Load what `optimiser_tensors` gave, or say that it is the state of another optimiser."""
-    shapes = [
-        tuple(parameter.shape) for group in optimiser.param_groups for parameter in group["params"]
-    ]
+    shapes = [tuple(parameter.shape) for parameter in _parameters(optimiser)]
     states: dict[int, dict[str, torch.Tensor]] = {}
     for key, value in tensors.items():
         number, _, name = key.partition("/")
@@ -63,10 +82,11 @@ def load_optimiser(optimiser: torch.optim.Optimizer, tensors: Tensors, source: S
                 f"{'none' if wanted is None else wanted}; got {tuple(value.shape)}."
             )
         states.setdefault(int(number), {})[name] = value.clone()
-    for parameter, state in states.items():
-        if missing := {"step", *MOMENTS} - set(state):
+    for place in range(len(shapes)) if states else ():  # an optimiser that took no step has none
+        if missing := {"step", *MOMENTS} - states.get(place, {}).keys():
             raise InputError(
-                f"{source} must hold {min(missing)} of parameter {parameter}; got none."
+                f"{source} must hold {min(missing)} of parameter {place}; got none, as of one that "
+                "did not learn before."
             )
     whole = optimiser.state_dict()
     optimiser.load_state_dict({**whole, "state": states})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -186,15 +188,31 @@ def export_encoder(model: Model, path: str | Path) -> Path:
             for module in ("onnx", "onnxscript"):
                 if find_spec(module) is None:
                     raise InputError(f"A .onnx file needs {module}: pip install {module}.")
-            with whole_file(path) as temporary:
+            with whole_file(path) as temporary, _exporting(model):
                 torch.onnx.export(
                     encoder, (rows,), str(temporary), dynamo=True, dynamic_shapes=shapes
                 )
             return path
-        program = torch.export.export(encoder, (rows,), dynamic_shapes=shapes)
+        with _exporting(model):
+            program = torch.export.export(encoder, (rows,), dynamic_shapes=shapes)
     with whole_file(path) as temporary:
         torch.export.save(program, temporary)
     return path
+
+
+@contextmanager
+def _exporting(model: Model) -> Iterator[None]:
+    """Say in a sentence what kind of encoder cannot be exported."""
+    try:
+        yield
+    except OSError:  # of the disk
+        raise
+    except Exception as error:  # of many classes, few of them public
+        reason = str(error).split("\n")[0].rstrip(".")
+        raise InputError(
+            "An encoder that is exported must compute alike for any number of rows, with no branch "
+            f"on their values; got {type(model).__name__} ({reason})."
+        ) from error
 
 
 class evaluating:  # noqa: N801 - read as a verb: with evaluating(model): ...

@@ -23,6 +23,9 @@ from geodis.models.randomness import torch_generator, widest_float
 # for latents of a million.
 EXPONENTS = (0.1, 50.0)
 LearntExponents = Literal["none", "subspaces", "all"]
+# The most frequent ones, of three subspaces with root 2.1 that began at 2.0, sorted within a run;
+# over beta from .5 to 5, of 3D faces (seed 002, appendix A.2, figure 7).
+PUBLISHED_EXPONENTS = (1.95, 1.98, 2.17)
 # |z| below this counts as zero: its logarithm stays finite, and its gradient is zero.
 SMALLEST = 1e-30
 
@@ -119,7 +122,13 @@ class LpNested(nn.Module):
         learn: LearntExponents = "none",
     ) -> LpNested:
         """Independent subspaces (equation 9): root exponent p0 and [(exponent, size), ...]."""
-        return cls((p0, [(p, [size]) for p, size in subspaces]), scale=scale, learn=learn)
+        try:
+            children = [(p, [size]) for p, size in subspaces]
+        except (TypeError, ValueError):
+            raise InputError(
+                f"subspaces must be [(exponent, size), ...]; got {subspaces!r}."
+            ) from None
+        return cls((p0, children), scale=scale, learn=learn)
 
     def _add(self, tree: Any, start: int, exponents: list[float]) -> int:
         """Number a subtree, children first; return where its leaves end."""
@@ -157,6 +166,15 @@ class LpNested(nn.Module):
         # The exponents themselves are learnt, so that a step of the optimiser moves all of them
         # alike; those that leave the range count as its ends, and their gradients lead them back.
         return values + (values.clamp(*EXPONENTS) - values).detach()
+
+    @torch.no_grad()
+    def keep_in_range(self) -> None:
+        """Put learnt exponents that left the range back to its ends, as after every step.
+
+        Without it they would wander on, and come back as late.
+        """
+        if self._learnt is not None:
+            self._learnt.clamp_(*EXPONENTS)
 
     def _log_norms(self, z: Tensor, exponents: Tensor) -> Tensor:
         """Log f(z); in logarithms because a power of a large latent overflows."""
@@ -266,9 +284,8 @@ def learnt_exponents(model: Any) -> dict[str, float]:
     """Exponents that a model's prior has learnt, by rank: "1" is the smallest.
 
     As a callback it puts them into the history, ``TrainOptions(callbacks={"exponent":
-    learnt_exponents})``; a sweep has them as columns "exponent 1", ... The published ones, of three
-    subspaces with root 2.1 that began at 2.0, are most often 1.95, 1.98 and 2.17, over beta from .5
-    to 5 (seed 002, appendix A.2, figure 7).
+    learnt_exponents})``; a sweep has them as columns "exponent 1", ..., and `geodis train` says
+    them at the end. The published ones are `PUBLISHED_EXPONENTS`.
 
     Examples
     --------

@@ -70,6 +70,8 @@ class Model(Numbered, nn.Module):
     deterministic: ClassVar[bool] = False
     # What needs data in [0, 1], if anything does.
     unit_range: str = ""
+    # Raised when the same settings come to give other numbers: runs before are other runs.
+    revision: ClassVar[int] = 0
     learning_rate: ClassVar[float] = 1e-3
     weight_decay: ClassVar[float] = 0.0
     # Modules, whose methods depend on the model.

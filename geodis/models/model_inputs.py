@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,6 +89,7 @@ def to_input(images: Any, shape: tuple[int, ...], device: Any = "cpu") -> Tensor
 
 def as_rows(images: Any, shape: tuple[int, ...]) -> Tensor:
     """Images or vectors as a tensor, channels first, of the dtype that they have."""
+    refuse_named_parts(images)
     if not isinstance(images, Tensor):
         array = to_numpy(images, "images")
         if array.dtype.kind not in "fiub":
@@ -109,6 +110,31 @@ def as_rows(images: Any, shape: tuple[int, ...]) -> Tensor:
     return images
 
 
+def refuse_named_parts(batch: Any) -> None:
+    """Say what items are where a Dataset gives dicts."""
+    if isinstance(batch, Mapping):
+        names = ", ".join(map(str, batch))
+        raise InputError(
+            "Items of a Dataset must be rows, or tuples that begin with a row, such as (image, "
+            f"label); got dicts of {names}: give their parts so in a Dataset around it."
+        )
+
+
+def check_length(data: Any) -> None:
+    """Require a length of a torch Dataset whose items are asked for by their places, in order."""
+    dataset, in_order = data, True
+    if isinstance(data, torch.utils.data.DataLoader):
+        dataset = data.dataset
+        by = data if data.batch_sampler is None else data.batch_sampler
+        in_order = isinstance(getattr(by, "sampler", None), torch.utils.data.SequentialSampler)
+    iterated = isinstance(dataset, torch.utils.data.IterableDataset)
+    if in_order and not iterated and not hasattr(dataset, "__len__"):
+        raise InputError(
+            "A Dataset must say by __len__ how many items it has, or be an IterableDataset; got "
+            f"{type(dataset).__name__}."
+        )
+
+
 def scaled(rows: Tensor) -> Tensor:
     """Rows as float32; bytes are divided by 255."""
     return rows.float() * (1 / 255) if rows.dtype == torch.uint8 else rows.float()
@@ -126,6 +152,8 @@ def sent(rows: Tensor, device: torch.device) -> Tensor:
 def batches_of(model: Model, images: Any, size: int | None = None) -> Iterator[Tensor]:
     """All rows as the model takes them, so many at a time, on its device."""
     device = device_of(model)
+    if isinstance(images, torch.utils.data.Dataset | torch.utils.data.DataLoader):
+        check_length(images)
     if isinstance(images, torch.utils.data.Dataset):
         images = torch.utils.data.DataLoader(images, batch_size=size or BATCH, collate_fn=collated)
     if isinstance(images, torch.utils.data.DataLoader):

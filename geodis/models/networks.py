@@ -83,6 +83,11 @@ def head_of(encoder: nn.Module, shape: Sequence[int], latents: int) -> Gaussian:
             "encoder must turn rows (n, ...) into features (n, any number); of 2 rows it made "
             f"shape {tuple(features.shape)}."
         )
+    if features.dtype != torch.float32:
+        raise InputError(
+            f"encoder must turn float32 rows into float32 features; got {features.dtype}: end it "
+            "with .float()."
+        )
     return Gaussian(features.shape[1], latents)
 
 

@@ -1,9 +1,13 @@
-"""Random numbers of torch that hang on a seed alone, and leave the user's own as they were."""
+"""Random numbers that hang on a seed alone, and leave the user's own as they were."""
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 
 from geodis.base.check import check_random_state
@@ -28,6 +32,33 @@ def reseed(seed: int, device: torch.device) -> None:
     kind = accelerators().get(device.type)
     if kind is not None:
         kind.manual_seed(seed % 2**63)
+
+
+def seed_of_step(seed: int, step: int) -> int:
+    """The seed of all noise of a step of a run, which depends on nothing else."""
+    return seed * 1_000_003 + step
+
+
+@contextmanager
+def host_seeded(seed: int) -> Iterator[None]:
+    """Run a block under a seed of numpy's and Python's shared generators, and put these back.
+
+    Examples
+    --------
+    >>> with host_seeded(0):
+    ...     first = random.random(), np.random.rand()
+    >>> with host_seeded(0):
+    ...     print((random.random(), np.random.rand()) == first)
+    True
+    """
+    python, legacy = random.getstate(), np.random.get_state()
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(legacy)
 
 
 def accelerators() -> dict[str, Any]:

@@ -11,12 +11,16 @@ from geodis.base.check import InputError
 from geodis.base.notes import note_counts, note_entry, rebuilding
 from geodis.base.tensors import read_tensors, write_tensors
 from geodis.base.write import write_json
-from geodis.kernels.torch_state import AllocationLimit, load_state
+from geodis.kernels.torch_state import AllocationLimit, load_state, state_of
 from geodis.models.model import Model
 from geodis.models.model_names import model_named
+from geodis.models.training.state.digests import digest_of, tensor_pieces
 
 WEIGHTS, CONFIG, CHECKPOINT = "model.safetensors", "config.json", "checkpoint.safetensors"
 OLDER_CHECKPOINT = "checkpoint-older.safetensors"
+# Where a newer one that is damaged is moved to, while its run goes on from the older.
+DAMAGED_CHECKPOINT = "checkpoint-damaged.safetensors"
+CHECKSUM = "checksum"
 # What stands in the configuration of the model that was built, and not beside it.
 PARTS = ("loss", "prior", "encoder", "decoder")
 BUILT_FROM = ("model", "shape", "latents", "options", "settings", *PARTS)
@@ -33,8 +37,9 @@ def save_model(model: Model, folder: str | Path, extra: Mapping[str, Any] = {}) 
         More to keep in the configuration: data, steps, versions.
     """
     folder = Path(folder)
-    config = model.config()
-    write_tensors(folder / WEIGHTS, model.state_dict(), {"config": config}, durable=True)
+    config, tensors = model.config(), state_of(model)
+    note = {"config": config, CHECKSUM: digest_of(tensor_pieces(tensors))}
+    write_tensors(folder / WEIGHTS, tensors, note, durable=True)
     write_json(folder / CONFIG, {**config, "training": dict(extra)}, durable=True)
     return folder
 
@@ -56,6 +61,12 @@ def load_model(folder: str | Path, **given: Any) -> Model:
         model = model_from_config(config, folder / CONFIG, **given)
     load_state(model, tensors, folder)
     _check_unaltered(folder, config, note.get("config"))
+    # Files of older versions have none.
+    if CHECKSUM in note and note[CHECKSUM] != digest_of(tensor_pieces(tensors)):
+        raise InputError(
+            f"{folder / WEIGHTS} must have the checksum that it was written with; got another one: "
+            "it was damaged or altered."
+        )
     return model.eval()
 
 

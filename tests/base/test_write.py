@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from geodis.base.write import whole_file, write_json
+from geodis.base.write import left_behind, whole_file, write_json
 
 
 def test_what_was_written_before_survives_a_failure(tmp_path):
@@ -57,3 +57,12 @@ def test_what_stood_there_is_kept_as_the_older_file(tmp_path):
         raise ZeroDivisionError
     assert (path.read_text(), older.read_text()) == ("3", "2")
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_what_a_killed_write_left_is_found(tmp_path):
+    path, others = tmp_path / "a.txt", ("a.txt", "a-older.txt", ".a-x.csv", ".ab-x.txt")
+    for name in others:
+        (tmp_path / name).touch()
+    with whole_file(path) as temporary:
+        assert left_behind(path) == [temporary]
+    assert left_behind(path) == []

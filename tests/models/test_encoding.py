@@ -132,3 +132,19 @@ def test_an_export_needs_a_format_that_is_known_and_installed(tmp_path, monkeypa
     with pytest.raises(InputError, match=r"A .onnx file needs onnx: pip install onnx"):
         export_encoder(VAE((5,), 2), tmp_path / "a.onnx")
     assert list(tmp_path.iterdir()) == []
+
+
+class Branches(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(5, 4)
+
+    def forward(self, x):
+        return self.layer(x) if float(x.sum()) >= 0 else self.layer(-x)
+
+
+def test_an_encoder_that_looks_at_its_rows_is_not_exported(tmp_path):
+    model = VAE((5,), 2, encoder=Branches())
+    with pytest.raises(InputError, match="no branch on their values; got VAE") as told:
+        export_encoder(model, tmp_path / "a.pt2")
+    assert "\n" not in str(told.value) and list(tmp_path.iterdir()) == []

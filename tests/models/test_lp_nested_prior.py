@@ -223,6 +223,41 @@ def test_a_step_moves_every_exponent_alike_and_none_beyond_the_range():
     assert 48.9 < float(prior.exponents[2].detach()) < 49.1
 
 
+def steps_of(model, rate=5e-4, steps=30):
+    options = TrainOptions(prior_learning_rate=rate)
+    train(model, torch.rand(40, 4), steps, batch_size=8, options=options, verbose=0)
+    return model.prior
+
+
+@pytest.mark.parametrize(("begin", "end"), [(49.9, 50.0), (0.15, 0.1)])
+def test_a_learnt_exponent_stays_at_the_end_of_the_range(begin, end, monkeypatch):
+    """As a parameter too: one that had wandered off would be as long on its way back."""
+    outward = 1.0 if end > 1 else -1.0
+    monkeypatch.setattr(
+        LpNested, "log_prob", lambda self, z: z.sum(dim=1) * 0 + outward * self.exponents[0]
+    )
+    model = ISAVAE((4,), subspaces=[(begin, 2)], learn="subspaces")
+    assert steps_of(model, rate=0.1)._learnt.tolist() == [end]
+    outward = -outward
+    assert abs(float(steps_of(model, rate=0.1, steps=40)._learnt.detach()) - end) > 0.5
+
+
+def test_exponents_within_the_range_are_learnt_to_the_same_digit(monkeypatch):
+    """Held in the range or not: the same bits of exponents and weights."""
+
+    def trained():
+        model = ISAVAE((4,), subspaces=[(2.0, 2), (1.9, 2)], learn="all", random_state=0)
+        steps_of(model, rate=0.01)
+        return model
+
+    torch.manual_seed(0)
+    held = trained().state_dict()
+    monkeypatch.setattr(LpNested, "keep_in_range", lambda self: None)
+    torch.manual_seed(0)
+    free = trained().state_dict()
+    assert all(torch.equal(held[name], free[name]) for name in held)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("prior", [LpNested.isa(2.1, [(2.2, 3), (1.1, 2)]), StandardNormal(5)])
 def test_density_and_gradient_are_finite_at_zero_and_far_out(prior, dtype):
@@ -259,6 +294,8 @@ def test_samples_follow_their_seed():
         (lambda: LpNested((2.0, [0])), "a number of leaves must be at least 1; got 0"),
         (lambda: LpNested((2.0, [2]), scale=0), "scale must be positive; got 0"),
         (lambda: LpNested((2.0, [2]), learn="some"), "learn must be one of .*got 'some'"),
+        (lambda: LpNested.isa(2.1, "x"), r"subspaces must be \[\(exponent, size\), .*; got 'x'"),
+        (lambda: LpNested.isa(2.1, 3), r"subspaces must be \[\(exponent, size\), .*; got 3"),
         (lambda: LpNested((2.0, [2])).log_prob(torch.zeros(4, 3)), "2 columns.*shape \\(4, 3\\)"),
     ],
 )

@@ -136,6 +136,17 @@ def test_a_broken_folder_is_said_in_one_sentence(prepare, message, tmp_path):
         load_model(tmp_path)
 
 
+def test_damaged_weights_are_said_and_files_without_a_checksum_load(tmp_path):
+    model = VAE((4,), 2)
+    file = save_model(model, tmp_path) / "model.safetensors"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-2] + bytes([whole[-2] ^ 64]) + whole[-1:])
+    with pytest.raises(InputError, match=r"model.safetensors must have the checksum that it was"):
+        load_model(tmp_path)
+    write_tensors(file, model.state_dict(), {"config": model.config()})  # of an older version
+    assert torch.equal(load_model(tmp_path).head.layer.bias, model.head.layer.bias)
+
+
 def test_pickled_weights_are_not_read(tmp_path):
     save_model(VAE((4,), 2), tmp_path)
     torch.save(VAE((4,), 2).state_dict(), tmp_path / "model.safetensors")

@@ -1,7 +1,8 @@
 """Where batches come from: a grid, arrays, a torch Dataset -> rows, pairs or triplets.
 
 Batch number t is a function of the seed and t alone, so training that stops and resumes sees the
-same batches. A DataLoader, and a Dataset without places, are exceptions: they have their order.
+same batches. A DataLoader has its own order, and is taken up where it was; what can only be
+iterated, and says no length, begins anew.
 """
 
 from __future__ import annotations

@@ -18,29 +18,46 @@ from geodis.models.randomness import torch_generator, widest_float
 from geodis.models.terms.gaussians import aggregate_log_densities, gaussian_log_density
 
 # Numbers of the table of densities that are held at once.
-MOST_ENTRIES = 2**23
+MOST_ENTRIES = 2**19
 
 
 def divergence_during(
-    data: Any, n: int = 1000, *, batch_size: int = 64, random_state: Any = 0
+    data: Any,
+    n: int = 1000,
+    *,
+    rows: int | None = None,
+    batch_size: int = 64,
+    random_state: Any = 0,
 ) -> Callable[[Model], dict[str, float]]:
-    """Make a callback for `train` that takes the divergence apart on rows held fixed.
+    """Make a callback for `train` that takes the divergence apart.
 
-    With q(z) the mean of q(z|x) over these rows, and z drawn from each, in nats,
+    With q(z) the mean of q(z|x) over N rows, all of them unless `rows` says fewer, and z drawn from
+    q(z|x) of n of these, in nats,
 
         KL(q(z|x) || p(z)) = information + total correlation + dimension-wise divergence
         information = E log q(z|x) / q(z),   total correlation = E log q(z) / prod_j q(z_j),
         dimension-wise divergence = E log prod_j q(z_j) / p(z).
 
-    Objectives estimate q(z) from a batch of them, which moves the total correlation by about
-    (z - 1) log of the number of rows, and more (seed 003, appendix D): that estimate is said
-    beside the true one.
+    That is the truth about these N rows, and of all rows the definition: q(z) is a mixture over the
+    data (seed 003, section 3). Another set of as many rows has another. The information is at most
+    log N, which is said beside it: codes so narrow that it is near to that leave gaps between the
+    rows, and what lies in the gaps counts as total correlation. The fewer the rows, the more of it.
+    A normal distribution fitted to q(z) has no gaps: its total correlation, beside the other, is
+    without noise of the draw, and sees linear dependence alone.
+
+    Objectives estimate q(z) from the batch that z is drawn from, which moves the total correlation
+    by about (z - 1) log N, and more: their estimate is said beside the true one.
 
     Parameters
     ----------
     data : FactorGrid, or rows as for `encode`
+        Of a torch Dataset or DataLoader the images are gone through at every call.
     n : int
-        Rows, drawn once; all of fewer. The work grows with n^2.
+        Latents that are drawn, one from each of so many rows; of all where there are fewer. More
+        lessen the noise, and change nothing else.
+    rows : int, optional
+        Rows that q(z) is the mean of, drawn once; all by default. Every call encodes these, and
+        looks at n x rows x z densities, some at a time.
     batch_size : int
         Of the estimate from batches.
     random_state : None, int or Generator
@@ -49,52 +66,81 @@ def divergence_during(
     Returns
     -------
     callable
-        Model -> "information", "total correlation", "dimension-wise divergence",
-        "total correlation of a batch".
+        Model -> "information", "information ceiling" (log N), "total correlation", "dimension-wise
+        divergence", "total correlation of a normal fit", "total correlation of a batch".
 
     Examples
     --------
     >>> from geodis.models import VAE
     >>> parts = divergence_during(np.random.default_rng(0).random((50, 3)))(VAE((3,), 2))
     >>> list(parts)[:2], abs(parts["total correlation"]) < 0.1
-    (['information', 'total correlation'], True)
+    (['information', 'information ceiling'], True)
     """
+    from geodis.scores import gaussian_total_correlation
+
     check_int(batch_size, "batch_size", low=2)
+    check_int(n, "n", low=2)
     rng = check_random_state(random_state)
-    index = np.sort(rng.choice(len(data), min(check_int(n, "n", low=2), len(data)), replace=False))
-    rows: Any
-    if isinstance(data, FactorGrid):
-        rows = data.images(index, "auto")
-    else:
-        tensor = isinstance(data, Tensor)
-        rows = data[torch.from_numpy(index)] if tensor else np.asarray(data)[index]
-    seed = int(rng.integers(2**31))
+    held = data if rows is None else _some_of(data, check_int(rows, "rows", low=2), rng)
+    seed, seed_of_rows = (int(rng.integers(2**31)) for _ in range(2))
 
     def part(model: Model) -> dict[str, float]:
-        if model.deterministic or not hasattr(model.prior, "log_prob"):
-            raise InputError(
-                f"The divergence has parts where codes are noisy and the prior has a density; got "
-                f"{type(model).__name__}."
-            )
-        codes, spreads = encode(model, rows, log_variances=True)
+        require_parts(model)
+        codes, spreads = encode(model, held, log_variances=True)
+        count = len(codes)
         # In double precision: differences of densities of many codes are looked at.
         mean, log_variance = (torch.from_numpy(each).double() for each in (codes, spreads))
-        noise = torch.randn(mean.shape, generator=torch_generator(seed), dtype=mean.dtype)
-        z = mean + (0.5 * log_variance).exp() * noise
-        own = gaussian_log_density(z, mean, log_variance).sum(dim=1)
+        drawn = np.random.default_rng(seed_of_rows).choice(count, min(n, count), replace=False)
+        index = torch.from_numpy(np.sort(drawn))
+        own_mean, own_log_variance = mean[index], log_variance[index]
+        noise = torch.randn(own_mean.shape, generator=torch_generator(seed), dtype=mean.dtype)
+        z = own_mean + (0.5 * own_log_variance).exp() * noise
+        own = gaussian_log_density(z, own_mean, own_log_variance).sum(dim=1)
         joint, product = mixture_log_densities(z, mean, log_variance)
         where = _device_of(model.prior)
         with torch.no_grad():
             # Narrowed before it goes: the prior's device may have no double precision.
             prior = model.prior.log_prob(z.to(widest_float(where)).to(where)).cpu()
+        batch = _of_batches(z, own_mean, own_log_variance, batch_size, count, seed)
         return {
             "information": float((own - joint).mean()),
+            "information ceiling": math.log(count),
             "total correlation": float((joint - product).mean()),
             "dimension-wise divergence": float((product - prior).mean()),
-            "total correlation of a batch": _of_batches(z, mean, log_variance, batch_size, seed),
+            "total correlation of a normal fit": float(
+                gaussian_total_correlation(codes, log_variances=spreads)
+            ),
+            "total correlation of a batch": batch,
         }
 
     return part
+
+
+def require_parts(model: Model) -> None:
+    """Require noisy codes and a prior with a density: there is no divergence without."""
+    if model.deterministic or not hasattr(model.prior, "log_prob"):
+        raise InputError(
+            f"The divergence has parts where codes are noisy and the prior has a density; got "
+            f"{type(model).__name__}."
+        )
+
+
+def _some_of(data: Any, rows: int, rng: np.random.Generator) -> Any:
+    """So many rows, or all of fewer."""
+    streams = (torch.utils.data.DataLoader, torch.utils.data.IterableDataset)
+    if isinstance(data, streams) or not hasattr(data, "__len__"):
+        raise InputError(
+            "rows can be drawn of a grid, an array, a tensor or a Dataset with a length; got "
+            f"{type(data).__name__}: leave rows out for all that it gives."
+        )
+    if rows >= len(data):
+        return data
+    index = np.sort(rng.choice(len(data), rows, replace=False))
+    if isinstance(data, FactorGrid):
+        return data.images(index, "auto")
+    if isinstance(data, torch.utils.data.Dataset):
+        return torch.utils.data.Subset(data, index.tolist())
+    return data[torch.from_numpy(index)] if isinstance(data, Tensor) else np.asarray(data)[index]
 
 
 def mixture_log_densities(z: Tensor, mean: Tensor, log_variance: Tensor) -> tuple[Tensor, Tensor]:
@@ -105,23 +151,37 @@ def mixture_log_densities(z: Tensor, mean: Tensor, log_variance: Tensor) -> tupl
     joint, product : Tensor of shape (rows of z,)
     """
     n, latents = mean.shape
-    size = max(1, MOST_ENTRIES // (n * latents))
+    block = max(1, MOST_ENTRIES // latents)
+    parts = list(zip(mean.split(block), log_variance.split(block), strict=True))
     joints, products = [], []
-    for rows in z.split(size):
-        each = gaussian_log_density(rows[:, None], mean[None], log_variance[None])  # (b, n, z)
-        joints.append(each.sum(dim=2).logsumexp(dim=1) - math.log(n))
-        products.append((each.logsumexp(dim=1) - math.log(n)).sum(dim=1))
+    for some in z.split(max(1, MOST_ENTRIES // (min(n, block) * latents))):
+        joint = torch.full((len(some),), -math.inf, dtype=z.dtype, device=z.device)
+        product = torch.full_like(some, -math.inf)
+        for means, log_variances in parts:
+            each = gaussian_log_density(
+                some[:, None], means[None], log_variances[None]
+            )  # (b, n, z)
+            joint = torch.logaddexp(joint, each.sum(dim=2).logsumexp(dim=1))
+            product = torch.logaddexp(product, each.logsumexp(dim=1))
+        joints.append(joint - math.log(n))
+        products.append((product - math.log(n)).sum(dim=1))
     return torch.cat(joints), torch.cat(products)
 
 
-def _of_batches(z: Tensor, mean: Tensor, log_variance: Tensor, size: int, seed: int) -> float:
-    """Mean over batches of the estimate of the total correlation that objectives lower."""
+def _of_batches(
+    z: Tensor, mean: Tensor, log_variance: Tensor, size: int, count: int, seed: int
+) -> float:
+    """Mean over batches of the estimate of the total correlation that objectives lower.
+
+    The latents z are of the rows with these means and log-variances, of `count` rows in all.
+    """
     n = len(z)
     order = torch.randperm(n, generator=torch_generator(seed + 1))
     estimates = []
     for batch in order.split(min(size, n)):
         if len(batch) == min(size, n):  # a rest of a few rows is another estimate
-            joint, product = aggregate_log_densities(z[batch], mean[batch], log_variance[batch], n)
+            own = z[batch], mean[batch], log_variance[batch]
+            joint, product = aggregate_log_densities(*own, count)
             estimates.append(float((joint - product).mean()))
     return float(np.mean(estimates))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 
 import numpy as np
 
@@ -17,14 +18,17 @@ class EarlyStopping:
     Parameters
     ----------
     name : str
-        A term, as "reconstruction", or what a callback returns, as "score mig".
+        A term, as "reconstruction", or what a callback returns, as "score mig": `TrainOptions` then
+        says so to it, and it waits for the first call.
     patience : int
         Steps without a better value.
     least : float
         By how much a value has to be better to count.
     better : {"lower", "higher"}
     average : int
-        Rows whose mean is compared: the value of one batch is noisy.
+        Rows with this name whose mean is compared: the value of one batch is noisy. Terms have a
+        row every tenth step, what a callback returns one every ``callback_every`` steps: mostly 1
+        is right for these.
 
     Examples
     --------
@@ -48,17 +52,20 @@ class EarlyStopping:
         self.least = check_real(least, "least", low=0)
         self.better = check_choice(better, "better", ("lower", "higher"))
         self.average = check_int(average, "average", low=1)
+        self._callbacks: tuple[str, ...] = ()
+
+    def beside(self, callbacks: Collection[str]) -> EarlyStopping:
+        """The same, for a run with callbacks of these names."""
+        known = copy(self)
+        known._callbacks = tuple(callbacks)
+        return known
 
     def __call__(self, history: Sequence[Mapping[str, float]]) -> bool:
         """Whether the run is done."""
         rows = [row for row in history if self.name in row]
         if not rows:
             if history and history[-1]["step"] >= self.patience:
-                names = sorted({name for row in history for name in row} - {"step"})
-                raise InputError(
-                    f"EarlyStopping needs a name in the history, {', '.join(names)}; got "
-                    f"{self.name!r}."
-                )
+                self._refuse_unknown({name for row in history for name in row} - {"step"})
             return False
         steps = np.array([row["step"] for row in rows])
         values = np.array([row[self.name] for row in rows], dtype=float)
@@ -73,3 +80,18 @@ class EarlyStopping:
             if mean < best - self.least:
                 best, since = mean, step
         return bool(steps[-1] - since >= self.patience)
+
+    def _refuse_unknown(self, known: set[str]) -> None:
+        """Say which names there are, unless a callback that was not called yet may bring this."""
+        uncalled = {
+            each for each in self._callbacks if not any(_is_of(name, each) for name in known)
+        }
+        if any(_is_of(self.name, each) for each in uncalled):
+            return
+        names = ", ".join(sorted(known | uncalled))
+        raise InputError(f"EarlyStopping needs a name in the history, {names}; got {self.name!r}.")
+
+
+def _is_of(name: str, callback: str) -> bool:
+    """Whether a name in the history is that of a callback, or of one of several it returns."""
+    return name == callback or name.startswith(f"{callback} ")

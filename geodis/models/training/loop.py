@@ -12,12 +12,13 @@ from geodis.base.progress import Stages
 from geodis.models.model import Model
 from geodis.models.randomness import kept_generators
 from geodis.models.training.devices import Device
+from geodis.models.training.kept_run import KeptRun
 from geodis.models.training.run_loggers import RunLogger
 from geodis.models.training.state.checkpoints import checkpoint_folder
 from geodis.models.training.state.folder_lock import FolderLock
 from geodis.models.training.state.interrupts import Interrupts
 from geodis.models.training.train_options import TrainOptions
-from geodis.models.training.training_run import Run, Training
+from geodis.models.training.training_run import Training
 
 
 def train(
@@ -43,7 +44,7 @@ def train(
         See `batches.stream_of`.
     steps : int
         In all, with those before a resume: a run that goes on equals one of that length, unless its
-        batches come from a DataLoader, which begins anew.
+        batches are of no known number and begin anew, which `Training.note` says.
     batch_size : int
         Rows, pairs or triplets in a batch.
     learning_rate : float, optional
@@ -53,11 +54,12 @@ def train(
     options : TrainOptions, optional
         All other choices: supervision, schedules, precision, callbacks.
     checkpoint : path, optional
-        Folder. The state is written there every so often and at an interrupt, by Ctrl-C or SIGTERM;
-        a run that finds one goes on from it, and the finished model is written as `save_model`
-        does. What would change the numbers is refused by name: data, initial weights, rates,
-        schedules with their horizon, precision, device, and code of your own, which is the loss,
-        encoder, decoder, prior and class of the model. One process at a time writes a folder.
+        Folder. The state is written there every so often, at an interrupt, by Ctrl-C or SIGTERM,
+        and at an error of the data, of a callback or of a logger; a run that finds one goes on from
+        it, and the finished model is written as `save_model` does. What would change the numbers
+        is refused by name: data, initial weights, rates, schedules with their horizon, precision,
+        device, and code of your own, which is the loss, encoder, decoder, prior and class of the
+        model. One process at a time writes a folder.
     random_state : int
         Of batches and noise.
     verbose : bool or int
@@ -86,7 +88,7 @@ def train(
     seed = check_int(random_state, "random_state", low=0)
     folder = None if checkpoint is None else checkpoint_folder(checkpoint)
     with nullcontext() if folder is None else FolderLock(folder):
-        run = Run(
+        run = KeptRun(
             model,
             data,
             steps,
@@ -108,14 +110,21 @@ def train(
             _Logging(run),
         ):
             model.train()
-            run.stop_early()  # as it did before, where it goes on
-            while not run.finished:
-                run.step(stages)
-                run.call_back()
-                run.stop_early()
-                run.save_if_due(interrupts.asked)
-                if interrupts.asked:
-                    raise KeyboardInterrupt
+            try:
+                run.catch_up()
+                while not run.finished:
+                    run.step(stages)
+                    run.call_back()
+                    run.stop_early()
+                    run.save_if_due(interrupts.asked)
+                    if interrupts.asked:
+                        raise KeyboardInterrupt
+            except Exception as error:
+                run.keep(error)
+                # What ended this run may have ended the workers of a DataLoader before.
+                if interrupts.asked and run.whole:
+                    raise KeyboardInterrupt from error
+                raise
         run.done.seconds = time.monotonic() - start
         run.finish()
     return run.done
@@ -124,7 +133,7 @@ def train(
 class _Logging:
     """Tell loggers of the beginning and of the end, however it comes."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: KeptRun) -> None:
         self._run = run
         self._loggers = [each for each in run.options.loggers if isinstance(each, RunLogger)]
 

@@ -62,12 +62,19 @@ class CSVLogger(RunLogger):
                 writer.writerow(HEADER)
                 writer.writerows(line for row in history for line in _lines(row))
         except OSError as error:
-            raise InputError(f"A log must be a file that can be written: {error}.") from None
+            raise _cannot_log(error) from None
 
     def __call__(self, row: Row) -> None:
         """Add the lines of a row."""
-        with self._path.open("a", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(_lines(row))
+        try:
+            with self._path.open("a", newline="") as file:
+                csv.writer(file, lineterminator="\n").writerows(_lines(row))
+        except OSError as error:
+            raise _cannot_log(error) from None
+
+
+def _cannot_log(error: OSError) -> InputError:
+    return InputError(f"A log must be a file that can be written: {error}.")
 
 
 def _lines(row: Row) -> Iterable[tuple[Any, str, float]]:
@@ -80,7 +87,8 @@ class TensorBoardLogger(RunLogger):
     Parameters
     ----------
     folder : path
-        What steps after the last of a run that goes on had written there is hidden.
+        What was written there by steps that a run does not have is hidden: by those after the last
+        of a run that goes on, and by all of one that begins.
 
     Raises
     ------
@@ -101,8 +109,13 @@ class TensorBoardLogger(RunLogger):
                 "TensorBoardLogger needs tensorboard, which is not installed: pip install "
                 "tensorboard, or log with CSVLogger."
             ) from None
-        after = {} if not history else {"purge_step": int(history[-1]["step"]) + 1}
-        self._writer = board.SummaryWriter(str(self._folder), **after)
+        # From the last step of the history on TensorBoard hides what was written before: rows of
+        # one step may lie on both sides of where the run goes on. Those that it has come again.
+        last = history[-1]["step"] if history else 0
+        self._writer = board.SummaryWriter(str(self._folder), purge_step=int(last))
+        for row in history:
+            if row["step"] >= last:
+                self(row)
 
     def __call__(self, row: Row) -> None:
         """Add the values of a row."""

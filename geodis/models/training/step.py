@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from geodis.models.lp_nested_prior import LpNested
 from geodis.models.model import Model
 from geodis.models.training.rows.dataset_rows import Drawn
 from geodis.models.training.schedules import OWN_RATE
@@ -86,6 +87,8 @@ def take_step(
     players["model"].zero_grad(set_to_none=True)
     torch.stack([value.float() for value in terms.values()]).sum().backward()
     players["model"].step()
+    if isinstance(model.prior, LpNested):
+        model.prior.keep_in_range()
     _ask_for_gradients(adversary, True)
     if adversary is not None:
         loss = model.adversary_loss(batch)

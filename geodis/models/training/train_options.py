@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from geodis.base.check import InputError, check_choice, check_int, check_real
 from geodis.models.model import Plan
+from geodis.models.training.early_stopping import EarlyStopping
 
 Supervision = Literal["scaled", "factors", "perceived", "differing", "category"]
 Precision = Literal["auto", "float32", "bfloat16"]
@@ -107,10 +108,36 @@ class TrainOptions:
         if self.horizon is not None:
             check_int(self.horizon, "horizon", low=1)
         check_real(self.checkpoint_every, "checkpoint_every", low=0)
+        if not isinstance(self.callbacks, Mapping | None):
+            raise InputError(
+                'callbacks must be callables by name, such as {"score": score_during(grid)}; got '
+                f"{self.callbacks!r}."
+            )
         with_terms(self.callbacks)
         check_int(self.callback_every, "callback_every", low=1)
-        for step in self.callback_at:
+        for step in _listed(self.callback_at, "callback_at", "steps, such as [100, 1000]"):
             check_int(step, "A step of callback_at", low=1)
+        for logger in _listed(self.loggers, "loggers", 'loggers, such as [CSVLogger("run.csv")]'):
+            if not callable(logger):
+                raise InputError(f"A logger must be a callable that takes a row; got {logger!r}.")
+        if self.stop_when is not None and not callable(self.stop_when):
+            raise InputError(
+                "stop_when must be a callable that takes the history, such as "
+                f'EarlyStopping("reconstruction", 1000); got {self.stop_when!r}.'
+            )
+        if isinstance(self.stop_when, EarlyStopping):
+            known = self.stop_when.beside(self.callbacks or {})
+            object.__setattr__(self, "stop_when", known)  # the dataclass is frozen
+
+
+def _listed(values: Any, name: str, needed: str) -> list[Any]:
+    """Values of a choice that is a sequence."""
+    if isinstance(values, str | Mapping):
+        raise InputError(f"{name} must be a list of {needed}; got {values!r}.")
+    try:
+        return list(values)
+    except TypeError:
+        raise InputError(f"{name} must be a list of {needed}; got {values!r}.") from None
 
 
 def check_rate(rate: Any, name: str) -> float:

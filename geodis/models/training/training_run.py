@@ -13,11 +13,12 @@ import torch
 from geodis.base.check import InputError, check_int
 from geodis.base.progress import Stages
 from geodis.models.model import Model
-from geodis.models.randomness import reseed
+from geodis.models.randomness import reseed, seed_of_step
 from geodis.models.saving import save_model
 from geodis.models.training.batches import stream_of
 from geodis.models.training.devices import Device, choose_device, choose_precision
 from geodis.models.training.rows.dataset_rows import Drawn
+from geodis.models.training.rows.loader_batches import why_no_place
 from geodis.models.training.rows.prefetched_rows import DrawingThread
 from geodis.models.training.schedules import follow, plans_of
 from geodis.models.training.state.checkpoints import (
@@ -29,14 +30,10 @@ from geodis.models.training.state.checkpoints import (
     read_checkpoint,
     save_checkpoint,
 )
-from geodis.models.training.state.fingerprints import (
-    data_fingerprint,
-    plain_digest,
-    plan_fingerprint,
-    weights_fingerprint,
-)
-from geodis.models.training.state.run_identity import FORMAT, horizon_of, own_code_of
-from geodis.models.training.step import optimisers_of, prior_parameters, take_step
+from geodis.models.training.state.fingerprints import former_data_fingerprint, plain_digest
+from geodis.models.training.state.run_identity import check_settings, horizon_of
+from geodis.models.training.state.run_values import curves_of, run_values
+from geodis.models.training.step import optimisers_of, take_step
 from geodis.models.training.terms_watch import TermsWatch
 from geodis.models.training.train_options import (
     TrainOptions,
@@ -158,7 +155,9 @@ class Run:
         rate = check_rate(rate, "learning_rate")
         self._batch_size, self._rate = batch_size, rate
         self.planned = plans_of(model, options.schedules, learning_rate)
+        check_settings(model, self.planned)
         self._horizon = horizon_of(options.horizon, steps, self.planned)
+        self._horizon_named = options.horizon is not None
         self.done = Training(0, device=str(self.device), precision=precision)
         self.passing: list[int] = []
         self._stopped, self._asked = False, 0
@@ -170,50 +169,57 @@ class Run:
             model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.players = optimisers_of(model, rate, options)
         if saved is not None:
-            self._go_on(saved)
+            self._go_on(saved, data)
         if folder is not None:
             self.done.identity = plain_digest({**self._identity, "model": model.config()})
         self._saved = time.monotonic()
 
     def identified(self, data: Any) -> dict[str, Any]:
         """Everything that changes the numbers, but for the model's settings and the steps."""
-        model, options = self.model, self.options
-        adversary = model.discriminator is not None
-        return {
-            "format": FORMAT,
-            "random_state": self.seed,
-            "batch_size": self._batch_size,
-            "rows": self.size,
-            "data": data_fingerprint(data),
-            "supervision": options.supervision if model.groups == 3 else None,
-            "category": options.category if model.groups == 3 else None,
-            "learning_rate": self._rate,
-            "adversary_learning_rate": options.adversary_learning_rate if adversary else None,
-            "prior_learning_rate": options.prior_learning_rate if prior_parameters(model) else None,
-            "betas": [*model.betas, *(model.adversary_betas if adversary else ())],
-            "weight_decay": model.weight_decay,
-            "schedules": {name: plan_fingerprint(plan) for name, plan in self.planned.items()},
-            "horizon": self._horizon,
-            "precision": self.done.precision,
-            "device": self.device.type,
-            **own_code_of(model),
-            "weights": weights_fingerprint(model.state_dict()),
-        }
+        return run_values(
+            self.model,
+            data,
+            self.options,
+            self.planned,
+            self._horizon,
+            random_state=self.seed,
+            batch_size=self._batch_size,
+            rows=self.size,
+            learning_rate=self._rate,
+            precision=self.done.precision,
+            device=self.device.type,
+        )
 
-    def _go_on(self, saved: Saved) -> None:
+    def _go_on(self, saved: Saved, data: Any) -> None:
         """Go on from a checkpoint, if it is one of this run."""
         before, now = saved.run.get("horizon"), self._horizon
+        if self.options.horizon is None and saved.horizon_named and before != now:
+            raise InputError(
+                f"{saved.file} was trained with horizon = {before}; got none, which stands for "
+                f"{now} steps: pass horizon={before}, or name another folder."
+            )
         # Schedules over as many steps as are asked for, now more than before, take another course
         # from the first step on. Training that long at once begins there, and so does this.
         anew = self.options.horizon is None and None not in (before, now) and before != now
-        identity = {**self._identity, "horizon": before} if anew else self._identity
+        identity = dict(self._identity)
+        if anew:
+            identity |= {"horizon": before, "curves": curves_of(self.planned, before)}
+        if saved.run.get("data") == former_data_fingerprint(data):
+            identity["data"] = saved.run["data"]
         check_same(saved, self.model, identity)
         if anew and saved.steps <= self._steps:
             self._begin_anew(saved, before)
             return
         self._identity["weights"] = saved.run["weights"]
+        self._horizon_named = self._horizon_named or saved.horizon_named
         history, passing = load_checkpoint(saved, self.model, self.players)
         self.go_on_at(saved.steps, history, passing, saved.file)
+        why = why_no_place(data)
+        if why and saved.steps < self._steps:
+            self._remark(f"batches begin anew at step {saved.steps}: {why}")
+
+    def _remark(self, what: str) -> None:
+        self.done.note = f"{self.done.note}; {what}" if self.done.note else what
 
     def go_on_at(
         self, steps: int, history: History, passing: list[int], source: str | Path
@@ -237,7 +243,7 @@ class Run:
                 f"{self._horizon}, which begins anew: build the model anew too, or pass "
                 f"horizon={before} to go on with schedules that stay where they ended."
             )
-        self.done.note = (
+        self._remark(
             f"begun anew: schedules over {self._horizon} steps, and not {before}, change every step"
         )
 
@@ -251,14 +257,22 @@ class Run:
         drawn = self.begin_step()
         done = self.done
         how = done.precision, done.steps, self._terms_watch
-        self.latest = take_step(self.model, drawn, self.size, self.players, *how)
+        try:
+            self.latest = take_step(self.model, drawn, self.size, self.players, *how)
+        except (ValueError, FloatingPointError) as error:
+            if len(drawn.x) > self.model.groups:
+                raise
+            # A spread or a distance between rows, which one row has not.
+            raise InputError(
+                f"{type(self.model).__name__} must have at least 2 rows in a batch; got 1 in batch "
+                f"{done.steps}: make the DataLoader with drop_last=True."
+            ) from error
         self.end_step(self.latest, stages)
 
     def begin_step(self) -> Drawn:
         """Set what is scheduled, seed the noise, and draw the batch."""
         follow(self.model, self.players["model"], self.planned, self._part_done())
-        # Noise of a step depends on seed and step alone, like its batch.
-        reseed(self.seed * 1_000_003 + self.done.steps, self.device)
+        reseed(seed_of_step(self.seed, self.done.steps), self.device)
         return self._draw(self.seed, self.done.steps)
 
     def end_step(self, terms: Mapping[str, Any], stages: Stages) -> None:
@@ -300,7 +314,7 @@ class Run:
             return
         self._asked = len(history)
         if options.stop_when(history):
-            self.done.note = f"stopped early, of {self._steps} steps"
+            self._remark(f"stopped early, of {self._steps} steps")
             last = self._calls_back_anyway  # then they have been called
             self._stopped = True
             if not last:
@@ -345,14 +359,21 @@ class Run:
             self._saved = time.monotonic()
 
     def close(self) -> None:
-        """End the thread that draws ahead, if there is one."""
+        """End the thread that draws ahead, if there is one, and put back what was scheduled."""
         self._thread.close()
+        self._restore_settings()
+
+    def _restore_settings(self) -> None:
+        """Give settings that schedules changed the values that the model was built with."""
+        for name in set(self.planned) - {"learning_rate"}:
+            setattr(self.model.settings, name, self.model.chosen[name])
 
     def finish(self) -> None:
         """Leave the model ready for use, and write it."""
         # As it comes back from its folder: codes are then the same to the last digit.
         self.model.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
         self.model.eval()
+        self._restore_settings()
         if self._folder is None:
             return
         self._save(self._folder)
@@ -372,4 +393,5 @@ class Run:
             self.done.history,
             self.passing,
             self._identity,
+            self._horizon_named,
         )

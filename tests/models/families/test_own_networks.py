@@ -62,12 +62,20 @@ def test_a_trial_leaves_a_module_as_it_was():
     assert int(encoder.norm.num_batches_tracked) == 0
 
 
+class Wide(nn.Module):
+    """Features of float64."""
+
+    def forward(self, x):
+        return x.double()
+
+
 @pytest.mark.parametrize(
     ("own", "message"),
     [
         ({"encoder": nn.Linear(5, 4)}, r"encoder must take rows of shape \(2, 6\): mat1 and mat2"),
         ({"encoder": nn.Unflatten(1, (2, 3))}, r"of 2 rows it made shape \(2, 2, 3\)"),
         ({"encoder": lambda x: x}, "encoder must be a torch module; got function"),
+        ({"encoder": Wide()}, r"float32 features; got torch.float64: end it with .float\(\)"),
         ({"encoder": nn.LSTM(6, 3)}, "encoder must return one tensor; got tuple"),
         ({"decoder": nn.Linear(2, 5)}, r"latents \(n, 2\) into rows \(n, 6\); .* shape \(2, 5\)"),
     ],

@@ -189,7 +189,7 @@ def test_a_finished_run_goes_on_when_more_steps_are_asked_for(blobs, tmp_path):
     [
         (lambda grid: AE(grid, 2, network="vector"), {}, "checkpoint of VAE, and the model is AE"),
         (lambda grid: VAE(grid, 3, network="vector"), {}, "trained with latents = 2; got 3"),
-        (lambda grid: VAE(grid, 2, network="mlp"), {}, "trained with options = .*vector.*mlp"),
+        (lambda grid: VAE(grid, 2, network="mlp"), {}, "trained with network = vector; got mlp"),
         (lambda grid: VAE(grid, 2, network="vector", beta=2), {}, "with beta = 1.0; got 2"),
         (None, {"random_state": 4}, "trained with random_state = 0; got 4"),
         (None, {"batch_size": 9}, "trained with batch_size = 8; got 9"),
@@ -337,11 +337,11 @@ def test_schedules_may_be_named_or_be_functions():
     assert settings == pytest.approx([0, 0.625, 2.5, 5.625, 10])
 
 
-def test_a_scheduled_setting_is_saved_as_it_was_given(tmp_path):
+def test_a_scheduled_setting_is_as_it_was_given_afterwards():
     model = AnnealedVAE((4,), 2, capacity=8.0)
     train(model, torch.rand(30, 4), 3, schedules={"capacity": (1.0, 2.0)}, verbose=0)
     assert model.config()["settings"]["capacity"] == 8.0
-    assert model.settings.capacity == 2.0
+    assert model.settings.capacity == 8.0
 
 
 def test_the_learning_rate_is_constant_or_follows_the_models_cycle(monkeypatch):

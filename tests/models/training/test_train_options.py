@@ -3,11 +3,12 @@
 import dataclasses
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 
 from geodis.base.check import InputError
-from geodis.models import AE, TrainOptions, train
+from geodis.models import AE, CSVLogger, TrainOptions, train
 from geodis.models.training.train_options import takes_terms
 
 
@@ -24,6 +25,17 @@ from geodis.models.training.train_options import takes_terms
         ({"callbacks": {"b": lambda m, t, x: 1}}, r"got 'b', which takes \(m, t, x\)\."),
         ({"callbacks": {"c": lambda m, *, x: 1}}, r"got 'c', which takes \(m, \*, x\)\."),
         ({"callbacks": {"d": 3.0}}, "or the model and the terms of the step; got 3.0 as 'd'"),
+        ({"callbacks": [len]}, r"callbacks must be callables by name, such as .*; got \[<built-in"),
+        ({"callback_at": 5}, r"callback_at must be a list of steps, such as .*; got 5\."),
+        ({"callback_at": "5"}, r"callback_at must be a list of steps, such as .*; got '5'"),
+        ({"callback_at": [0]}, "A step of callback_at must be at least 1; got 0"),
+        (
+            {"loggers": CSVLogger("a.csv")},
+            r"loggers must be a list of loggers, .*; got <.*CSVLogger",
+        ),
+        ({"loggers": "csv"}, r"loggers must be a list of loggers, .*; got 'csv'"),
+        ({"loggers": ["csv"]}, "A logger must be a callable that takes a row; got 'csv'"),
+        ({"stop_when": 3}, r"stop_when must be a callable that takes the history, .*; got 3\."),
     ],
 )
 def test_bad_choices_are_said_in_one_sentence(choices, message):
@@ -46,6 +58,11 @@ def test_a_callback_gets_the_terms_if_it_cannot_do_without():
     # A second argument with a default is the callback's own, as in a loop that makes several.
     for callback in (asks.alone, [].append, lambda model, n=3: n, lambda *all: 1, {}.update):
         assert not takes_terms(callback, "a")
+
+
+def test_sequences_of_any_kind_are_taken():
+    assert TrainOptions(callback_at=np.array([3, 5])).callback_at.tolist() == [3, 5]
+    assert TrainOptions(callback_at=range(1, 3), loggers=(print,)).loggers == (print,)
 
 
 def test_choices_do_not_change():

@@ -1,6 +1,7 @@
 """Early stopping and loggers: the same decision after a resume, and no step written twice."""
 
 import csv
+import signal
 import sys
 import types
 
@@ -68,17 +69,29 @@ def test_a_log_that_cannot_be_written_is_said_before_the_first_step(tmp_path):
         train(AE((4,), 2), ROWS, 2, loggers=[CSVLogger(tmp_path / "file" / "x.csv")], **OPTIONS)
 
 
+def test_a_log_that_can_no_longer_be_written_is_said_in_a_sentence(tmp_path):
+    path = tmp_path / "log.csv"
+
+    def away(model):
+        path.unlink()
+        path.mkdir()
+
+    options = {**OPTIONS, "callbacks": {"away": away}, "callback_every": 5}
+    with pytest.raises(InputError, match="A log must be a file that can be written"):
+        train(AE((4,), 2), ROWS, 20, loggers=[CSVLogger(path)], **options)
+
+
 @pytest.fixture
 def board(monkeypatch):
     """What stands for tensorboard: it keeps what it is told."""
-    told = {"opened": [], "scalars": [], "closed": 0}
+    told = {"told": [], "closed": 0}
 
     class SummaryWriter:
         def __init__(self, folder, **options):
-            told["opened"].append((folder, options))
+            told["told"].append(options)
 
         def add_scalar(self, name, value, step):
-            told["scalars"].append((step, name, value))
+            told["told"].append((step, name, value))
 
         def close(self):
             told["closed"] += 1
@@ -89,14 +102,35 @@ def board(monkeypatch):
     return told
 
 
-def test_tensorboard_gets_every_value_once(board, tmp_path):
+def shown(board):
+    """What TensorBoard shows: whoever opens a folder hides what has his first step, or a later."""
+    left: list = []
+    for told in board["told"]:
+        if isinstance(told, dict):
+            left = [each for each in left if each[0] < told["purge_step"]]
+        else:
+            left.append(told)
+    return sorted(left)
+
+
+def test_tensorboard_shows_every_value_once(board, tmp_path):
     options = {**OPTIONS, "checkpoint": tmp_path / "run", "loggers": [TensorBoardLogger(tmp_path)]}
     train(VAE((4,), 2), ROWS, 20, **options)
     done = train(VAE((4,), 2), ROWS, 40, **options)
-    assert [each[1] for each in board["opened"]] == [{}, {"purge_step": 11}]
-    assert board["closed"] == 2
-    last = {(step, name): value for step, name, value in board["scalars"]}
-    assert last.items() >= {(s, name): v for s, name, v in flattened(done.history)}.items()
+    assert board["closed"] == 2 and shown(board) == sorted(flattened(done.history))
+
+
+@pytest.mark.parametrize("kept", [0, 10, 11, 15])
+def test_tensorboard_hides_what_a_run_that_was_killed_had_written(kept, board, tmp_path):
+    """Killed after step 28, with a checkpoint of fewer: rows of a step lie on both sides of it."""
+    folder = tmp_path / "run"
+    calls = {"callbacks": {"one": lambda model: 1.0}, "callback_every": 5}
+    options = {**OPTIONS, **calls, "loggers": [TensorBoardLogger(tmp_path)]}
+    train(VAE((4,), 2), ROWS, 28, **options)
+    if kept:
+        train(VAE((4,), 2), ROWS, kept, **OPTIONS, **calls, checkpoint=folder)
+    done = train(VAE((4,), 2), ROWS, 40, **options, checkpoint=folder)
+    assert shown(board) == sorted(flattened(done.history))
 
 
 def test_what_is_open_is_closed_after_an_error(board, tmp_path):
@@ -163,6 +197,51 @@ def test_a_run_ends_when_a_value_is_not_better_for_long(values, options, stops):
 def test_a_name_that_never_comes_is_missed():
     with pytest.raises(InputError, match="a name in the history, loss; got 'lost'"):
         EarlyStopping("lost", 20)(rows([1, 2, 3]))
+
+
+def test_a_value_of_a_callback_is_waited_for_until_the_first_call():
+    calls = {"score": lambda model: {"mig": 1.0, "sap": 0.5}}
+    stop = EarlyStopping("score mig", 50, average=1)
+    options = {**OPTIONS, "callbacks": calls, "callback_every": 100}
+    done = train(VAE((4,), 2), ROWS, 400, stop_when=stop, **options)
+    assert done.steps == 200  # the second call is 50 steps or more after the first
+    lost = EarlyStopping("score dci", 50, average=1)
+    with pytest.raises(
+        InputError, match=r"name in the history, kl, .*, score sap; got 'score dci'"
+    ):
+        train(VAE((4,), 2), ROWS, 400, stop_when=lost, **options)
+    neither = EarlyStopping("scores", 50)  # no callback's, and no term: said before any is called
+    with pytest.raises(InputError, match="history, kl, reconstruction, score; got 'scores'"):
+        train(VAE((4,), 2), ROWS, 90, stop_when=neither, **options)
+
+
+@pytest.mark.parametrize("cut", [20, 21, 25, 26, 50, 75])
+def test_callbacks_and_stopping_are_the_same_after_a_resume(cut, tmp_path):
+    """Wherever it is cut: stopped by a callback's value, with the terms of the step before."""
+    calls = {"x": lambda model, terms: {"one": 1.0, "terms": len(terms)}}
+    options = {**OPTIONS, "callbacks": calls, "callback_every": 25}
+    options["stop_when"] = EarlyStopping("x one", 50, average=1)
+    wanted = train(VAE((4,), 2), ROWS, 400, **options)
+    assert wanted.steps == 75
+    train(VAE((4,), 2), ROWS, cut, checkpoint=tmp_path, **options)
+    for _ in range(2):
+        done = train(VAE((4,), 2), ROWS, 400, checkpoint=tmp_path, **options)
+        assert (done.steps, done.history) == (wanted.steps, wanted.history)
+
+
+def test_another_stopping_waits_for_a_step_whose_terms_are_known(tmp_path):
+    """Step 26 was not noted, and a callback that has the last word asks for its terms."""
+
+    def press(model, terms):
+        if terms["step"] == 26:
+            signal.raise_signal(signal.SIGINT)
+
+    folder = {**OPTIONS, "checkpoint": tmp_path}
+    with pytest.raises(KeyboardInterrupt):
+        train(VAE((4,), 2), ROWS, 90, callbacks={"p": press}, callback_every=1, **folder)
+    calls = {"callbacks": {"kl": lambda model, terms: terms["kl"]}, "callback_every": 500}
+    done = train(VAE((4,), 2), ROWS, 90, stop_when=lambda history: True, **calls, **folder)
+    assert done.steps == 28 and done.history[-1] == {"step": 28, "kl": done.history[-1]["kl"]}
 
 
 def test_a_stopped_run_says_so_and_stays_stopped(tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +12,10 @@ from torch import Tensor
 from geodis.base.check import InputError
 from geodis.data.factors import as_factors
 from geodis.models.model import Model
-from geodis.models.model_inputs import collated, sent
+from geodis.models.model_inputs import check_length, collated, refuse_named_parts, sent
+from geodis.models.randomness import host_seeded, seed_of_step
 from geodis.models.training.rows.held_rows import checked_rows
+from geodis.models.training.rows.loader_batches import LoaderBatches
 from geodis.models.training.rows.perceived_triplets import ordered_triplets
 from geodis.models.training.train_options import Supervision
 
@@ -33,22 +35,13 @@ Stream = Callable[[int, int], Drawn]
 def from_loader(
     model: Model, loader: Any, supervision: Supervision, device: torch.device
 ) -> Stream:
-    """Batches of a DataLoader, in its order, over and over."""
-
-    def endless() -> Iterator[Any]:
-        while True:
-            empty = True
-            for batch in loader:
-                empty = False
-                yield batch
-            if empty:
-                raise InputError("The DataLoader must give at least one batch; it gave none.")
-
-    batches = endless()
+    """Batches of a DataLoader, in its order, over and over; torch is seeded by the step."""
+    check_length(loader)
+    batches = LoaderBatches(loader, device)
 
     def draw(seed: int, step: int) -> Drawn:
         rng = np.random.default_rng([seed, step])
-        taken = next(batches)
+        taken = batches(seed, step)
         return _of_batch(model, taken, supervision, rng, "DataLoader", step, device)
 
     return draw
@@ -57,7 +50,12 @@ def from_loader(
 def from_dataset(
     model: Model, dataset: Any, batch_size: int, supervision: Supervision, device: torch.device
 ) -> tuple[Stream, int]:
-    """Batches of rows at random places, as of an array, each put together as a DataLoader would."""
+    """Batches of rows at random places, as of an array, each put together as a DataLoader would.
+
+    A Dataset may change its items at random, by numpy and Python too: these are seeded meanwhile,
+    as torch is by the step.
+    """
+    check_length(dataset)
     size = len(dataset)
     if size == 0:
         raise InputError("data must have at least one row; got none.")
@@ -66,7 +64,8 @@ def from_dataset(
         rng = np.random.default_rng([seed, step])
         places = rng.integers(size, size=batch_size).tolist()
         several = getattr(dataset, "__getitems__", None)
-        rows = [dataset[place] for place in places] if several is None else several(places)
+        with host_seeded(seed_of_step(seed, step)):
+            rows = [dataset[place] for place in places] if several is None else several(places)
         return _of_batch(model, collated(rows), supervision, rng, "Dataset", step, device)
 
     return draw, size
@@ -83,6 +82,7 @@ def _of_batch(
 ) -> Drawn:
     """Rows, groups or labelled rows from what a loader or a dataset gives."""
     perceived = model.groups == 3 and supervision == "perceived"
+    refuse_named_parts(batch)
     given = list(batch) if isinstance(batch, tuple | list) else [batch]
 
     def rows(part: Any) -> Tensor:

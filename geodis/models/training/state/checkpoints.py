@@ -1,7 +1,7 @@
 """The state of a training run on disk: two whole files, the newer and the one before it.
 
-Each says in its header a checksum of all that it holds. Where the newer one is damaged the older
-one is gone on from, and the steps between are taken again: to the same numbers.
+Each says in its header a checksum of all that it holds. Where the newer one is damaged it is moved
+aside, the older one is gone on from, and the steps between are taken again: to the same numbers.
 """
 
 from __future__ import annotations
@@ -17,16 +17,22 @@ import torch
 from geodis.base.check import GeodisWarning, InputError
 from geodis.base.notes import note_entry
 from geodis.base.tensors import read_tensors, write_tensors
-from geodis.base.write import to_jsonable
-from geodis.kernels.torch_state import load_optimiser, load_state, optimiser_tensors
+from geodis.base.write import left_behind, to_jsonable
+from geodis.kernels.torch_state import load_optimiser, load_state, optimiser_tensors, state_of
 from geodis.models.model import Model
-from geodis.models.saving import CHECKPOINT, OLDER_CHECKPOINT
+from geodis.models.saving import (
+    CHECKPOINT,
+    CHECKSUM,
+    CONFIG,
+    DAMAGED_CHECKPOINT,
+    OLDER_CHECKPOINT,
+    WEIGHTS,
+)
 from geodis.models.training.state.fingerprints import plain_digest, weights_fingerprint
 from geodis.models.training.state.run_identity import Identity, check_same_model, check_same_run
 from geodis.models.training.step import Players
 
 History = list[dict[str, float]]
-CHECKSUM = "checksum"
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,13 @@ class Saved:
     def run(self) -> dict[str, Any]:
         """Identity of the run that wrote it."""
         return note_entry(self.note, "run", dict, self.file)
+
+    @property
+    def horizon_named(self) -> bool:
+        """Whether the run was told its horizon, and did not take the steps that were asked for."""
+        horizon = self.run.get("horizon")
+        longer = isinstance(horizon, int) and horizon < self.steps
+        return longer or bool(self.note.get("horizon_named"))
 
     @property
     def steps(self) -> int:
@@ -78,6 +91,7 @@ def save_checkpoint(
     history: History,
     passing: list[int],
     run: Identity,
+    horizon_named: bool = False,
 ) -> None:
     """Write weights, optimiser states, steps and history as one whole file; keep the one before.
 
@@ -86,13 +100,15 @@ def save_checkpoint(
     passing : list of int
         Places of rows of the history that are there because training was to end; they go where
         it goes on.
+    horizon_named : bool
+        Whether the run was told over how many steps its schedules go.
     """
-    tensors = {f"model/{name}": value for name, value in model.state_dict().items()}
+    tensors = {f"model/{name}": value for name, value in state_of(model).items()}
     for player, optimiser in players.items():
         state = optimiser_tensors(optimiser)
         tensors |= {f"{player} state/{name}": value for name, value in state.items()}
     note = {"config": model.config(), "steps": steps, "history": history, "passing": passing}
-    write_state(folder, tensors, {**note, "run": dict(run)})
+    write_state(folder, tensors, {**note, "run": dict(run), "horizon_named": horizon_named})
 
 
 def write_state(folder: Path, tensors: Mapping[str, torch.Tensor], note: Mapping[str, Any]) -> None:
@@ -114,8 +130,19 @@ def cannot_write(folder: Path, what: str, error: OSError) -> OSError:
 
 
 def read_checkpoint(folder: Path) -> Saved | None:
-    """Read the newer file, or where it is damaged the older one; None where there are none."""
+    """Read the newer file, or where it is damaged the older one; None where there are none.
+
+    The caller holds the folder's lock: what killed runs left of files is removed, and a damaged
+    file is moved aside, so that the next state that is written does not take the older one's place.
+    """
+    for name in (CHECKPOINT, WEIGHTS, CONFIG):
+        for file in left_behind(folder / name):
+            file.unlink(missing_ok=True)
     files = [folder / name for name in (CHECKPOINT, OLDER_CHECKPOINT)]
+    if folders := [file for file in files if file.is_dir()]:
+        raise InputError(
+            f"{folders[0]} must be a file, as states are written to it; got a folder: move it away."
+        )
     damage: list[InputError] = []
     for file in filter(Path.exists, files):
         try:
@@ -124,9 +151,10 @@ def read_checkpoint(folder: Path) -> Saved | None:
             damage.append(error)
             continue
         if damage:
+            _move_aside(files[0])
             warnings.warn(
-                f"{damage[0]} The run goes on from the older {saved.file.name}, of step "
-                f"{saved.steps}.",
+                f"{damage[0]} It is {DAMAGED_CHECKPOINT} now, and the run goes on from the older "
+                f"{saved.file.name}, of step {saved.steps}.",
                 GeodisWarning,
                 stacklevel=4,
             )
@@ -134,6 +162,13 @@ def read_checkpoint(folder: Path) -> Saved | None:
     if damage:
         raise damage[0]
     return None
+
+
+def _move_aside(file: Path) -> None:
+    try:
+        file.replace(file.with_name(DAMAGED_CHECKPOINT))
+    except OSError as error:
+        raise cannot_write(file.parent, f"the new name of {file.name}", error) from error
 
 
 def _read_whole(file: Path) -> Saved:

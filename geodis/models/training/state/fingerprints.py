@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 
@@ -22,7 +23,7 @@ from geodis.models.training.state.digests import (
     row_pieces,
     tensor_pieces,
 )
-from geodis.models.training.state.lasting_items import lasting_items
+from geodis.models.training.state.lasting_items import first_items, lasting_items
 from geodis.models.training.state.plain_attributes import plain_attributes
 
 # Bytes of data that are read: all of small data, rows at even steps of larger.
@@ -31,8 +32,10 @@ MOST_BYTES = 2**26
 MOST_IMAGES = 256
 # Items of a Dataset that are looked at: each may be a file.
 MOST_ITEMS = 16
-# Parts of the training at which a schedule is looked at.
+# Parts of the training at which a schedule is looked at, where its steps are not known.
 PARTS = 101
+# Steps at which a schedule is looked at: all of a shorter training, at even steps of a longer.
+MOST_STEPS = 4097
 
 
 def plain_digest(values: Mapping[str, Any]) -> str:
@@ -59,12 +62,13 @@ def data_fingerprint(data: Any) -> str:
     ----------
     data : FactorGrid, array-like, Tensor, tuple of these, torch Dataset or DataLoader
         As for `train`. Of arrays all counts, up to 64 MB, and rows at even steps beyond; so it does
-        of a TensorDataset, and of a grid that holds its images as an array. Of other grids 256
-        images at even steps are drawn; their factors, class and settings count too. Of other
-        Datasets class, length and 16 items at even steps count, each asked for twice: what is not
-        the same both times is made at random, and left out. Of a DataLoader its Dataset counts,
-        the size of its batches, whether it drops the last, the kind of its sampler, and how it
-        puts batches together; of a Dataset that can only be iterated its class alone.
+        of a TensorDataset, and of a grid that holds its images as an array. A tensor is told as
+        the array of the same values. Of other grids 256 images at even steps are drawn; their
+        factors, class and settings count too. Of other Datasets class, length and 16 items at even
+        steps count, but for what is made at random: see `items_fingerprint`, and
+        `dataset_settings`. Of a DataLoader its Dataset counts, the size of its batches, whether it
+        drops the last, the kind of its sampler, and how it puts batches together; of a Dataset
+        that can only be iterated its class.
 
     Returns
     -------
@@ -92,8 +96,41 @@ def _data_pieces(data: Any) -> Iterator[bytes]:
         yield from _grid_pieces(data)
     else:
         for part in data if isinstance(data, tuple) else (data,):
-            rows = part if isinstance(part, np.ndarray | Tensor) else to_numpy(part, "data")
-            yield from row_pieces(rows, MOST_BYTES)
+            yield from row_pieces(_as_array(part), MOST_BYTES)
+
+
+def former_data_fingerprint(data: Any) -> str:
+    """What `data_fingerprint` was of tensors before they were told as arrays are."""
+    parts = data if isinstance(data, tuple) else (data,)
+    if not all(isinstance(part, Tensor | np.ndarray) for part in parts):
+        return data_fingerprint(data)
+    return digest_of(piece for part in parts for piece in row_pieces(part, MOST_BYTES))
+
+
+def _as_array(part: Any) -> np.ndarray | Tensor:
+    """Rows as an array, images with their channels last; a tensor of which numpy has no kind."""
+    if not isinstance(part, Tensor):
+        return part if isinstance(part, np.ndarray) else to_numpy(part, "data")
+    rows = part.detach()
+    if rows.dtype == torch.bfloat16 or rows.device.type != "cpu":
+        return rows
+    return (rows.movedim(1, -1) if rows.ndim == 4 else rows).numpy()
+
+
+def items_fingerprint(data: Any) -> str:
+    """Digest of what a Dataset makes of 16 items where its seeds are set; empty for other data.
+
+    Items are asked for twice under one seed: what differs then is left out, for nothing could make
+    it the same. Of a Dataset that can only be iterated these are the first.
+    """
+    items = data.dataset if isinstance(data, DataLoader) else data
+    if isinstance(items, TensorDataset) or not isinstance(items, Dataset):
+        return ""
+    if isinstance(items, IterableDataset):
+        return digest_of(first_items(items, MOST_ITEMS))
+    if not hasattr(items, "__len__"):
+        return ""
+    return digest_of(lasting_items(items, even_steps(len(items), MOST_ITEMS).tolist(), (0, 0)))
 
 
 def _dataset_pieces(dataset: Any) -> Iterator[bytes]:
@@ -149,7 +186,23 @@ def plan_fingerprint(plan: Callable[[float], float]) -> str:
     >>> plan_fingerprint(lambda part: 4 * part)
     '0.0 to 4.0, curve ea0a616a'
     """
-    values = [float(plan(part)) for part in np.linspace(0, 1, PARTS).tolist()]
+    curve = _curve(plan, np.linspace(0, 1, PARTS))
+    return f"{float(plan(0.0))} to {float(plan(1.0))}, curve {curve}"
+
+
+def course_fingerprint(plan: Callable[[float], float], horizon: int) -> str:
+    """Digest of a schedule at the steps of its horizon: all, or 4,097 of more.
+
+    Examples
+    --------
+    >>> course_fingerprint(lambda part: 4 * part, 101)
+    'curve ea0a616a over 101 steps'
+    """
+    steps = even_steps(horizon, MOST_STEPS)
+    return f"curve {_curve(plan, steps / max(horizon - 1, 1))} over {horizon} steps"
+
+
+def _curve(plan: Callable[[float], float], parts: np.ndarray) -> str:
+    values = [float(plan(part)) for part in parts.tolist()]
     # A line and the function that draws the same line differ by rounding.
-    curve = digest_of([np.array(values, dtype=np.float32).tobytes()])[:8]
-    return f"{values[0]} to {values[-1]}, curve {curve}"
+    return digest_of([np.array(values, dtype=np.float32).tobytes()])[:8]

@@ -36,6 +36,8 @@ class FolderLock:
     ------
     FolderHeldError
         If another process, or another thread of this one, holds it.
+    InputError
+        If nothing can be written there.
 
     Examples
     --------
@@ -62,7 +64,12 @@ class FolderLock:
 
     def _try(self) -> int | None:
         """Open and lock the file; None where its holder removed it in between."""
-        handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise InputError(
+                f"{self._folder} must be a folder to write to; got {error.strerror or error}."
+            ) from error
         try:
             lock_file(handle)
         except BlockingIOError:

@@ -46,8 +46,15 @@ def is_plain(value: Any) -> bool:
     return isinstance(value, PLAIN)
 
 
-def attributes_of(thing: Any) -> dict[str, Any]:
-    """Attributes of an object by name; not those of every torch module, and no state."""
+def attributes_of(thing: Any, at_work: tuple[str, ...] = AT_WORK) -> dict[str, Any]:
+    """Attributes of an object by name; not those of every torch module, and no state.
+
+    Parameters
+    ----------
+    thing : object
+    at_work : tuple of str
+        Its methods by which others use it: what they set is state.
+    """
     values = {
         name: getattr(thing, name)
         for kind in type(thing).__mro__
@@ -57,7 +64,7 @@ def attributes_of(thing: Any) -> dict[str, Any]:
     values |= getattr(thing, "__dict__", {})
     kind: Any = type(thing)
     shared = vars(nn.Module()) if isinstance(thing, nn.Module) else ()
-    left_out = {*_states(kind), *shared}
+    left_out = {*_states(kind, at_work), *shared}
     return {name: value for name, value in values.items() if name not in left_out}
 
 
@@ -67,7 +74,7 @@ def _slots(kind: type) -> Iterable[str]:
 
 
 @lru_cache(maxsize=64)
-def _states(kind: Any) -> frozenset[str]:
+def _states(kind: Any, at_work: tuple[str, ...]) -> frozenset[str]:
     """Attributes that methods set when an object is at work; not what one calls to change it."""
     methods = [
         (name, inner.__code__)
@@ -76,7 +83,7 @@ def _states(kind: Any) -> frozenset[str]:
         if isinstance(value, FunctionType) and isinstance(inner := unwrap(value), FunctionType)
     ]
     called: set[CodeType] = set()
-    names = set(AT_WORK)
+    names = set(at_work)
     while more := {code for name, code in methods if name in names} - called:
         called |= more
         names = names.union(*(names_used(code, *CALLS) for code in more))

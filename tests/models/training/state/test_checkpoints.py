@@ -5,9 +5,12 @@ import os
 import signal
 import subprocess
 import sys
+from fnmatch import fnmatch
+from pathlib import Path
 
 import pytest
 import torch
+from torch import nn
 
 from geodis.base.check import InputError
 from geodis.base.tensors import read_tensors
@@ -82,6 +85,7 @@ def test_an_altered_note_gets_one_sentence(keys, to, message, file):
         ("furniture", torch.zeros(5), "must hold the state of VAE; got furniture"),
         ("adversary state/0/step", torch.zeros(()), "must hold the state of VAE; got adversary"),
         ("model state/0/step", None, "must hold step of parameter 0; got none"),
+        ("model state/9/*", None, "must hold exp_avg of parameter 9; got none, as of one that did"),
         ("model state/0/exp_avg", torch.zeros(2), "0/exp_avg must have shape .* got"),
         ("model state/99/exp_avg", torch.zeros(2), "99/exp_avg must have shape none"),
         ("model state/x/exp_avg", torch.zeros(2), "x/exp_avg must have shape none"),
@@ -91,7 +95,8 @@ def test_an_altered_note_gets_one_sentence(keys, to, message, file):
 def test_altered_tensors_get_one_sentence(name, to, message, file):
     tensors, note = read_tensors(file)
     if to is None:
-        del tensors[name]
+        for each in [each for each in tensors if fnmatch(each, name)]:
+            del tensors[each]
     else:
         tensors[name] = to
     forge(file, tensors, note)
@@ -155,6 +160,59 @@ def test_a_run_killed_between_the_two_names_goes_on(two_files):
     assert run(newer.parent, 5).steps == 5
 
 
+def test_the_file_that_was_gone_on_from_is_kept(two_files, tmp_path):
+    """The newer one is damaged, and after the next state is written damaged again."""
+    newer, _ = two_files
+    flip_a_bit(newer)
+    with pytest.warns(UserWarning, match="is checkpoint-damaged.safetensors now, and .* of step 2"):
+        run(newer.parent, 6)
+    assert [read_tensors(file)[1]["steps"] for file in two_files] == [6, 2]
+    flip_a_bit(newer)
+    model, unbroken = VAE((4,), 2), VAE((4,), 2)
+    with pytest.warns(UserWarning, match="goes on from the older .*of step 2"):
+        run(newer.parent, 9, model)
+    run(tmp_path / "unbroken", 9, unbroken)
+    for name, value in unbroken.state_dict().items():
+        assert torch.equal(value, model.state_dict()[name]), name
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_kill_at_any_name_leaves_a_state(damaged, two_files, monkeypatch):
+    newer, older = two_files
+    if damaged:
+        flip_a_bit(newer)
+    rename, left = Path.replace, []
+
+    def dies(path, target):
+        rename(path, target)
+        left.append(Path(target).name)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):  # noqa: PT012
+        patch.setattr(Path, "replace", dies)
+        run(newer.parent, 6)
+    assert left == ["checkpoint-damaged.safetensors" if damaged else older.name]
+    assert run(newer.parent, 7).steps == 7
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_folder_of_that_name_is_said_at_the_start(which, two_files):
+    two_files[which].unlink()
+    two_files[which].mkdir()
+    with pytest.raises(InputError, match=f"{two_files[which].name} must be a file, .* got a fold"):
+        run(two_files[0].parent, 5)
+
+
+def test_what_killed_runs_left_is_removed(two_files):
+    folder = two_files[0].parent
+    orphans = [folder / f".{name}" for name in ("checkpoint-1.safetensors", "model-2.safetensors")]
+    kept = folder / ".notes-3.safetensors"
+    for path in (*orphans, folder / ".config-4.json", kept):
+        path.touch()
+    run(folder, 5)
+    assert [path for path in folder.iterdir() if path.name.startswith(".")] == [kept]
+
+
 def test_two_damaged_files_are_said_in_one_sentence(two_files):
     for file in two_files:
         flip_a_bit(file)
@@ -166,6 +224,49 @@ def test_a_file_of_another_run_is_refused_and_not_passed_over(two_files):
     newer, _ = two_files
     with pytest.raises(InputError, match="trained with latents = 2; got 3"):
         run(newer.parent, 5, VAE((4,), 3))
+
+
+# Modules of one's own
+
+
+class Spare(nn.Module):
+    """Features, and a layer that no gradient reaches."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.spare = nn.Linear(4, 8), nn.Linear(4, 8)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Noted(Spare):
+    def get_extra_state(self):
+        return {"calls": 3}
+
+    def set_extra_state(self, state):
+        pass
+
+
+def encoding_by(kind):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return VAE((4,), 2, encoder=kind())
+
+
+def test_a_layer_that_learns_nothing_goes_on(tmp_path):
+    run(tmp_path, 2, encoding_by(Spare))
+    in_two, at_once = encoding_by(Spare), encoding_by(Spare)
+    run(tmp_path, 4, in_two)
+    run(tmp_path / "at once", 4, at_once)
+    for name, value in at_once.state_dict().items():
+        assert torch.equal(value, in_two.state_dict()[name]), name
+
+
+def test_a_state_that_is_no_tensor_is_said(tmp_path):
+    with pytest.raises(InputError, match=r"state in tensors.* VAE has body\._extra_state, .* dict"):
+        run(tmp_path, 2, encoding_by(Noted))
+    assert run(None, 2, encoding_by(Noted)).steps == 2
 
 
 # What the system does

@@ -16,7 +16,10 @@ from geodis import FactorGrid, XYSquares
 from geodis.data import NoisyVariant
 from geodis.models.training.state import fingerprints
 from geodis.models.training.state.fingerprints import (
+    course_fingerprint,
     data_fingerprint,
+    former_data_fingerprint,
+    items_fingerprint,
     plan_fingerprint,
     weights_fingerprint,
 )
@@ -46,6 +49,69 @@ def test_data_differ_by_one_entry_whatever_holds_them():
         assert data_fingerprint(make(changed)) != data_fingerprint(make(rows))
     words = np.array([["red"], ["blue"]], dtype=object)
     assert data_fingerprint((rows[:2], words)) != data_fingerprint((rows[:2], words[::-1]))
+
+
+def test_tensors_are_told_as_arrays_of_their_values():
+    rows = np.random.default_rng(0).random((20, 3), dtype=np.float32)
+    images = np.random.default_rng(0).random((5, 4, 4, 3), dtype=np.float32)
+    channels_first = torch.from_numpy(images).movedim(-1, 1)
+    assert data_fingerprint(torch.from_numpy(rows)) == data_fingerprint(rows)
+    assert data_fingerprint(channels_first) == data_fingerprint(images)
+    assert data_fingerprint(channels_first) != data_fingerprint(channels_first.movedim(-1, 1))
+    assert former_data_fingerprint(torch.from_numpy(rows)) != data_fingerprint(rows)
+    assert former_data_fingerprint(rows) == data_fingerprint(rows)
+    short = torch.from_numpy(rows).bfloat16()  # numpy has no such numbers
+    assert data_fingerprint(short) != data_fingerprint(short + 1)
+
+
+def test_a_schedule_is_looked_at_at_the_steps_of_its_horizon():
+    for horizon, part in ((300, 0.501), (10**6, 0.501)):
+        of = [course_fingerprint(lambda done, p=p: done > p, horizon) for p in (part, part + 0.008)]
+        assert of[0] != of[1]
+    looked = []
+
+    def plan(part):
+        looked.append(part)
+        return 1.0
+
+    course_fingerprint(plan, 5)
+    assert looked == [0, 0.25, 0.5, 0.75, 1]
+    assert course_fingerprint(lambda part: part, 1) == course_fingerprint(lambda part: 0.0, 1)
+
+
+class Streamed(IterableDataset):
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __iter__(self):
+        yield from (float(row) + float(torch.rand(())) for row in self.rows)
+
+
+class Emptied(Streamed):
+    """Its own iterator, of which every item comes once."""
+
+    def __init__(self, rows):
+        self.left = list(rows)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return self.left.pop()
+
+
+def test_items_are_told_under_a_seed_and_a_stream_by_its_first():
+    own = items_fingerprint(Streamed(range(30)))
+    assert own == items_fingerprint(DataLoader(Streamed(range(30)), 4)) != ""
+    assert own == items_fingerprint(Streamed(range(16))) != items_fingerprint(Streamed(range(15)))
+    emptied = Emptied(range(3))
+    assert items_fingerprint(emptied) == items_fingerprint(Emptied([])) and len(emptied.left) == 3
+    for other in (
+        np.ones(3),
+        TensorDataset(torch.ones(3)),
+        DataLoader(TensorDataset(torch.ones(3))),
+    ):
+        assert items_fingerprint(other) == ""
 
 
 def test_large_data_are_looked_at_from_end_to_end(monkeypatch):

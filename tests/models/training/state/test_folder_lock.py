@@ -1,5 +1,6 @@
 """The lock of a folder: one trainer at a time, and nothing left to clear after a kill."""
 
+import errno
 import json
 import multiprocessing
 import os
@@ -116,4 +117,16 @@ def test_a_file_system_without_locks_is_warned_of(tmp_path, monkeypatch):
 
     monkeypatch.setattr(folder_lock, "lock_file", no_locks)
     with pytest.warns(UserWarning, match="cannot be locked .* no other run"), FolderLock(tmp_path):
+        pass
+
+
+def test_a_folder_that_cannot_be_written_is_said(tmp_path, monkeypatch):
+    def refuse(*arguments):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refuse)
+    with (
+        pytest.raises(InputError, match="must be a folder to write to; got Permission denied"),
+        FolderLock(tmp_path),
+    ):
         pass

@@ -19,8 +19,8 @@ class Items:
         return self.make(place)
 
 
-def told(make, places=(0, 3, 7)):
-    return list(lasting_items(Items(make), places))
+def told(make, places=(0, 3, 7), seeds=(0, 1)):
+    return list(lasting_items(Items(make), places, seeds))
 
 
 class Picture:
@@ -62,6 +62,15 @@ def test_what_is_made_at_random_is_left_out(kind):
     assert told(lambda x: (x + draw(), x)) == told(lambda x: (x - draw(), x)) != []
     # Now and then is at random too, wherever it happens.
     assert told(lambda x: (x, draw() > 0.5), range(100)) == told(lambda x: (x, draw()), range(100))
+
+
+@pytest.mark.parametrize("kind", RANDOM)
+def test_what_a_seed_determines_counts_under_that_seed(kind):
+    draw, seeds = RANDOM[kind], (0, 0)
+    of_rows = told(lambda x: x + draw(), seeds=seeds)
+    assert of_rows == told(lambda x: x + draw(), seeds=seeds)
+    assert bool(of_rows) == (kind != "its own")
+    assert not of_rows or of_rows != told(lambda x: 2 * x + draw(), seeds=seeds)
 
 
 def test_the_random_numbers_of_the_user_stay_as_they_were():

@@ -1,16 +1,12 @@
 """What a run is: another value is refused by name, longer runs equal runs at once."""
 
 import dataclasses
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import torch
-from torch import nn
-from torch.utils.data import DataLoader, Dataset, TensorDataset
 
-from geodis import FactorGrid, models
+from geodis import models
 from geodis.base.check import InputError
 from geodis.base.tensors import read_tensors
 from geodis.models import (
@@ -22,9 +18,7 @@ from geodis.models import (
     FactorVAE,
     MetricEncoder,
     TrainOptions,
-    objectives,
 )
-from geodis.models.training.state.checkpoints import write_state
 from tests.options import flat
 
 train = flat(models.train, TrainOptions)
@@ -61,8 +55,12 @@ def run(folder, steps=3, model=None, data=ROWS, **options):
         ({"data": ROWS[:39]}, "rows = 40; got 39"),
         (
             {"model": AnnealedVAE((4,), 2, random_state=1)},
-            "from other initial weights, as of another random_state of the model: name another",
+            "from other initial weights, as of another random_state of the model, or of modules of "
+            "your own that were built without torch.manual_seed: name another",
         ),
+        ({"model": AnnealedVAE((4,), 2, network="mlp")}, "network = vector; got mlp"),
+        ({"model": AnnealedVAE((4,), 2, normalise="mean")}, "normalise = sum; got mean"),
+        ({"model": AnnealedVAE((4,), 2, cut_decoder=True)}, "cut_decoder = None; got True"),
         ({"model": AnnealedVAE((4,), 2, capacity=8.0)}, "capacity = 25.0; got 8.0"),
         ({"steps": 2}, r"has had 3 steps already; got steps = 2: ask for as many or more"),
     ],
@@ -155,6 +153,27 @@ def test_a_trained_model_cannot_begin_anew(tmp_path):
         run(tmp_path, 5, model, horizon=None)
 
 
+def test_a_horizon_that_was_named_is_named_again(tmp_path):
+    run(tmp_path, 3, horizon=5)
+    with pytest.raises(InputError, match="horizon = 5; got none, which stands for 9 steps: pass"):
+        run(tmp_path, 9, horizon=None)
+    run(tmp_path, 5, horizon=None)  # as many steps
+    with pytest.raises(InputError, match="horizon = 5; got none, which stands for 9 steps: pass"):
+        run(tmp_path, 9, horizon=None)
+    assert run(tmp_path, 9, horizon=5).steps == 9
+
+
+def falls_at(part):
+    return {"schedules": {"capacity": lambda done: 25.0 if done < part else 1.0}, "horizon": 1000}
+
+
+def test_a_schedule_is_looked_at_at_every_step(tmp_path):
+    run(tmp_path, **falls_at(0.501))
+    with pytest.raises(InputError, match=r"curves of capacity = curve \w+ over 1000 steps; got cu"):
+        run(tmp_path, 4, **falls_at(0.509))
+    assert run(tmp_path, 4, **falls_at(0.501)).steps == 4
+
+
 def test_schedules_stay_where_they_end():
     seen = []
     options = {
@@ -214,291 +233,3 @@ def test_callbacks_may_come_at_steps_of_their_own():
     with pytest.raises(InputError, match="A step of callback_at must be at least 1; got 0"):
         TrainOptions(callback_at=(0,))
     assert np.isfinite(history[-1]["one"])
-
-
-# Code and data of one's own
-
-
-class Rows(Dataset):
-    """Rows of a tensor, changed at random if asked to."""
-
-    def __init__(self, rows, noise=0.0):
-        self.rows, self.noise = rows, noise
-
-    def __len__(self):
-        return len(self.rows)
-
-    def __getitem__(self, place):
-        return self.rows[place] + self.noise * torch.rand(4)
-
-
-class Blur(nn.Module):
-    """A loss with a structure, a setting that does not print, and a tensor."""
-
-    def __init__(self, layer=nn.ReLU, power=2, width=1.0):
-        super().__init__()
-        self.layer, self.power = layer(), power
-        self.register_buffer("width", torch.tensor(width))
-
-    def forward(self, x, y):
-        return self.width * self.layer(x - y).abs().pow(self.power).flatten(1).mean(1)
-
-
-class Wide(nn.Module):
-    """A prior without a configuration."""
-
-    def __init__(self, width):
-        super().__init__()
-        self.width = width
-
-    def log_prob(self, z):
-        return -0.5 * (z / self.width).square().sum(-1)
-
-
-def weighed(weight):
-    """A class whose text does not say its weight."""
-
-    class Mine(VAE):
-        objectives = ((objectives.reconstruction, weight), (objectives.kl, "beta"))
-
-    return Mine((4,), 2)
-
-
-def built(activation):
-    class Mine(VAE):
-        def _build(self, latents):
-            super()._build(latents)
-            self.body = nn.Sequential(self.body, activation())
-
-    return Mine((4,), 2)
-
-
-def stacked(*sizes, activation):
-    """The same weights whatever lies between them."""
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        return nn.Sequential(nn.Linear(sizes[0], sizes[1]), activation())
-
-
-def grid(rows):
-    """A grid of 1,000 images, of which so many are not black."""
-    images = np.zeros((1000, 2, 2), np.uint8)
-    images[rows] = 200
-    return FactorGrid.from_arrays(images, np.stack(np.unravel_index(np.arange(1000), (10, 100)), 1))
-
-
-def of_loss(loss):
-    return {"model": VAE((4,), 2, loss=loss)}
-
-
-def absolute(x, y):
-    return (x - y).abs().flatten(1).mean(1)
-
-
-def squared(x, y):
-    return (x - y).square().flatten(1).mean(1)
-
-
-LOADED = TensorDataset(ROWS)
-DATA, LOSS = "on other data", "with another loss of your own"
-OTHERS = {
-    "tensors": ({"data": LOADED}, {"data": TensorDataset(ROWS + 1e-6)}, DATA),
-    "rows": ({"data": Rows(ROWS)}, {"data": Rows(ROWS + 1e-6)}, DATA),
-    "loader": (
-        {"data": DataLoader(LOADED, 8)},
-        {"data": DataLoader(TensorDataset(ROWS + 1e-6), 8)},
-        DATA,
-    ),
-    "batches": ({"data": DataLoader(LOADED, 8)}, {"data": DataLoader(LOADED, 9)}, DATA),
-    "order": (
-        {"data": DataLoader(LOADED, 8)},
-        {"data": DataLoader(LOADED, 8, shuffle=True)},
-        DATA,
-    ),
-    "last batch": (
-        {"data": DataLoader(LOADED, 8)},
-        {"data": DataLoader(LOADED, 8, drop_last=True)},
-        DATA,
-    ),
-    "grid": (
-        {"data": grid([]), "model": lambda: VAE((1, 2, 2), 2)},
-        {"data": grid([1, 998]), "model": lambda: VAE((1, 2, 2), 2)},
-        DATA,
-    ),
-    "loss": (of_loss(absolute), of_loss(squared), LOSS),
-    "lambda": (of_loss(lambda x, y: absolute(x, y)), of_loss(lambda x, y: squared(x, y)), LOSS),
-    "layer of a loss": (of_loss(Blur()), of_loss(Blur(nn.Tanh)), LOSS),
-    "setting of a loss": (of_loss(Blur()), of_loss(Blur(power=1)), LOSS),
-    "tensor of a loss": (of_loss(Blur()), of_loss(Blur(width=2.0)), LOSS),
-    "encoder": (
-        {"model": lambda: VAE((4,), 2, encoder=stacked(4, 8, activation=nn.ReLU))},
-        {"model": lambda: VAE((4,), 2, encoder=stacked(4, 8, activation=nn.Tanh))},
-        "with another encoder of your own",
-    ),
-    "decoder": (
-        {"model": lambda: VAE((4,), 2, decoder=stacked(2, 4, activation=nn.ReLU))},
-        {"model": lambda: VAE((4,), 2, decoder=stacked(2, 4, activation=nn.Tanh))},
-        "with another decoder of your own",
-    ),
-    "prior": (
-        {"model": lambda: VAE((4,), 2, prior=Wide(1.0))},
-        {"model": lambda: VAE((4,), 2, prior=Wide(2.0))},
-        "with another prior of your own",
-    ),
-    "class": (
-        {"model": lambda: weighed(1.0)},
-        {"model": lambda: weighed(50.0)},
-        "with other code of your own class",
-    ),
-    "what a class builds": (
-        {"model": lambda: built(nn.ReLU)},
-        {"model": lambda: built(nn.Tanh)},
-        "with other code of your own class",
-    ),
-}
-
-
-def anew(options):
-    """Options with a model as it is built."""
-    model = options.get("model", lambda: VAE((4,), 2))
-    return {**options, "model": model() if not isinstance(model, nn.Module) else model}
-
-
-@pytest.mark.parametrize("kind", OTHERS)
-def test_other_code_and_data_of_ones_own_are_refused_by_name(kind, tmp_path):
-    one, other, message = OTHERS[kind]
-    run(tmp_path, **anew(one))
-    with pytest.raises(InputError, match=f"was trained {message}: name another folder"):
-        run(tmp_path, 4, **anew(other))
-    assert run(tmp_path, 4, **anew(one)).steps == 4
-
-
-def test_a_class_of_ones_own_is_none_of_geodis(tmp_path):
-    class VAE(models.VAE):
-        pass
-
-    run(tmp_path, model=VAE((4,), 2))
-    with pytest.raises(InputError, match="with other code of your own class: name another"):
-        run(tmp_path, 4, models.VAE((4,), 2))
-
-
-def test_a_run_with_nothing_of_its_own_has_no_keys_of_it(tmp_path):
-    run(tmp_path, model=FactorVAE((4,), 2, discriminator_width=9))
-    begun = read_tensors(tmp_path / "checkpoint.safetensors")[1]["run"]
-    assert not [key for key in begun if key.startswith("own_")]
-
-
-@pytest.mark.parametrize("loader", [False, True])
-def test_what_is_changed_at_random_goes_on(loader, tmp_path):
-    def data():
-        rows = Rows(ROWS, noise=0.1)
-        return DataLoader(rows, 8, shuffle=True) if loader else rows
-
-    run(tmp_path, data=data())
-    assert run(tmp_path, 5, data=data()).steps == 5
-
-
-def test_probing_a_dataset_leaves_the_users_random_numbers(tmp_path):
-    before = torch.random.get_rng_state()
-    run(tmp_path, data=Rows(ROWS, noise=0.1))
-    assert torch.equal(torch.random.get_rng_state(), before)
-
-
-def test_a_loss_that_counts_its_calls_goes_on_with_the_same_model(tmp_path):
-    class Counting(Blur):
-        calls = 0
-
-        def forward(self, x, y):
-            self.calls += 1
-            return super().forward(x, y)
-
-    model = VAE((4,), 2, loss=Counting(nn.Identity))
-    run(tmp_path, model=model)
-    assert run(tmp_path, 5, model).steps == 5
-
-
-@pytest.mark.parametrize(
-    ("key", "to", "options", "message"),
-    [
-        ("own_loss", None, of_loss(absolute), f"{LOSS}: name another folder"),
-        ("data", None, {"data": DataLoader(LOADED, 8)}, f"{DATA}: name another folder"),
-        ("data", "0", {"data": LOADED}, f"{DATA}: name another folder"),
-    ],
-)
-def test_a_run_of_before_is_refused_in_one_sentence(key, to, options, message, tmp_path):
-    run(tmp_path, **options)
-    tensors, note = read_tensors(tmp_path / "checkpoint.safetensors")
-    note.pop("checksum")
-    del note["run"][key]
-    begun = {**note["run"], **({} if to is None else {key: to})}
-    write_state(tmp_path, tensors, {**note, "run": begun})
-    with pytest.raises(InputError, match=message):
-        run(tmp_path, 4, **options)
-
-
-PROGRAM = """
-import sys
-import torch
-from torch import nn
-from geodis.models import VAE, train
-
-SCALE = 2.0
-
-
-def helper(x):
-    return SCALE * x  # COMMENT
-
-
-def loss(x, y):
-    \"\"\"COMMENT.\"\"\"
-    return helper(x - y).abs().flatten(1).mean(1)
-
-
-class Rows(torch.utils.data.Dataset):
-    def __len__(self):
-        return 40
-
-    def __getitem__(self, place):
-        return torch.full((4,), place / 40)
-
-
-class Squeezed(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layer = nn.Linear(4, 8)
-
-    def forward(self, x):
-        return self.layer(x).tanh()
-
-
-class Mine(VAE):
-    \"\"\"COMMENT.\"\"\"
-
-    names = {"a", "b", "c"}
-
-    def decode(self, z):
-        return super().decode(z) / 2
-
-
-torch.manual_seed(0)
-model = Mine((4,), 2, loss=loss, encoder=Squeezed())
-done = train(model, Rows(), int(sys.argv[1]), batch_size=8, checkpoint=sys.argv[2], verbose=0)
-print(done.steps, done.identity)
-"""
-
-
-@pytest.mark.long
-def test_the_same_code_goes_on_in_another_process(tmp_path):
-    said = []
-    for steps, comment in [("3", "One"), ("5", "Another, of\n# two lines")]:
-        file = tmp_path / f"program_{steps}.py"
-        file.write_text(PROGRAM.replace("# COMMENT", f"# {comment}").replace("COMMENT", steps))
-        done = subprocess.run(
-            [sys.executable, str(file), steps, str(tmp_path / "run")],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={"PYTHONHASHSEED": steps, "OMP_NUM_THREADS": "1"},
-        )
-        said.append(done.stdout.split())
-    assert [steps for steps, _ in said] == ["3", "5"] and said[0][1] == said[1][1]
