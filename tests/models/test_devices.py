@@ -146,7 +146,7 @@ def test_a_stack_is_computed_where_it_is(kind, monkeypatch):
         sum(value.sum() for value in terms.values()).backward()
         if stack.adversary is not None:
             stack.adversary_loss(
-                z, torch.rand(3, 4, 4, device="meta").argsort(dim=1)
+                z, torch.rand(3, 8, 4, device="meta").argsort(dim=1)
             ).sum().backward()
     # Mapped over models, a Python number is a tensor without dimensions, which no kernel waits for.
     assert watched.found <= {"aten._to_copy.default"}

@@ -20,6 +20,7 @@ from geodis.models.objectives import Batch
 from geodis.models.priors import StandardNormal
 from geodis.models.stacking.stacked_linear import StackedLinear
 from geodis.models.terms.adversaries import discriminator_loss
+from geodis.models.training.state.run_identity import frozen_parameters
 
 # Objectives that draw no random numbers of their own, so that they can be mapped over models.
 STACKED = (
@@ -56,6 +57,8 @@ def why_alone(model: Model) -> str:
         return "its prior is not the standard normal, nor one of fixed exponents"
     if callable(model.settings.loss):
         return "its loss is a module or a function"
+    if frozen_parameters(model):
+        return "some of its parameters do not learn"
     if any(objective not in STACKED for objective, _ in model.weighted_objectives()):
         return "its objectives are not among those that are stacked"
     own = model.discriminator is not None and kind.adversary_loss is not FactorVAE.adversary_loss
@@ -177,16 +180,16 @@ class ModelStack(nn.Module):
         }
 
     def adversary_loss(self, z: Tensor, order: Tensor) -> Tensor:
-        """What every second player lowers, shape (M,); `order` (M, n // 2, z) shuffles columns."""
+        """What every second player lowers, shape (M,); `order` (M, n, z) shuffles columns."""
         assert self.adversary is not None
-        first, second = z.detach().tensor_split(2, dim=1)
-        shuffled = second.gather(1, order)
-        logits = self.adversary(torch.cat([first, shuffled], dim=1)).float()
+        z = z.detach()
+        shuffled = z.gather(1, order)
+        logits = self.adversary(torch.cat([z, shuffled], dim=1)).float()
 
-        def loss_of_one(logits: Tensor, first: Tensor, shuffled: Tensor) -> Tensor:
-            return discriminator_loss(lambda _: logits, first, shuffled)
+        def loss_of_one(logits: Tensor, z: Tensor, shuffled: Tensor) -> Tensor:
+            return discriminator_loss(lambda _: logits, z, shuffled)
 
-        loss: Tensor = torch.func.vmap(loss_of_one)(logits, first, shuffled)
+        loss: Tensor = torch.func.vmap(loss_of_one)(logits, z, shuffled)
         return loss
 
     def write_back(self) -> None:
@@ -203,7 +206,7 @@ def check_alike(models: Sequence[Model]) -> None:
     kinds = {type(model).__name__ for model in models}
     if len(kinds) > 1:
         raise InputError(f"Models of a stack must be of one class; got {', '.join(sorted(kinds))}.")
-    if why := why_alone(models[0]):
+    if why := next(filter(None, map(why_alone, models)), ""):
         raise InputError(f"{kinds.pop()} cannot be trained in a stack: {why}.")
     shapes = {str([(n, tuple(p.shape)) for n, p in model.named_parameters()]) for model in models}
     words = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -16,7 +16,7 @@ from torch import Tensor
 from geodis.base.check import InputError, check_int
 from geodis.base.notes import note_entry
 from geodis.base.progress import Stages
-from geodis.kernels.torch_state import load_optimiser, load_state, optimiser_tensors
+from geodis.kernels.torch_state import load_optimiser, load_state
 from geodis.models.model import Model
 from geodis.models.randomness import kept_generators
 from geodis.models.stacking.model_stack import ModelStack, check_alike
@@ -53,8 +53,11 @@ def train_stacked(
     """Train models of one class at once, in batched products: cheaper than one after the other.
 
     Every model sees the batches and the noise that `train` shows it, and ends as it would there
-    but for rounding, which training amplifies: in float32 within 1e-4 of the codes' spread after
-    100 steps, as another seed after many thousands. Only perceptrons ("vector", "mlp") are stacked.
+    but for rounding, which training amplifies, after many thousands of steps to another seed's
+    difference. After 100 in float32 codes differ by 1e-4 of their spread at most for VAE, BetaVAE
+    and BetaTCVAE with the squared error. AE, DIPVAE of kind "II" and the Bernoulli loss amplify
+    more, up to 4e-2: as a run alone does whose initial weights move by one rounding. Only
+    perceptrons ("vector", "mlp") are stacked.
     Precision "auto" is bfloat16 where the device computes in it, by which most is gained, see
     `benchmarks/results/models_small.md`, and as it was begun in a stack that goes on; the scores of
     sixty pairs were the same to .02, see `analyses/results/precision_pairs`.
@@ -118,12 +121,14 @@ def train_stacked(
         together = _Together(runs, data, folder, saved)
         start = time.monotonic()
         with (
-            closing(thread),
+            ExitStack() as ending,
             kept_generators(),
             Stages(f"{len(runs)} x {type(models[0]).__name__}", verbose) as stages,
             stages.stage("training"),
             Interrupts() as interrupts,
         ):
+            for run in runs:
+                ending.callback(run.close)
             while not runs[0].finished:
                 together.step(stages)
                 together.call_back()
@@ -206,8 +211,8 @@ class _Together:
             xs.append(run.model.prepare(x))  # type: ignore[operator]
             noises.append(torch.randn(len(x), run.model.latents, device=run.device))
             if self.stack.adversary is not None:
-                half = torch.rand(len(x) // 2, run.model.latents, device=run.device)
-                orders.append(half.argsort(dim=0))
+                keys = torch.rand(len(x), run.model.latents, device=run.device)
+                orders.append(keys.argsort(dim=0))
         return torch.stack(xs), torch.stack(noises), torch.stack(orders) if orders else None
 
     def _note(self, terms: Mapping[str, Tensor], stages: Stages) -> None:
@@ -263,8 +268,12 @@ class _Together:
         if self._folder is None or not (late or now):
             return
         self._look()
+        # Of 64 models gradients and copies of moments are as much memory as the weights are, and
+        # more: the next step makes its own gradients, and nothing moves while the file is written.
+        for player in self._players.values():
+            player.zero_grad(set_to_none=True)
         tensors = {f"model/{name}": value for name, value in self.stack.state_dict().items()}
-        tensors |= dict(self._optimiser_tensors())
+        tensors |= dict(self._moments())
         done = [run.done for run in self.runs]
         note = {
             "config": {},
@@ -277,10 +286,12 @@ class _Together:
         write_state(self._folder, tensors, note)
         self._saved = time.monotonic()
 
-    def _optimiser_tensors(self) -> Iterator[tuple[str, Tensor]]:
+    def _moments(self) -> Iterator[tuple[str, Tensor]]:
+        """State of the optimisers by the names of `optimiser_tensors`, and no copies."""
         for player, optimiser in self._players.items():
-            for name, value in optimiser_tensors(optimiser).items():
-                yield f"{player} state/{name}", value
+            for number, state in optimiser.state_dict()["state"].items():
+                for name, value in state.items():
+                    yield f"{player} state/{number}/{name}", torch.as_tensor(value)
 
     def _go_on(self, saved: Saved) -> None:
         check_same_run(saved.file, saved.run, self._identity)

@@ -108,6 +108,22 @@ def test_every_term_is_named_and_weighted():
     torch.testing.assert_close(terms["triplet"], 2.0 * objectives.triplet(batch))
 
 
+def test_the_discriminator_of_factor_vae_sees_the_whole_batch_on_both_sides():
+    """Algorithm 2 (seed 003), whose sums over B and B' have m rows each."""
+    model = FactorVAE((6,), 3, network="vector", discriminator_width=9)
+    batch = model(torch.rand(8, 6))
+    told = []
+    model.discriminator.register_forward_hook(lambda module, given, logits: told.append(given[0]))
+    loss = model.adversary_loss(batch)
+    z, shuffled = told[0].chunk(2)
+    assert torch.equal(z, batch.z) and not torch.equal(shuffled, batch.z)
+    assert torch.equal(shuffled.sort(dim=0).values, batch.z.sort(dim=0).values)
+    with torch.no_grad():
+        p = model.discriminator(told[0]).softmax(dim=1)
+    total = sum(p[i, 0].log() for i in range(8)) + sum(p[i, 1].log() for i in range(8, 16))
+    torch.testing.assert_close(loss, -total / (2 * 8))
+
+
 def test_a_deterministic_model_decodes_its_means():
     model = AE((6,), 3)
     batch = model(torch.rand(4, 6))

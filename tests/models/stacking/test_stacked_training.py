@@ -242,6 +242,27 @@ def test_what_cannot_be_stacked_says_why(model, why):
             train_stacked([model], torch.rand(9, *model.shape), 1, batch_size=4, verbose=0)
 
 
+def test_a_model_of_which_a_part_is_frozen_is_trained_alone():
+    frozen = VAE((4,), 2)
+    frozen.decoder.requires_grad_(False)
+    assert why_alone(frozen) == "some of its parameters do not learn"
+    with pytest.raises(InputError, match="some of its parameters do not learn"):
+        train_stacked([VAE((4,), 2), frozen], torch.rand(9, 4), 1, batch_size=4, verbose=0)
+
+
+def test_settings_that_were_scheduled_are_put_back_also_after_an_interrupt():
+    def interrupt(model):
+        raise KeyboardInterrupt
+
+    stack = [VAE((6,), 2, random_state=seed) for seed in range(2)]
+    options = TrainOptions(
+        schedules={"beta": (0.0, 9.0)}, callbacks={"end": interrupt}, callback_every=2
+    )
+    with pytest.raises(KeyboardInterrupt):
+        train_stacked(stack, ROWS, 6, batch_size=8, options=options, verbose=0)
+    assert [model.settings.beta for model in stack] == [1.0, 1.0]
+
+
 def test_passes_of_the_users_own_are_not_stacked():
     class Shifted(VAE):
         def decode(self, z):
