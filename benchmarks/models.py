@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import resource
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -187,10 +188,21 @@ def small_rows(repeats: int) -> list[dict[str, Any]]:
     return rows
 
 
-def stack_memory(count: int) -> float:
-    """Peak megabytes of a process that trains a stack, all in all."""
+def stack_memory(count: int, precision: Precision) -> float:
+    """Peak megabytes of a process whose sweep trains and scores a stack, all in all."""
     torch.set_num_threads(1)
-    Stacked(held_sprites(), 64, "float32", count).run(1)
+    with tempfile.TemporaryDirectory() as folder:
+        models.sweep(
+            folder,
+            [{"model": "vae", "latents": LATENTS, "network": "vector"}],
+            {"sprites": held_sprites()},
+            seeds=count,
+            training={"steps": 2, "precision": precision},
+            scores=["mig"],
+            n=500,
+            stack=count,
+            verbose=0,
+        )
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
@@ -232,8 +244,11 @@ def write_small(repeats: int) -> None:
     """Measure small models, on one thread, and write their table."""
     torch.set_num_threads(1)
     rows = small_rows(repeats)
-    whole = measure(stack_memory, 64).value
-    rows.append({"part": "peak memory", "what": "process of a stack of 64, float32", "MB": whole})
+    precisions: tuple[Precision, ...] = ("float32", "bfloat16")
+    for precision in precisions:
+        whole = measure(stack_memory, 64, precision).value
+        what = f"process of a sweep in a stack of 64, {precision}"
+        rows.append({"part": "peak memory", "what": what, "MB": whole})
     print(write_table("models_small", "Small models: alone and in stacks, one thread", rows))
 
 

@@ -48,7 +48,9 @@ def sweep_command(
     The file says `seeds = 5`, `scores = ["mig", "dci"]`, `score_at = [2000]`, a table [training]
     with steps, batch_size, learning_rate, ..., a table [data.NAME] for every data set, with what
     `geodis train` takes of data, and a table [[models]] for every family: `model = "beta-vae"`,
-    `latents = 10`, `beta = [1, 4, 16]`. A list stands for each of its entries in turn.
+    `latents = 10`, `beta = [1, 4, 16]`, `loss = "box:31"`. A list stands for each of its entries in
+    turn. Beside these: `n = 2000`, images that are scored; `threads = 1`, of torch, for every run;
+    `stack = 32`, perceptrons of one shape that are trained at once.
 
     Examples: `geodis sweep study.toml --out study`,
     `geodis sweep study.toml --cluster local --out study`
@@ -59,7 +61,7 @@ def sweep_command(
     if common.seed:
         choices["seeds"] = seeds_from(common.seed, choices.get("seeds", 5), file)
     data = {
-        name: partial(open_grid_of, source_of(_table(given, f"data.{name}", file)))
+        name: partial(open_grid_of, found_from_anywhere(_table(given, f"data.{name}", file)))
         for name, given in _table(choices.pop("data"), "data", file).items()
     }
     device: Any = where.device
@@ -123,6 +125,18 @@ def _table(value: Any, name: str, file: Path) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise InputError(f"{file} must have a table [{name}]; got {value!r}.")
     return value
+
+
+def found_from_anywhere(given: Mapping[str, Any]) -> DataSource:
+    """The source with absolute paths: workers have a working directory of their own."""
+    from geodis.data.files.standard_input import STANDARD_INPUT
+
+    paths = {
+        name: str(Path(given[name]).expanduser().absolute())
+        for name in ("images", "factors", "path", "picture")
+        if isinstance(given.get(name), str) and given[name] != STANDARD_INPUT
+    }
+    return source_of({**given, **paths})
 
 
 def open_grid_of(source: DataSource) -> FactorGrid:

@@ -33,7 +33,8 @@ def model_named(name: str) -> type[Model]:
     """
     load_plugins("geodis.models")
     known = newest_of_each(kind for kind in all_subclasses(Model) if kind.defines_a_model())
-    alike = [kind for kind in known if _plain(kind.__name__) == _plain(name)]
+    wanted = _plain(name) if isinstance(name, str) else None
+    alike = [kind for kind in known if _plain(kind.__name__) == wanted]
     if not alike:
         names = ", ".join(sorted({kind.__name__ for kind in known}))
         raise InputError(f"The model must be one of {names}; got {name!r}.")

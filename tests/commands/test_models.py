@@ -8,11 +8,13 @@ import pytest
 import torch
 
 from geodis.base.check import InputError
-from geodis.commands.shared.runs import loss_named, settings_of
+from geodis.commands.shared.runs import settings_of
+from geodis.commands.train import stopping
 from geodis.data.files.load import load_factors
 from geodis.kernels.losses.loss_kernel import LossKernel
 from geodis.kernels.losses.storage import save_kernel
 from geodis.models import encode, load_model
+from geodis.models.loss_names import loss_named
 
 
 @pytest.fixture(autouse=True)
@@ -155,6 +157,13 @@ def test_rows_without_factors_and_other_images(geodis, tmp_path):
         ),
         (("train", "--out", "run", "--data", "sprites", "--loss", "l1"), "--loss must be mse"),
         (
+            (
+                *("train", "--out", "run", "--data", "sprites", "--model", "isa-vae"),
+                *("--set", "subspaces=x"),
+            ),
+            "subspaces must be [(exponent, size), ...]; got 'x'",
+        ),
+        (
             ("train", "--out", "run", "--images", "x.npy", "--spacing", "3"),
             "--spacing belongs to --data; got it with --images",
         ),
@@ -236,6 +245,63 @@ def test_a_run_that_was_stopped_says_how_it_goes_on(geodis, images, monkeypatch)
     assert code == 130 and "keeps what is done; the same command goes on from it" in err
     code, _, err = geodis("encode", images / "run", "--out", images / "z.npz")
     assert code == 2 and "its training was stopped: let it go on first" in err
+
+
+def test_learnt_exponents_stand_beside_the_published_ones(geodis, images):
+    isa = ("--model", "isa-vae", "--set", "learn=subspaces", "--latents", 8)
+    code, out, err = start(geodis, images, *isa, "--watch-every", 2)
+    assert (code, err) == (0, "")
+    history = json.loads((images / "run" / "history.json").read_text())
+    rows = [row for row in history if "exponent 1" in row]
+    assert [row["step"] for row in rows] == [2, 4]
+    learnt = [rows[-1]["exponent 1"], rows[-1]["exponent 2"]]
+    assert learnt == sorted(load_model(images / "run").prior.exponents[:2].tolist()) != [2.0, 2.0]
+    line = next(each for each in out.splitlines() if each.startswith("Learnt exponents"))
+    own = ", ".join(f"{value:.3g}" for value in learnt)
+    assert f"sorted: {own}. Published" in line and "1.95, 1.98, 2.17 (seed 002" in line
+    config = json.loads((images / "run" / "config.json").read_text())
+    assert config["learnt_exponents"] == learnt
+    code, out, _ = start(geodis, images, *isa, "--watch-every", 2, "--json")
+    told = json.loads(out)
+    assert told["learnt_exponents"] == learnt and told["published_exponents"] == [1.95, 1.98, 2.17]
+
+
+def test_a_run_without_learnt_exponents_says_nothing_of_them(geodis, images):
+    code, out, _ = start(geodis, images, "--model", "isa-vae", "--latents", 4)
+    assert code == 0 and "xponents" not in out
+    assert "exponent 1" not in (images / "run" / "history.json").read_text()
+
+
+def test_the_parts_of_the_divergence_are_followed(geodis, images):
+    code, _, err = start(geodis, images, "--model", "vae", "--divergence", "--watch-every", 2)
+    assert (code, err) == (0, "")
+    last = json.loads((images / "run" / "history.json").read_text())[-1]
+    assert last["divergence information ceiling"] == pytest.approx(np.log(20))
+    assert {"divergence information", "divergence total correlation"} < set(last)
+    other = ("--model", "ae", "--out", images / "other")
+    code, _, err = start(geodis, images, *other, "--divergence")
+    assert code == 2 and "parts where codes are noisy and the prior has a density; got AE" in err
+
+
+def test_a_run_ends_when_a_term_or_a_score_is_not_better(geodis, images):
+    stop = ("--stop", "score mig", "--patience", 1, "--watch", "mig", "--watch-every", 2)
+    slow = ("--model", "vae", "--learning-rate", 1e-12)
+    code, out, err = start(geodis, images, *slow, *stop, "--steps", 90)
+    assert (code, err) == (0, "") and "VAE: 4 steps" in out
+    assert "stopped early, of 90 steps" in out
+
+
+def test_what_is_better_is_known_of_scores_and_terms():
+    callbacks = {"score": None, "divergence": None}
+    for name, better, average in [
+        ("score mig", "higher", 1),
+        ("score gaussian_total_correlation", "lower", 1),
+        ("divergence total correlation", "lower", 1),
+        ("reconstruction", "lower", 10),
+    ]:
+        stop = stopping(name, 7, callbacks)
+        assert (stop.name, stop.patience, stop.better) == (name, 7, better)
+        assert stop.average == average
 
 
 def test_settings_are_read_as_what_they_are():

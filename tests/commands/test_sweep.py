@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from geodis.commands.sweep import found_from_anywhere
 from geodis.models import sweep
 
 GRID = """
@@ -90,6 +91,18 @@ def test_an_interrupt_says_how_it_goes_on(geodis, study, monkeypatch):
         ("images =", "pictures =", "A source of data has data, .*; got pictures"),
         ("[data.dots]", "[data]", r"must have a table \[data.images\]"),
         ("seeds = 2", 'seeds = "2"', "seeds must be an integer; got '2'"),
+        ('model = "beta-vae"', "model = 5", "The model must be one of .*; got 5"),
+        ('model = "beta-vae"', 'model = ["vae", 5]', "The model must be one of .*; got 5"),
+        ("beta = [1.0, 4.0]", "beta = []", "beta must have at least one value"),
+        ("beta = [1.0, 4.0]", "schedules = 5", "schedules must be a table"),
+        ("beta = [1.0, 4.0]", "schedules = { beta = 4.0 }", "schedules must be a table"),
+        ("beta = [1.0, 4.0]", 'prior = "x"', "prior is a torch module"),
+        ("beta = [1.0, 4.0]", 'loss = "box:30"', "more than 30 pixels"),
+        (
+            'model = "beta-vae"\nlatents = 2\nnetwork = "vector"\nbeta = [1.0, 4.0]',
+            'model = "isa-vae"\nnetwork = "vector"\nsubspaces = [[2.2, 2], [2.2, 2]]',
+            r"a setting that is a list stands in a list, as subspaces = \[\[",
+        ),
     ],
 )
 def test_a_file_that_means_nothing_gets_one_sentence(before, after, message, geodis, study):
@@ -116,3 +129,29 @@ def test_seeds_may_begin_elsewhere(geodis, study):
     file.write_text(file.read_text().replace("seeds = 2", "seeds = [5, 6]"))
     code, _, err = geodis(*command, 3)
     assert code == 2 and "--seed says where seeds = N begin; got it with seeds = [5, 6]" in err
+
+
+def test_paths_are_the_same_from_another_directory(study, monkeypatch):
+    monkeypatch.chdir(study)
+    picture = {"variant": "scream", "picture": "p.jpg"}
+    source = found_from_anywhere({"images": "x.npy", "factors": "f.csv", **picture})
+    assert source.given() == {
+        "images": str(study / "x.npy"),
+        "factors": str(study / "f.csv"),
+        "variant": "scream",
+        "picture": str(study / "p.jpg"),
+    }
+    assert found_from_anywhere({"data": "sprites"}).given() == {"data": "sprites"}
+
+
+def test_training_is_a_table_of_the_file(geodis, study):
+    file = study / "study.toml"
+    text = file.read_text().replace("seeds = 2", "seeds = 2\ntraining = [1]")
+    file.write_text(text.replace("[training]\nsteps = 4\nbatch_size = 8\n", ""))
+    code, _, err = geodis("sweep", file, "--out", study / "out", "--quiet")
+    assert code == 2 and "training must be a table" in err
+
+
+def test_help_names_what_a_file_may_say(geodis):
+    code, out, _ = geodis("sweep", "--help")
+    assert code == 0 and all(name in out for name in ("n = 2000", "threads = 1", "stack = 32"))

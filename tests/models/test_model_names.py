@@ -1,6 +1,7 @@
 """Models by name: those of geodis, the user's own, and those of other packages."""
 
 import gc
+import re
 import sys
 import textwrap
 from importlib.metadata import EntryPoint
@@ -117,7 +118,8 @@ def test_names_are_written_in_several_ways(name):
     assert model_named(name) is models.BetaVAE
 
 
-@pytest.mark.parametrize("name", ["gan", "model", "autoencoder", ""])
+@pytest.mark.parametrize("name", ["gan", "model", "autoencoder", "", 5, None, ["vae"]])
 def test_what_cannot_be_trained_is_no_model(name):
-    with pytest.raises(InputError, match=f"The model must be one of AAE, AE, .*; got '{name}'"):
+    message = f"The model must be one of AAE, AE, .*; got {re.escape(repr(name))}"
+    with pytest.raises(InputError, match=message):
         model_named(name)

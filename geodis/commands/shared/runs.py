@@ -1,9 +1,9 @@
-"""What the commands on models share: the run they open, its data, losses and settings."""
+"""What the commands on models share: the run they open, its data and settings."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -38,25 +38,6 @@ def open_model(run: Path, device: str = "auto") -> Model:
 
     chosen: Any = device  # "cuda:1" too, which the check knows
     return load_model(run).to(choose_device(chosen))
-
-
-def loss_named(name: str) -> Any:
-    """A reconstruction loss by its name on the command line."""
-    from geodis.kernels import LossKernel, load_kernel
-    from geodis.models.objectives import ReconstructionName
-
-    names = get_args(ReconstructionName)
-    if name in names:
-        return name
-    if name.endswith(".safetensors"):
-        return load_kernel(name)
-    kind, _, radius = name.partition(":")
-    if kind in ("box", "gaussian") and radius.isdigit():
-        return getattr(LossKernel, kind)(int(radius))
-    raise InputError(
-        f"--loss must be {', '.join(names)}, box:RADIUS, gaussian:RADIUS or the file of a learnt "
-        f"kernel, kernel.safetensors; got {name}."
-    )
 
 
 def settings_of(pairs: list[str] | None) -> dict[str, Any]:

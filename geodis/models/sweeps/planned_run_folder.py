@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,29 +16,28 @@ import torch
 from geodis.base.check import InputError
 from geodis.base.write import write_json
 from geodis.data.grids.grid import FactorGrid
+from geodis.models.loss_names import is_loss_made, loss_named
 from geodis.models.lp_nested_prior import learnt_exponents
 from geodis.models.model import Model
 from geodis.models.model_inputs import channel_moments
 from geodis.models.model_names import model_named
-from geodis.models.saving import CHECKPOINT, OLDER_CHECKPOINT, save_model
+from geodis.models.saving import save_model
 from geodis.models.stacking.stacked_training import train_stacked
+from geodis.models.sweeps.held_grids import GridSource, open_grid
+from geodis.models.sweeps.run_lock import ROW, RunLock, clear_leftovers
+from geodis.models.sweeps.stacks import begin_stack, end_stack
 from geodis.models.sweeps.sweep_plan import PlannedRun, ScoringPlan, options_of_training
 from geodis.models.training.loop import train
 from geodis.models.training.score_during import score_during
-from geodis.models.training.state.fingerprints import data_fingerprint, plain_digest
-from geodis.models.training.state.folder_lock import FolderHeldError
+from geodis.models.training.state.checkpoints import History, read_checkpoint
+from geodis.models.training.state.folder_lock import FolderHeldError, FolderLock
 
-RUNS, STACKS, ROW = "runs", "stacks", "row.json"
-# Images that are kept in memory once drawn: bytes in all.
-MOST_HELD = 2**28
+RUNS = "runs"
 # Steps whose terms are averaged: those of one batch are luck.
 TERM_STEPS = 100
 
-GridSource = FactorGrid | Callable[[], FactorGrid]
-
 # A process trains one run at a time: torch draws from one stream of random numbers.
 _one_at_a_time = threading.Lock()
-_opened: dict[str, FactorGrid] = {}
 
 
 def row_of(folder: Path, run: PlannedRun) -> dict[str, Any] | None:
@@ -53,8 +51,16 @@ def row_of(folder: Path, run: PlannedRun) -> dict[str, Any] | None:
         raise InputError(
             f"{path} cannot be read ({error}): remove it, and its run is trained again."
         ) from None
-    if not isinstance(row, dict) or not isinstance(row.get("scored"), list):
+    scored = row.get("scored") if isinstance(row, dict) else None
+    if not isinstance(scored, list) or not all(
+        isinstance(each, dict) and "step" in each for each in scored
+    ):
         raise InputError(f"{path} must hold what a run scored: remove it to train it again.")
+    if row.get("run") != run.identity:
+        raise InputError(
+            f"{path} must be of run {run.identity}; got {row.get('run')!r}: remove it, and its run "
+            "is trained again."
+        )
     return row
 
 
@@ -69,56 +75,73 @@ class SweepSettings:
     threads: int
 
 
-def finish_runs(runs: Sequence[PlannedRun], sweep: SweepSettings) -> bool:
+def finish_runs(runs: Sequence[PlannedRun], sweep: SweepSettings) -> int:
     """Train a run, or a stack of some, or go on with it, and write its rows.
+
+    Every run is held from the look at its row until its checkpoints are removed, so that of two
+    sweeps in a folder one trains it.
 
     Returns
     -------
-    bool
-        False where another process is at work on it.
+    int
+        Rows that were written: none where another process has done it, or is at work on it.
     """
     owns = [sweep.folder / RUNS / run.identity for run in runs]
-    if all((own / ROW).exists() for own in owns):  # by another process since the plan was made
-        return True
-    with _one_at_a_time:
-        before = torch.get_num_threads()
-        torch.set_num_threads(sweep.threads)
+    with _one_at_a_time, _threads(sweep.threads), ExitStack() as held:
         try:
+            for own in owns:
+                own.mkdir(parents=True, exist_ok=True)
+                held.enter_context(RunLock(own))
+            missing = [own for own in owns if not (own / ROW).exists()]
+            if not missing:
+                return 0
             grid = open_grid(*sweep.data[runs[0].data], runs[0].data)
             work = _finish_one if len(runs) == 1 else _finish_stack
             work(runs, owns, grid, sweep)
         except FolderHeldError:
-            return False
-        finally:
-            torch.set_num_threads(before)
-    return True
+            return 0
+    return len(missing)
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _finish_one(
     runs: Sequence[PlannedRun], owns: Sequence[Path], grid: FactorGrid, sweep: SweepSettings
 ) -> None:
     (run,), (own,) = runs, owns
+    before = _history_in(own)
+    since: History = []
+    choices = _choices(run, grid, sweep, loggers=(since.append,))
+    model, error = planned_model(run, grid), ""
     try:
-        done = train(
-            planned_model(run, grid),
-            grid,
-            **_choices(run, grid, sweep),
-            checkpoint=own,
-            random_state=run.seed,
-            verbose=0,
-        )
-        _write_row(run, own, done.history, "")
-    except FloatingPointError as error:
-        # It would diverge again: that is what is to be known of this run.
-        _write_row(run, own, [], str(error))
-    _remove_checkpoints(own)  # several times the size of the model
+        done = train(model, grid, **choices, checkpoint=own, random_state=run.seed, verbose=0)
+        history = done.history
+    except FloatingPointError as diverged:
+        # It would diverge again: that is what is to be known of this run, and what it scored.
+        history, error = [*before, *since], str(diverged)
+    _write_row(run, own, history, error)
+    clear_leftovers(own)
+
+
+def _history_in(own: Path) -> History:
+    """History of the checkpoint that a run goes on from."""
+    with FolderLock(own):
+        saved = read_checkpoint(own)
+    return [] if saved is None else list(saved.note["history"])
 
 
 def _finish_stack(
     runs: Sequence[PlannedRun], owns: Sequence[Path], grid: FactorGrid, sweep: SweepSettings
 ) -> None:
-    identities = {str(number): run.identity for number, run in enumerate(runs)}
-    together = sweep.folder / STACKS / plain_digest(identities)
+    together = begin_stack(sweep.folder, runs)
     models = [planned_model(run, grid) for run in runs]
     done = train_stacked(
         models,
@@ -129,15 +152,16 @@ def _finish_stack(
         verbose=0,
     )
     for run, own, model, each in zip(runs, owns, models, done, strict=True):
-        if not (own / ROW).exists():  # of another stack, when the grid was smaller
+        if not (own / ROW).exists():
             save_model(model, own, {"steps": each.steps, "history": each.history})
-            _write_row(run, own, [] if each.note else each.history, each.note)
-    _remove_checkpoints(together)
-    with suppress(OSError):  # another process may look into it
-        together.rmdir()
+            _write_row(run, own, each.history, each.note)
+        clear_leftovers(own)
+    end_stack(together)
 
 
-def _choices(run: PlannedRun, grid: FactorGrid, sweep: SweepSettings) -> dict[str, Any]:
+def _choices(
+    run: PlannedRun, grid: FactorGrid, sweep: SweepSettings, **more: Any
+) -> dict[str, Any]:
     """How a run is trained, as `train` and `train_stacked` take it."""
     training, scoring = run.training, sweep.scoring
     callbacks: dict[str, Callable[[Model], Any]] = {}
@@ -153,7 +177,9 @@ def _choices(run: PlannedRun, grid: FactorGrid, sweep: SweepSettings) -> dict[st
         "batch_size": training["batch_size"],
         "learning_rate": training["learning_rate"],
         "device": torch.device(sweep.device),
-        "options": options_of_training(training, callbacks=callbacks, callback_at=scored_at),
+        "options": options_of_training(
+            training, callbacks=callbacks, callback_at=scored_at, **more
+        ),
     }
 
 
@@ -161,7 +187,7 @@ def _scored(model: Model) -> float:
     return 1.0
 
 
-def _write_row(run: PlannedRun, own: Path, history: list[dict[str, float]], error: str) -> None:
+def _write_row(run: PlannedRun, own: Path, history: History, error: str) -> None:
     scored = [row for row in history if "scored" in row or any(map(_is_score, row))]
     row: dict[str, Any] = {
         "run": run.identity,
@@ -170,28 +196,39 @@ def _write_row(run: PlannedRun, own: Path, history: list[dict[str, float]], erro
     write_json(own / ROW, {**row, "error": error} if error else row, durable=True)
 
 
-def _remove_checkpoints(folder: Path) -> None:
-    for name in (CHECKPOINT, OLDER_CHECKPOINT):
-        (folder / name).unlink(missing_ok=True)
-
-
 def planned_model(run: PlannedRun, grid: FactorGrid) -> Model:
     """The untrained model of a run."""
     options = dict(run.options)
-    if options.get("standardise") is True:
-        options["standardise"] = channel_moments(grid)
-    make: Callable[..., Model] = model_named(run.model)
+    if isinstance(options.get("standardise"), bool):
+        options["standardise"] = channel_moments(grid) if options["standardise"] else None
+    loss = options.get("loss")
+    # A class of one's own may have names of its own.
+    if isinstance(loss, str) and (run.own_class is None or is_loss_made(loss)):
+        options["loss"] = loss_named(loss)
+    make: Callable[..., Model] = run.own_class or model_named(run.model)
     try:
         return make(grid, random_state=run.seed, **options)
-    except TypeError as error:  # an option that the constructor does not have
-        raise InputError(f"{run.model} cannot be built: {error}.") from None
+    except InputError as error:
+        raise InputError(f"{error}{_list_hint(options, str(error))}") from None
+    except TypeError as error:  # an option that the constructor does not have, or of another form
+        raise InputError(
+            f"{run.model} cannot be built: {error}.{_list_hint(options, str(error))}"
+        ) from None
+
+
+def _list_hint(options: Mapping[str, Any], said: str) -> str:
+    """What may be wrong with a list that an error names, as one for each of its entries."""
+    lists = [name for name, value in options.items() if isinstance(value, list) and name in said]
+    if not lists:
+        return ""
+    return f" In a sweep a setting that is a list stands in a list, as {lists[0]} = [[...]]."
 
 
 def _is_score(name: str) -> bool:
     return name.startswith("score ")
 
 
-def _terms_before(history: list[dict[str, float]], step: float) -> dict[str, float]:
+def _terms_before(history: History, step: float) -> dict[str, float]:
     """Mean of every term over the last steps before one."""
     last = [
         row
@@ -202,26 +239,3 @@ def _terms_before(history: list[dict[str, float]], step: float) -> dict[str, flo
     ]
     names = [name for name in (last[-1] if last else ()) if name != "step"]
     return {f"term {name}": float(np.mean([row[name] for row in last])) for name in names}
-
-
-def open_grid(source: GridSource, fingerprint: str, name: str) -> FactorGrid:
-    """The grid of a data set, its images in memory where they are few; once a process."""
-    if fingerprint not in _opened:
-        grid = source if isinstance(source, FactorGrid) else source()
-        if data_fingerprint(grid) != fingerprint:
-            raise InputError(
-                f"Data must be the same wherever a sweep runs; got other data of {name} here."
-            )
-        _opened.clear()  # one set at a time: the runs of a set come one after the other
-        _opened[fingerprint] = _held(grid)
-    return _opened[fingerprint]
-
-
-def _held(grid: FactorGrid) -> FactorGrid:
-    """The same grid, whose images are drawn once where there are few."""
-    if grid.image_shape is None or len(grid) * int(np.prod(grid.image_shape)) > MOST_HELD:
-        return grid
-    images = grid.images(np.arange(len(grid)), "auto")
-    held = copy.copy(grid)
-    held._draw = images.__getitem__  # type: ignore[assignment, method-assign]
-    return held

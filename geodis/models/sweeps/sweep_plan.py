@@ -6,17 +6,20 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 from typing import Any
 
-from geodis.base.check import InputError, check_int, check_real
+from geodis.base.check import InputError, check_int
 from geodis.base.write import to_jsonable
+from geodis.models.loss_names import KERNEL_FILE
 from geodis.models.model import Model
 from geodis.models.model_names import model_named
 from geodis.models.training.devices import choose_device, stacked_precision
 from geodis.models.training.state.code_fingerprints import code_fingerprint, has_own_code
+from geodis.models.training.state.digests import digest_of
 from geodis.models.training.state.fingerprints import plain_digest
 from geodis.models.training.state.run_identity import FORMAT
-from geodis.models.training.train_options import TrainOptions
+from geodis.models.training.train_options import TrainOptions, check_rate
 
 # How a run is trained; everything else that is named is the model's. A plan resolves "auto", which
 # is float32 for runs that are trained alone, and for stacks what `stacked_precision` says.
@@ -32,6 +35,8 @@ TRAINING: dict[str, Any] = {
     "horizon": None,
     "precision": "auto",
 }
+# Arguments of autoencoders that no plain value says.
+MODULES = ("prior", "encoder", "decoder")
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,10 @@ class PlannedRun:
     identity : str
         Digest of all this, of the data, of what is scored and of the code of a class of one's
         own: the name of its folder.
+    named : dict
+        Settings that the grid names, as it names them.
+    own_class : type, optional
+        The class itself where it is not one of geodis: workers know it by this alone.
     """
 
     model: str
@@ -79,6 +88,7 @@ class PlannedRun:
     seed: int
     identity: str
     named: Mapping[str, Any] = field(default_factory=dict)
+    own_class: type[Model] | None = None
 
 
 def plan_runs(
@@ -121,6 +131,7 @@ def plan_runs(
     (6, 'BetaVAE', {'beta': 4}, 2)
     """
     _check_known(training, "The sweep")
+    _check_different(data)
     shared = {**TRAINING, **training}
     where = choose_device(device)
     runs: dict[str, PlannedRun] = {}
@@ -128,6 +139,9 @@ def plan_runs(
         for name, named in _combinations(entry):
             kind = model_named(name)
             own = {key: value for key, value in named.items() if key not in TRAINING}
+            own, told = _with_loss(own)
+            own_class = kind if has_own_code(kind) else None
+            _check_modules(kind, own)
             trained = {**shared, **{key: named[key] for key in named if key in TRAINING}}
             _check_training(trained, scoring)
             if trained["precision"] == "auto":
@@ -135,9 +149,11 @@ def plan_runs(
                 trained["precision"] = stacked_precision("auto", where) if stacked else "float32"
             for data_name, seed in product(data, seeds):
                 identity = _identity_of(
-                    kind, own, trained, data[data_name], seed, scoring, where.type, stack
+                    kind, told, trained, data[data_name], seed, scoring, where.type, stack
                 )
-                run = PlannedRun(kind.__name__, own, trained, data_name, seed, identity, named)
+                run = PlannedRun(
+                    kind.__name__, own, trained, data_name, seed, identity, named, own_class
+                )
                 runs.setdefault(identity, run)
     return list(runs.values())
 
@@ -147,6 +163,8 @@ def _combinations(entry: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any
     if not isinstance(entry, Mapping) or "model" not in entry:
         raise InputError(f"An entry of models must name its model, as model='vae'; got {entry!r}.")
     _check_plain(entry)
+    if empty := [name for name, value in entry.items() if isinstance(value, list) and not value]:
+        raise InputError(f"{empty[0]} must have at least one value; got an empty list.")
     choices = [value if isinstance(value, list) else [value] for value in entry.values()]
     for values in product(*choices):
         named = dict(zip(entry, values, strict=True))
@@ -164,7 +182,41 @@ def _check_plain(entry: Mapping[str, Any]) -> None:
         raise InputError("A sweep seeds its models by seeds=...; got random_state.")
 
 
+def _check_modules(kind: type[Model], options: Mapping[str, Any]) -> None:
+    given = [name for name in MODULES if options.get(name) is not None]
+    if given and not has_own_code(kind):
+        raise InputError(
+            f"{given[0]} is a torch module, which a sweep has no name for: define a class of model "
+            f"that has it; got {options[given[0]]!r}."
+        )
+
+
+def _with_loss(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Settings with a kernel's file found from anywhere, and as an identity has them: its bytes."""
+    loss = options.get("loss")
+    if not (isinstance(loss, str) and loss.endswith(KERNEL_FILE)):
+        return dict(options), dict(options)
+    file = Path(loss).expanduser().absolute()
+    try:
+        told = digest_of([file.read_bytes()])
+    except OSError as error:
+        raise InputError(f"{loss} must be the file of a learnt kernel; got {error}.") from None
+    return {**options, "loss": str(file)}, {**options, "loss": f"kernel {told}"}
+
+
+def _check_different(data: Mapping[str, str]) -> None:
+    names: dict[str, str] = {}
+    for name, fingerprint in data.items():
+        other = names.setdefault(fingerprint, name)
+        if other != name:
+            raise InputError(
+                f"Data sets must differ; got the same images as {other} and as {name}."
+            )
+
+
 def _check_known(training: Mapping[str, Any], who: str) -> None:
+    if not isinstance(training, Mapping):
+        raise InputError(f"training must be a table, as steps = 5000; got {training!r}.")
     if unknown := sorted(set(training) - set(TRAINING)):
         raise InputError(f"{who} trains by {', '.join(TRAINING)}; got {', '.join(unknown)}.")
 
@@ -173,10 +225,23 @@ def _check_training(training: Mapping[str, Any], scoring: ScoringPlan) -> None:
     steps = check_int(training["steps"], "steps", low=1)
     check_int(training["batch_size"], "batch_size", low=2)
     if training["learning_rate"] is not None:
-        check_real(training["learning_rate"], "learning_rate", low=0)
+        check_rate(training["learning_rate"], "learning_rate")
+    _check_schedules(training["schedules"])
     options_of_training(training)
     if late := [step for step in scoring.steps if step > steps]:
         raise InputError(f"score_at must be steps up to {steps}; got {late[0]}.")
+
+
+def _check_schedules(schedules: Any) -> None:
+    if schedules is None:
+        return
+    if not isinstance(schedules, Mapping) or not all(
+        isinstance(ends, list | tuple) for ends in schedules.values()
+    ):
+        raise InputError(
+            "schedules must be a table of settings with their (start, end), as "
+            f"{{ beta = [0.0, 4.0] }}; got {schedules!r}."
+        )
 
 
 def options_of_training(training: Mapping[str, Any], **more: Any) -> TrainOptions:
@@ -206,6 +271,7 @@ def _identity_of(
         {
             **({} if stack == 1 else {"stack": stack}),
             **({"own_class": code_fingerprint(kind)} if has_own_code(kind) else {}),
+            **({"revision": kind.revision} if kind.revision else {}),
             "format": FORMAT,
             "model": kind.__name__,
             # With what the class has by default: another default is another run.
@@ -218,47 +284,4 @@ def _identity_of(
             "score_at": sorted(scoring.steps),
             "n": scoring.n,
         }
-    )
-
-
-def in_stacks(runs: Sequence[PlannedRun], stack: int, alone: Any) -> list[list[PlannedRun]]:
-    """Put runs that differ in seeds and in numbers among their settings into stacks.
-
-    Parameters
-    ----------
-    runs : sequence of PlannedRun
-        All of a plan, for which are together must not depend on which are finished.
-    stack : int
-        Most runs of one stack.
-    alone : callable (PlannedRun) -> bool
-        Whether runs of its kind have to be trained alone.
-
-    Returns
-    -------
-    list of list of PlannedRun
-        In the order of their first runs.
-    """
-    if stack == 1:
-        return [[run] for run in runs]
-    kinds: dict[str, list[PlannedRun]] = {}
-    for run in runs:
-        kinds.setdefault(_kind_of(run), []).append(run)
-    stacks: list[list[PlannedRun]] = []
-    for alike in kinds.values():
-        size = 1 if alone(alike[0]) else stack
-        stacks += [alike[start : start + size] for start in range(0, len(alike), size)]
-    return stacks
-
-
-def _kind_of(run: PlannedRun) -> str:
-    """Digest of what runs of one stack have in common."""
-    numbers = {
-        name
-        for name, value in model_named(run.model).defaults.items()
-        # The size of a discriminator is a setting, and makes another network.
-        if isinstance(value, int | float) and not name.startswith("discriminator_")
-    }
-    shared = {name: value for name, value in run.options.items() if name not in numbers}
-    return plain_digest(
-        {"model": run.model, "options": shared, "training": dict(run.training), "data": run.data}
     )

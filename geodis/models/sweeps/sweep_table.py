@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geodis.base.write import whole_file
-from geodis.models.sweeps.sweep_plan import PlannedRun
+from geodis.models.sweeps.sweep_plan import TRAINING, PlannedRun
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,14 +28,16 @@ def table_of(runs: Sequence[PlannedRun], rows: Mapping[str, Mapping[str, Any]]) 
     Returns
     -------
     DataFrame
-        Columns "run", "model", "data", "seed", the settings that the grid names, "step",
+        Columns "run", "model", "data", "seed", the settings that the grid names, "training steps",
+        "training batch_size" and what else of training is not as it is by default, "step",
         "term ...", "score ..." and, of priors that learn, "exponent 1", ... from the smallest;
-        "error" where runs diverged. Runs that are not finished are
-        not there.
+        "error" in all rows of runs that diverged, of which the last has neither step nor scores.
+        Runs that are not finished are not there.
     """
     import pandas as pd
 
     lines: list[dict[str, Any]] = []
+    trained = _told_of_training(runs)
     for run in runs:
         row = rows.get(run.identity)
         if row is None:
@@ -46,12 +48,13 @@ def table_of(runs: Sequence[PlannedRun], rows: Mapping[str, Mapping[str, Any]]) 
             "data": run.data,
             "seed": run.seed,
             **{name: _cell(value) for name, value in run.named.items()},
+            **{f"training {name}": _cell(run.training[name]) for name in trained},
         }
         scored = [{k: v for k, v in each.items() if k != "scored"} for each in row["scored"]]
         if "error" in row:
-            scored = [{"error": row["error"]}]
+            scored = [{**each, "error": row["error"]} for each in (*scored, {})]
         lines += [{**whose, **each} for each in scored]
-    settings = _in_order(run.named for run in runs)
+    settings = [*_in_order(run.named for run in runs), *(f"training {name}" for name in trained)]
     found = _in_order(lines)
     terms = [name for name in found if name.startswith("term ")]
     scores = [name for name in found if name.startswith("score ")]
@@ -59,6 +62,16 @@ def table_of(runs: Sequence[PlannedRun], rows: Mapping[str, Mapping[str, Any]]) 
     error = ["error"] if "error" in found else []
     columns = ["run", "model", "data", "seed", *settings, "step", *terms, *scores, *error]
     return pd.DataFrame(lines, columns=columns)
+
+
+def _told_of_training(runs: Sequence[PlannedRun]) -> list[str]:
+    """What of training has a column: how long, in which batches, and what is no default."""
+    always = ("steps", "batch_size", "precision")
+    return [
+        name
+        for name, default in TRAINING.items()
+        if runs and (name in always or any(run.training[name] != default for run in runs))
+    ]
 
 
 def _cell(value: Any) -> Any:

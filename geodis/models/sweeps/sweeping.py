@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geodis.base.check import InputError, check_int
+from geodis.base.engines.engine import Engine, EngineError
 from geodis.base.engines.open_engine import open_engine
 from geodis.base.progress import Stages
 from geodis.data.grids.grid import FactorGrid
-from geodis.models.model import Model
-from geodis.models.stacking.model_stack import why_alone
-from geodis.models.sweeps.planned_run_folder import (
-    GridSource,
-    SweepSettings,
-    finish_runs,
-    open_grid,
-    planned_model,
-    row_of,
-)
-from geodis.models.sweeps.sweep_plan import PlannedRun, ScoringPlan, in_stacks, plan_runs
+from geodis.models.sweeps.first_batches import look_at_runs
+from geodis.models.sweeps.held_grids import GridSource, close_grid
+from geodis.models.sweeps.planned_run_folder import RUNS, SweepSettings, finish_runs, row_of
+from geodis.models.sweeps.run_lock import ROW, clear_finished
+from geodis.models.sweeps.stacks import STACKS, begun_stacks, clear_stacks, in_stacks, kind_of
+from geodis.models.sweeps.sweep_plan import PlannedRun, ScoringPlan, plan_runs
 from geodis.models.sweeps.sweep_table import table_of, write_sweep_table
 from geodis.models.training.devices import Device, choose_device
 from geodis.models.training.state.checkpoints import checkpoint_folder
-from geodis.models.training.state.fingerprints import data_fingerprint, plain_digest
+from geodis.models.training.state.fingerprints import data_fingerprint
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,10 +35,12 @@ class Sweep:
     Attributes
     ----------
     table : DataFrame
-        One row a run and scored step: "run", "model", "data", "seed", settings, "step", "term ..."
-        (means over 100 steps before), "score ...", and "error" where runs diverged.
+        One row a run and scored step: "run", "model", "data", "seed", settings, "training ...",
+        "step", "term ..." (means over 100 steps before), "score ...", and "error" where runs
+        diverged: beside what they scored before, and in a last row of its own.
     folder : Path
-        With ``table.csv``, ``table.parquet`` and ``runs/<run>/``, the folder of every model.
+        Absolute; with ``table.csv``, ``table.parquet`` and ``runs/<run>/``, the folder of every
+        model.
     planned, trained, diverged, elsewhere : int
         Runs of the grid; those trained by this call; those that ended in what is no number; those
         that another process is at work on.
@@ -90,7 +89,9 @@ def sweep(
     folder : path
     models : sequence of mapping
         Each names its "model" and settings: of the constructor, such as "beta" and "latents", or
-        of the training, see below. A list stands for each of its entries in turn.
+        of the training, see below. A list stands for each of its entries in turn; a setting that
+        is a list, such as "subspaces", stands in a list. "loss" may also be "box:31",
+        "gaussian:31" or the file of a learnt kernel.
     data : mapping of str to FactorGrid, or to a function that opens one
         By name. A function is sent to the workers of a cluster instead of images.
     seeds : int or sequence of int
@@ -114,13 +115,19 @@ def sweep(
         but for rounding. Other models are trained alone.
     cluster, n_workers
         As for `open_engine`: None for one run after the other, "local" for processes, or the
-        address or client of a Dask cluster that sees the folder. Several sweeps may also be
-        started on one folder: each takes runs that no other is at work on.
+        address or client of a Dask cluster that sees the folder under the same path. Several
+        sweeps may also be started on one folder: each takes runs that no other is at work on.
     verbose : bool or int
 
     Returns
     -------
     Sweep
+
+    Raises
+    ------
+    InputError
+        Before anything is trained, for what is wrong with any kind of run; at the end, with the
+        table written, for runs that ended in an error all the same.
 
     Examples
     --------
@@ -133,14 +140,19 @@ def sweep(
     >>> print(done)
     4 runs, 4 of them trained now
     >>> list(done.table.columns)[4:]
-    ['beta', 'latents', 'step', 'term reconstruction', 'term kl', 'score mig']
+    ['beta', 'latents', 'training steps', 'training batch_size', 'training precision', 'step', \
+'term reconstruction', 'term kl', 'score mig']
     """
     for name, value in {"models": models, "scores": scores, "score_at": score_at}.items():
         if isinstance(value, str | Mapping) or not isinstance(value, Sequence):
             raise InputError(f"{name} must be a list; got {value!r}.")
     if not isinstance(seeds, Sequence) or isinstance(seeds, str):
         seeds = range(check_int(seeds, "seeds", low=1))
-    path = checkpoint_folder(folder)
+    if not isinstance(data, Mapping):
+        raise InputError(f"data must be a mapping of names to grids; got {type(data).__name__}.")
+    # Workers may have another working directory.
+    path = checkpoint_folder(folder).absolute()
+    _check_folders(path)
     scoring = ScoringPlan(tuple(scores), tuple(score_at), n)
     check_int(threads, "threads", low=1)
     check_int(stack, "stack", low=1)
@@ -151,30 +163,80 @@ def sweep(
         runs = plan_runs(models, prints, seeds, training or {}, scoring, device=device, stack=stack)
         if not runs:
             raise InputError("A sweep needs at least one model, one data set and one seed.")
-        rows = {run.identity: row_of(path, run) for run in runs}
-
-        def build(run: PlannedRun) -> Model:
-            return planned_model(run, open_grid(*opened[run.data], run.data))
-
-        _build_one_of_each([run for run in runs if rows[run.identity] is None], build)
-        stacks = in_stacks(runs, stack, lambda run: bool(why_alone(build(run))))
-        waiting = [each for each in stacks if any(rows[run.identity] is None for run in each)]
-        # Data set by data set, so that a worker opens each once.
-        waiting.sort(key=lambda each: list(prints).index(each[0].data))
         settings = SweepSettings(path, opened, scoring, str(choose_device(device)), threads)
-        trained, total = 0, sum(map(len, waiting))
-        with stages.stage("runs"), open_engine(cluster, n_workers=n_workers) as engine:
-            for index, outcome in engine.run(finish_runs, waiting, shared=(settings,)):
-                trained += len(waiting[index]) * outcome.result()
-                rows |= {run.identity: row_of(path, run) for run in waiting[index]}
-                stages.advance(trained / total, f"{trained}/{total}")
-    # Those that were left to another process may be done by now.
-    rows = {run.identity: rows[run.identity] or row_of(path, run) for run in runs}
-    written = {identity: row for identity, row in rows.items() if row is not None}
-    table = table_of(runs, written)
-    write_sweep_table(table, path)
+        try:
+            waiting = _tasks(runs, settings, stack)
+            with stages.stage("runs"), open_engine(cluster, n_workers=n_workers) as engine:
+                trained, failed = _finish(engine, waiting, settings, stages)
+        finally:
+            close_grid()
+    table, written, file = _write_finished(runs, path)
+    if failed:
+        raise InputError(
+            f"All runs must end well; got errors in {sum(failed.values())} of {len(runs)}, and the "
+            f"{len(written)} that are finished are in {file}: "
+            + " ".join(f"{said} ({count} runs)" for said, count in failed.items())
+        )
     diverged = sum("error" in row for row in written.values())
     return Sweep(table, path, len(runs), trained, diverged, len(runs) - len(written))
+
+
+def _check_folders(path: Path) -> None:
+    for name in (RUNS, STACKS):
+        if (path / name).exists() and not (path / name).is_dir():
+            raise InputError(f"{path / name} must be a folder; got a file.")
+
+
+def _tasks(runs: Sequence[PlannedRun], sweep: SweepSettings, stack: int) -> list[list[PlannedRun]]:
+    """Runs that are not finished, put together as they are trained, and looked at before."""
+    unfinished = []
+    for run in runs:
+        if row_of(sweep.folder, run) is None:
+            unfinished.append(run)
+        else:
+            clear_finished(sweep.folder / RUNS / run.identity)
+
+    def finished(identity: str) -> bool:
+        return (sweep.folder / RUNS / identity / ROW).exists()
+
+    alone = look_at_runs(unfinished, sweep.data, sweep.device)
+    clear_stacks(sweep.folder, finished)
+    begun = begun_stacks(sweep.folder, runs, finished)
+    taken = {run.identity for each in begun for run in each}
+    free = [run for run in unfinished if run.identity not in taken]
+    waiting = [*begun, *in_stacks(free, stack, lambda run: alone[kind_of(run)])]
+    # Data set by data set, so that a worker opens each once.
+    return sorted(waiting, key=lambda each: list(sweep.data).index(each[0].data))
+
+
+def _finish(
+    engine: Engine, waiting: list[list[PlannedRun]], sweep: SweepSettings, stages: Stages
+) -> tuple[int, Counter[str]]:
+    """Rows that were written, and what is wrong with how many runs."""
+    done, trained, total = 0, 0, sum(map(len, waiting))
+    failed: Counter[str] = Counter()
+    for index, outcome in engine.run(finish_runs, waiting, shared=(sweep,)):
+        if isinstance(outcome.error, InputError) and not isinstance(outcome.error, EngineError):
+            failed[str(outcome.error)] += len(waiting[index])
+        else:
+            trained += outcome.result()
+        done += len(waiting[index])
+        stages.advance(done / total, f"{done}/{total}")
+    return trained, failed
+
+
+def _write_finished(
+    runs: Sequence[PlannedRun], path: Path
+) -> tuple[pd.DataFrame, dict[str, dict[str, Any]], Path]:
+    """Write the table of all rows that there are; their rows by run, and the file."""
+    while True:
+        rows = {run.identity: row_of(path, run) for run in runs}
+        written = {identity: row for identity, row in rows.items() if row is not None}
+        table = table_of(runs, written)
+        file = write_sweep_table(table, path)[0]
+        # Another sweep may have written a fuller table meanwhile, which this one replaced.
+        if sum((path / RUNS / run.identity / ROW).exists() for run in runs) == len(written):
+            return table, written, file
 
 
 def _with_fingerprint(name: str, source: GridSource) -> tuple[GridSource, str]:
@@ -185,13 +247,3 @@ def _with_fingerprint(name: str, source: GridSource) -> tuple[GridSource, str]:
             f"{type(grid).__name__}."
         )
     return source, str(data_fingerprint(grid))
-
-
-def _build_one_of_each(runs: Sequence[PlannedRun], build: Callable[[PlannedRun], Model]) -> None:
-    """Build one model of every kind, so that a setting that is wrong ends no sweep half way."""
-    built: set[str] = set()
-    for run in runs:
-        kind = plain_digest({"model": run.model, "options": dict(run.options), "data": run.data})
-        if kind not in built:
-            built.add(kind)
-            build(run)

@@ -57,7 +57,10 @@ def runs_of_table(table: pd.DataFrame) -> tuple[ComparedRuns, PairedScores]:
 
     scored = [name for name in table.columns if str(name).startswith(SCORE)]
     kept = table.dropna(subset=scored, how="all")
-    settings = [name for name in table.columns if name not in (*OF_RUN, *scored)]
+    if "error" in table:  # also in rows of what they scored before
+        kept = kept[kept["error"].isna()]
+    said_twice = {f"training {name}" for name in table.columns}
+    settings = [name for name in table.columns if name not in (*OF_RUN, *scored, *said_twice)]
     settings = [name for name in settings if not str(name).startswith("term ")]
     varied = ["model", *(n for n in settings if n != "model" and kept[n].astype(str).nunique() > 1)]
     seeds = kept["seed"] if "seed" in kept else kept.groupby(varied, dropna=False).cumcount()

@@ -1,6 +1,9 @@
 """Plans: what names a run of a class of one's own."""
 
+import pytest
+
 from geodis import models
+from geodis.base.check import InputError
 from geodis.models import objectives
 from geodis.models.sweeps import sweep_plan
 from geodis.models.sweeps.sweep_plan import ScoringPlan, plan_runs
@@ -28,3 +31,48 @@ def test_code_of_geodis_names_no_run(monkeypatch):
     before = planned("vae")
     monkeypatch.setattr(sweep_plan, "code_fingerprint", None)
     assert planned("vae") == before
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"model": 5}, "The model must be one of .*; got 5"),
+        ({"model": ["vae", 5]}, "The model must be one of .*; got 5"),
+        ({"model": {"a": 1}}, "The model must be one of"),
+        ({"model": []}, "model must have at least one value"),
+        ({"beta": []}, "beta must have at least one value; got an empty list"),
+        ({"schedules": 5}, "schedules must be a table of settings .*; got 5"),
+        ({"schedules": [[1, 2]]}, "schedules must be a table"),
+        ({"schedules": {"beta": 4.0}}, "schedules must be a table"),
+        ({"learning_rate": 0}, "learning_rate must be positive; got 0"),
+        ({"prior": "x"}, "prior is a torch module"),
+        ({"encoder": "x"}, "encoder is a torch module"),
+    ],
+)
+def test_settings_that_mean_nothing_are_said(settings, message):
+    entries = [{"model": "vae"}, {"model": "vae", **settings}]
+    with pytest.raises(InputError, match=message):
+        plan_runs(entries, {"a": "3f"}, [0], {"steps": 5}, ScoringPlan())
+
+
+def test_training_is_a_table():
+    with pytest.raises(InputError, match=r"training must be a table, .*; got \[1\]"):
+        plan_runs([{"model": "vae"}], {"a": "3f"}, [0], [1], ScoringPlan())
+
+
+def test_the_same_images_under_two_names_are_refused():
+    with pytest.raises(InputError, match=r"Data sets must differ; got the same .* as a and as b"):
+        plan_runs([{"model": "vae"}], {"a": "3f", "b": "3f"}, [0], {}, ScoringPlan())
+
+
+def test_names_of_runs_stay_as_they_were():
+    """Finished runs are recognised by them."""
+    entries = [{"model": "vae", "latents": 3}, {"model": "beta-vae", "beta": 4, "steps": 7}]
+    for stack, names in (
+        (1, ["30d344251955d191", "e1026c10067a4a47"]),
+        (4, ["74b61fea8455f74e", "c8ab464f46cf2409"]),
+    ):
+        training = {"precision": "float32"}
+        choices = {"device": "cpu", "stack": stack}
+        runs = plan_runs(entries, {"a": "3f"}, [1], training, ScoringPlan(), **choices)
+        assert [run.identity for run in runs] == names

@@ -18,8 +18,9 @@ from geodis import FactorGrid, models
 from geodis.base.check import InputError
 from geodis.models import load_model, score_during, sweep
 from geodis.models.model_names import model_named
-from geodis.models.sweeps.planned_run_folder import ROW, RUNS
-from geodis.models.sweeps.sweep_plan import TRAINING, ScoringPlan, in_stacks, plan_runs
+from geodis.models.sweeps.planned_run_folder import RUNS
+from geodis.models.sweeps.run_lock import ROW
+from geodis.models.sweeps.sweep_plan import TRAINING, ScoringPlan, plan_runs
 from geodis.models.training.state.folder_lock import FolderLock
 
 GRID = [
@@ -326,73 +327,3 @@ def test_processes_give_the_same_table(done, blobs, tmp_path):
     pytest.importorskip("distributed")
     table = small(tmp_path, blobs, cluster="local", n_workers=2).table
     pd.testing.assert_frame_equal(table, done.table, check_exact=True)
-
-
-# Stacks
-
-
-def test_a_sweep_in_stacks_has_the_same_table_but_for_rounding(done, blobs, tmp_path):
-    in_float32 = {"training": {**CHOICES["training"], "precision": "float32"}, "stack": 3}
-    stacked = small(tmp_path, blobs, **in_float32)
-    assert stacked.trained == 10 and not (set(stacked.table["run"]) & set(done.table["run"]))
-    same = [name for name in done.table if name not in ("run", "score mig", "score sap")]
-    pd.testing.assert_frame_equal(stacked.table[same], done.table[same], rtol=1e-4)
-    names = {path.name for path in (tmp_path / RUNS).glob("*/*")}
-    assert names == {"model.safetensors", "config.json", ROW}
-    assert list((tmp_path / "stacks").iterdir()) == []
-    assert small(tmp_path, blobs, **in_float32).trained == 0
-    row = stacked.table.iloc[-1]
-    assert load_model(tmp_path / RUNS / row["run"]).config()["model"] == row["model"]
-
-
-def stacked_child(folder, blobs):
-    torch.set_num_threads(1)
-    small(folder, blobs, stack=4)
-
-
-def test_a_sweep_in_stacks_that_is_killed_ends_in_the_same_table(blobs, tmp_path):
-    wanted = small(tmp_path / "whole", blobs, stack=4).table
-    context, luck = multiprocessing.get_context("fork"), random.Random(1)
-    for _ in range(4):
-        process = context.Process(target=stacked_child, args=(tmp_path / "broken", blobs))
-        process.start()
-        process.join(luck.uniform(0.05, 0.4))
-        if process.exitcode is None:
-            os.kill(process.pid, signal.SIGKILL)
-            process.join()
-    table = small(tmp_path / "broken", blobs, stack=4).table
-    pd.testing.assert_frame_equal(table, wanted, check_exact=True)
-
-
-def test_what_cannot_be_stacked_is_trained_alone(blobs, tmp_path):
-    entries = [{"model": ["tae", "ae"], "latents": 2, "network": "vector"}]
-    training = {**CHOICES["training"], "precision": "float32"}
-    options = {**CHOICES, "training": training, "verbose": 0}
-    stacked = sweep(tmp_path, entries, {"blobs": blobs}, stack=2, **options).table
-    alone = sweep(tmp_path, entries, {"blobs": blobs}, **options).table
-    of = stacked["model"] == "TAE"
-    scores = ["score mig", "score sap"]
-    pd.testing.assert_frame_equal(stacked[of][scores], alone[of][scores], check_exact=True)
-
-
-def test_stacks_do_not_depend_on_what_is_finished():
-    entries = [
-        {"model": "vae", "beta": [1.0, 2.0, 3.0], "latents": [2, 3]},
-        {"model": "factor-vae", "discriminator_width": [4, 5], "gamma": [1.0, 2.0]},
-    ]
-    runs = plan_runs(entries, {"a": "1"}, [0, 1], {"steps": 10}, ScoringPlan())
-    stacks = in_stacks(runs, 4, lambda run: False)
-    assert sorted(map(len, stacks)) == [2, 2, 4, 4, 4, 4]
-    for stack in stacks:
-        assert len({run.options.get("latents") for run in stack}) == 1
-        assert len({run.options.get("discriminator_width") for run in stack}) == 1
-    assert {run.identity for stack in stacks for run in stack} == {run.identity for run in runs}
-    assert in_stacks(runs, 1, lambda run: False) == [[run] for run in runs]
-
-
-def test_a_stacked_model_that_diverges_is_said_in_the_table(blobs, tmp_path):
-    entries = [{"model": "vae", "beta": [1.0, 1e39], "latents": 2, "network": "vector"}]
-    options = {**CHOICES, "seeds": 1, "verbose": 0}
-    done = sweep(tmp_path, entries, {"blobs": blobs}, stack=2, **options)
-    assert (done.trained, done.diverged) == (2, 1)
-    assert done.table["error"].notna().tolist() == [False, False, True]
