@@ -2,13 +2,17 @@
 
 To fill the table, write one file of embeddings for every encoder, rows in the order of the factors:
 
-    import clip, numpy as np, torch                     # or any encoder of images
-    grid = gd.published_grid("dsprites", "dsprites.npz")  # or gd.Sprites()
+    import clip, numpy as np, pandas as pd  # or any encoder of images
+    import geodis as gd
+    from analyses.compute_scaling.encode_pictures import encode_pictures
+
+    grid = gd.published_grid("dsprites", "dsprites.npz")  # or gd.Sprites(binary=True)
     rows = np.random.default_rng(0).choice(len(grid), 20_000, replace=False)
-    model, prepare = clip.load("RN50", jit=False)
-    embeddings = np.concatenate([encode(model, prepare, grid.images(some)) for some in ...])
-    np.save("RN50.npy", embeddings)
-    pandas.DataFrame(grid.factors(rows), columns=grid.names).to_csv("factors.csv", index=False)
+    pd.DataFrame(grid.factors(rows), columns=grid.names).to_csv("factors.csv", index=False)
+    for name in ("RN50", "ViT-B/16"):
+        model, prepare = clip.load(name, device="cpu", jit=False)
+        embeddings = encode_pictures(model.encode_image, grid, rows, prepare)
+        np.save(f"{name.replace('/', '-')}.npy", embeddings)
 
 and run
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-from scipy import stats
 
 from analyses.shared.studies.kept_runs import costed
-from analyses.shared.studies.verdicts import LEVEL
 from analyses.unsupervised_study.narrow_models import COMMON, NarrowBetaVAE
 from analyses.unsupervised_study.study_sets import PLAIN, opened, study_set
 from geodis import models
+from geodis.models.training.train_options import Precision
 
 
 @dataclass(frozen=True)
@@ -35,6 +33,7 @@ PRESETS = {
     "tiny-for-tests": Preset((1.0, 4.0), 3, 4, (2,), rows=200, images=300),
 }
 SCORES = ("mig", "sap")
+PRECISION: Precision = "bfloat16"
 
 
 def train_scaling(preset: Preset, folder: Path, verbose: bool = True) -> models.Sweep:
@@ -49,7 +48,7 @@ def train_scaling(preset: Preset, folder: Path, verbose: bool = True) -> models.
                 "steps": preset.steps,
                 "batch_size": preset.batch_size,
                 "learning_rate": 1e-3,
-                "precision": "bfloat16",
+                "precision": PRECISION,
             },
             scores=list(SCORES),
             score_at=list(preset.score_at),
@@ -67,23 +66,14 @@ def operations_a_step(preset: Preset) -> float:
     return 6.0 * weights * preset.batch_size
 
 
-def change(table: pd.DataFrame, score: str, first: int, last: int) -> np.ndarray:
-    """Of every seed, a score at one step less that at another, shape (seeds,)."""
-    wide = table.pivot(index="seed", columns="step", values=f"score {score}")
-    gained: np.ndarray = (wide[last] - wide[first]).dropna().to_numpy(float)
-    return gained
+def at_step(table: pd.DataFrame, beta: float, score: str, step: int) -> pd.Series[float]:
+    """A score of every seed of one beta at a step, by seed."""
+    own = table[(table["beta"] == beta) & (table["step"] == step)]
+    values: pd.Series[float] = own.set_index("seed")[f"score {score}"].dropna()
+    return values
 
 
-def rise_power(rise: float, deviation: float, n: int, draws: int = 4000) -> float:
-    """How often Student's interval of n normal differences is above 0, for a true mean.
-
-    Examples
-    --------
-    >>> rise_power(1.0, 0.1, 10, draws=200), rise_power(0.0, 0.1, 10) < 0.05
-    (1.0, True)
-    """
-    if n < 2:
-        return 0.0
-    drawn = np.random.default_rng(0).normal(rise, deviation, (draws, n))
-    half = stats.t.ppf((1 + LEVEL) / 2, n - 1) * drawn.std(axis=1, ddof=1) / np.sqrt(n)
-    return float((drawn.mean(axis=1) - half > 0).mean())
+def pairs_of(first: pd.Series[float], second: pd.Series[float]) -> tuple[list[float], list[float]]:
+    """Values of the seeds that both have, in the same order."""
+    both = sorted(set(first.index) & set(second.index))
+    return [float(first[seed]) for seed in both], [float(second[seed]) for seed in both]

@@ -31,6 +31,7 @@ def run_cases(
     preset: str,
     write: Callable[[list[Row], Path], None],
     settings: Any = None,
+    measures: Sequence[str] = (),
 ) -> tuple[list[Row], bool]:
     """Run what has not been run, keep every row at once, and write tables and figures.
 
@@ -41,12 +42,14 @@ def run_cases(
         Case, and a folder of its own for checkpoints -> what was found; the case is added.
     out : Path
         Folder; rows that `results.json` has of the same case, preset and settings are not run
-        again.
+        again where they have all `measures`; others stay until they are measured again.
     preset : str
     write : callable
         Rows -> table and figures in the folder; called every minute, and at the end.
     settings : optional
         What the preset says, kept as text.
+    measures : sequence of str
+        What a row must have to count as finished, such as a measure that old rows lack.
 
     Returns
     -------
@@ -67,12 +70,13 @@ def run_cases(
     try:
         for number, case in enumerate(cases, start=1):
             plain = to_jsonable(dict(case))
-            if any(row["case"] == plain for row in rows):
+            if any(row["case"] == plain and row.keys() >= set(measures) for row in rows):
                 continue
             print(f"[{number}/{len(cases)}] {describe(case)}", flush=True)
             checkpoint = out / UNDER_WAY / plain_digest({**made, "case": plain})
             with costed(checkpoint):
                 results = to_jsonable(_run_or_begin_anew(run_case, case, checkpoint))
+            rows[:] = [row for row in rows if row["case"] != plain]
             # With those of calls that were stopped.
             rows.append({"case": plain, **results, "processor seconds": seconds_in(checkpoint)})
             _keep(out, made, rows)
@@ -97,10 +101,12 @@ def run_preset(
     run_case: Callable[..., Row],
     write: Callable[[list[Row], Path, str], None],
     checkpoints: bool = False,
+    measures: Sequence[str] = (),
 ) -> bool:
     """Run the cases that an analysis plans for a preset; whether all were run.
 
     With `checkpoints`, `run_case` is told a folder, from which a case that was stopped goes on.
+    Rows that lack one of `measures` are run again.
     """
     settings = presets[preset]
 
@@ -114,6 +120,7 @@ def run_preset(
         preset,
         lambda rows, folder: write(rows, folder, preset),
         settings,
+        measures,
     )
     return complete
 
@@ -145,13 +152,16 @@ def hours_of(rows: Sequence[Row]) -> str:
     Examples
     --------
     >>> hours_of([{"processor seconds": 1800.0}, {"processor seconds": 3600.0}])
-    'The runs took 1.5 processor hours.'
-    >>> hours_of([{"seconds": 1800.0}, {"processor seconds": 3600.0}])
-    'The runs took 1.5 hours.'
+    '2 runs took 1.5 processor hours.'
+    >>> hours_of([*[{"seconds": 1800.0}] * 2, *[{"processor seconds": 180.0}] * 2])
+    '2 runs took 0.1 processor hours. 2 runs took 1 hours by the clock.'
     """
-    name = "processor seconds"
-    hours = sum(row[name if name in row else "seconds"] for row in rows) / 3600
-    return f"The runs took {hours:.1f} {'processor ' * all(name in row for row in rows)}hours."
+    known = [row["processor seconds"] for row in rows if "processor seconds" in row]
+    clock = [row["seconds"] for row in rows if "processor seconds" not in row]
+    costs = {"processor hours": known, "hours by the clock": clock}
+    return " ".join(
+        f"{len(own)} runs took {sum(own) / 3600:.2g} {unit}." for unit, own in costs.items() if own
+    )
 
 
 def describe(case: Mapping[str, Any]) -> str:

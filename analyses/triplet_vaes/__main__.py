@@ -49,6 +49,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "TVAE, soft": {"model": "TVAE", "settings": {"hard": False}},
     "TVAE, l2, soft": {"model": "TVAE", "settings": {"p": 2, "hard": False}},
     "AdaTVAE, threshold by KL": {"model": "AdaTVAE", "settings": {"deltas": "symmetric_kl"}},
+    "TVAE, unscaled": {"model": "TVAE", "supervision": "factors"},
     "AdaTVAE, unscaled": {"model": "AdaTVAE", "supervision": "factors"},
     "AdaTVAE, weight 1 to 0": {"model": "AdaTVAE", "settings": {"shared_weight": 0.0}},
     "AdaTVAE, threshold 0 to .5": {
@@ -64,6 +65,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "model": "AdaTVAE",
         "schedules": {"shared_weight": FALLING, "strength": RISING},
     },
+    "AdaTVAE, both, strong": {
+        "model": "AdaTVAE",
+        "settings": {"shared_weight": 0.0},
+        "schedules": {"shared_weight": FALLING, "strength": RISING},
+    },
 }
 MAIN = ("BetaVAE", "AdaGVAE", "TVAE", "AdaTVAE", "AdaTVAE, perceived")
 BLURRED = ("AdaTVAE, perceived, blurred", "BetaVAE, blurred")
@@ -74,6 +80,7 @@ ADAPTIVE = (
     "AdaTVAE, threshold 0 to .5",
     "AdaTVAE, threshold 0 to .5, weight .5",
     "AdaTVAE, both",
+    "AdaTVAE, both, strong",
 )
 # Set and what is trained on it, the first with all seeds before the next: what is finished first
 # is what most claims are about.
@@ -81,7 +88,7 @@ ROUNDS = (
     (APART, (*MAIN, *BLURRED)),
     (SPRITES, MAIN),
     (APART, (*DISTANCES, *ADAPTIVE)),
-    (SPRITES, ("AdaTVAE, unscaled",)),
+    (SPRITES, ("AdaTVAE, unscaled", "TVAE, unscaled", *DISTANCES, "AdaTVAE, threshold by KL")),
 )
 # Published: beta of Ada-TVAE in table A.5, of the others the best of their sweeps on XYSquares;
 # a blurred loss is larger, and takes a heavier divergence (table A.6).

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import geodis as gd
 from analyses.shared.vae_cases import Sizes
+from geodis.base import InputError
 
 APART, OVERLAP = "XYSquares", "XYSquares, spacing 1"
 OBJECT, SHADES = "XYObject", "XYObject, shades"
 SPRITES = "Sprites"
 MASKED = {share: f"Sprites, background {share} %" for share in (25, 50, 75, 100)}
+FOREGROUND = {share: f"Sprites, foreground {share} %" for share in (50, 100)}
 # How much a square overlaps with itself one place on.
 SHIFTED = {overlap: f"XYSquares, overlap {overlap} %" for overlap in (0, 25, 50, 75)}
 PUBLISHED_SIZE = 64
+# Published sets of Fig. 3.7 that nothing here is like: they are read from files.
+FROM_FILES = ("shapes3d", "cars3d", "smallnorb")
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,35 @@ def framework_set(name: str, image_size: int) -> gd.FactorGrid:
     return _before_noise(name, _thinned(image_size))
 
 
+@cache
+def set_of_file(name: Any, path: str, image_size: int) -> gd.FactorGrid:
+    """A published set of `FROM_FILES`, its images as large as those of the others."""
+    return gd.published_grid(name, path, image_size=image_size)
+
+
+def files_of(pairs: Sequence[str]) -> dict[str, str]:
+    """Paths of published sets from NAME=PATH, all of which must be there.
+
+    Examples
+    --------
+    >>> files_of([])
+    {}
+    """
+    files = {}
+    for pair in pairs:
+        name, _, path = pair.partition("=")
+        if name not in FROM_FILES or not path:
+            raise InputError(
+                f"--published must be one of {', '.join(FROM_FILES)} and its path, such as "
+                f"shapes3d=3dshapes.h5; got {pair}."
+            )
+        # Halves of SmallNORB come after a colon.
+        if not any(Path(one).exists() for one in (path, path.rpartition(":")[0] or path)):
+            raise InputError(f"{path} must be the file or folder of {name}; there is none.")
+        files[name] = path
+    return files
+
+
 def _published(name: str) -> gd.FactorGrid:
     if name in (APART, OVERLAP):
         return gd.XYSquares(spacing=8 if name == APART else 1)
@@ -73,9 +108,12 @@ def _published(name: str) -> gd.FactorGrid:
 
 
 def _before_noise(name: str, plain: gd.FactorGrid) -> gd.FactorGrid:
-    """Sprites, or sprites before as much noise as the name says."""
+    """Sprites, or sprites before or filled with as much noise as the name says."""
     if name == SPRITES:
         return plain
+    if name in FOREGROUND.values():
+        share = float(_value_of(FOREGROUND, name))
+        return gd.NoiseMasked(plain, share, where="foreground", random_state=0)
     return gd.NoiseMasked(plain, float(_value_of(MASKED, name)), random_state=0)
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from analyses.shared.studies.verdicts import CANNOT_TELL, NOT_REPRODUCED, REPRODUCED
 
 ALPHA = 0.05
-# Pairs up to which every choice of signs is looked at; of more, so many drawn ones.
-EXACT, DRAWN = 12, 4000
+DRAWN = 4096  # choices of signs by which the power of a test is simulated
+MOST = 40  # pairs of which all choices of signs are looked at: two halves of a million each
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class PairedComparison:
     p : float
         Of the sign-flip test, two-sided.
     power : float
-        Chance that a test of so many pairs, of this spread, sees a difference of `margin`.
+        Chance that a test of so many pairs, of this spread, sees a difference of `margin`; of
+        several tests that are corrected together, at the level that the first has to pass.
     margin : float
     """
 
@@ -123,7 +124,7 @@ def _reach(n: int) -> float:
 
 
 def compare_pairs(
-    first: Sequence[float], second: Sequence[float], margin: float
+    first: Sequence[float], second: Sequence[float], margin: float, tests: int = 1
 ) -> PairedComparison:
     """Compare values of runs, the same seeds in the same order.
 
@@ -133,6 +134,8 @@ def compare_pairs(
         At least two.
     margin : float
         The difference that would matter, above zero.
+    tests : int
+        How many are corrected together: their power is that at .05 over so many.
 
     Examples
     --------
@@ -145,7 +148,8 @@ def compare_pairs(
     spread = float(differences.std(ddof=1)) if n > 1 else float("nan")
     reach = _reach(n) * spread if n > 1 else float("inf")
     mean = float(differences.mean())
-    power = power_of_pairs(n, margin / spread) if n > 1 and spread > 0 else float("nan")
+    told = n > 1 and spread > 0
+    power = power_of_pairs(n, margin / spread, ALPHA / tests) if told else float("nan")
     return PairedComparison(
         n, mean, mean - reach, mean + reach, sign_flip_p(differences), power, margin
     )
@@ -155,7 +159,9 @@ def sign_flip_p(differences: Sequence[float] | np.ndarray) -> float:
     """Share of choices of signs whose mean is as far from zero as the one at hand.
 
     Where neither of a pair is better, every sign of its difference is as likely: an exact test,
-    whose smallest p is 2 / 2^n.
+    whose smallest p is 2 / 2^n. All 2^n sums are counted without being written out: those of one
+    half of the differences are sorted, and for every sum of the other half it is looked up how
+    many of them reach far enough.
 
     Examples
     --------
@@ -163,14 +169,30 @@ def sign_flip_p(differences: Sequence[float] | np.ndarray) -> float:
     0.25
     """
     own = np.asarray(differences, float)
-    sums = np.abs(_signs(len(own)) @ own)
-    return float((sums >= sums[0] * (1 - 1e-12)).mean())  # the first choice is the one at hand
+    if len(own) > MOST:
+        raise ValueError(f"An exact test takes {MOST} pairs at most; got {len(own)}.")
+    one, other = (_signed_sums(half) for half in np.array_split(own, 2))
+    other.sort()
+    far = abs(own.sum()) - 1e-12 * np.abs(own).sum()  # rounding must not lose what is equal
+    if far <= 0:
+        return 1.0
+    above = len(other) - np.searchsorted(other, far - one, side="left")
+    below = np.searchsorted(other, -far - one, side="right")
+    return float((above + below).sum() / 2.0 ** len(own))
+
+
+def _signed_sums(values: np.ndarray) -> np.ndarray:
+    """Sums of values under every choice of their signs, shape (2^n,)."""
+    sums = np.zeros(1)
+    for value in values:
+        sums = np.concatenate([sums + value, sums - value])
+    return sums
 
 
 @cache
 def _signs(n: int) -> np.ndarray:
-    """Choices of n signs, the first all above zero, (c, n)."""
-    if n <= EXACT:
+    """Choices of n signs, the first all above zero, (c, n): all, or drawn where they are many."""
+    if 2**n <= DRAWN:
         return np.array(list(product([1.0, -1.0], repeat=n)))
     drawn = np.random.default_rng(n).choice([1.0, -1.0], (DRAWN, n))
     drawn[0] = 1.0
@@ -178,10 +200,10 @@ def _signs(n: int) -> np.ndarray:
 
 
 @cache
-def power_of_pairs(n: int, effect: float, draws: int = 2000) -> float:
+def power_of_pairs(n: int, effect: float, level: float = ALPHA, draws: int = 2000) -> float:
     """Chance that the sign-flip test sees a difference of so many standard deviations.
 
-    Simulated with normal differences; .05 at most where there is none.
+    Simulated with normal differences; `level` at most where there is none.
 
     Examples
     --------
@@ -194,7 +216,18 @@ def power_of_pairs(n: int, effect: float, draws: int = 2000) -> float:
     differences = effect + random.standard_normal((n, draws))
     sums = np.abs(_signs(n) @ differences)
     p = (sums >= sums[0] * (1 - 1e-12)).mean(axis=0)
-    return float((p < ALPHA).mean())
+    return float((p < level).mean())
+
+
+def p_words(p: float) -> str:
+    """A p in three digits, never as zero.
+
+    Examples
+    --------
+    >>> p_words(0.0002), p_words(0.0431)
+    ('<.001', '0.043')
+    """
+    return "<.001" if p < 0.001 else f"{p:.3f}"
 
 
 def holm(ps: Sequence[float]) -> list[float]:

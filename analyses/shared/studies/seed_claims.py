@@ -17,6 +17,9 @@ from analyses.shared.studies.paired_comparisons import (
 )
 from analyses.shared.studies.verdicts import CANNOT_TELL
 
+# What the paper says of a difference that it does not mention.
+NOT_PUBLISHED = "not published"
+
 
 @dataclass(frozen=True)
 class SeedClaim:
@@ -25,7 +28,8 @@ class SeedClaim:
     Attributes
     ----------
     words, published : str
-        What is compared, and what the paper says of it, with its figure.
+        What is compared, and what the paper says of it, with its figure; `NOT_PUBLISHED`, and
+        why, where it says nothing.
     first, second : mapping
         What cases of either kind have.
     column : str
@@ -36,7 +40,7 @@ class SeedClaim:
         The paper says that there is none, rather than one above zero.
     learnt : float
         Where the means of both kinds are below, neither has learnt what the paper compares, and
-        the claim cannot be told.
+        the claim cannot be told, whatever the power.
     """
 
     words: str
@@ -49,10 +53,23 @@ class SeedClaim:
     learnt: float = 0.0
 
     def verdict(self, one: Sequence[float], other: Sequence[float], found: PairedComparison) -> str:
-        """Whether the difference is as published."""
+        """Whether the difference is as published, or what it is where nothing was."""
         if max(np.mean(one), np.mean(other)) < self.learnt:
-            return f"{CANNOT_TELL} (neither is above {self.learnt:g})"
+            return too_little(self.learnt)
+        if self.published.startswith(NOT_PUBLISHED):
+            return "above" if found.low > 0 else "below" if found.high < 0 else "not told apart"
         return equal_verdict(found) if self.equal else interval_verdict(found)
+
+
+def too_little(level: float) -> str:
+    """The verdict where no mean is above a level, whatever the power.
+
+    Examples
+    --------
+    >>> too_little(0.1)
+    'cannot tell (too little disentangled: no mean above 0.1)'
+    """
+    return f"{CANNOT_TELL} (too little disentangled: no mean above {level:g})"
 
 
 def values_by_seed(rows: Sequence[Row], kind: Mapping[str, Any], column: str) -> dict[int, float]:
@@ -93,9 +110,13 @@ def claims_table(rows: Sequence[Row], claims: Sequence[SeedClaim]) -> list[str]:
         f"it is above zero, not reproduced where it is below {claims[0].margin:g}, else with the "
         "simulated power to see that much. Where the paper sees no difference, reproduced is an "
         f"interval within {claims[0].margin:g} of zero, not reproduced one without zero that is "
-        "not. Not corrected for the number of claims."
+        "not. What is not published has no verdict, but what ours is. Not corrected for the "
+        "number of claims."
     )
     if learnt := max(claim.learnt for claim in claims):
-        note += f" Where neither mean is above {learnt:g}, too little was learnt to tell."
+        note += (
+            f" Where no mean of MIG or DCI is above {learnt:g}, too little is disentangled "
+            "for a difference to say something, however short its interval: no power is given."
+        )
     header = ["difference", "published", "seeds", "ours (95 %)", "verdict"]
     return ["## Claims", "", note, "", *table(header, cells), ""]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -73,25 +73,71 @@ def mean_interval(values: Any) -> Interval:
     return Interval(mean, mean - half, mean + half, n)
 
 
-def verdict_above(found: Interval, bound: float) -> str:
-    """Whether a statistic is above a bound: the whole interval is, is below, or neither.
+def jackknife_interval(value: float, left_out: Sequence[float], n: int) -> Interval:
+    """A statistic with the interval of the jackknife, from its values with one unit left out each.
+
+    The variance is (m - 1) / m sum (t_i - mean)^2 of m values, the interval Student's.
+
+    Examples
+    --------
+    >>> print(jackknife_interval(1.0, [1.05, 1.0, 0.95], 3))  # a mean of 0.9, 1.0, 1.1
+    1.00 (0.75 to 1.25)
+    """
+    values = np.asarray(left_out, float)
+    m = len(values)
+    if m < 3 or not np.isfinite(values).all():
+        return Interval(value, -np.inf, np.inf, n)
+    error = np.sqrt((m - 1) / m * ((values - values.mean()) ** 2).sum())
+    half = float(stats.t.ppf((1 + LEVEL) / 2, m - 1) * error)
+    return Interval(value, value - half, value + half, n)
+
+
+def proportion_interval(wins: int, n: int) -> Interval:
+    """A share of n independent trials with the exact interval of Clopper and Pearson (1934).
+
+    Examples
+    --------
+    >>> print(proportion_interval(0, 12))
+    0.00 (0.00 to 0.26)
+    """
+    if n == 0:
+        return Interval(float("nan"), 0.0, 1.0, 0)
+    tail = (1 - LEVEL) / 2
+    low = float(stats.beta.ppf(tail, wins, n - wins + 1)) if wins else 0.0
+    high = float(stats.beta.ppf(1 - tail, wins + 1, n - wins)) if wins < n else 1.0
+    return Interval(wins / n, low, high, n)
+
+
+def verdict_above(found: Interval, bound: float, margin: float = 0.0) -> str:
+    """Whether a statistic is above a bound: the whole interval is, is not by what matters, or else.
+
+    Parameters
+    ----------
+    found : Interval
+    bound : float
+    margin : float
+        The difference from the bound that would matter: an interval that leaves it out, all of it
+        below `bound + margin`, is "not reproduced" although it may hold the bound. With 0 it has to
+        be below the bound.
 
     Examples
     --------
     >>> verdict_above(Interval(.5, .3, .7, 50), .2), verdict_above(Interval(.5, .3, .7, 50), .4)
     ('reproduced', 'cannot tell')
+    >>> verdict_above(Interval(.05, -.1, .2, 50), 0.0, margin=.3)
+    'not reproduced'
     """
     if not np.isfinite(found.value):
         return CANNOT_TELL
-    return (
-        REPRODUCED if found.low > bound else NOT_REPRODUCED if found.high < bound else CANNOT_TELL
-    )
+    if found.low > bound:
+        return REPRODUCED
+    return NOT_REPRODUCED if found.high < bound + margin else CANNOT_TELL
 
 
-def verdict_below(found: Interval, bound: float) -> str:
-    """Whether a statistic is below a bound."""
+def verdict_below(found: Interval, bound: float, margin: float = 0.0) -> str:
+    """Whether a statistic is below a bound; not so where it is all above `bound - margin`."""
     turned = Interval(-found.value, -found.high, -found.low, found.n)
-    return verdict_above(turned, -bound)
+    return verdict_above(turned, -bound, margin)
 
 
 def verdict_equal(found: Interval, published: float, margin: float) -> str:
@@ -116,6 +162,40 @@ def power_of(draw: Callable[[np.random.Generator], bool], draws: int = DRAWS) ->
     """How often a verdict is given in studies of this size that are drawn from what is assumed."""
     random = np.random.default_rng(0)
     return float(np.mean([draw(random) for _ in range(draws)]))
+
+
+def above_power(found: Interval, truth: float, bound: float = 0.0) -> float:
+    """How often an interval as wide as this one lies above a bound, were the truth so large.
+
+    Examples
+    --------
+    >>> round(above_power(Interval(0.1, -0.1, 0.3, 50), 0.2), 2)
+    0.5
+    """
+    half = (found.high - found.low) / 2
+    if not np.isfinite(half):
+        return 0.0
+    if half == 0:
+        return float(truth > bound)
+    reach = stats.norm.ppf((1 + LEVEL) / 2)
+    return float(stats.norm.cdf(reach * (truth - bound) / half - reach))
+
+
+def equal_power(found: Interval, published: float, margin: float) -> float:
+    """How often an interval as wide as this one lies within the margin, were the published true.
+
+    Examples
+    --------
+    >>> round(equal_power(Interval(0.6, 0.5, 0.7, 50), 0.5, 0.2), 2)
+    0.95
+    """
+    half = (found.high - found.low) / 2
+    if not np.isfinite(half) or half >= margin:
+        return 0.0
+    if half == 0:
+        return 1.0
+    reach = stats.norm.ppf((1 + LEVEL) / 2)
+    return float(2 * stats.norm.cdf(reach * (margin - half) / half) - 1)
 
 
 @lru_cache(maxsize=256)

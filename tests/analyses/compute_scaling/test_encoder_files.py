@@ -11,7 +11,8 @@ from analyses.compute_scaling.encoder_files import (
     encoder_rows,
     rows_of_files,
 )
-from analyses.compute_scaling.scaling_report import encoder_lines, exact_rank_test
+from analyses.compute_scaling.scaling_claims import exact_rank_sum, exact_rank_test
+from analyses.compute_scaling.scaling_report import encoder_lines
 from geodis.base import InputError
 
 
@@ -39,6 +40,14 @@ def test_the_published_rows_alone_decide_nothing():
     sizes, migs = zip(*PUBLISHED_ENCODERS.values(), strict=True)
     rho, chance = exact_rank_test(sizes, migs)
     assert rho == pytest.approx(0.8) and chance == pytest.approx(8 / 120)
+
+
+def test_transformers_are_not_ranked_above_convolutions_beyond_chance():
+    migs = {name: mig for name, (_, mig) in PUBLISHED_ENCODERS.items()}
+    vits = [mig for name, mig in migs.items() if name.startswith("ViT")]
+    others = [mig for name, mig in migs.items() if not name.startswith("ViT")]
+    assert exact_rank_sum(vits, others) == pytest.approx(4 / 10)
+    assert "40% of all ways" in "\n".join(encoder_lines([]))
 
 
 def test_shapes_are_asked_for(factors):

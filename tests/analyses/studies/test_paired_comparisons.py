@@ -11,6 +11,7 @@ from analyses.shared.studies.paired_comparisons import (
     equal_verdict,
     holm,
     interval_verdict,
+    p_words,
     power_of_interval,
     power_of_pairs,
     sign_flip_p,
@@ -35,12 +36,28 @@ def test_power_grows_with_pairs_and_with_the_difference():
     assert power_of_pairs(5, 9.0) == 0  # 2 / 2^5 is above .05
 
 
-def test_drawn_signs_agree_with_all_of_them():
-    differences = np.random.default_rng(0).normal(0.5, 1.0, 13)
-    bits = (np.arange(2**13)[:, None] >> np.arange(13)) & 1
+@pytest.mark.parametrize("n", [1, 2, 7, 13])
+@pytest.mark.parametrize("digits", [1, 12])  # rounded differences have many equal sums
+def test_halves_count_as_all_choices_of_signs_do(n, digits):
+    differences = np.random.default_rng(n).normal(0.3, 1.0, n).round(digits)
+    bits = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
     sums = np.abs((1 - 2 * bits) @ differences)
     exact = (sums >= abs(differences.sum()) - 1e-12).mean()
-    assert sign_flip_p(differences) == pytest.approx(exact, abs=0.02)
+    assert sign_flip_p(differences) == exact
+
+
+def test_twenty_pairs_that_all_agree_have_the_smallest_p_there_is():
+    assert sign_flip_p(np.linspace(1, 2, 20)) == 2 / 2**20
+    with pytest.raises(ValueError, match="40 pairs at most; got 41"):
+        sign_flip_p(np.ones(41))
+
+
+def test_power_at_a_corrected_level_is_smaller():
+    assert power_of_pairs(20, 0.5, 0.05 / 7) < power_of_pairs(20, 0.5)
+    zero = np.zeros(20)
+    noisy = np.random.default_rng(0).normal(0.05, 0.1, 20)
+    assert compare_pairs(noisy, zero, 0.05, tests=7).power < compare_pairs(noisy, zero, 0.05).power
+    assert (p_words(0.00099), p_words(0.05)) == ("<.001", "0.050")
 
 
 def test_corrected_p_are_no_smaller_keep_their_order_and_end_at_one():

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from analyses.shared.studies.transfer import KINDS, transfer_probability, transfers
+from analyses.shared.studies.transfer import (
+    KINDS,
+    transfer_intervals,
+    transfer_probability,
+    transfers,
+)
 
 
 def literal(source, target, same):
@@ -61,3 +66,37 @@ def test_all_pairs_of_sets_and_scores_are_sorted_by_what_they_share():
     assert found["other score, same set"] == pytest.approx(0.875)
     assert found["same score, other set"] == pytest.approx(0.125)
     assert np.isnan(transfers({("a", "x"): good})["other score, other set"])
+
+
+@pytest.mark.parametrize("seeds", [(2, 2, 2, 2), (4, 2, 2, 2), (3, 3, 3, 3)])
+def test_intervals_cover_what_other_seeds_would_give(seeds):
+    random = np.random.default_rng(1)
+    common = random.standard_normal(18)
+    true = [0.5 * common + 0.8 * random.standard_normal(18) for _ in seeds]
+
+    def study():
+        return {
+            (str(name), "mig"): effect[:, None] + random.standard_normal((18, n))
+            for name, (effect, n) in enumerate(zip(true, seeds, strict=True))
+        }
+
+    expected = {
+        kind: np.mean([transfers(study())[kind] for _ in range(150)])
+        for kind in ("same score, same set, other seed", "same score, other set")
+    }
+    drawn = [transfer_intervals(study()) for _ in range(60)]
+    for kind, value in expected.items():
+        found = [each[kind].found for each in drawn]
+        assert np.mean([one.low <= value <= one.high for one in found]) >= 0.88
+    # A choice within a set and its judgement need three seeds.
+    same, other = (drawn[0][kind] for kind in expected)
+    assert other.over == "seeds" and same.over == ("seeds" if min(seeds) > 2 else "sets")
+    assert same.found.n == other.found.n == 18 * sum(seeds)
+
+
+def test_one_seed_or_one_set_says_nothing_of_luck():
+    scores = {("a", "x"): np.arange(6.0)[:, None], ("b", "x"): np.arange(6.0)[:, None]}
+    found = transfer_intervals(scores)["same score, other set"].found
+    assert found.value > 0.5 and (found.low, found.high) == (-np.inf, np.inf)
+    alone = transfer_intervals({("a", "x"): np.arange(8.0).reshape(4, 2)})
+    assert alone["same score, same set, other seed"].found.high == np.inf

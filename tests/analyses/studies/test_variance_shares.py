@@ -64,3 +64,50 @@ def test_power_is_the_share_of_drawn_studies_with_a_verdict(truth, published):
         told.append(verdict_equal(found, published, margin) != CANNOT_TELL)
     power = share_power(truth, groups, size, published, margin)
     assert np.mean(told) == pytest.approx(power, abs=0.13)
+
+
+def crossed_study(method, both, strengths, seeds, random):
+    """Scores of six methods, of which strengths explain so much more."""
+    of_method = random.standard_normal((6, 1, 1))
+    of_method -= of_method.mean()
+    of_strength = random.standard_normal((6, strengths, 1))
+    of_strength -= of_strength.mean(axis=1, keepdims=True)
+    scores = np.sqrt(1 - both) * random.standard_normal((6, strengths, seeds))
+    scores += np.sqrt(method) * of_method / of_method.std()
+    scores += np.sqrt(both - method) * of_strength / of_strength.std()
+    places = np.indices(scores.shape)
+    return pd.DataFrame(
+        {"method": places[0].ravel(), "place": places[1].ravel(), "score": scores.ravel()}
+    )
+
+
+@pytest.mark.parametrize("seeds", [2, 10])
+@pytest.mark.parametrize(("method", "both"), [(0.26, 0.72), (0.41, 0.77), (0.1, 0.3)])
+def test_intervals_beside_crossed_strengths_cover_the_truth(method, both, seeds):
+    """Their variance is part of the total, and no noise: without that, intervals are too wide."""
+    random = np.random.default_rng(7)
+    n, noise, draws = 36 * seeds, 1 - both, 400
+    squares = noise * np.array(
+        [
+            random.noncentral_chisquare(5, n * method / noise, draws),
+            random.noncentral_chisquare(30, n * (both - method) / noise, draws),
+            random.chisquare(n - 36, draws),
+        ]
+    )
+    shares = (squares / squares.sum(axis=0)).T
+    found = [share_interval(one, n, 6, one + other, 36) for one, other, _ in shares]
+    assert 0.93 <= np.mean([low <= method <= high for low, high in found]) <= 0.98
+    alone = [share_interval(one, n, 6) for one, _, _ in shares]
+    assert np.mean(np.diff(found)) < np.mean(np.diff(alone))
+
+
+def test_power_beside_crossed_strengths_is_that_of_drawn_studies():
+    random = np.random.default_rng(3)
+    studies = [crossed_study(0.41, 0.77, 6, 2, random) for _ in range(150)]
+    found = [share_of(one, ["method"], "score", ["place"]) for one in studies]
+    assert np.mean([one.value for one in found]) == pytest.approx(0.41, abs=0.02)
+    told = [verdict_equal(one, 0.41, 0.15) != CANNOT_TELL for one in found]
+    power = share_power(0.41, 6, 12, 0.41, 0.15, 0.77, 6)
+    assert np.mean(told) == pytest.approx(power, abs=0.1)
+    assert power > share_power(0.41, 6, 12, 0.41, 0.15)
+    assert share_power(0.41, 6, 6, 0.41, 0.15, 0.77, 6) == 0  # one seed says nothing of noise

@@ -8,6 +8,11 @@ from analyses.shared.studies.verdicts import (
     NOT_REPRODUCED,
     REPRODUCED,
     Interval,
+    above_power,
+    equal_power,
+    jackknife_interval,
+    mean_interval,
+    proportion_interval,
     spearman_interval,
     spearman_of,
     spearman_power,
@@ -58,3 +63,43 @@ def test_power_is_the_level_without_an_effect_and_grows_with_runs():
     assert powers == sorted(powers) and powers[0] < 0.4 and powers[-1] > 0.95
     assert spearman_power(0.8, 60, 0.5) < spearman_power(0.8, 60, 0.0)
     assert spearman_power(0.9, 4) == 0
+
+
+def test_an_interval_that_leaves_out_what_matters_is_not_reproduced():
+    small, wide = Interval(0.05, -0.1, 0.2, 60), Interval(0.05, -0.3, 0.4, 60)
+    assert verdict_above(small, 0.0) == CANNOT_TELL == verdict_below(small, 0.0)
+    assert verdict_above(small, 0.0, 0.3) == NOT_REPRODUCED == verdict_below(small, 0.0, 0.3)
+    assert verdict_above(wide, 0.0, 0.3) == CANNOT_TELL == verdict_below(wide, 0.0, 0.3)
+    # A small difference that is there is still one.
+    assert verdict_above(Interval(0.1, 0.01, 0.2, 60), 0.0, 0.3) == REPRODUCED
+    # No difference that matters, where that is the claim.
+    assert verdict_below(small, 0.3, 0.3) == REPRODUCED
+    assert verdict_below(Interval(0.2, 0.05, 0.35, 60), 0.3, 0.3) == NOT_REPRODUCED
+
+
+def test_the_jackknife_of_a_mean_is_students_interval():
+    values = np.random.default_rng(0).standard_normal(9)
+    left_out = [np.delete(values, row).mean() for row in range(9)]
+    found, known = jackknife_interval(values.mean(), left_out, 9), mean_interval(values)
+    assert (found.low, found.high) == pytest.approx((known.low, known.high))
+    assert jackknife_interval(0.5, [0.4, 0.6], 2).high == np.inf
+
+
+@pytest.mark.parametrize("truth", [0.05, 0.4])
+def test_intervals_of_shares_of_trials_cover_the_truth(truth):
+    drawn = np.random.default_rng(0).binomial(12, truth, 500)
+    inside = [proportion_interval(int(wins), 12) for wins in drawn]
+    assert np.mean([one.low <= truth <= one.high for one in inside]) >= 0.95
+    assert proportion_interval(12, 12).high == 1.0 and np.isnan(proportion_interval(0, 0).value)
+
+
+def test_power_by_the_width_of_an_interval_is_that_of_drawn_ones():
+    half, random = 0.1, np.random.default_rng(0)
+    drawn = random.normal(0.3, half / 1.96, 4000)
+    wide = Interval(0.3, 0.2, 0.4, 50)
+    assert above_power(wide, 0.3, 0.15) == pytest.approx(np.mean(drawn - half > 0.15), abs=0.02)
+    within = np.mean((drawn - half > 0.15) & (drawn + half < 0.45))
+    assert equal_power(wide, 0.3, 0.15) == pytest.approx(within, abs=0.02)
+    unknown = Interval(0.3, -np.inf, np.inf, 2)
+    assert above_power(unknown, 0.5) == equal_power(unknown, 0.3, 0.1) == 0.0
+    assert equal_power(wide, 0.3, 0.05) == 0.0
