@@ -6,13 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from analyses.isa_tradeoff.isa_claims import (
+    ISA_SMALL,
+    ISA_TC,
+    LARGE_BATCHES,
     LIKELIHOOD,
     MIG,
     NAMES,
     PUBLISHED_EXPONENTS,
     SMALL,
     SMALL_BATCHES,
-    STATED,
+    STATED_AT,
 )
 from geodis import plots
 
@@ -21,43 +24,82 @@ if TYPE_CHECKING:
 
 # Those in small batches look like those in large ones.
 MODELS = list(dict.fromkeys(name.removesuffix(SMALL) for name in NAMES))
+# Where the numbers at the ends of curves stand, in points, so that those of neighbours do not meet.
+ENDS = ((6, 5), (-13, -11), (-13, 5), (6, -11))
+DOTTED = f"\ndotted: at beta 1 {ISA_TC} is {ISA_SMALL}"
 
 
 def draw_tradeoff(rows: pd.DataFrame, preset: str) -> Any:
     """MIG against likelihood, joined over beta, and the runs at the strengths that are tested."""
-    axes = plots.new_axes(1, 2, 11.5, 4.4)[0]
-    for j, name in enumerate(NAMES):
-        own = rows[rows["name"] == name]
-        if own.empty:
-            continue
-        means = own.groupby("beta")[[LIKELIHOOD, MIG]].mean()
-        errors = own.groupby("beta")[[LIKELIHOOD, MIG]].sem().fillna(0.0)
-        style = _style(name)
-        x, y = means[LIKELIHOOD], means[MIG]
-        dx, dy = errors[LIKELIHOOD], errors[MIG]
-        line = "--" if name in SMALL_BATCHES else "-"
-        axes[0].errorbar(x, y, dy, dx, label=name, ms=6, lw=1, ls=line, capsize=2, **style)
-        for beta in means.index:
-            axes[0].annotate(
-                f"{beta:g}", (x[beta], y[beta]), (4, 4), textcoords="offset points", fontsize=7
-            )
-        for i, beta in enumerate(sorted({test.beta for test in STATED})):
-            some = own[own["beta"] == beta]
-            at = i * (len(NAMES) + 1) + j
-            axes[1].plot([at] * len(some), some[MIG], ls="", ms=5, alpha=0.7, **style)
-            axes[1].plot([at - 0.3, at + 0.3], [some[MIG].mean()] * 2, color=plots.INK, lw=1.2)
-    axes[0].set(xlabel="E log p(x | z), nats an image; numbers: beta", ylabel="MIG")
-    title = f"means and standard errors; hollow: small batches; preset {preset}"
-    axes[0].set_title(title, loc="left", fontsize=10)
-    axes[0].legend(frameon=False, fontsize=8)
-    betas = sorted({test.beta for test in STATED})
-    places = [i * (len(NAMES) + 1) + (len(NAMES) - 1) / 2 for i in range(len(betas))]
-    axes[1].set_xticks(places, [f"beta {beta:g}" for beta in betas])
-    axes[1].set_xlim(-1, len(betas) * (len(NAMES) + 1) - 1)
-    axes[1].set_title("every run, and means", loc="left", fontsize=10)
+    axes = plots.new_axes(1, 3, 15.0, 5.4)[0]
+    axes[1].sharey(axes[0])
+    shown = [name for name in NAMES if (rows["name"] == name).any()]
+    kinds = (("large", LARGE_BATCHES, ""), ("small", SMALL_BATCHES, DOTTED))
+    for axis, (batches, names, said) in zip(axes, kinds, strict=False):
+        own = [name for name in shown if name in names]
+        for name in own:
+            _draw_curve(axis, rows, name)
+        axis.set(xlabel="E log p(x | z), nats an image; numbers: beta at the ends", ylabel="MIG")
+        axis.set_title(
+            f"{batches} batches, means and standard errors{said}", loc="left", fontsize=9
+        )
+        if own:
+            place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.12)}
+            axis.legend(frameon=False, fontsize=9, ncols=2, **place)
+    _draw_runs(axes[2], rows, shown)
+    axes[2].set_title(f"every run, and means; preset {preset}", loc="left", fontsize=9)
     for axis in axes:
-        axis.spines[["top", "right"]].set_visible(False)
+        plots.tidy(axis)
     return axes[0]
+
+
+def _draw_curve(axis: Any, rows: pd.DataFrame, name: str) -> None:
+    """Means of a model over beta; at beta 1 ISA-TCVAE is ISA-VAE in small batches."""
+    own = rows[rows["name"] == name].groupby("beta")[[LIKELIHOOD, MIG]]
+    means, errors = own.mean(), own.sem().fillna(0.0)
+    style = _style(name)
+    if name == ISA_TC:
+        begun = rows[(rows["name"] == ISA_SMALL) & (rows["beta"] == 1)]
+        ends = [begun[[LIKELIHOOD, MIG]].mean(), means.iloc[0]]
+        axis.plot(*zip(*ends, strict=True), ls=":", lw=1.2, color=style["color"])
+    axis.errorbar(
+        means[LIKELIHOOD],
+        means[MIG],
+        errors[MIG],
+        errors[LIKELIHOOD],
+        label=name,
+        ms=6,
+        lw=1,
+        capsize=2,
+        **style,
+    )
+    for beta in {means.index[0], means.index[-1]}:
+        axis.annotate(
+            f"{beta:g}",
+            tuple(means.loc[beta, [LIKELIHOOD, MIG]]),
+            ENDS[MODELS.index(name.removesuffix(SMALL)) % len(ENDS)],
+            textcoords="offset points",
+            fontsize=9,
+            color=style["color"],
+        )
+
+
+def _draw_runs(axis: Any, rows: pd.DataFrame, shown: Sequence[str]) -> None:
+    """MIG of every run at the strengths that are tested, a column each, named below."""
+    columns = [
+        (name, beta)
+        for beta in STATED_AT
+        for name in shown
+        if ((rows["name"] == name) & (rows["beta"] == beta)).any()
+    ]
+    places = [j + (beta != STATED_AT[0]) for j, (_, beta) in enumerate(columns)]
+    for (name, beta), at in zip(columns, places, strict=True):
+        found = rows[(rows["name"] == name) & (rows["beta"] == beta)][MIG]
+        axis.plot([at] * len(found), found, ls="", ms=5, alpha=0.7, **_style(name))
+        axis.plot([at - 0.3, at + 0.3], [found.mean()] * 2, color=plots.INK, lw=1.4)
+    words = [f"{name}, beta {beta:g}" for name, beta in columns]
+    axis.set_xticks(places, words, rotation=40, ha="right", fontsize=8)
+    axis.set_ylabel("MIG")
 
 
 def _style(name: str) -> dict[str, Any]:

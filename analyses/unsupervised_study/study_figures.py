@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analyses.shared.studies.variance_shares import share_of
 from analyses.unsupervised_study.published_study import GROUPED_BY, SHARES
+from analyses.unsupervised_study.share_tables import share_found
 from analyses.unsupervised_study.study_measures import (
     DOWNSTREAM,
     EFFICIENCY,
@@ -19,6 +19,7 @@ from analyses.unsupervised_study.study_measures import (
     UNSUPERVISED,
 )
 from analyses.unsupervised_study.study_presets import METHODS
+from analyses.unsupervised_study.study_sets import PUBLISHED
 from geodis import plots
 from geodis.plots import FACTOR_COLORS, MARKERS, tidy
 
@@ -38,8 +39,8 @@ def _sets(frame: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
 
 
 def draw_total_correlation(frame: pd.DataFrame) -> Any:
-    """Figure 1: total correlation of samples and of means against strength."""
-    sets = _sets(frame)
+    """Figure 1: total correlation against strength, without AnnealedVAE, as published."""
+    sets = _sets(frame[frame["method"] != "AnnealedVAE"])
     axes = plots.new_axes(2, len(sets), 1.0 + 2.9 * len(sets), 5.6)
     for column, (data, own) in enumerate(sets):
         for row, quantity in enumerate((TC_SAMPLED, TC_MEAN)):
@@ -49,7 +50,7 @@ def draw_total_correlation(frame: pd.DataFrame) -> Any:
                 mean = runs.groupby("place")[quantity].mean()
                 axis.plot(mean.index, mean, color=color, marker=marker, ms=4, lw=1, label=method)
                 axis.plot(runs["place"], runs[quantity], ".", color=color, ms=3, alpha=0.5)
-            axis.set_title(f"{quantity}, {data}", loc="left", fontsize=9)
+            axis.set_title(f"{quantity}, {PUBLISHED[data]}", loc="left", fontsize=9)
             # A few latents that follow each other closely would hide all the rest.
             axis.set_yscale("symlog", linthresh=0.01)
             axis.set_ylim(bottom=0)
@@ -99,7 +100,7 @@ def _heat_maps(
                 axis.text(j, i, text, ha="center", va="center", fontsize=8, color=color)
         axis.set_xticks(range(len(across)), across, rotation=45, ha="right", fontsize=8)
         axis.set_yticks(range(len(named)), named if axis is axes[0] else [], fontsize=8)
-        axis.set_title(f"{data}, {len(own)} runs", loc="left", fontsize=9)
+        axis.set_title(f"{PUBLISHED[data]}, {len(own)} runs: 100 rho", loc="left", fontsize=9)
         axis.tick_params(length=0)
         axis.spines[:].set_visible(False)
     return axes[0]
@@ -124,8 +125,8 @@ def draw_spread(frame: pd.DataFrame) -> Any:
                 jitter = random.uniform(-0.02, 0.02, len(some))
                 axis.plot(at + jitter, some["factor_vae"], marker, color=color, ms=4, alpha=0.8)
         axis.set_xticks(range(len(methods)), methods, fontsize=8)
-        axis.set_ylabel("FactorVAE score", fontsize=8)
-        title = f"{data}: a point a run, weak to strong from left to right; lines are medians"
+        axis.set_ylabel("FactorVAE score, not pruned", fontsize=8)
+        title = f"{PUBLISHED[data]}: a point a run, weak to strong from the left; lines are medians"
         axis.set_title(title, loc="left", fontsize=9)
         tidy(axis)
     return axes[0]
@@ -142,10 +143,10 @@ def draw_efficiency(frame: pd.DataFrame) -> Any:
                 runs["factor_vae"], runs[EFFICIENCY["trees"]], marker, color=color, ms=4,
                 alpha=0.8, label=method,
             )  # fmt: skip
-        axis.set(xlabel="FactorVAE score")
-        axis.set_title(data, loc="left", fontsize=9)
+        axis.set(xlabel="FactorVAE score, not pruned")
+        axis.set_title(f"{PUBLISHED[data]}, {len(own)} runs", loc="left", fontsize=9)
         tidy(axis)
-    axes[0].set_ylabel("accuracy from 100 rows over that from all")
+    axes[0].set_ylabel("accuracy from 100 rows\nover that from all")
     _legend(axes[0])
     return axes[0]
 
@@ -155,22 +156,24 @@ def draw_shares(frame: pd.DataFrame) -> Any:
     sets = _sets(frame)
     axes = plots.new_axes(2, len(sets), 1.0 + 2.6 * len(sets), 5.0)
     for column, (data, own) in enumerate(sets):
-        for row, (name, by) in enumerate(GROUPED_BY.items()):
+        for row, name in enumerate(GROUPED_BY):
             axis = axes[row, column]
             for number, key in enumerate(PUBLISHED_SCORES.values()):
-                found = share_of(own, by, key)
+                found, there = share_found(own, name, key), SHARES[name][data][number] / 100
+                here, published = ("", "") if number else ("here, 95 % interval", "published")
                 axis.plot([number] * 2, [found.low, found.high], color=FACTOR_COLORS[0], lw=2)
-                axis.plot(number, found.value, "o", color=FACTOR_COLORS[0], ms=5)
-                axis.plot(number, SHARES[name][data][number] / 100, "x", color=FACTOR_COLORS[1])
+                axis.plot(number, found.value, "o", color=FACTOR_COLORS[0], ms=5, label=here)
+                axis.plot(number, there, "x", color=FACTOR_COLORS[1], label=published)
             axis.set_ylim(min(-0.25, axis.get_ylim()[0]), 1.02)
             axis.axhline(0, color="#d0d0d0", lw=0.8, zorder=0)
-            axis.set_title(f"{name}, {data}, {len(own)} runs", loc="left", fontsize=9)
+            axis.set_title(f"{name}\n{PUBLISHED[data]}, {len(own)} runs", loc="left", fontsize=9)
             ticks = list(PUBLISHED_SCORES) if row else []
             axis.set_xticks(range(len(PUBLISHED_SCORES)), ticks or [""] * len(PUBLISHED_SCORES))
             axis.tick_params(axis="x", labelrotation=60, labelsize=8)
             tidy(axis)
     axes[0, 0].set_ylabel("share of variance")
     axes[1, 0].set_ylabel("share of variance")
+    _legend(axes[0, 0])
     return axes[0, 0]
 
 

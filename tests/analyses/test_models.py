@@ -15,7 +15,7 @@ from analyses.shared.studies.framework_sets import MASKED
 from analyses.shared.vae_cases import BY_FACTOR, KINDS
 from analyses.triplet_vaes import __main__ as triplet_vaes
 from analyses.vae_frameworks import __main__ as vae_frameworks
-from analyses.vae_frameworks.framework_report import LEARNT
+from analyses.vae_frameworks.framework_claims import LEARNT
 from geodis import Scenes
 from geodis.base import InputError
 from geodis.models import VAE, TrainOptions, train
@@ -104,10 +104,10 @@ def test_blurred_triplets_are_ordered_by_what_a_blurred_error_sees():
     [
         (
             isa_tradeoff,
-            ["exponents", "prior_contours", "prior_orientations_and_trees", "tradeoff"],
+            ["exponents", "prior_contours", "prior_orientation", "prior_trees", "tradeoff"],
             "26 of 26 runs",
         ),
-        (factor_vae_study, ["scores", "total_correlation"], "7 of 7 runs"),
+        (factor_vae_study, ["scores", "strengths", "total_correlation"], "10 of 10 runs"),
     ],
     ids=["isa_tradeoff", "factor_vae_study"],
 )
@@ -207,6 +207,32 @@ def test_finished_cases_are_kept_and_not_run_again(tmp_path):
     assert calls[9:] == [0, 1, 2, 3]  # and so are other settings of the same
     run_cases(cases, run, tmp_path, "paper", lambda rows, out: None, "more steps")
     assert len(calls) == 13
+
+
+def test_rows_without_a_measure_are_measured_again_and_stay_until_then(tmp_path):
+    cases, calls = [{"seed": seed} for seed in range(3)], []
+
+    def run(case, checkpoint):
+        return {"old": 1.0}
+
+    run_cases(cases, run, tmp_path, TINY, lambda rows, out: None)
+
+    def measure(case, checkpoint):
+        calls.append(case["seed"])
+        if calls == [0, 1]:
+            raise KeyboardInterrupt
+        return {"old": 1.0, "new": 2.0}
+
+    def again():
+        return run_cases(cases, measure, tmp_path, TINY, lambda rows, out: None, None, ["new"])
+
+    rows, complete = again()
+    assert not complete and ["new" in row for row in rows] == [True, False, False]
+    rows, complete = again()
+    assert complete and calls == [0, 1, 1, 2] and all("new" in row for row in rows)
+    assert [row["case"]["seed"] for row in rows] == [0, 1, 2]
+    again()
+    assert len(calls) == 4
 
 
 def test_means_come_with_their_range():
