@@ -25,9 +25,10 @@ from typing import Any
 import numpy as np
 
 import geodis as gd
+from analyses.shared.published_files import files_of
 from analyses.shared.run import main_of
 from geodis import distances, plots
-from geodis.base import InputError, Stages, check_choice, whole_file, write_json
+from geodis.base import Stages, check_choice, whole_file, write_json
 from geodis.data.grids.by_name import PUBLISHED
 from geodis.data.grids.grid import FactorGrid
 from geodis.distances import FactorKinds
@@ -377,16 +378,7 @@ def chosen_grids(published: Sequence[str], only: Sequence[str]) -> dict[str, Cal
         known = check_choice(name, "--published", PUBLISHED)
         return lambda: gd.published_grid(known, path, image_size=IMAGE_SIZE)
 
-    for pair in published:
-        name, _, path = pair.partition("=")
-        if name not in PUBLISHED or not path:
-            raise InputError(
-                f"--published must be one of {', '.join(PUBLISHED)} and its path, such "
-                f"as dsprites=dsprites.npz; got {pair}."
-            )
-        # Said before the other sets take their minutes; SmallNORB's halves come after a colon.
-        if not any(Path(one).exists() for one in (path, path.rpartition(":")[0] or path)):
-            raise InputError(f"{path} must be the file or folder of {name}; there is none.")
+    for name, path in files_of(published, PUBLISHED, "dsprites=dsprites.npz").items():
         grids[name] = opener(name, path)
     return grids
 

@@ -98,7 +98,6 @@ CURVES = ((ISA, VAE, 1.0), (ISA_TC, TC, 1.5))
 WIDEST = 3.0  # nats between two neighbouring points of a curve that are joined
 
 # Of the most frequent exponents (appendix A.2): 15 runs at each of six strengths, on 3D faces.
-PUBLISHED_EXPONENTS = (1.95, 1.98, 2.17)
 PUBLISHED_RUNS, PUBLISHED_SUBSPACES = 90, 3
 BEGUN = 2.0  # where learnt exponents begin, published and here
 EXPONENT_MARGIN = 0.01  # half of what the nearest of the published is from there

@@ -10,7 +10,6 @@ import numpy as np
 from analyses.isa_tradeoff.isa_claims import (
     BEGUN,
     EXPONENT_MARGIN,
-    PUBLISHED_EXPONENTS,
     PUBLISHED_RUNS,
     PUBLISHED_SUBSPACES,
 )
@@ -18,6 +17,7 @@ from analyses.isa_tradeoff.isa_comparisons import interval_power
 from analyses.shared.model_runs import table
 from analyses.shared.studies.paired_comparisons import compare_pairs, equal_verdict
 from analyses.shared.studies.verdicts import CANNOT_TELL, NOT_REPRODUCED
+from geodis.models.lp_nested_prior import PUBLISHED_EXPONENTS
 
 if TYPE_CHECKING:
     import pandas as pd

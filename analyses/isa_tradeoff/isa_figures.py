@@ -12,12 +12,12 @@ from analyses.isa_tradeoff.isa_claims import (
     LIKELIHOOD,
     MIG,
     NAMES,
-    PUBLISHED_EXPONENTS,
     SMALL,
     SMALL_BATCHES,
     STATED_AT,
 )
 from geodis import plots
+from geodis.models.lp_nested_prior import PUBLISHED_EXPONENTS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from analyses.shared.model_runs import Row, run_preset
+from analyses.shared.published_files import files_of
 from analyses.shared.run import main_of
 from analyses.shared.studies.framework_sets import (
     APART,
@@ -36,7 +37,6 @@ from analyses.shared.studies.framework_sets import (
     SHIFTED,
     SPRITES,
     PixelSizes,
-    files_of,
     framework_set,
     set_of_file,
 )
@@ -157,7 +157,7 @@ def write(rows: list[Row], out: Path, preset: str, files: Sequence[str] = ()) ->
 
 def run(preset: str, out: Path, published: Sequence[str] = ()) -> bool:
     """Train what is not trained yet, or not measured, and report."""
-    files = files_of(published)
+    files = files_of(published, FROM_FILES, "shapes3d=3dshapes.h5")
     planned, written = partial(plan, files=[*files]), partial(write, files=[*files])
     trained = partial(run_case, files=files)
     return run_preset(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import geodis as gd
 from analyses.shared.vae_cases import Sizes
-from geodis.base import InputError
 
 APART, OVERLAP = "XYSquares", "XYSquares, spacing 1"
 OBJECT, SHADES = "XYObject", "XYObject, shades"
@@ -72,29 +70,6 @@ def framework_set(name: str, image_size: int) -> gd.FactorGrid:
 def set_of_file(name: Any, path: str, image_size: int) -> gd.FactorGrid:
     """A published set of `FROM_FILES`, its images as large as those of the others."""
     return gd.published_grid(name, path, image_size=image_size)
-
-
-def files_of(pairs: Sequence[str]) -> dict[str, str]:
-    """Paths of published sets from NAME=PATH, all of which must be there.
-
-    Examples
-    --------
-    >>> files_of([])
-    {}
-    """
-    files = {}
-    for pair in pairs:
-        name, _, path = pair.partition("=")
-        if name not in FROM_FILES or not path:
-            raise InputError(
-                f"--published must be one of {', '.join(FROM_FILES)} and its path, such as "
-                f"shapes3d=3dshapes.h5; got {pair}."
-            )
-        # Halves of SmallNORB come after a colon.
-        if not any(Path(one).exists() for one in (path, path.rpartition(":")[0] or path)):
-            raise InputError(f"{path} must be the file or folder of {name}; there is none.")
-        files[name] = path
-    return files
 
 
 def _published(name: str) -> gd.FactorGrid:

@@ -5,12 +5,13 @@ import pytest
 import torch
 
 import geodis
+from analyses.shared.published_files import files_of
 from analyses.shared.studies.framework_sets import (
     APART,
     FOREGROUND,
+    FROM_FILES,
     SHIFTED,
     SPRITES,
-    files_of,
     framework_set,
 )
 from analyses.shared.studies.paired_comparisons import compare_pairs
@@ -35,11 +36,11 @@ def test_noise_fills_the_foreground_alone():
 def test_published_sets_are_named_with_files_that_are_there(tmp_path):
     path = tmp_path / "shapes.h5"
     path.touch()
-    files = files_of([f"shapes3d={path}"])
+    files = files_of([f"shapes3d={path}"], FROM_FILES, "shapes3d=3dshapes.h5")
     assert files == {"shapes3d": str(path)}
     for wrong, said in ((f"other={path}", "must be one of"), ("cars3d=/no/where", "there is none")):
         with pytest.raises(InputError, match=said):
-            files_of([wrong])
+            files_of([wrong], FROM_FILES, "shapes3d=3dshapes.h5")
     sizes = PRESETS["quick"]
     added = [case for case in plan(sizes, [*files]) if case not in plan(sizes)]
     assert {case["data"] for case in added} == {"shapes3d"} and len(added) == 20
