@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 
 import geodis as gd
-from analyses.shared.published_files import files_of
 from analyses.shared.run import main_of
+from analyses.shared.studies.published_files import files_of
 from geodis import distances, plots
 from geodis.base import Stages, check_choice, whole_file, write_json
 from geodis.data.grids.by_name import PUBLISHED

@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 
 from analyses.shared.model_runs import Row, run_preset
-from analyses.shared.published_files import files_of
 from analyses.shared.run import main_of
 from analyses.shared.studies.framework_sets import (
     APART,
@@ -40,6 +39,7 @@ from analyses.shared.studies.framework_sets import (
     framework_set,
     set_of_file,
 )
+from analyses.shared.studies.published_files import files_of
 from analyses.vae_frameworks.framework_claims import BOX, FRAMEWORKS, GAUSSIAN, LEARNT, MSE
 from analyses.vae_frameworks.framework_report import write_report
 from analyses.vae_frameworks.loss_left import LEFT, share_left

@@ -5,7 +5,6 @@ import pytest
 import torch
 
 import geodis
-from analyses.shared.published_files import files_of
 from analyses.shared.studies.framework_sets import (
     APART,
     FOREGROUND,
@@ -15,6 +14,7 @@ from analyses.shared.studies.framework_sets import (
     framework_set,
 )
 from analyses.shared.studies.paired_comparisons import compare_pairs
+from analyses.shared.studies.published_files import files_of
 from analyses.shared.studies.seed_claims import SeedClaim
 from analyses.vae_frameworks import __main__ as analysis
 from analyses.vae_frameworks.__main__ import PRESETS, plan
