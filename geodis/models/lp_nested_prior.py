@@ -164,7 +164,7 @@ class LpNested(nn.Module):
         fixed: Tensor = self._fixed  # type: ignore[assignment]
         values = fixed if self._learnt is None else torch.cat([self._learnt, fixed])
         # The exponents themselves are learnt, so that a step of the optimiser moves all of them
-        # alike; those that leave the range count as its ends, and their gradients lead them back.
+        # alike; those that leave the range count as its ends until `keep_in_range` puts them there.
         return values + (values.clamp(*EXPONENTS) - values).detach()
 
     @torch.no_grad()

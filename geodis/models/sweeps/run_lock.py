@@ -36,8 +36,7 @@ class RunLock(FolderLock):
     """
 
     def __init__(self, folder: str | Path) -> None:
-        super().__init__(folder)
-        self._path = self._folder / SWEEP_LOCK
+        super().__init__(folder, SWEEP_LOCK)
 
 
 def clear_leftovers(folder: Path) -> None:

@@ -31,6 +31,8 @@ class FolderLock:
     ----------
     folder : path
         It must be there.
+    name : str
+        Of the file: locks of other names hold the folder against their own kind alone.
 
     Raises
     ------
@@ -52,9 +54,9 @@ class FolderLock:
     held
     """
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, name: str = LOCK) -> None:
         self._folder = Path(folder)
-        self._path = self._folder / LOCK
+        self._path = self._folder / name
         self._handle: int | None = None
 
     def __enter__(self) -> FolderLock:
