@@ -147,8 +147,13 @@ class ProductTest:
 
     @property
     def looped(self) -> bool:
-        """Whether loops go around two flat factors at once; not where factors have no maps."""
-        return self.periods.there and len(self.collapsed) < 2
+        """Whether loops go around two flat factors at once, and no others lack a map.
+
+        Along such directions a map may fold or not, as they happen to lie in their plane: loops
+        explain it. Where other factors have no maps, all are mixed, and loops say little.
+        """
+        lost = set(self.collapsed)
+        return self.periods.there and (len(lost) < 2 or lost <= set(self.periods.pair or ()))
 
     @property
     def merge(self) -> tuple[int, int] | None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import geodis as gd
+from geodis.manifold.coupling.coupled_periods import CoupledPeriods
 from geodis.manifold.coupling.product_test import PairTest, ProductTest
 from geodis.manifold.coupling.stretch_dependence import Strength
 from tests.conftest import sphere
@@ -114,6 +115,29 @@ def test_the_pair_to_merge(scales, merge):
     found = ProductTest(pairs, scales, (0.01,) * 3, ((2,), (1,), (1,)))
     assert found.merge == merge
     assert found.worst is pairs[2]
+
+
+@pytest.mark.parametrize(
+    ("scales", "looped"),
+    [
+        ((1.0, 1.0, 1.0), True),
+        ((1.0, 0.7, 1.0), True),
+        ((1.0, 0.7, 0.7), True),  # loops around the two explain why their maps fold
+        ((0.7, 0.7, 1.0), False),  # something else as well
+        ((0.7, 0.7, 0.7), False),
+    ],
+)
+def test_loops_explain_the_maps_of_the_factors_around_which_they_go(scales, looped):
+    pairs = tuple(
+        PairTest(f, g, strength(0.01), strength(0.01), 0.001)
+        for f in range(3)
+        for g in range(3)
+        if f != g
+    )
+    periods = CoupledPeriods(0.3, (1, 2))
+    found = ProductTest(pairs, scales, (0.01,) * 3, ((2,), (1,), (1,)), periods=periods)
+    assert found.looped == looped
+    assert ("go around in factors 1 and 2 at once" in found.verdict) == looped
 
 
 def test_words_of_a_test_with_splits_and_slight_changes():

@@ -25,13 +25,15 @@ def test_directions_of_a_hexagonal_torus_are_no_factors(seed):
 
 
 @pytest.mark.long
-def test_the_pair_is_named_beside_another_factor():
-    rng = np.random.default_rng(0)
-    points = np.hstack([hexagonal_torus(3000, 0), sphere(3000, 2, rng)])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_pair_is_named_beside_another_factor(seed):
+    # How the two directions lie in the plane is chance: with two of these seeds maps fold.
+    rng = np.random.default_rng(seed)
+    points = np.hstack([hexagonal_torus(3000, seed), sphere(3000, 2, rng)])
     found = gd.GeoManCER(4, n_factors=3, verbose=0).fit(points).product_test_
     assert found.merge == found.periods.pair == (1, 2)  # the sphere is factor 0
     assert any("go around in factors 1 and 2 at once" in doubt for doubt in found.doubts)
-    assert found.overlaid
+    assert found.overlaid or found.collapsed == (1, 2)
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.1])
