@@ -132,7 +132,10 @@ PRESETS = {
 
 
 def study_parts(preset: Preset) -> list[StudyPart]:
-    """Tested strengths first, the control, learnt exponents, small batches, other strengths."""
+    """Tested strengths first, the control, learnt exponents, small batches, other strengths.
+
+    ISA-TCVAE at 1 is ISA-VAE in small batches, and has no runs of its own.
+    """
     others = [beta for beta in preset.betas if beta not in TESTED]
     hard, large, small = TESTED[1:], preset.large, preset.small
     parts = [
@@ -141,6 +144,7 @@ def study_parts(preset: Preset) -> list[StudyPart]:
         (_entries(preset, TESTED, (LEARNT,)), preset.seeds_learnt, large),
         (_entries(preset, TESTED, (VAE_SMALL, ISA_SMALL)), preset.seeds, small),
         (_entries(preset, hard, (SAMPLED_SMALL, TC, ISA_TC)), preset.seeds, small),
+        (_entries(preset, TESTED[:1], (TC,)), preset.seeds, small),
     ]
     if others:
         parts.append((_entries(preset, others, (VAE, ISA)), preset.seeds_other, large))

@@ -13,9 +13,8 @@ from analyses.isa_tradeoff.isa_claims import (
     PUBLISHED_RUNS,
     PUBLISHED_SUBSPACES,
 )
-from analyses.isa_tradeoff.isa_comparisons import interval_power
 from analyses.shared.model_runs import table
-from analyses.shared.studies.paired_comparisons import compare_pairs, equal_verdict
+from analyses.shared.studies.paired_comparisons import compare_pairs, equal_verdict, interval_power
 from analyses.shared.studies.verdicts import CANNOT_TELL, NOT_REPRODUCED
 from geodis.models.lp_nested_prior import PUBLISHED_EXPONENTS
 
@@ -108,7 +107,7 @@ def exponent_verdict(values: Sequence[float] | np.ndarray, published: float, lar
         return equal_verdict(found)
     if found.high < 0:
         return NOT_REPRODUCED
-    return f"{CANNOT_TELL} (power {interval_power(values, EXPONENT_MARGIN):.2f})"
+    return f"{CANNOT_TELL} (power {interval_power(found):.2f})"
 
 
 def all_above_verdict(above: int, n: int) -> str:

@@ -11,6 +11,7 @@ from analyses.shared.studies.framework_sets import SHIFTED
 from analyses.shared.studies.seed_claims import too_little, values_by_seed
 from analyses.shared.studies.verdicts import (
     CANNOT_TELL,
+    REPRODUCED,
     spearman_of,
     spearman_power,
     verdict_above,
@@ -63,9 +64,13 @@ def trend(rows: Sequence[Row], framework: str, column: str) -> list[str]:
     if len(found) < len(SHIFTED) or len(pairs) < 5:
         return [*sizes, "", "not finished"]
     seen = spearman_of(*np.transpose(pairs))
-    if max(np.mean(values) for values in found.values()) < LEARNT_AT:
-        return [*sizes, str(seen), too_little(LEARNT_AT)]
     said = verdict_above(seen, 0.0, MATTERS)
-    if said == CANNOT_TELL:
-        said += f" (power {spearman_power(MATTERS, seen.n):.2f})"
+    low = max(np.mean(values) for values in found.values()) < LEARNT_AT
+    if said == REPRODUCED:
+        return [*sizes, str(seen), f"{said}, of low scores" if low else said]
+    power = spearman_power(MATTERS, seen.n)
+    if low:
+        said = too_little(LEARNT_AT, power)
+    elif said == CANNOT_TELL:
+        said += f" (power {power:.2f})"
     return [*sizes, str(seen), said]

@@ -25,11 +25,13 @@ from analyses.isa_tradeoff.isa_comparisons import (
     compared,
     found_of,
     margin_words,
+    span,
     tables_of_tests,
+    with_isa_tc_at_1,
 )
 from analyses.isa_tradeoff.isa_exponents import exponent_lines
 from analyses.isa_tradeoff.isa_figures import draw_tradeoff
-from analyses.isa_tradeoff.isa_report import named
+from analyses.isa_tradeoff.isa_report import _earlier, named
 from analyses.shared.studies.paired_comparisons import power_of_pairs
 
 
@@ -109,6 +111,16 @@ def test_seeds_of_all_strengths_are_not_mixed_with_seeds_of_two(rng):
     assert cells_of(at_equal(apart, betas, 64))[0][4] == "0, 24"  # gaps of four nats
 
 
+def test_isa_tcvae_has_the_runs_that_it_is_at_beta_1(runs):
+    rows = with_isa_tc_at_1(runs)
+    begun = rows[(rows["name"] == ISA_TC) & (rows["beta"] == 1)].set_index("seed")
+    same = runs[(runs["name"] == ISA_SMALL) & (runs["beta"] == 1)].set_index("seed")
+    assert len(rows) == len(runs) + 20 and (begun[MIG] == same[MIG]).all()
+    first = runs[runs["name"] == TC].assign(beta=1.0, **{LIKELIHOOD: -5.0})
+    other = cells_of(at_equal(pd.concat([runs, first]), (1.0, 4.0), 64))[1]
+    assert other[0] == "ISA-TCVAE - beta-TCVAE" and other[3].endswith(" of 20")
+
+
 def test_published_exponents_are_compared_one_by_one():
     rows = pd.DataFrame({"run": [str(j) for j in range(10)], "beta": 1.0})
     moved = {
@@ -145,3 +157,11 @@ def test_small_batches_have_names_of_their_own():
     found = named(rows)
     assert list(found["name"]) == ["ISA-VAE", SAMPLED_SMALL, "ISA-VAE, learnt", VAE_SMALL]
     assert list(found["likelihood"]) == [-1, -2, -3, -4]
+
+
+def test_differences_are_told_at_every_scored_step(runs):
+    course = pd.concat([runs.assign(step=2), runs.assign(step=4)])
+    lines = _earlier(course)
+    assert len(cells_of(lines)) == 6  # of eight: learnt exponents have no runs here
+    one = compared(runs, RESTATED[0], MIG)
+    assert f"{span(one)} at 2; {span(one)} at 4" in lines[2]

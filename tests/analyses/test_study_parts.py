@@ -1,5 +1,7 @@
 """Sets, pictures and tables that the studies of models share."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,8 +15,8 @@ from analyses.shared.studies.framework_sets import (
     SPRITES,
     framework_set,
 )
-from analyses.shared.studies.paired_comparisons import compare_pairs
-from analyses.shared.studies.seed_claims import SeedClaim, claims_table
+from analyses.shared.studies.paired_comparisons import compare_pairs, equal_power
+from analyses.shared.studies.seed_claims import NOT_PUBLISHED, SeedClaim, claims_table
 from analyses.shared.studies.small_sprites import KEPT, small_sprites
 from analyses.vae_frameworks.framework_report import best_by_other_seeds
 from geodis import Sprites
@@ -74,15 +76,26 @@ def test_a_table_of_claims_counts_the_seeds_that_both_have():
 # Verdicts
 
 
-def test_scores_of_models_that_did_not_learn_are_no_difference_that_is_missing():
+def test_low_scores_are_no_difference_that_is_missing_and_one_that_is_there_is_told():
     claim = SeedClaim("", "above", {"model": "a"}, {"model": "b"}, "mig", learnt=0.1)
-    too_little = "cannot tell (too little disentangled: no mean above 0.1)"
-    for level, verdict in ((0.02, too_little), (0.5, "not reproduced")):
+    none = "cannot tell (no mean above 0.1; power 1.00)"
+    for level, verdict in ((0.02, none), (0.5, "not reproduced")):
         pair = [level, level + 0.001, level], [level, level, level + 0.001]
         assert claim.verdict(*pair, compare_pairs(*pair, 0.05)) == verdict
-    for level, verdict in ((0.09, too_little), (0.19, "reproduced")):
+    for level, verdict in ((0.09, "reproduced, of low scores"), (0.19, "reproduced")):
         pair = [level, level + 0.001, level], [0.01, 0.011, 0.012]
         assert claim.verdict(*pair, compare_pairs(*pair, 0.05)) == verdict
+        turned = claim.verdict(*pair[::-1], compare_pairs(*pair[::-1], 0.05))
+        assert turned == f"not {verdict}"
+    alike = replace(claim, equal=True)
+    pair = [0.05, 0.01, 0.03], [0.02, 0.04, 0.02]
+    found = compare_pairs(*pair, 0.05)
+    assert (
+        alike.verdict(*pair, found)
+        == f"cannot tell (no mean above 0.1; power {equal_power(found):.2f})"
+    )
+    unsaid = replace(claim, published=NOT_PUBLISHED)
+    assert unsaid.verdict(*pair, found) == "not told apart"
 
 
 @pytest.mark.parametrize(("size", "side"), [(16, 4), (64, 8)])

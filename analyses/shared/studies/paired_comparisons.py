@@ -72,9 +72,19 @@ def interval_verdict(found: PairedComparison) -> str:
         return REPRODUCED
     if found.high < found.margin:
         return NOT_REPRODUCED
-    spread = (found.high - found.mean) / _reach(found.n)
-    power = power_of_interval(found.n, found.margin / spread) if spread > 0 else float("nan")
-    return f"{CANNOT_TELL} (power {power:.2f})"
+    return f"{CANNOT_TELL} (power {interval_power(found):.2f})"
+
+
+def interval_power(found: PairedComparison) -> float:
+    """Chance that the interval of so many pairs, of this spread, sees the margin above zero.
+
+    Examples
+    --------
+    >>> interval_power(compare_pairs([0.1, 0.1, 0.1], [0.0, 0.0, 0.0], 0.05))
+    1.0
+    """
+    spread = _spread(found)
+    return power_of_interval(found.n, found.margin / spread) if spread > 0 else 1.0
 
 
 def equal_verdict(found: PairedComparison) -> str:
@@ -94,11 +104,20 @@ def equal_verdict(found: PairedComparison) -> str:
         return REPRODUCED
     if found.low > 0 or found.high < 0:
         return NOT_REPRODUCED
-    spread = (found.high - found.mean) / _reach(found.n)
+    return f"{CANNOT_TELL} (power {equal_power(found):.2f})"
+
+
+def equal_power(found: PairedComparison) -> float:
+    """Chance that two models which are exactly alike would have been found to be."""
     random = np.random.default_rng((found.n, 20))
-    drawn = spread * random.standard_normal((found.n, 4000))
+    drawn = _spread(found) * random.standard_normal((found.n, 4000))
     ends = np.abs(drawn.mean(axis=0)) + _reach(found.n) * drawn.std(axis=0, ddof=1)
-    return f"{CANNOT_TELL} (power {(ends < margin).mean():.2f})"
+    return float((ends < found.margin).mean())
+
+
+def _spread(found: PairedComparison) -> float:
+    """Standard deviation of the differences, from their interval."""
+    return (found.high - found.mean) / _reach(found.n)
 
 
 @cache

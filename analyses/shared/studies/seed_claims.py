@@ -12,7 +12,9 @@ from analyses.shared.model_runs import Row, table
 from analyses.shared.studies.paired_comparisons import (
     PairedComparison,
     compare_pairs,
+    equal_power,
     equal_verdict,
+    interval_power,
     interval_verdict,
 )
 from analyses.shared.studies.verdicts import CANNOT_TELL
@@ -39,8 +41,8 @@ class SeedClaim:
     equal : bool
         The paper says that there is none, rather than one above zero.
     learnt : float
-        Where the means of both kinds are below, neither has learnt what the paper compares, and
-        the claim cannot be told, whatever the power.
+        Where the means of both kinds are below, little is learnt of what the paper compares: a
+        difference that is there is told as one of low scores, and one that is not cannot be told.
     """
 
     words: str
@@ -54,22 +56,26 @@ class SeedClaim:
 
     def verdict(self, one: Sequence[float], other: Sequence[float], found: PairedComparison) -> str:
         """Whether the difference is as published, or what it is where nothing was."""
-        if max(np.mean(one), np.mean(other)) < self.learnt:
-            return too_little(self.learnt)
         if self.published.startswith(NOT_PUBLISHED):
             return "above" if found.low > 0 else "below" if found.high < 0 else "not told apart"
-        return equal_verdict(found) if self.equal else interval_verdict(found)
+        said = equal_verdict(found) if self.equal else interval_verdict(found)
+        if max(np.mean(one), np.mean(other)) >= self.learnt:
+            return said
+        if found.low > 0 or found.high < 0:
+            return f"{said}, of low scores"
+        power = equal_power(found) if self.equal else interval_power(found)
+        return too_little(self.learnt, power)
 
 
-def too_little(level: float) -> str:
-    """The verdict where no mean is above a level, whatever the power.
+def too_little(level: float, power: float) -> str:
+    """The verdict where no mean is above a level, and no difference is there.
 
     Examples
     --------
-    >>> too_little(0.1)
-    'cannot tell (too little disentangled: no mean above 0.1)'
+    >>> too_little(0.1, 0.5)
+    'cannot tell (no mean above 0.1; power 0.50)'
     """
-    return f"{CANNOT_TELL} (too little disentangled: no mean above {level:g})"
+    return f"{CANNOT_TELL} (no mean above {level:g}; power {power:.2f})"
 
 
 def values_by_seed(rows: Sequence[Row], kind: Mapping[str, Any], column: str) -> dict[int, float]:
@@ -115,8 +121,9 @@ def claims_table(rows: Sequence[Row], claims: Sequence[SeedClaim]) -> list[str]:
     )
     if learnt := max(claim.learnt for claim in claims):
         note += (
-            f" Where no mean of MIG or DCI is above {learnt:g}, too little is disentangled "
-            "for a difference to say something, however short its interval: no power is given."
+            f" Where no mean of MIG or DCI is above {learnt:g}, too little is disentangled for "
+            "the want of a difference to say something, however short its interval; one that is "
+            "there is one of low scores."
         )
     header = ["difference", "published", "seeds", "ours (95 %)", "verdict"]
     return ["## Claims", "", note, "", *table(header, cells), ""]

@@ -55,9 +55,9 @@ def train_stacked(
     Every model sees the batches and the noise that `train` shows it, and ends as it would there
     but for rounding, which training amplifies, after many thousands of steps to another seed's
     difference. After 100 in float32 codes differ by 1e-4 of their spread at most for VAE, BetaVAE
-    and BetaTCVAE with the squared error. AE, DIPVAE of kind "II" and the Bernoulli loss amplify
-    more, up to 4e-2: as a run alone does whose initial weights move by one rounding. Only
-    perceptrons ("vector", "mlp") are stacked.
+    and BetaTCVAE with the squared error. AE, DIPVAE of kind "II", ISATCVAE and the Bernoulli loss
+    amplify more, some seeds to .1: as a run alone does whose initial weights move by one rounding.
+    Only perceptrons ("vector", "mlp") are stacked.
     Precision "auto" is bfloat16 where the device computes in it, by which most is gained, see
     `benchmarks/results/models_small.md`, and as it was begun in a stack that goes on; the scores of
     sixty pairs were the same to .02, see `analyses/results/precision_pairs`.

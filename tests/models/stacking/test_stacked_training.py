@@ -118,6 +118,35 @@ def test_a_hundred_steps_on_images_are_those_of_train():
             assert difference(one, other, rows) < 1e-4
 
 
+@pytest.mark.long
+def test_isa_tcvaes_differ_no_more_than_by_a_rounding_of_their_weights():
+    grid = Sprites(image_size=16)
+    rows = grid.images(np.arange(0, len(grid), len(grid) // 400))
+    subspaces = [(2.2, 2), (1.9, 2)]
+
+    def make(i, rounding=None):
+        model = models.ISATCVAE((1, 16, 16), subspaces=subspaces, network="vector", random_state=i)
+        if rounding is not None:
+            generator = torch.Generator().manual_seed(rounding)
+            with torch.no_grad():
+                for each in model.parameters():
+                    up = torch.randint(0, 2, each.shape, generator=generator, dtype=torch.bool)
+                    each.copy_(torch.where(up, torch.nextafter(each, each + 1), each))
+        return model
+
+    def alone(i, rounding=None):
+        model = make(i, rounding)
+        train(model, rows, 100, batch_size=64, random_state=i, verbose=0)
+        return model
+
+    wanted, stacked = [alone(i) for i in range(4)], [make(i) for i in range(4)]
+    train_stacked(stacked, rows, 100, batch_size=64, options=FLOAT32, verbose=0)
+    apart = [difference(one, other, rows) for one, other in zip(stacked, wanted, strict=True)]
+    rounded = [difference(alone(i, j), wanted[i], rows) for i in range(4) for j in range(4)]
+    assert np.median(apart) < 1e-4
+    assert max(apart) < max(1e-4, 3 * max(rounded))
+
+
 def test_images_and_their_perceptrons_are_stacked_too(blobs):
     alone = [VAE(blobs, 2, network="mlp", random_state=i) for i in range(2)]
     stacked = [VAE(blobs, 2, network="mlp", random_state=i) for i in range(2)]
