@@ -50,8 +50,19 @@ def run(
     if frame.empty:
         raise InputError("A report needs two seeds of every method and strength on one set.")
     keep_runs(folder, out / KEPT)
-    write_study(frame, steps, settings, preset, out, cost_of(folder))
+    write_study(frame, steps, settings, preset, out, _cost(folder, len(frame)))
     return complete or report
+
+
+def _cost(folder: Path, counted: int) -> str:
+    """What all runs of a folder have cost, and how many more they are than are counted."""
+    cost, made = cost_of(folder), sum(1 for _ in folder.glob("runs/*/row.json"))
+    if not cost or made <= counted:
+        return cost
+    return (
+        f"{cost} That is with {made - counted} runs that are in no number: others of their set and "
+        "seed are not finished, or they were made again in another way."
+    )
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -115,7 +115,12 @@ def measured_table(preset: Preset, folder: Path, verbose: bool = True) -> pd.Dat
             values = json.loads(places[str(run.run)].read_text(encoding="utf-8"))["values"]
             lines.append({**{name: getattr(run, name) for name in WHOSE}, **values})
     frame = pd.DataFrame(lines)
-    return frame if frame.empty else frame.assign(**{UDR: udr_of(frame, folder)})
+    if frame.empty:
+        return frame
+    # Means of a run whose latents are all idle vary by rounding alone, and so does their
+    # correlation: such a run has no total correlation of means.
+    told = frame[TC_MEAN].where(frame["latents in use"] > 0)
+    return frame.assign(**{TC_MEAN: told, UDR: udr_of(frame, folder)})
 
 
 def balanced(frame: pd.DataFrame, preset: Preset) -> pd.DataFrame:

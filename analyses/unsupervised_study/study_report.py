@@ -97,7 +97,8 @@ def markdown(
         "others of their set and seed are not."
     )
     dead = int((frame["latents in use"] == 0).sum())
-    counted += f"), of which {dead} use no latent"
+    idle = f", of which {dead} use no latent and have no total correlation of means"
+    counted += f"){idle * (dead > 0)}"
     lines = [
         "# What decides how well models disentangle",
         "",

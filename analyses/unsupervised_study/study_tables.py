@@ -202,7 +202,7 @@ def step_lines(frame: pd.DataFrame, steps: pd.DataFrame, preset: Preset) -> list
     """How far ranks at earlier steps are those at the last one."""
     rows = []
     for data in frame["data"].unique():
-        own = steps[steps["data"] == data]
+        own = steps[steps["run"].isin(frame.loc[frame["data"] == data, "run"])]
         last = own[own["step"] == preset.steps].set_index("run")
         for step in sorted(own["step"].unique()):
             some = own[own["step"] == step].set_index("run").reindex(last.index)

@@ -5,6 +5,7 @@ import shutil
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -14,14 +15,17 @@ from analyses.unsupervised_study import study_runs
 from analyses.unsupervised_study.narrow_models import NarrowFactorVAE
 from analyses.unsupervised_study.published_study import GROUPED_BY, SHARES
 from analyses.unsupervised_study.study_measures import (
+    TC_MEAN,
     balanced,
     guessing,
     learnt,
     learnt_share,
+    measured_table,
 )
 from analyses.unsupervised_study.study_presets import METHODS, PRESETS
 from analyses.unsupervised_study.study_runs import planned, rounds_of
 from analyses.unsupervised_study.study_sets import SETS, study_set
+from analyses.unsupervised_study.study_tables import step_lines
 from geodis.models.stacking.model_stack import why_alone
 from tests.analyses.unsupervised_study.drawn_runs import study_frame
 
@@ -90,6 +94,20 @@ def test_sets_of_which_nothing_is_learnt_are_left_out():
     assert learnt_share(made[good], 0.5) == 0 and learnt_share(made[good], 0.0) == 0.5
 
 
+def test_convergence_is_that_of_the_runs_that_count(rng):
+    frame = study_frame(effect=1.0, sets=("plain",), seeds=2)
+    steps = pd.concat(
+        [
+            frame[["run", "data"]].assign(step=step, **{"score mig": rng.random(len(frame))})
+            for step in (2, 2000)
+        ]
+    )
+    other = steps[:3].assign(run="of a seed that is not whole", step=2000)
+    lines = step_lines(frame, pd.concat([steps, other]), PRESETS["quick"])
+    rows = [line.split(" | ") for line in lines if line.startswith("| dSprites")]
+    assert [row[-1] for row in rows] == [f"{len(frame)} |"] * 2
+
+
 @pytest.mark.long
 def test_it_runs_through_says_how_many_runs_and_goes_on(tmp_path):
     torch.set_num_threads(1)
@@ -111,6 +129,14 @@ def test_it_runs_through_says_how_many_runs_and_goes_on(tmp_path):
     shutil.rmtree(runs)
     assert analysis.main([*line, "--report"]) == 0
     assert (out / "results.md").read_text() == (tmp_path / "before.md").read_text()
+    # Means of a run whose latents are all idle are rounding.
+    for number, row in enumerate(content["rows"]):
+        kept = runs / "measured" / f"{row['run']}.json"
+        values = json.loads(kept.read_text())["values"]
+        values |= {"latents in use": float(number > 0), TC_MEAN: 120.5}
+        kept.write_text(json.dumps({"values": values}))
+    measured = measured_table(PRESETS[TINY], runs).set_index("run")[TC_MEAN]
+    assert np.isnan(measured.pop(content["rows"][0]["run"])) and (measured == 120.5).all()
     # Where a run is lost, its seed is not whole: one is left, which says nothing of luck.
     (out / KEPT).unlink()
     (runs / "runs" / content["rows"][0]["run"] / "row.json").unlink()
