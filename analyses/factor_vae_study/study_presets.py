@@ -87,7 +87,7 @@ PRESETS = {
         stack=24,
         gan_weights=(0.2,),
         gan_seeds=10,
-        gan_steps=1500,
+        gan_steps=6000,
     ),
     "paper": Preset(
         (0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 9.0, 16.0),

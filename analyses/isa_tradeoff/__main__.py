@@ -6,7 +6,8 @@ are tested; and an ISA-VAE that learns its exponents from 2.0 on, at half the ra
 as the reference code does. All are perceptrons trained in stacks on small sprites, but for learnt
 exponents, and are scored on the way to show whether they are converged.
 
-Run `python -m analyses.isa_tradeoff --preset quick`; what is finished is kept.
+Run `python -m analyses.isa_tradeoff --preset quick`; what is finished is kept. Results of the paper
+preset stand in the folder itself, of others in a folder of their own beside them.
 """
 
 from __future__ import annotations
@@ -212,7 +213,7 @@ def learnt_exponents(model: models.Model) -> dict[str, list[float]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    return main_of(__doc__, PRESETS, OUT, run, arguments, study_options)
+    return main_of(__doc__, PRESETS, OUT, run, arguments, study_options, preset_of_out="paper")
 
 
 if __name__ == "__main__":

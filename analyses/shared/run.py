@@ -19,6 +19,7 @@ def main_of(
     run: Callable[..., bool],
     arguments: Sequence[str] | None = None,
     options: Callable[[argparse.ArgumentParser], None] | None = None,
+    preset_of_out: str | None = None,
 ) -> int:
     """Run a preset of an analysis from its command line.
 
@@ -35,6 +36,9 @@ def main_of(
         The command line's unless given.
     options : callable, optional
         Adds options of its own to the parser; `run` gets them by name.
+    preset_of_out : str, optional
+        The preset whose results stand in `out` itself; those of others stand in a folder of `out`
+        with the preset's name. By default all stand in `out`.
 
     Returns
     -------
@@ -43,14 +47,16 @@ def main_of(
     """
     parser = argparse.ArgumentParser(description=(description or "").split("\n", 1)[0])
     parser.add_argument("--preset", choices=tuple(presets), default="quick")
-    parser.add_argument("--out", type=Path, default=out)
+    parser.add_argument("--out", type=Path, help=f"folder of the results ({out.name})")
     if options is not None:
         options(parser)
     chosen = vars(parser.parse_args(arguments))
-    folder: Path = chosen["out"]
+    preset = chosen.pop("preset")
+    own = preset_of_out in (None, preset)
+    folder: Path = chosen.pop("out") or (out if own else out / preset)
     begun = time.perf_counter()
     try:
-        complete = run(chosen.pop("preset"), chosen.pop("out"), **chosen)
+        complete = run(preset, folder, **chosen)
     except InputError as problem:
         print(problem, file=sys.stderr)
         return 2

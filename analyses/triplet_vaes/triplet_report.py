@@ -36,10 +36,10 @@ FINAL = (
     "5 of table 5.2) that they decay towards the end and leaves them out."
 )
 NOT_RUN = (
-    "Scaled and unscaled distances, the threshold by KL and l2 or soft triplets are compared on "
-    "both sets, schedules on squares alone. Not run: other margins and weights of the triplet "
-    "loss, Fig. 5.3 (reconstruction with the decoder's gradient cut), and the three sets that need "
-    "files (3D Shapes, Cars3D, Small NORB)."
+    "The threshold by KL and l2 or soft triplets are compared on both sets, scaled and unscaled "
+    "distances on sprites alone, schedules on squares alone. Not run: other margins and weights of "
+    "the triplet loss, Fig. 5.3 (reconstruction with the decoder's gradient cut), and the three "
+    "sets that need files (3D Shapes, Cars3D, Small NORB)."
 )
 ERROR = (
     '"Error" is the squared error of decodings cut to [0, 1], of models with a blurred loss too.'

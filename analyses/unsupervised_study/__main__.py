@@ -7,7 +7,8 @@ Run `python -m analyses.unsupervised_study --preset quick --runs FOLDER`; the ru
 stay in FOLDER, and the same line goes on after any end, also started several times at once.
 `--minutes 30` stops after the round in which 30 processor minutes are over; `--report` trains
 nothing, and reports on what is finished. What the runs found is kept beside the results: without
-their folder, too, the study goes on from it.
+their folder, too, the study goes on from it. Results of the paper preset stand in the folder
+itself, of others in a folder of their own beside them.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a preset; 130 where runs are left."""
-    return main_of(__doc__, PRESETS, OUT, run, arguments, options)
+    return main_of(__doc__, PRESETS, OUT, run, arguments, options, preset_of_out="paper")
 
 
 if __name__ == "__main__":

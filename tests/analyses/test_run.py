@@ -49,3 +49,15 @@ def test_an_unknown_preset_is_refused(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main_of("Title.", PRESETS, tmp_path, lambda *_: True, ["--preset", "slow"])
     assert "quick" in capsys.readouterr().err
+
+
+def test_results_of_one_preset_are_not_overwritten_by_another(tmp_path):
+    seen = []
+
+    def run(preset, out):
+        seen.append(out)
+        return True
+
+    for arguments in ([], ["--preset", "paper"], ["--out", str(tmp_path / "other")]):
+        assert main_of(None, PRESETS, tmp_path, run, arguments, preset_of_out="paper") == 0
+    assert seen == [tmp_path / "quick", tmp_path, tmp_path / "other"]

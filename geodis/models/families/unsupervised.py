@@ -86,7 +86,7 @@ class FactorVAE(Autoencoder):
 
     The second batch B' of the algorithm is B itself, as in the software of seed 000: the
     discriminator is shown m latents and the same m shuffled. Of the published discriminator a step
-    costs some twenty of a small VAE; one of ``discriminator_width=200`` costs three.
+    costs twenty to thirty of a small VAE; one of ``discriminator_width=200`` costs three.
     """
 
     objectives = (
