@@ -15,6 +15,7 @@ from analyses.isa_tradeoff.isa_claims import (
     SMALL,
     SMALL_BATCHES,
     STATED_AT,
+    TC,
 )
 from geodis import plots
 from geodis.models.lp_nested_prior import PUBLISHED_EXPONENTS
@@ -31,23 +32,27 @@ DOTTED = f"\ndotted: at beta 1 {ISA_TC} is {ISA_SMALL}"
 
 def draw_tradeoff(rows: pd.DataFrame, preset: str) -> Any:
     """MIG against likelihood, joined over beta, and the runs at the strengths that are tested."""
-    axes = plots.new_axes(1, 3, 15.0, 5.4)[0]
-    axes[1].sharey(axes[0])
+    axes = plots.new_axes(1, 4, 19.0, 5.4)[0]
+    for axis in axes[1:3]:
+        axis.sharey(axes[0])
     shown = [name for name in NAMES if (rows["name"] == name).any()]
-    kinds = (("large", LARGE_BATCHES, ""), ("small", SMALL_BATCHES, DOTTED))
+    plain_small = [name for name in SMALL_BATCHES if name not in (TC, ISA_TC)]
+    kinds = (
+        ("large batches", LARGE_BATCHES, ""),
+        ("small batches", plain_small, ""),
+        ("total correlation, small batches", (TC, ISA_TC), DOTTED),
+    )
     for axis, (batches, names, said) in zip(axes, kinds, strict=False):
         own = [name for name in shown if name in names]
         for name in own:
             _draw_curve(axis, rows, name)
         axis.set(xlabel="E log p(x | z), nats an image; numbers: beta at the ends", ylabel="MIG")
-        axis.set_title(
-            f"{batches} batches, means and standard errors{said}", loc="left", fontsize=9
-        )
+        axis.set_title(f"{batches}, means and standard errors{said}", loc="left", fontsize=9)
         if own:
             place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.12)}
             axis.legend(frameon=False, fontsize=9, ncols=2, **place)
-    _draw_runs(axes[2], rows, shown)
-    axes[2].set_title(f"every run, and means; preset {preset}", loc="left", fontsize=9)
+    _draw_runs(axes[3], rows, shown)
+    axes[3].set_title(f"every run, and means; preset {preset}", loc="left", fontsize=9)
     for axis in axes:
         plots.tidy(axis)
     return axes[0]

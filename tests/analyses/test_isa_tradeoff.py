@@ -137,8 +137,8 @@ def test_published_exponents_are_compared_one_by_one():
 
 def test_the_figure_joins_isa_tcvae_to_what_it_is_at_beta_1(runs):
     axis = draw_tradeoff(runs, "a preset")
-    middle = axis.figure.axes[1]
-    dotted = next(line for line in middle.lines if line.get_linestyle() == ":")
+    own = axis.figure.axes[2]
+    dotted = next(line for line in own.lines if line.get_linestyle() == ":")
     begun = runs[(runs["name"] == ISA_SMALL) & (runs["beta"] == 1)][[LIKELIHOOD, MIG]].mean()
     np.testing.assert_allclose(dotted.get_xydata()[0], begun)
     assert all(each.get_ylabel() == "MIG" for each in axis.figure.axes)
