@@ -86,7 +86,7 @@ PRESETS = {
         looks=(500, 1000, 2000, 3000, 4500),
         stack=24,
         gan_weights=(0.2,),
-        gan_seeds=10,
+        gan_seeds=6,
         gan_steps=6000,
     ),
     "paper": Preset(
