@@ -198,7 +198,9 @@ def test_both_scores_of_the_gan_are_tested_and_its_length_is_said():
     found = verdicts(lines)
     assert found[f"{SCORE}, VAE - InfoWGAN-GP (0.2)"] == "reproduced"
     assert found[f"{OLDER}, VAE - InfoWGAN-GP (0.2)"] == "reproduced"
-    assert "1500 steps, the VAEs 6000" in lines[2]
+    assert "6000 steps, the VAEs 6000: as many" in lines[2]
+    shorter = gan_lines(made_runs(), dataclasses.replace(PRESETS["quick"], gan_steps=1500))
+    assert "1500 steps, the VAEs 6000: a low score may be for want of training" in shorter[2]
 
 
 def test_groups_that_do_not_differ_are_told_where_there_are_enough():

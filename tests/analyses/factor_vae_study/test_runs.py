@@ -132,7 +132,8 @@ def test_presets_have_the_published_strengths_and_a_look_half_way():
         assert nearest_half(pd.Series([*preset.looks, preset.steps])) == preset.steps / 2
         if name != "tiny-for-tests":
             assert {5.0, 9.0} <= set(preset.betas) and 35.0 in preset.gammas
-            assert preset.gan_seeds >= 10 and preset.data == "thinned sprites"
+            assert preset.gan_steps == preset.steps and preset.data == "thinned sprites"
+            assert preset.gan_seeds >= 6  # fewer could hardly be told from sixteen VAEs
 
 
 def test_every_factor_vae_is_planned_once_with_all_gammas_of_a_seed_together():
