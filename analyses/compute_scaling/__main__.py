@@ -45,8 +45,8 @@ def run(
     """
     settings = PRESETS[preset]
     if report:
-        kept, rows = kept_rows(out, preset, settings)
-        write_scaling(kept, rows, settings, preset, out, "")
+        kept, rows, cost = kept_rows(out, preset, settings)
+        write_scaling(kept, rows, settings, preset, out, cost)
         return True
     folder = runs or out / "runs"
     trained = train_scaling(settings, folder)
@@ -55,8 +55,10 @@ def run(
     return trained.elsewhere == 0
 
 
-def kept_rows(out: Path, preset: str, settings: Preset) -> tuple[pd.DataFrame, list[EncoderRow]]:
-    """Runs and encoders that `results.json` has of a preset."""
+def kept_rows(
+    out: Path, preset: str, settings: Preset
+) -> tuple[pd.DataFrame, list[EncoderRow], str]:
+    """Runs and encoders that `results.json` has of a preset, and what the runs have cost."""
     path = out / "results.json"
     content = json.loads(path.read_text("utf-8")) if path.exists() else {}
     if (content.get("preset"), content.get("settings")) != (preset, str(settings)):
@@ -66,7 +68,7 @@ def kept_rows(out: Path, preset: str, settings: Preset) -> tuple[pd.DataFrame, l
         EncoderRow(**{**row, **{k: float("nan") for k in numbers if row[k] is None}})
         for row in content["encoders"]
     ]
-    return pd.DataFrame(content["rows"]), encoders
+    return pd.DataFrame(content["rows"]), encoders, content["cost"]
 
 
 def print_encoders(embeddings: Sequence[Path] | None, factors: Path | None) -> int:

@@ -27,8 +27,6 @@ from geodis import __version__, plots
 from geodis.base import to_jsonable, write_json
 from geodis.plots import FACTOR_COLORS, MARKERS, tidy
 
-NO_COST = "The processor time of these runs was not kept."
-
 
 def write_scaling(
     runs: pd.DataFrame,
@@ -45,6 +43,7 @@ def write_scaling(
         "preset": name,
         "geodis": __version__,
         "settings": str(preset),
+        "cost": cost,
         "claims": [asdict(claim) for claim in claims],
         "encoders": [asdict(row) for row in encoders],
         "rows": runs.to_dict(orient="records"),
@@ -74,7 +73,7 @@ def markdown(
         "'MIG increase with scale' for beta = 4, 'results are still inconclusive'. Here: 46,080 "
         "sprites of 16 x 16 pixels, perceptrons of 128-128 units; the reconstruction of a pixel "
         f"counts sixteenfold, so that beta weighs as much as on the published images; {PRECISION}. "
-        f"{cost or NO_COST}",
+        f"{cost}",
         "",
         "## Does a score rise with compute, and does the algorithm matter?",
         "",

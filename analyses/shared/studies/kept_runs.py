@@ -123,4 +123,6 @@ def cost_of(folder: Path) -> str:
     'The runs took 1.5 processor hours.'
     """
     seconds = seconds_in(folder)
-    return f"The runs took {seconds / 3600:.1f} processor hours." if seconds else ""
+    short = seconds < 1000
+    spent = f"{seconds:.0f} processor seconds" if short else f"{seconds / 3600:.1f} processor hours"
+    return f"The runs took {spent}." if seconds else ""
