@@ -105,7 +105,7 @@ def test_blurred_triplets_are_ordered_by_what_a_blurred_error_sees():
         (
             isa_tradeoff,
             ["exponents", "prior_contours", "prior_orientation", "prior_trees", "tradeoff"],
-            "26 of 26 runs",
+            "28 of 28 runs",
         ),
         (factor_vae_study, ["scores", "strengths", "total_correlation"], "10 of 10 runs"),
     ],
