@@ -73,7 +73,7 @@ def markdown(
         "'MIG increase with scale' for beta = 4, 'results are still inconclusive'. Here: 46,080 "
         "sprites of 16 x 16 pixels, perceptrons of 128-128 units; the reconstruction of a pixel "
         f"counts sixteenfold, so that beta weighs as much as on the published images; {PRECISION}. "
-        f"{cost}",
+        + cost,
         "",
         "## Does a score rise with compute, and does the algorithm matter?",
         "",

@@ -209,9 +209,11 @@ def at_equal(rows: pd.DataFrame, betas: Sequence[float], small: int) -> list[str
     small : int
         Rows of a small batch.
     """
-    cells = []
+    import pandas as pd
+
+    cells, whole = [], pd.concat([rows, isa_tc_at_1(rows)], ignore_index=True)
     for first, second in CURVES:
-        gains, cell = _gains(with_isa_tc_at_1(rows), first, second, betas, WIDEST)
+        gains, cell = _gains(whole, first, second, betas, WIDEST)
         verdict = _equal_verdict(gains, None if first in LARGE_BATCHES else small)
         cells.append([*cell[:2], AT_EQUAL, *cell[2:], verdict])
     header = ["difference", "strengths", "published", "seeds", "points compared, left out"]
@@ -242,15 +244,12 @@ def at_equal(rows: pd.DataFrame, betas: Sequence[float], small: int) -> list[str
     return [*lines, *table([*header, "MIG (95 %)", "verdict"], cells), ""]
 
 
-def with_isa_tc_at_1(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows with those of ISA-VAE in small batches at beta 1 once more, as those of ISA-TCVAE.
+def isa_tc_at_1(rows: pd.DataFrame) -> pd.DataFrame:
+    """Runs of ISA-VAE in small batches at beta 1 as those of ISA-TCVAE, which it is there.
 
-    There the three parts of its divergence add up to the estimate from one sample an image.
+    The three parts of its divergence add up to the estimate from one sample an image.
     """
-    import pandas as pd
-
-    same = rows[(rows["name"] == ISA_SMALL) & (rows["beta"] == 1)]
-    return pd.concat([rows, same.assign(name=ISA_TC)], ignore_index=True)
+    return rows[(rows["name"] == ISA_SMALL) & (rows["beta"] == 1)].assign(name=ISA_TC)
 
 
 def _gains(

@@ -17,6 +17,7 @@ from analyses.isa_tradeoff.isa_claims import (
     STATED_AT,
     TC,
 )
+from analyses.isa_tradeoff.isa_comparisons import isa_tc_at_1
 from geodis import plots
 from geodis.models.lp_nested_prior import PUBLISHED_EXPONENTS
 
@@ -64,8 +65,7 @@ def _draw_curve(axis: Any, rows: pd.DataFrame, name: str) -> None:
     means, errors = own.mean(), own.sem().fillna(0.0)
     style = _style(name)
     if name == ISA_TC:
-        begun = rows[(rows["name"] == ISA_SMALL) & (rows["beta"] == 1)]
-        ends = [begun[[LIKELIHOOD, MIG]].mean(), means.iloc[0]]
+        ends = [isa_tc_at_1(rows)[[LIKELIHOOD, MIG]].mean(), means.iloc[0]]
         axis.plot(*zip(*ends, strict=True), ls=":", lw=1.2, color=style["color"])
     axis.errorbar(
         means[LIKELIHOOD],

@@ -24,10 +24,10 @@ from analyses.isa_tradeoff.isa_comparisons import (
     at_equal,
     compared,
     found_of,
+    isa_tc_at_1,
     margin_words,
     span,
     tables_of_tests,
-    with_isa_tc_at_1,
 )
 from analyses.isa_tradeoff.isa_exponents import exponent_lines
 from analyses.isa_tradeoff.isa_figures import draw_tradeoff
@@ -112,10 +112,10 @@ def test_seeds_of_all_strengths_are_not_mixed_with_seeds_of_two(rng):
 
 
 def test_isa_tcvae_has_the_runs_that_it_is_at_beta_1(runs):
-    rows = with_isa_tc_at_1(runs)
-    begun = rows[(rows["name"] == ISA_TC) & (rows["beta"] == 1)].set_index("seed")
+    begun = isa_tc_at_1(runs).set_index("seed")
     same = runs[(runs["name"] == ISA_SMALL) & (runs["beta"] == 1)].set_index("seed")
-    assert len(rows) == len(runs) + 20 and (begun[MIG] == same[MIG]).all()
+    assert len(begun) == 20 and set(begun["name"]) == {ISA_TC} and set(begun["beta"]) == {1}
+    assert (begun[MIG] == same[MIG]).all()
     first = runs[runs["name"] == TC].assign(beta=1.0, **{LIKELIHOOD: -5.0})
     other = cells_of(at_equal(pd.concat([runs, first]), (1.0, 4.0), 64))[1]
     assert other[0] == "ISA-TCVAE - beta-TCVAE" and other[3].endswith(" of 20")

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from analyses import pixels_to_factors, vae_distances
-from analyses import variational_bias as bias
 from analyses.factor_vae_study import __main__ as factor_vae_study
 from analyses.isa_tradeoff import __main__ as isa_tradeoff
 from analyses.shared.model_runs import run_cases, summarise
@@ -16,6 +15,7 @@ from analyses.shared.vae_cases import BY_FACTOR, KINDS
 from analyses.triplet_vaes import __main__ as triplet_vaes
 from analyses.vae_frameworks import __main__ as vae_frameworks
 from analyses.vae_frameworks.framework_claims import LEARNT
+from analyses.variational_bias import __main__ as bias
 from geodis import Scenes
 from geodis.base import InputError
 from geodis.models import VAE, TrainOptions, train

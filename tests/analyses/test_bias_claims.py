@@ -1,6 +1,6 @@
 """Statements of appendix B of seed 002, on rows that are built from their answers."""
 
-from analyses.shared.studies.bias_claims import bias_lines
+from analyses.variational_bias.bias_claims import bias_lines
 
 STEP = 0.01
 

@@ -27,11 +27,11 @@ from torch import Tensor
 
 from analyses.shared.model_runs import Row, hours_of, run_preset, summarise, table, write_markdown
 from analyses.shared.run import main_of
-from analyses.shared.studies.bias_claims import bias_lines
+from analyses.variational_bias.bias_claims import bias_lines
 from geodis import plots
 from geodis.plots import ACCENT, FACTOR_COLORS, FAINT, INK
 
-OUT = Path(__file__).parent / "results" / "variational_bias"
+OUT = Path(__file__).parents[1] / "results" / "variational_bias"
 
 # Factor analysis: a diagonal noise and orthogonal weights of two lengths.
 LENGTHS, NOISE = np.array([1.0, 0.6]), 0.05
