@@ -12,7 +12,8 @@ discriminator's is its mean log-ratio at the same latents. Networks of VAEs of b
 bfloat16 while they train and objectives in float32, InfoWGAN-GP all in float32.
 
 Run `python -m analyses.factor_vae_study --preset quick`; what is finished is kept. `--parts 1` are
-the beta-VAEs, `--parts 2` InfoWGAN-GP too; the third are the FactorVAEs.
+the beta-VAEs, `--parts 2` InfoWGAN-GP too; the third are the FactorVAEs. Results of the longer
+preset stand in the folder itself, of others in a folder of their own beside them.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def run(name: str, out: Path, runs: Path, parts: int | None) -> bool:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a preset; 130 where runs are left."""
-    return main_of(__doc__, PRESETS, OUT, run, arguments, study_options)
+    return main_of(__doc__, PRESETS, OUT, run, arguments, study_options, preset_of_out="longer")
 
 
 if __name__ == "__main__":

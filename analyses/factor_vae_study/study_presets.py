@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from analyses.shared.studies.swept_study import StudyPart
@@ -77,18 +77,21 @@ class Preset:
         ]
 
 
+QUICK = Preset(
+    (0.25, 0.5, 1.0, 2.0, 4.0, 5.0, 9.0),
+    (10.0, 35.0, 40.0),
+    seeds=10,
+    steps=6000,
+    looks=(500, 1000, 2000, 3000, 4500),
+    stack=24,
+    gan_weights=(0.2,),
+    gan_seeds=6,
+    gan_steps=6000,
+)
+
 PRESETS = {
-    "quick": Preset(
-        (0.25, 0.5, 1.0, 2.0, 4.0, 5.0, 9.0),
-        (10.0, 35.0, 40.0),
-        seeds=16,
-        steps=6000,
-        looks=(500, 1000, 2000, 3000, 4500),
-        stack=24,
-        gan_weights=(0.2,),
-        gan_seeds=6,
-        gan_steps=6000,
-    ),
+    "quick": QUICK,
+    "longer": replace(QUICK, seeds=16),
     "paper": Preset(
         (0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 9.0, 16.0),
         (5.0, 10.0, 20.0, 35.0, 40.0, 80.0),

@@ -147,21 +147,15 @@ def _remove(checkpoint: Path) -> None:
 
 
 def hours_of(rows: Sequence[Row]) -> str:
-    """What the cases have cost, in a sentence; of old ones it is known by the clock alone.
+    """What the cases have cost, in a sentence.
 
     Examples
     --------
     >>> hours_of([{"processor seconds": 1800.0}, {"processor seconds": 3600.0}])
     '2 runs took 1.5 processor hours.'
-    >>> hours_of([*[{"seconds": 1800.0}] * 2, *[{"processor seconds": 180.0}] * 2])
-    '2 runs took 0.1 processor hours. 2 runs took 1 hours by the clock.'
     """
-    known = [row["processor seconds"] for row in rows if "processor seconds" in row]
-    clock = [row["seconds"] for row in rows if "processor seconds" not in row]
-    costs = {"processor hours": known, "hours by the clock": clock}
-    return " ".join(
-        f"{len(own)} runs took {sum(own) / 3600:.2g} {unit}." for unit, own in costs.items() if own
-    )
+    hours = sum(row["processor seconds"] for row in rows) / 3600
+    return f"{len(rows)} runs took {hours:.2g} processor hours."
 
 
 def describe(case: Mapping[str, Any]) -> str:

@@ -43,7 +43,7 @@ def test_published_sets_are_named_with_files_that_are_there(tmp_path):
             files_of([wrong], FROM_FILES, "shapes3d=3dshapes.h5")
     sizes = PRESETS["quick"]
     added = [case for case in plan(sizes, [*files]) if case not in plan(sizes)]
-    assert {case["data"] for case in added} == {"shapes3d"} and len(added) == 20
+    assert {case["data"] for case in added} == {"shapes3d"} and len(added) == 12
 
 
 def test_every_claim_is_on_cases_that_are_planned():
