@@ -30,14 +30,16 @@ class _BatchedLinear(torch.autograd.Function):
             return torch.baddbmm(bias, x, weight.transpose(1, 2))
 
     @staticmethod
-    def backward(context: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
-        """Gradients of x, where it is asked for, of the weights and of the biases."""
+    def backward(context: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        """Gradients of x, of the weights and of the biases, where they are asked for."""
         x, weight = context.saved_tensors
+        of_x, of_weight, of_bias = context.needs_input_grad
         slope = gradients[0]
-        of_x = torch.bmm(slope, weight) if context.needs_input_grad[0] else None
-        of_weight = torch.bmm(slope.transpose(1, 2), x)
-        of_bias = slope.sum(dim=1, keepdim=True)
-        return of_x, of_weight.float(), of_bias.float()
+        return (
+            torch.bmm(slope, weight) if of_x else None,
+            torch.bmm(slope.transpose(1, 2), x).float() if of_weight else None,
+            slope.sum(dim=1, keepdim=True).float() if of_bias else None,
+        )
 
 
 class StackedLinear(nn.Module):

@@ -32,7 +32,7 @@ from geodis.models.training.state.fingerprints import weights_fingerprint
 from geodis.models.training.state.folder_lock import FolderLock
 from geodis.models.training.state.interrupts import Interrupts
 from geodis.models.training.state.run_identity import check_same_run
-from geodis.models.training.step import computing_in, optimiser_of
+from geodis.models.training.step import ask_for_gradients, computing_in, optimiser_of
 from geodis.models.training.train_options import TrainOptions
 from geodis.models.training.training_run import Run, Training
 
@@ -186,20 +186,20 @@ class _Together:
         for name, player in self._players.items():
             player.param_groups[0]["lr"] = self.runs[0].players[name].param_groups[0]["lr"]
         device, precision = self.runs[0].device, self.runs[0].done.precision
+        own, adversary = self._players["model"], self._players.get("adversary")
+        ask_for_gradients(adversary, False)
         with computing_in(precision, device):
             terms, z = self.stack.terms(x, noise, self._settings)
         # Models do not touch one another, so the gradient of the sum has that of each.
-        own = self._players["model"]
         own.zero_grad(set_to_none=True)
-        torch.stack([value.float().sum() for value in terms.values()]).sum().backward(
-            inputs=self.stack.own_parameters()
-        )
+        torch.stack([value.float().sum() for value in terms.values()]).sum().backward()
         own.step()
-        if order is not None:
+        ask_for_gradients(adversary, True)
+        if adversary is not None and order is not None:
             loss = self.stack.adversary_loss(z, order)
-            self._players["adversary"].zero_grad(set_to_none=True)
+            adversary.zero_grad(set_to_none=True)
             loss.sum().backward()
-            self._players["adversary"].step()
+            adversary.step()
             terms = {**terms, "adversary": loss}
         self._note({name: value.detach() for name, value in terms.items()}, stages)
 

@@ -77,7 +77,7 @@ def take_step(
     x, labels = drawn
     adversary = players.get("adversary")
     # What the model's step would put into the gradients of the other player is thrown away.
-    _ask_for_gradients(adversary, False)
+    ask_for_gradients(adversary, False)
     if precision == "bfloat16" and x.ndim == 4:
         x = x.to(memory_format=torch.channels_last)
     with computing_in(precision, x.device):
@@ -89,7 +89,7 @@ def take_step(
     players["model"].step()
     if isinstance(model.prior, LpNested):
         model.prior.keep_in_range()
-    _ask_for_gradients(adversary, True)
+    ask_for_gradients(adversary, True)
     if adversary is not None:
         loss = model.adversary_loss(batch)
         watch.note({"adversary": loss}, step)
@@ -105,7 +105,8 @@ def computing_in(precision: str, device: torch.device) -> AbstractContextManager
     return torch.autocast(device.type, torch.bfloat16) if precision == "bfloat16" else nullcontext()
 
 
-def _ask_for_gradients(player: torch.optim.Optimizer | None, wanted: bool) -> None:
+def ask_for_gradients(player: torch.optim.Optimizer | None, wanted: bool) -> None:
+    """Have gradients taken of what a player moves, or not where another's step would drop them."""
     for group in [] if player is None else player.param_groups:
         for parameter in group["params"]:
             parameter.requires_grad_(wanted)

@@ -38,6 +38,21 @@ def test_every_layer_is_as_alone(half, generator):
     assert stack.weight.grad.dtype == torch.float32
 
 
+def test_no_product_is_taken_for_gradients_that_nobody_asks_for(monkeypatch):
+    stack = StackedLinear([nn.Linear(6, 4) for _ in range(3)]).requires_grad_(False)
+    x = torch.rand(3, 7, 6, requires_grad=True)
+    total, product, taken = stack(x).sum(), torch.bmm, []
+
+    def noted(first, second):
+        taken.append(second)
+        return product(first, second)
+
+    monkeypatch.setattr(torch, "bmm", noted)
+    total.backward()
+    assert len(taken) == 1 and torch.equal(taken[0], stack.weight)
+    torch.testing.assert_close(x.grad, stack.weight.sum(dim=1, keepdim=True).expand_as(x))
+
+
 def test_weights_go_back_to_their_layers():
     layers = [nn.Linear(3, 2) for _ in range(2)]
     stack = StackedLinear(layers)
