@@ -19,8 +19,9 @@ from torch import Tensor, nn
 from geodis.base.check import InputError, check_choice, check_int, check_real
 from geodis.models.randomness import torch_generator, widest_float
 
+MOST_LATENTS = 10**6
 # Exponents outside say nothing new (below: spikes; above: a cube) and overflow double precision
-# for latents of a million.
+# for so many latents.
 EXPONENTS = (0.1, 50.0)
 LearntExponents = Literal["none", "subspaces", "all"]
 # The most frequent ones, of three subspaces with root 2.1 that began at 2.0, sorted within a run;
@@ -148,6 +149,10 @@ class LpNested(nn.Module):
                 numbers.append(len(self._nodes) - 1)
             else:
                 leaves = check_int(child, "a number of leaves", low=1)
+                if stop + leaves > MOST_LATENTS:  # before a file's word makes a list of as many
+                    raise InputError(
+                        f"a tree must have at most {MOST_LATENTS:,} leaves; got {stop + leaves:,}."
+                    )
                 numbers += [-1 - leaf for leaf in range(stop, stop + leaves)]
                 stop += leaves
         if not numbers:

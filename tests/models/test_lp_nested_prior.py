@@ -290,6 +290,8 @@ def test_samples_follow_their_seed():
     [
         (lambda: LpNested((60.0, [2])), "an exponent must be between 0.1 and 50.0; got 60.0"),
         (lambda: LpNested((2.0, [])), "must have leaves; got none at the node of exponent 2.0"),
+        (lambda: LpNested((2.0, [10**10])), "at most 1,000,000 leaves; got 10,000,000,000"),
+        (lambda: LpNested((2.0, [9, (2.0, [10**6])])), "at most 1,000,000 leaves; got 1,000,009"),
         (lambda: LpNested(3), r"must be \(exponent, \[children\]\), .* got 3"),
         (lambda: LpNested((2.0, [0])), "a number of leaves must be at least 1; got 0"),
         (lambda: LpNested((2.0, [2]), scale=0), "scale must be positive; got 0"),

@@ -249,6 +249,13 @@ def test_an_altered_configuration_gets_one_sentence(keys, to, message, tmp_path)
         load_model(tmp_path)
 
 
+def test_an_altered_tree_takes_no_memory(tmp_path):
+    save_model(ISAVAE((4,), subspaces=[(2.0, 2)]), tmp_path)
+    altered(tmp_path, "prior", "tree", to=[2.1, [10**12]])
+    with pytest.raises(InputError, match="a tree must have at most 1,000,000 leaves"):
+        load_model(tmp_path)
+
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**12), 10**12) | st.floats() | st.text(max_size=4),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
