@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import platform
-import resource
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -71,14 +70,26 @@ def _child(
     try:
         if warm_up is not None:
             warm_up()
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        before = most_memory()
         start = time.perf_counter()
         value = function(*arguments)
         seconds = time.perf_counter() - start
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        sender.send(Measurement(value, seconds, (peak - before) / 1024))
+        sender.send(Measurement(value, seconds, most_memory() - before))
     except Exception as error:
         sender.send(error)
+
+
+def most_memory(pid: int | str = "self") -> float:
+    """The most resident memory that a process had so far, in MB; 0 of one that is gone.
+
+    Not what `getrusage` says, which begins with what the parent held when it started the process.
+    """
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0.0
+    held = [line.split()[1] for line in lines if line.startswith("VmHWM")]
+    return int(held[0]) / 1024 if held else 0.0
 
 
 def write_table(

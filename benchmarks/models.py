@@ -8,7 +8,6 @@ Small models are timed alone and in stacks, on one thread.
 from __future__ import annotations
 
 import argparse
-import resource
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -18,7 +17,7 @@ import numpy as np
 import torch
 
 from analyses.unsupervised_study.narrow_models import NarrowBetaVAE
-from benchmarks._measure import measure, write_table
+from benchmarks._measure import measure, most_memory, write_table
 from geodis import FactorGrid, Sprites, XYSquares, models
 from geodis.models.networks import NetworkName
 from geodis.models.training.train_options import Precision
@@ -203,7 +202,7 @@ def stack_memory(count: int, precision: Precision) -> float:
             stack=count,
             verbose=0,
         )
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return most_memory()
 
 
 def in_turns(
@@ -261,7 +260,6 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="small models only")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     chosen = parser.parse_args()
-    # First: the peak of a process counts what its parent held when it began.
     write_small(chosen.repeats)
     if chosen.small:
         return

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 import geodis as gd
-from benchmarks._measure import write_table
+from benchmarks._measure import most_memory, write_table
 
 PRESETS: dict[str, dict[str, Any]] = {
     "quick": {"rows": 1_000_000, "sample": 20_000, "part": 100_000, "fitted": [10_000]},
@@ -266,16 +266,6 @@ def is_worker(pid: int) -> bool:
         return b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
-
-
-def most_memory(pid: int) -> float:
-    """The most resident memory that a process had so far, in MB."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:
-        return 0.0
-    held = [line.split()[1] for line in lines if line.startswith("VmHWM")]
-    return int(held[0]) / 1024 if held else 0.0
 
 
 if __name__ == "__main__":
