@@ -36,7 +36,7 @@ def ground_truth(
     apart as the point has moved: ``sqrt(sum over its columns of d_j^2)``.
 
     With sizes f_j, every factor is scaled so that its largest distance is 1: divided by
-    ``f_j - 1``, of cyclic factors by ``floor(f_j / 2)``. These sums are made of whole numbers over
+    ``f_j - 1``, of cyclic factors by ``floor(p_j / 2)``. These sums are made of whole numbers over
     one common denominator and divided once, so that equal distances are equal floats and no order
     is wrong; sums of floats get the order of about one pair in a hundred wrong.
 
@@ -50,7 +50,8 @@ def ground_truth(
     kinds : {"numbers", "ordered", "cyclic", "labels"}, or sequence of f of them, optional
         Of arrays, "numbers" by default, as published tables take every factor.
     periods : array-like of shape (f,), optional
-        Of cyclic factors; with sizes, these are the periods. The others are not looked at.
+        Of cyclic factors; with sizes, whole numbers, and the sizes by default. The others are not
+        looked at.
 
     Returns
     -------
@@ -81,7 +82,11 @@ def ground_truth(
     a, b = pair_of_rows(factors_a, factors_b, "factors")
     each = kinds_of_each(kinds, a.shape[1])
     if sizes is not None:
-        return _scaled(a, b, _checked_sizes(a, b, to_numpy(sizes, "sizes")), each)
+        counts = _checked_sizes(a, b, to_numpy(sizes, "sizes"))
+        around = _checked_periods(counts if periods is None else periods, each)
+        if (around != np.round(around)).any():
+            raise InputError(f"With sizes, periods must be whole numbers; got {around.tolist()}.")
+        return _scaled(a, b, counts, each, around.astype(np.int64))
     around = _checked_periods(periods, each)
     steps = np.abs(a.astype(float) - b.astype(float))
     for j, kind in enumerate(each):
@@ -163,7 +168,11 @@ def _checked_sizes(a: np.ndarray, b: np.ndarray, sizes: np.ndarray) -> np.ndarra
 
 
 def _scaled(
-    a: np.ndarray, b: np.ndarray, sizes: np.ndarray, kinds: Sequence[FactorKind]
+    a: np.ndarray,
+    b: np.ndarray,
+    sizes: np.ndarray,
+    kinds: Sequence[FactorKind],
+    periods: np.ndarray,
 ) -> np.ndarray:
     steps = np.abs(a.astype(np.int64) - b.astype(np.int64))
     spans = []
@@ -171,8 +180,8 @@ def _scaled(
         if kind == "labels":
             steps[:, j] = steps[:, j] > 0
         elif kind == "cyclic":
-            steps[:, j] = _around(steps[:, j], size)
-        longest = {"labels": 1, "cyclic": size // 2}.get(kind, size - 1)
+            steps[:, j] = _around(steps[:, j], periods[j])
+        longest = {"labels": 1, "cyclic": int(periods[j]) // 2}.get(kind, size - 1)
         spans.append(longest if size > 1 else 0)
     denominator = math.lcm(*(span for span in spans if span))
     weights = [denominator // span if span else 0 for span in spans]

@@ -92,13 +92,12 @@ class GridDistances:
         check_choice(source, "source", self.sources)
         a, b = self.grid.check_index(a), self.grid.check_index(b)
         if source == GROUND_TRUTH:
-            sizes = np.array(self.grid.sizes)
             return ground_truth(
                 self.grid.factors(a),
                 self.grid.factors(b),
-                sizes if self.scaled else None,
+                np.array(self.grid.sizes) if self.scaled else None,
                 kinds=self.kinds,
-                periods=sizes,
+                periods=np.array(self.grid.periods),
             )
         if source == PERCEIVED:
             assert self.loss is not None

@@ -161,7 +161,7 @@ def _distance_by(
         classes = _classes(grid, category)
         return lambda a, b: classes(a) != classes(b)
     if by == "differing":
-        return lambda a, b: (grid.factors(a) != grid.factors(b)).sum(axis=1)
+        return lambda a, b: (_values(grid, a) != _values(grid, b)).sum(axis=1)
     sizes = np.array(grid.sizes)
     each = kinds_of_each(grid.kinds if kinds is None else kinds, len(sizes))
     return lambda a, b: ground_truth(
@@ -169,14 +169,19 @@ def _distance_by(
         grid.factors(b),
         sizes if by == "scaled" else None,
         kinds=each,
-        periods=sizes,
+        periods=np.array(grid.periods),
     )
+
+
+def _values(grid: FactorGrid, index: np.ndarray) -> np.ndarray:
+    """Factors (n, f) of points, the last value of a circle as the first where these are equal."""
+    return grid.factors(index) % np.array(grid.periods)
 
 
 def _classes(grid: FactorGrid, category: Any) -> Callable[[np.ndarray], np.ndarray]:
     if isinstance(category, str | int | np.integer):
         j = grid.factor_number(category if isinstance(category, str) else int(category))
-        return lambda index: grid.factors(index)[:, j]
+        return lambda index: _values(grid, index)[:, j]
     labels = to_numpy(category, "category")
     if labels.shape != (len(grid),):
         raise InputError(

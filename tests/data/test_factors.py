@@ -470,7 +470,7 @@ def test_grids_are_factors():
         ([45.0, 135.0, 225.0, 315.0], "cyclic"),
         (np.arange(24) * 2 * np.pi / 24, "cyclic"),
         ([0, 90, 180], "numbers"),
-        ([0, 90, 180, 270, 360], "numbers"),
+        ([0, 90, 180, 270, 350], "numbers"),
         ([0, 10, 180, 190], "numbers"),
         ([90], "cyclic"),
     ],
@@ -484,10 +484,19 @@ def test_a_grid_is_cyclic_where_its_values_go_round(angles, kind):
     assert grid.known_factors([0]).periods == expected
 
 
-def test_a_grid_of_given_sizes_is_cyclic_where_its_period_is_its_size():
+def test_a_grid_whose_last_angle_equals_the_first_has_a_shorter_period():
+    angles = np.linspace(0, 2 * np.pi, 40)  # the orientations of dSprites
+    known = as_factors({"angle": angles}, periods={"angle": 2 * np.pi})
+    grid = gd.FactorGrid.from_arrays(None, known)
+    assert grid.kinds == ("cyclic",) and grid.periods == (39,) and not grid.note
+    assert grid.known_factors([0]).periods == {"angle": 39.0}
+
+
+def test_a_grid_of_given_sizes_is_cyclic_where_its_values_go_round_once():
     turns = as_factors({"turn": [0, 1, 3]}, periods={"turn": 4})
-    assert gd.FactorGrid.from_arrays(None, turns, sizes=[4]).kinds == ("cyclic",)
-    assert gd.FactorGrid.from_arrays(None, turns, sizes=[5]).kinds == ("numbers",)
+    grids = [gd.FactorGrid.from_arrays(None, turns, sizes=[size]) for size in (4, 5, 6)]
+    assert [grid.kinds for grid in grids] == [("cyclic",), ("cyclic",), ("numbers",)]
+    assert [grid.periods for grid in grids] == [(4,), (4,), (6,)]
 
 
 def test_scores_see_the_labels_of_a_grid():

@@ -50,6 +50,8 @@ class FactorGrid:
     Attributes
     ----------
     sizes, names, image_shape, kinds : tuples as above
+    periods : tuple of f ints
+        The sizes; of a cyclic factor whose last value equals its first, one less.
     complete : bool
         Whether every combination is there once, so that index and factors determine each other.
 
@@ -88,6 +90,7 @@ class FactorGrid:
             )
         self.image_shape = image_shape
         self.kinds: tuple[FactorKind, ...] = _check_kinds(kinds, len(self.sizes))
+        self.periods = self.sizes
         self.complete = True
 
     @staticmethod
@@ -110,7 +113,7 @@ class FactorGrid:
             Row i has the factors of image i: numbers or labels of any kind that `as_factors`
             reads. Distinct values, sorted, become 0, 1, 2, ...; labels have the order of their
             categories. A cyclic factor stays one where its values go round in even steps, as 0,
-            90, 180 and 270 do with the period 360; others become numbers.
+            90, 180 and 270 do with the period 360, with 360 or without it; others become numbers.
         names : sequence of f str, optional
             Taken from a frame, or else "factor 0", ...
         sizes : sequence of f ints, optional
@@ -161,7 +164,7 @@ class FactorGrid:
     def known_factors(self, index: Any) -> Factors:
         """Return the factors of n indices with their names, labels, order and periods.
 
-        Values are those of `factors`, as floats; a cyclic factor is the same again after its size.
+        Values are those of `factors`, as floats, and periods those of the grid.
 
         Examples
         --------
@@ -182,8 +185,8 @@ class FactorGrid:
             },
             ordered=tuple(name for name in self.names if kinds[name] == "ordered"),
             periods={
-                name: float(size)
-                for name, size in zip(self.names, self.sizes, strict=True)
+                name: float(period)
+                for name, period in zip(self.names, self.periods, strict=True)
                 if kinds[name] == "cyclic"
             },
         )

@@ -16,8 +16,8 @@ from geodis.data.grids.grid import FactorGrid
 class ObservedGrid(FactorGrid):
     """What `FactorGrid.from_arrays` makes; the parameters are described there.
 
-    Where `kinds` are not given, they are those of the factors, but of cyclic ones only those whose
-    values go round in even steps; the note names the others, which count as numbers.
+    Where `kinds` are not given, kinds and periods are those of the factors, but of cyclic ones only
+    those whose values go round in even steps; the note names the others, which count as numbers.
 
     Attributes
     ----------
@@ -51,7 +51,8 @@ class ObservedGrid(FactorGrid):
                     "factors must have fewer combinations than an index can count; got "
                     f"{counts} different values: bin continuous factors first."
                 )
-            super().__init__(counts, names, kinds=kinds or _kinds(known, [x for x, _ in coded]))
+            super().__init__(counts, names, kinds=kinds or known.kinds)
+            distinct = [values for values, _ in coded]
         else:
             if known.categories and not isinstance(factors, Factors):
                 raise InputError(
@@ -59,8 +60,7 @@ class ObservedGrid(FactorGrid):
                     f"{', '.join(known.categories)}."
                 )
             super().__init__(sizes, names, kinds=kinds or known.kinds)
-            if kinds is None:
-                self.kinds = _kinds(known, [np.arange(size) for size in self.sizes])
+            distinct = [np.arange(size) for size in self.sizes]
             rows = self._check_factors(known.values)
             self.values = tuple(
                 _values(np.arange(size), labels if len(labels or ()) >= size else None)
@@ -68,6 +68,8 @@ class ObservedGrid(FactorGrid):
                     self.sizes, map(known.categories.get, known.names), strict=True
                 )
             )
+        if kinds is None:
+            self.kinds, self.periods = _kinds_and_periods(known, distinct)
         self._uneven = [
             name
             for name, kind, used in zip(self.names, known.kinds, self.kinds, strict=True)
@@ -147,20 +149,30 @@ class ObservedGrid(FactorGrid):
         return drawn * np.uint8(255) if drawn.dtype == bool else drawn
 
 
-def _kinds(known: Factors, distinct: Sequence[np.ndarray]) -> tuple[FactorKind, ...]:
-    """Kinds of factors of which only these values are there, sorted."""
-    # In a grid a cyclic factor is the same again after its size: with 0, 90 and 180 of 360, a half
-    # turn would be one step.
-    return tuple(
-        "numbers" if kind == "cyclic" and not _goes_round(values, known.periods[name]) else kind
-        for name, kind, values in zip(known.names, known.kinds, distinct, strict=True)
-    )
+def _kinds_and_periods(
+    known: Factors, distinct: Sequence[np.ndarray]
+) -> tuple[tuple[FactorKind, ...], tuple[int, ...]]:
+    """Kinds and periods in a grid of factors of which only these values are there, sorted."""
+    # A step of a grid leads to the next value: with 0, 90 and 180 of 360, the step from the last
+    # value to the first would be half a turn.
+    kinds, periods = [], []
+    for name, kind, values in zip(known.names, known.kinds, distinct, strict=True):
+        steps = _steps_of_turn(values, known.periods[name]) if kind == "cyclic" else len(values)
+        kinds.append(kind if steps else "numbers")
+        periods.append(steps or len(values))
+    return tuple(kinds), tuple(periods)
 
 
-def _goes_round(values: np.ndarray, period: float) -> bool:
-    """Whether sorted values are in even steps, of which the last leads to the first again."""
-    steps = np.diff([*values, values[0] + period])
-    return bool(np.allclose(steps, period / len(values), rtol=1e-6, atol=0))
+def _steps_of_turn(values: np.ndarray, period: float) -> int:
+    """Number of even steps in which sorted values go round once; 0 if they do not.
+
+    The step from the last value leads to the first again, or the last equals the first.
+    """
+    gaps, n = np.diff(values), len(values)
+    for steps in (n, max(n - 1, 1)):
+        if np.allclose(gaps, period / steps, rtol=1e-6, atol=0):
+            return steps
+    return 0
 
 
 def _values(distinct: np.ndarray, labels: tuple[str, ...] | None) -> np.ndarray:

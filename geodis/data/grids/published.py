@@ -59,7 +59,8 @@ def published_grid(
     name      path                             factors and sizes
     ========= ================================ ==================================================
     dsprites  npz with ``imgs`` and            shape 3, scale 6, orientation 40, x 32, y 32
-              ``latents_classes``              (its colour has one value and is left out)
+              ``latents_classes``              (its colour has one value and is left out; its
+                                               last orientation equals the first, 39 steps on)
     shapes3d  h5 with ``images`` and           floor hue 10, wall hue 10, object hue 10, scale 8,
               ``labels``                       shape 4, orientation 15
     cars3d    folder of 183 mat files, each    elevation 4, azimuth 24, object type 183 (in the
@@ -103,6 +104,8 @@ def published_grid(
             f"{file} must hold every combination of {', '.join(source.names)} ({sizes}) once; "
             f"got sizes {seen}. {grid.note}".rstrip()
         )
+    periods = zip(source.names, source.sizes, strict=True)
+    grid.periods = tuple(source.periods.get(factor, size) for factor, size in periods)
     return grid
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,8 @@ class PublishedSource:
     blocks: Callable[[], Iterator[np.ndarray]]  # uint8 (b, h, w, c), in the same order
     direct: Callable[[], Any] = lambda: None  # images that can stay where they are, or None
     binary: bool = False
+    # Of cyclic factors whose number of steps around the circle is not their size.
+    periods: Mapping[str, int] = field(default_factory=dict)
 
 
 def guarded(file: Path, blocks: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
@@ -62,7 +64,11 @@ def _open_dsprites(file: Path, option: str) -> PublishedSource:
     kinds: Mapping[str, FactorKind] = {"shape": "labels", "orientation": "cyclic"}
     # The first column is the colour, which is always white.
     factors = np.asarray(classes.read())[:, 1:]
-    return PublishedSource(shape, factors, sizes, names, kinds, blocks, binary=True)
+    # Orientations are linspace(0, 2 pi, 40): the last image of a turn equals the first.
+    periods = {"orientation": 39}
+    return PublishedSource(
+        shape, factors, sizes, names, kinds, blocks, binary=True, periods=periods
+    )
 
 
 def _open_shapes3d(file: Path, option: str) -> PublishedSource:

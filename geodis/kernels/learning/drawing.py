@@ -59,7 +59,8 @@ def target_distances(
     Each factor counts as the kind that is given for it.
     """
     left, right = (grid.factors(side)[:, columns] for side in pairs.T)
-    target = ground_truth(left, right, np.array(grid.sizes)[columns], kinds=kinds)
+    sizes, periods = np.array([grid.sizes, grid.periods])[:, columns]
+    target = ground_truth(left, right, sizes, kinds=kinds, periods=periods)
     if np.ptp(target) == 0:
         raise InputError(
             f"Ranks need pairs at different distances; all {len(pairs)} pairs have the "

@@ -92,7 +92,9 @@ class LearningTask(Generic[Options]):
     def to_note(self) -> dict[str, Any]:
         """What makes learning the same learning, as plain values."""
         # Notes of what was learnt before factors had kinds say the same as those of numbers.
-        kinds = {"kinds": list(self.kinds)} if set(self.kinds) - {"numbers"} else {}
+        kinds: dict[str, Any] = {"kinds": list(self.kinds)} if set(self.kinds) - {"numbers"} else {}
+        if self.grid.periods != self.grid.sizes:
+            kinds["periods"] = [self.grid.periods[j] for j in self.columns]
         return {
             "data": repr(self.grid),
             "only": [self.grid.names[j] for j in self.columns],

@@ -112,14 +112,17 @@ def _on_grid(
     sizes = (int(objects.max()) + 1, *(len(angle) for angle in angles))
     cells = np.ravel_multi_index(tuple(codes), sizes)
     counts = np.bincount(cells, minlength=int(np.prod(sizes)))
-    if counts.min() != counts.max():
+    # Two values a period apart, as 0 and 360 degrees, are one angle with twice as many rows.
+    given = np.unique(known.values, axis=0, return_counts=True)[1]
+    if counts.min() == 0 or (np.ptp(counts) > 0 and np.ptp(given) > 0):
         raise InputError(
             "d_lsbd needs every combination of values as often as any other; got from "
             f"{counts.min()} to {counts.max()} rows of each."
         )
     order = np.argsort(cells, kind="stable")
-    means = (z / max(np.abs(z).max(), 1e-300))[order].reshape(len(counts), -1, z.shape[1])
-    return means.mean(axis=1).reshape(*sizes, -1), angles
+    starts = np.cumsum(counts) - counts
+    sums = np.add.reduceat((z / max(np.abs(z).max(), 1e-300))[order], starts, axis=0)
+    return (sums / counts[:, None]).reshape(*sizes, -1), angles
 
 
 def _left_over(

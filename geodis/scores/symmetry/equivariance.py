@@ -88,7 +88,7 @@ def equivariance(
     for j in source.used:
         if known.kinds[j] == "labels":
             continue
-        before, after = _steps(source, j, known.kinds[j] == "cyclic", rng)
+        before, after = _steps(source, j, rng)
         if len(before) < 4:
             continue
         counts[known.names[j]] = len(before)
@@ -110,15 +110,15 @@ def equivariance(
     )
 
 
-def _steps(
-    source: Traversed, j: int, cyclic: bool, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
+def _steps(source: Traversed, j: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Latents before and after one step of a factor, around zero and on one scale, (m, z) twice."""
+    grid = source.grid
+    closes = grid.kinds[j] == "cyclic" and grid.periods[j] == grid.sizes[j]
     before, after = [], []
     for latents in source.latents(j, once=True, from_first=False):
         before.append(latents[:, :-1].reshape(-1, latents.shape[2]))
         after.append(latents[:, 1:].reshape(-1, latents.shape[2]))
-        if cyclic and latents.shape[1] == source.grid.sizes[j]:
+        if closes and latents.shape[1] == grid.sizes[j]:
             before.append(latents[:, -1])
             after.append(latents[:, 0])
     first, second = np.concatenate(before), np.concatenate(after)

@@ -12,6 +12,9 @@ from geodis.data.files.archives import BinaryImages
 from geodis.data.grids import published
 from geodis.data.grids.published import published_grid
 from geodis.data.grids.resize import resize
+from geodis.data.grids.variants.color_noisy_scream import ColorVariant
+from geodis.distances.grid_distances import GridDistances
+from geodis.distances.sampling import sample_triplets
 
 COUNTS = {"dsprites": 737_280, "shapes3d": 480_000, "cars3d": 17_568, "smallnorb": 24_300}
 
@@ -126,6 +129,18 @@ def test_dsprites_takes_a_bit_a_pixel(tmp_path):
     assert grid.names == ("shape", "scale", "orientation", "x", "y")
     assert isinstance(grid._images, BinaryImages)
     assert grid._images._bits.nbytes == len(images)  # 6 pixels fit one byte
+    # Orientations are linspace(0, 2 pi, 40): values 0 and 39 are one, and steps of a turn 39.
+    assert grid.kinds == ("labels", "numbers", "cyclic", "numbers", "numbers")
+    for own in (grid, ColorVariant(grid)):
+        assert own.periods == (3, 6, 39, 32, 32)
+        assert own.known_factors([0]).periods == {"orientation": 39.0}
+        turn = own.traversal("orientation", at=0)
+        for scaled, longest in ((False, 19), (True, 1)):
+            distances = GridDistances(own, loss=None, scaled=scaled)
+            found = distances.between([turn[0]] * 3, turn[[39, 38, 19]], "ground truth")
+            np.testing.assert_allclose(found, np.array([0, 1, 19]) * longest / 19)
+        triplets = sample_triplets(own, 200, "differing", among=turn, strict=False, random_state=0)
+        assert not ((triplets[:, 0] == turn[0]) & (triplets[:, 2] == turn[39])).any()
 
 
 @pytest.mark.parametrize("chunks", [None, (1000, 1, 1, 3)])

@@ -42,6 +42,21 @@ def test_objects_have_planes_of_their_own():
     assert float(score) == pytest.approx(0, abs=1e-9) and np.isnan(score.per_factor[1])
 
 
+def test_a_turn_whose_last_value_equals_its_first():
+    """As the orientations of published sets: 7 steps of a turn, 8 values."""
+    angle = 2 * np.pi * np.repeat(np.arange(8), 3) / 7
+    names, sizes = ["turn", "size"], np.tile(np.arange(3), 8)
+    factors = gd.as_factors(
+        np.column_stack([angle, sizes]), names=names, periods={"turn": 2 * np.pi}
+    )
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    assert float(scores.d_lsbd(circle, factors)) == pytest.approx(0, abs=1e-12)
+    # On a line of as many steps, the first of which would be the step after the last.
+    code = np.column_stack([circle, sizes])
+    found = scores.equivariance(code, factors, random_state=0)
+    assert found.details["n_steps"] == {"turn": 21, "size": 16}
+
+
 def test_what_d_lsbd_needs():
     factors, angle = torus()
     with pytest.raises(InputError, match="needs a cyclic factor: give periods to as_factors"):

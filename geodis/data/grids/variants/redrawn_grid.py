@@ -40,7 +40,7 @@ class RedrawnGrid(FactorGrid):
             )
         height, width, _ = grid.image_shape
         super().__init__(grid.sizes, grid.names, (height, width, 3), grid.kinds)
-        self.complete = grid.complete
+        self.complete, self.periods = grid.complete, grid.periods
         self.grid = grid
         self._height, self._width = height, width
         self._seed = int(check_random_state(random_state).integers(2**63))

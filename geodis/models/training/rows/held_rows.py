@@ -12,7 +12,7 @@ from torch import Tensor
 
 from geodis.base.check import InputError
 from geodis.models.model import Model
-from geodis.models.model_inputs import as_rows, scaled, sent
+from geodis.models.model_inputs import as_rows, dtype_of, scaled, sent
 from geodis.models.training.train_options import RowsOn
 
 # Of the memory that a device has free, what rows may take where nobody asked for it.
@@ -22,7 +22,7 @@ BLOCK = 512
 
 
 class HeldRows:
-    """Rows by their indices, float32, on a device.
+    """Rows by their indices, floats, on a device.
 
     Parameters
     ----------
@@ -57,7 +57,8 @@ class HeldRows:
     def __call__(self, index: np.ndarray, step: int) -> Tensor:
         """Rows (b, ...) of the batch of a step."""
         if self._held is not None:
-            return scaled(self._held[sent(torch.from_numpy(index), self._device)])
+            rows = self._held[sent(torch.from_numpy(index), self._device)]
+            return scaled(rows, dtype_of(self._model))
         return self._sent(self._read(index), f"batch {step}")
 
     def _sent(self, rows: Any, where: str) -> Tensor:
@@ -71,9 +72,9 @@ class HeldRows:
             rows = as_rows(self._read(index), self._model.shape)
             if rows.device.type == "cpu":
                 check_range(self._model, rows, "the data")
-            rows = sent(rows, self._device)
+            rows = sent(rows, self._device, dtype_of(self._model))
             if held is None:
-                kind = torch.uint8 if rows.dtype == torch.uint8 else torch.float32
+                kind = torch.uint8 if rows.dtype == torch.uint8 else dtype_of(self._model)
                 held = torch.empty(n, *rows.shape[1:], dtype=kind, device=self._device)
             held[start : start + len(rows)] = rows
         assert held is not None
@@ -85,7 +86,8 @@ def checked_rows(rows: Any, model: Model, where: str, device: torch.device) -> T
     checked = as_rows(rows, model.shape)
     if checked.device.type == "cpu":  # a look at another device would be a wait for it
         check_range(model, checked, where)
-    return scaled(sent(checked, device))
+    dtype = dtype_of(model)
+    return scaled(sent(checked, device, dtype), dtype)
 
 
 def check_range(model: Model, rows: Tensor, where: str) -> None:

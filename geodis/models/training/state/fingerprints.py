@@ -148,6 +148,8 @@ def _dataset_pieces(dataset: Any) -> Iterator[bytes]:
 def _grid_pieces(grid: FactorGrid) -> Iterator[bytes]:
     n, shape = len(grid), grid.image_shape
     yield f"{type(grid).__name__} {n} {grid.sizes} {grid.kinds} {grid.complete}".encode()
+    if grid.periods != grid.sizes:
+        yield str(grid.periods).encode()
     # Index and factors of a complete grid determine each other.
     most = MOST_IMAGES if grid.complete else MOST_BYTES // (8 * len(grid.sizes))
     yield array_piece(grid.factors(even_steps(n, max(most, 1))))
