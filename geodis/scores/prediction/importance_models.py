@@ -19,6 +19,11 @@ FOREST_TREES = 100
 LASSO_FOLDS = 5
 LASSO_PENALTIES = 50
 
+# Importances of trees sum to one and are sums of differences of impurities: rounding, of 2e-16
+# each, can leave an unused latent below zero, -4e-17 as seen. With a margin for many trees, what
+# is less than this below zero counts as zero; a larger negative importance is an error.
+ROUNDING = 1e-12
+
 # Latents that agree in the order of so many rows are one latent.
 ROWS_TO_ORDER_BY = 1024
 
@@ -104,6 +109,7 @@ class _FromTrees(FactorModel):
             return self.judge(j, np.zeros(self.train.shape[1]), *constant)
         model = self.model(j, seed).fit(self.train, known)
         importance = model.feature_importances_
+        importance = np.where((importance > -ROUNDING) & (importance < 0), 0.0, importance)
         return self.judge(j, importance, model.predict(self.train), model.predict(self.test))
 
 

@@ -98,6 +98,16 @@ def test_order_of_latents_and_factors_does_not_matter():
     assert float(turned) == pytest.approx(float(scored), abs=5e-3)
 
 
+@pytest.mark.parametrize("seed", [0, 16, 26])
+def test_rounding_below_zero_is_no_importance(seed):
+    """In these samples the importance of an unused latent comes out at -1e-18 to -3e-17."""
+    rng = np.random.default_rng(seed)
+    factor, latents = rng.integers(3, size=134), rng.normal(size=(134, 8))
+    latents[:, 0] = factor + 0.1 * rng.normal(size=134)
+    scored = scores.dci(latents, factor, method="exact", shuffle=False, random_state=0)
+    assert scored.matrix.min() == 0 and scored.matrix[0] == pytest.approx(1, abs=1e-6)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_duplicate_of_a_latent_lowers_completeness(seed):
     latents, factors = sample(seed)
