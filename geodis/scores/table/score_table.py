@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +21,8 @@ GLANCE = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ScoreTable:
-    """What `score_latents` returns.
+class ScoreTable(Mapping[str, float]):
+    """What `score_latents` returns: a mapping of the names of rows to their values, and more.
 
     Attributes
     ----------
@@ -60,10 +60,20 @@ class ScoreTable:
             raise KeyError(f"{name}: {why}")
         return float(self.frame.at[name, "value"])
 
+    def __iter__(self) -> Iterator[str]:
+        return map(str, self.frame.index)
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    # A table is more than its values: only itself is equal to it.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
     @property
     def values_by_name(self) -> dict[str, float]:
         """Row -> value."""
-        return {str(name): float(value) for name, value in self.frame["value"].items()}
+        return dict(self)
 
     @property
     def per_factor(self) -> pd.DataFrame:

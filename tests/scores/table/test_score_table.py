@@ -23,6 +23,17 @@ def test_it_prints_as_a_table_and_as_markdown(everything):
         table["elbo"]
 
 
+def test_it_is_a_mapping_of_rows_to_values(everything):
+    table = everything[2]
+    names = list(table.frame.index)
+    assert list(table) == list(table.keys()) == names and len(table) == len(names)
+    assert "mig" in table and "elbo" not in table and table.get("elbo") is None
+    assert dict(table) == {name: table[name] for name in names} == table.values_by_name
+    assert list(table.values()) == table.frame["value"].tolist()
+    again = pickle.loads(pickle.dumps(table))
+    assert table == table and table != again and len({table, again}) == 2
+
+
 def test_it_holds_the_parts_and_survives_json_and_pickle(everything, tmp_path):
     table = everything[2]
     assert list(table.per_factor.columns) == ["shape", "x", "y"]
