@@ -98,6 +98,18 @@ def test_low_scores_are_no_difference_that_is_missing_and_one_that_is_there_is_t
     assert unsaid.verdict(*pair, found) == "not told apart"
 
 
+@pytest.mark.parametrize("equal", [False, True])
+def test_scores_that_are_all_cut_at_zero_tell_nothing(equal):
+    claim = SeedClaim("", "above", {"model": "a"}, {"model": "b"}, "rank", equal=equal)
+    none, some = [0.0, 0.0, 0.0], [0.0, 0.1, 0.2]
+    assert claim.verdict(none, none, compare_pairs(none, none, 0.05)).startswith("cannot tell")
+    same = [0.3, 0.3, 0.3]  # an interval as short, of values that were not cut
+    said = "reproduced" if equal else "not reproduced"
+    assert claim.verdict(same, same, compare_pairs(same, same, 0.05)) == said
+    found = compare_pairs(some, none, 0.05)
+    assert claim.verdict(some, none, found).startswith("cannot tell (power")
+
+
 @pytest.mark.parametrize(("size", "side"), [(16, 4), (64, 8)])
 def test_squares_overlap_by_as_much_as_their_name_says(size, side):
     for overlap, name in SHIFTED.items():

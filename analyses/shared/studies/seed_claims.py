@@ -19,6 +19,9 @@ from analyses.shared.studies.paired_comparisons import (
 )
 from analyses.shared.studies.verdicts import CANNOT_TELL
 
+# The verdict where scores that are cut at 0 are 0 in all runs: their difference is 0, whatever the
+# difference was before.
+ALL_ZERO = f"{CANNOT_TELL} (all values are 0)"
 # What the paper says of a difference that it does not mention.
 NOT_PUBLISHED = "not published"
 
@@ -58,6 +61,8 @@ class SeedClaim:
         """Whether the difference is as published, or what it is where nothing was."""
         if self.published.startswith(NOT_PUBLISHED):
             return "above" if found.low > 0 else "below" if found.high < 0 else "not told apart"
+        if not np.any(one) and not np.any(other):
+            return ALL_ZERO
         said = equal_verdict(found) if self.equal else interval_verdict(found)
         if max(np.mean(one), np.mean(other)) >= self.learnt:
             return said
@@ -125,5 +130,7 @@ def claims_table(rows: Sequence[Row], claims: Sequence[SeedClaim]) -> list[str]:
             "the want of a difference to say something, however short its interval; one that is "
             "there is one of low scores."
         )
+    if any(cell[-1] == ALL_ZERO for cell in cells):
+        note += " Where all values are cut at 0, their difference says nothing."
     header = ["difference", "published", "seeds", "ours (95 %)", "verdict"]
     return ["## Claims", "", note, "", *table(header, cells), ""]
