@@ -11,6 +11,9 @@ the orientation goes round, and still has no order for pixels: a square looks th
 quarter of a turn and an ellipse after a half, so that the mean stays zero. MIG and DCI are those of
 a beta-VAE; both frameworks are compared by them in `vae_frameworks`.
 
+`levels.png` shows distance matrices at every level of the models of the first seed, along x of a
+square or the scale of a sprite, as figures 3.5 (of Cars3D, which needs a file) and 3.11 do.
+
 Run `python -m analyses.vae_distances --preset quick`; what is finished is kept.
 """
 
@@ -18,8 +21,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from analyses.shared.model_runs import (
     Row,
@@ -41,7 +47,8 @@ from analyses.shared.studies.verdicts import (
     verdict_equal,
 )
 from analyses.shared.vae_cases import KINDS, Sizes, dataset, evaluate, train_case
-from geodis import models, plots
+from geodis import FactorGrid, models, plots
+from geodis.distances import traversal_matrix
 from geodis.kernels import LossKernel
 from geodis.plots import FACTOR_COLORS
 
@@ -75,6 +82,8 @@ OF_FIGURE = (("XYSquares", MSE), ("Sprites", MSE))
 NEAR, PERFECT = 0.1, 0.9
 # The truth that the power to call a correlation almost perfect is given for.
 MORE_PERFECT = 0.95
+# Of the distance matrices: how many traversals they are means of, and the numbers that are kept.
+N_TRAVERSED, DIGITS = 32, 4
 CLAIMS = tuple(
     SeedClaim(
         f"truth along factors, XYSquares: {first} - {second}",
@@ -140,7 +149,36 @@ def run_case(case: Mapping[str, Any], sizes: Sizes, checkpoint: Path | None = No
         random_state=seed,
     )
     done = train_case(model, grid, seed, sizes, checkpoint=checkpoint)
-    return {"trained": str(done), **evaluate(model, grid, loss, seed, sizes)}
+    row = {"trained": str(done), **evaluate(model, grid, loss, seed, sizes)}
+    if seed == sizes.seeds[0]:
+        row["levels"] = levels(model, grid, loss)
+    return row
+
+
+def levels(model: models.Model, grid: FactorGrid, loss: Any) -> dict[str, Any]:
+    """Average distance matrices (3.7) along a factor at every level of a model (Fig. 3.5)."""
+    factor = "scale" if "scale" in grid.names else grid.names[0]
+    starts = np.random.default_rng(0).choice(len(grid), N_TRAVERSED, replace=False)
+    index = np.unique(grid.traversal(factor, at=starts))
+    images, factors = grid.images(index), grid.factors(index)
+    shown, decoded = (
+        FactorGrid.from_arrays(x, factors, grid.names, sizes=grid.sizes)
+        for x in (images, models.reconstruct(model, images))
+    )
+    means, log_variances = models.encode(model, images, log_variances=True)
+    posteriors = np.concatenate([means, log_variances], axis=1)
+    matrix = partial(traversal_matrix, factor=factor, loss=loss, n_traversals=None)
+    found = {
+        "ground truth": matrix(shown, source="ground truth"),
+        "images": matrix(shown),
+        "means, L2": matrix(shown, source="latent", code=means, kind="l2"),
+        "posteriors, KL": matrix(shown, source="latent", code=posteriors, kind="kl"),
+        "reconstructions": matrix(decoded),
+    }
+    return {
+        level: [[float(f"{value:.{DIGITS}g}") for value in line] for line in each]
+        for level, each in found.items()
+    }
 
 
 def plan(sizes: Sizes) -> list[Row]:
@@ -191,6 +229,19 @@ def write(rows: list[Row], out: Path, preset: str) -> None:
     lines += ["## Latents", "", *table(["data", "loss", "seeds", *header], cells)]
     write_markdown(out, lines)
     plots.save_figure(draw(rows, preset), out / "distances.png")
+    if matrices := _matrices(rows):
+        title = f"Mean distances along a factor, by level of the model; preset {preset}"
+        plots.save_figure(plots.plot_traversal_matrices(matrices, title), out / "levels.png")
+
+
+def _matrices(rows: Sequence[Row]) -> dict[str, dict[str, np.ndarray]]:
+    """Matrices by level, and by data set and loss, of the runs that have them."""
+    matrices: dict[str, dict[str, np.ndarray]] = {}
+    for row in rows:
+        name = f"{row['case']['data']}\n{row['case']['loss']}"
+        for level, matrix in row.get("levels", {}).items():
+            matrices.setdefault(level, {})[name] = np.array(matrix)
+    return matrices
 
 
 def _beside_published(rows: Sequence[Row]) -> list[str]:

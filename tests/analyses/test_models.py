@@ -37,6 +37,7 @@ def one_thread():
         (triplet_vaes, {"triplets.png"}),
         (vae_frameworks, {"frameworks.png"}),
         (bias, {"factor_analysis.png", "components.png"}),
+        (vae_distances, {"distances.png", "levels.png"}),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -47,6 +48,8 @@ def test_an_analysis_runs_through(analysis, figures, tmp_path, monkeypatch, caps
     if analysis is vae_frameworks:  # a learnt kernel, and a set before noise
         some = [run for run in analysis.RUNS if run[0] == MASKED[50] or run[1] == LEARNT]
         monkeypatch.setattr(analysis, "RUNS", tuple(some))
+    if analysis is vae_distances:
+        monkeypatch.setattr(analysis, "RUNS", analysis.RUNS[:1])
     assert analysis.main(["--preset", TINY, "--out", str(tmp_path)]) == 0
     assert {path.name for path in tmp_path.iterdir()} == {"results.json", "results.md", *figures}
     content = json.loads((tmp_path / "results.json").read_text())
@@ -79,6 +82,13 @@ def test_a_case_of_distances_compares_all_three_kinds():
         mean = np.prod(np.clip(by_factor, 0, 1)) ** (1 / len(by_factor))
         assert one["truth along factors"] == pytest.approx(mean)
         assert f"truth random{KINDS}" not in one  # all factors are numbers
+    steps = np.abs(np.subtract.outer(range(8), range(8)))
+    np.testing.assert_allclose(row["levels"]["ground truth"], steps)
+    # The blurred loss sees further places as further apart, the plain one all alike.
+    for one, ordered in ((row, True), (plain, False)):
+        seen = np.array(one["levels"]["images"])
+        assert (seen[0, 1] < 0.5 * seen[0, 7]) == ordered
+        assert all(np.shape(matrix) == (8, 8) for matrix in one["levels"].values())
     sprites = vae_distances.run_case({**case, "data": "Sprites", "loss": vae_distances.MSE}, sizes)
     assert sprites[f"bound along factors{KINDS}"] >= sprites["bound along factors"]
 
