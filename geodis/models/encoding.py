@@ -16,7 +16,14 @@ from geodis.base.check import InputError, check_int, to_numpy
 from geodis.base.progress import Stages
 from geodis.base.write import whole_file
 from geodis.models.model import Model
-from geodis.models.model_inputs import BATCH, batches_of, device_of, row_count
+from geodis.models.model_inputs import (
+    BATCH,
+    at_least_float32,
+    batches_of,
+    device_of,
+    dtype_of,
+    row_count,
+)
 from geodis.models.randomness import seeded
 
 
@@ -48,8 +55,8 @@ def encode(
 
     Returns
     -------
-    latents : ndarray of float32, shape (n, z)
-    log_variances : ndarray of float32, shape (n, z)
+    latents : ndarray of float32, or float64 of a model of that, shape (n, z)
+    log_variances : ndarray of the same dtype, shape (n, z)
         Only if asked for.
 
     Examples
@@ -66,8 +73,8 @@ def encode(
             mean, log_variance = model.posterior(x)
             if sample and not model.deterministic:
                 mean = mean + (0.5 * log_variance).exp() * torch.randn_like(mean)
-            parts.append(mean.float().cpu())
-            spreads.append(log_variance.float().cpu())
+            parts.append(at_least_float32(mean).cpu())
+            spreads.append(at_least_float32(log_variance).cpu())
             done += len(x)
             stages.advance(done / rows if rows else 0.0)
     latents = torch.cat(parts).numpy()
@@ -76,7 +83,7 @@ def encode(
 
 def decode(model: Model, latents: Any) -> np.ndarray:
     """Images (n, h, w, c) in [0, 1], or vectors (n, columns), of latents (n, z)."""
-    z = torch.as_tensor(to_numpy(latents, "latents"), dtype=torch.float32)
+    z = torch.as_tensor(to_numpy(latents, "latents"), dtype=dtype_of(model))
     if z.ndim != 2 or z.shape[1] != model.latents:
         raise InputError(
             f"latents must have shape (n, {model.latents}); got shape {tuple(z.shape)}."
@@ -84,7 +91,7 @@ def decode(model: Model, latents: Any) -> np.ndarray:
     parts = []
     with torch.no_grad(), evaluating(model):
         for rows in z.split(BATCH):
-            decoded = model.to_data(model.decode(rows.to(device_of(model)))).float()
+            decoded = at_least_float32(model.to_data(model.decode(rows.to(device_of(model)))))
             parts.append((decoded.clamp(0, 1) if decoded.ndim == 4 else decoded).cpu())
     return _channels_last(torch.cat(parts))
 
@@ -129,7 +136,7 @@ def traverse(
     check_int(steps, "steps", low=2)
     own = encode(model, image[None] if isinstance(image, Tensor) else to_numpy(image)[None])
     low, high = (
-        np.broadcast_to(np.asarray(centre + side * np.asarray(reach), np.float32), model.latents)
+        np.broadcast_to(np.asarray(centre + side * np.asarray(reach), own.dtype), model.latents)
         for side in (-1, 1)
     )
     latents = np.repeat(np.repeat(own[None], model.latents, axis=0), steps, axis=1)
@@ -153,8 +160,8 @@ class _Posterior(torch.nn.Module):
 def export_encoder(model: Model, path: str | Path) -> Path:
     """Write the encoder as a program that runs without geodis.
 
-    It takes float32 rows (n, channels, height, width) or (n, columns), images in [0, 1], for any n,
-    and gives the means and log-variances of their latents, each (n, z).
+    It takes rows (n, channels, height, width) or (n, columns), images in [0, 1], for any n, float32
+    (float64 if the model is), and gives the means and log-variances of their latents, each (n, z).
 
     Parameters
     ----------
@@ -180,7 +187,7 @@ def export_encoder(model: Model, path: str | Path) -> Path:
     if path.suffix not in (".pt2", ".onnx"):
         raise InputError(f"path must end in .pt2 or .onnx; got {path.name}.")
     # Two rows: of one alone a program would be made that takes one.
-    rows = torch.zeros(2, *model.shape, device=device_of(model))
+    rows = torch.zeros(2, *model.shape, device=device_of(model), dtype=dtype_of(model))
     shapes = {"x": {0: torch.export.Dim("n")}}
     with torch.no_grad(), evaluating(model):
         encoder = _Posterior(model).eval()

@@ -86,7 +86,7 @@ class Model(Numbered, nn.Module):
         self.shape = input_shape(shape)
         self.latents = latents
         self._check_settings(settings)
-        self.chosen: dict[str, Any] = {**self.defaults, **settings}
+        self.chosen = self.with_defaults(settings)
         self.settings = SimpleNamespace(**self.chosen)
         self.prior = None
         self.discriminator = None
@@ -107,6 +107,11 @@ class Model(Numbered, nn.Module):
                 check_real(value, name)
 
     @classmethod
+    def with_defaults(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Settings, and the defaults of those that are not given."""
+        return {**cls.defaults, **settings}
+
+    @classmethod
     def defines_a_model(cls) -> bool:
         """Whether the class can be trained, and is not a base of others."""
         return not cls.__name__.startswith("_") and cls.__name__ != "Autoencoder"
@@ -114,7 +119,7 @@ class Model(Numbered, nn.Module):
     # Passes
 
     def posterior(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean and log-variance of q(z|x), each (n, z), in float32."""
+        """Mean and log-variance of q(z|x), each (n, z), in float32 (float64 if the model is)."""
         raise NotImplementedError
 
     def forward(self, x: Tensor, dataset_size: int = 1, labels: Tensor | None = None) -> Batch:

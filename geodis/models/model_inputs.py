@@ -74,8 +74,13 @@ def check_moments(
     return mean.reshape(-1, *ones), deviation.reshape(-1, *ones)
 
 
-def to_input(images: Any, shape: tuple[int, ...], device: Any = "cpu") -> Tensor:
-    """Turn images or vectors into what a model takes: float32, channels first, on its device.
+def to_input(
+    images: Any,
+    shape: tuple[int, ...],
+    device: Any = "cpu",
+    dtype: torch.dtype = torch.float32,
+) -> Tensor:
+    """Turn images or vectors into what a model takes: floats, channels first, on its device.
 
     Parameters
     ----------
@@ -84,7 +89,7 @@ def to_input(images: Any, shape: tuple[int, ...], device: Any = "cpu") -> Tensor
     shape : tuple of int
         The model's.
     """
-    return scaled(sent(as_rows(images, shape), torch.device(device)))
+    return scaled(sent(as_rows(images, shape), torch.device(device), dtype), dtype)
 
 
 def as_rows(images: Any, shape: tuple[int, ...]) -> Tensor:
@@ -135,15 +140,15 @@ def check_length(data: Any) -> None:
         )
 
 
-def scaled(rows: Tensor) -> Tensor:
-    """Rows as float32; bytes are divided by 255."""
-    return rows.float() * (1 / 255) if rows.dtype == torch.uint8 else rows.float()
+def scaled(rows: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+    """Rows as floats; bytes are divided by 255."""
+    return rows.to(dtype) * (1 / 255) if rows.dtype == torch.uint8 else rows.to(dtype)
 
 
-def sent(rows: Tensor, device: torch.device) -> Tensor:
+def sent(rows: Tensor, device: torch.device, dtype: torch.dtype = torch.float32) -> Tensor:
     """Rows on a device; a GPU gets them from pinned memory, for which nobody waits."""
-    if rows.dtype == torch.float64:  # half of it would be thrown away, and some devices have none
-        rows = rows.float()
+    if rows.dtype == torch.float64:  # what is not needed is not sent, and some devices have none
+        rows = rows.to(dtype)
     if device.type == "cuda" and rows.device.type == "cpu":
         return rows.pin_memory().to(device, non_blocking=True)
     return rows.to(device)
@@ -151,7 +156,7 @@ def sent(rows: Tensor, device: torch.device) -> Tensor:
 
 def batches_of(model: Model, images: Any, size: int | None = None) -> Iterator[Tensor]:
     """All rows as the model takes them, so many at a time, on its device."""
-    device = device_of(model)
+    device, dtype = device_of(model), dtype_of(model)
     if isinstance(images, torch.utils.data.Dataset | torch.utils.data.DataLoader):
         check_length(images)
     if isinstance(images, torch.utils.data.Dataset):
@@ -162,7 +167,7 @@ def batches_of(model: Model, images: Any, size: int | None = None) -> Iterator[T
             empty = False
             # What comes with the images, such as labels, is left out.
             rows = batch[0] if isinstance(batch, tuple | list) else batch
-            yield to_input(rows, model.shape, device)
+            yield to_input(rows, model.shape, device, dtype)
         if empty:
             raise InputError("images must have at least one row; got none.")
         return
@@ -173,7 +178,7 @@ def batches_of(model: Model, images: Any, size: int | None = None) -> Iterator[T
     for start in range(0, n, size):
         stop = min(start + size, n)
         rows = images[start:stop] if grid is None else grid.images(range(start, stop), "auto")
-        yield to_input(rows, model.shape, device)
+        yield to_input(rows, model.shape, device, dtype)
 
 
 def row_count(images: Any) -> int | None:
@@ -194,6 +199,17 @@ def collated(rows: Sequence[Any]) -> Any:
 def device_of(model: torch.nn.Module) -> torch.device:
     """Where the parameters of a module are."""
     return next(model.parameters()).device
+
+
+def dtype_of(model: torch.nn.Module) -> torch.dtype:
+    """What a module computes its results in: float64 where its parameters are, else float32."""
+    double = next(model.parameters()).dtype == torch.float64
+    return torch.float64 if double else torch.float32
+
+
+def at_least_float32(x: Tensor) -> Tensor:
+    """Half precision, which networks may compute in, as float32; float64 as it is."""
+    return x if x.dtype == torch.float64 else x.float()
 
 
 def channel_moments(data: Any, n: int = 10_000, random_state: Any = 0) -> tuple[Any, Any]:

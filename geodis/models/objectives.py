@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, softplus
 
+from geodis.models.model_inputs import at_least_float32
 from geodis.models.priors import NormalCodes, StandardNormal, drawn_for
 from geodis.models.terms.gaussians import aggregate_log_densities, gaussian_kl, gaussian_log_density
 from geodis.models.terms.sharing import latent_deltas
@@ -196,7 +197,7 @@ def density_ratio_prior(batch: Batch) -> Tensor:
 
 def _log_ratio(batch: Batch) -> Tensor:
     """Mean log-density ratio that the discriminator of class 0 and 1 has learnt."""
-    logits = batch.discriminator(batch.z).float()
+    logits = at_least_float32(batch.discriminator(batch.z))
     return (logits[:, 0] - logits[:, 1]).mean() * batch.per_latent
 
 
@@ -315,7 +316,7 @@ def critic_score(batch: Batch) -> Tensor:
 
 def unconvincing(batch: Batch) -> Tensor:
     """-E log D(G(z)), with D the probability that a row is real (seed 003, equation 15)."""
-    return softplus(-batch.discriminator(batch.decoded).float()).mean()
+    return softplus(-at_least_float32(batch.discriminator(batch.decoded))).mean()
 
 
 def code_error(batch: Batch) -> Tensor:

@@ -88,7 +88,7 @@ class UniformCodes(nn.Module):
 
     def draw_for(self, z: Tensor) -> Tensor:
         """Draw as many codes as z has rows, on its device, from torch's own random numbers."""
-        return self._drawn(len(z), z.device, None)
+        return self._drawn(len(z), z.device, None).to(z.dtype)
 
     def _drawn(self, n: int, device: torch.device, generator: torch.Generator | None) -> Tensor:
         codes = self._continuous(n, device, generator)

@@ -23,7 +23,7 @@ def torch_generator(random_state: Any) -> torch.Generator:
 
 
 def reseed(seed: int, device: torch.device) -> None:
-    """Seed the generators that a step on a device draws from, and no others.
+    """Seed the generators that a step on a device draws from: of the CPU and of all its kind.
 
     `torch.manual_seed` looks for every kind of device there could be, at a tenth of the cost of a
     step of a small model.
@@ -31,7 +31,7 @@ def reseed(seed: int, device: torch.device) -> None:
     torch.default_generator.manual_seed(seed % 2**63)
     kind = accelerators().get(device.type)
     if kind is not None:
-        kind.manual_seed(seed % 2**63)
+        _seed_all(kind, seed % 2**63)
 
 
 def seed_of_step(seed: int, step: int) -> int:
@@ -99,7 +99,12 @@ class seeded(kept_generators):  # noqa: N801 - read as a verb: with seeded(0): .
         super().__enter__()
         torch.default_generator.manual_seed(self._seed)
         for kind, _ in self._others:
-            getattr(kind, "manual_seed_all", kind.manual_seed)(self._seed)
+            _seed_all(kind, self._seed)
+
+
+def _seed_all(kind: Any, seed: int) -> None:
+    """Seed all devices of a kind; its `manual_seed` seeds the current one, not "cuda:1"."""
+    getattr(kind, "manual_seed_all", kind.manual_seed)(seed)
 
 
 def _state(kind: Any) -> Any:

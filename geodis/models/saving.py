@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from geodis.base.check import InputError
 from geodis.base.notes import note_counts, note_entry, rebuilding
 from geodis.base.tensors import read_tensors, write_tensors
@@ -59,6 +61,8 @@ def load_model(folder: str | Path, **given: Any) -> Model:
     held = sum(tensor.numel() for tensor in tensors.values())
     with AllocationLimit(held, folder / CONFIG):
         model = model_from_config(config, folder / CONFIG, **given)
+    if _is_double(model, tensors):
+        model.double()
     load_state(model, tensors, folder)
     _check_unaltered(folder, config, note.get("config"))
     # Files of older versions have none.
@@ -68,6 +72,12 @@ def load_model(folder: str | Path, **given: Any) -> Model:
             "it was damaged or altered."
         )
     return model.eval()
+
+
+def _is_double(model: Model, tensors: Mapping[str, torch.Tensor]) -> bool:
+    """Whether the saved weights of networks are float64; a prior's may be in any case."""
+    first, own = next(model.named_parameters())
+    return first in tensors and tensors[first].dtype == torch.float64 != own.dtype
 
 
 def _check_unaltered(folder: Path, config: Mapping[str, Any], saved: Any) -> None:

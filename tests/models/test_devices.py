@@ -339,8 +339,8 @@ def test_generators_of_every_device_are_put_back(monkeypatch):
         assert gpus.states[0] == gpus.states[1] == apple.state == torch.initial_seed()
     assert gpus.states == [5, 6] and apple.state == 7
     with kept_generators():
-        randomness.reseed(11, torch.device("cuda"))
-        assert gpus.states == [11, 6] and apple.state == 7
+        randomness.reseed(11, torch.device("cuda:1"))
+        assert gpus.states == [11, 11] and apple.state == 7
         randomness.reseed(12, torch.device("mps"))
     assert gpus.states == [5, 6] and apple.state == 7
 

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import geodis.models.model_inputs as model_inputs
+from geodis import XYSquares, models
 from geodis.base.check import InputError
 from geodis.models import (
     AE,
@@ -148,3 +149,46 @@ def test_an_encoder_that_looks_at_its_rows_is_not_exported(tmp_path):
     with pytest.raises(InputError, match="no branch on their values; got VAE") as told:
         export_encoder(model, tmp_path / "a.pt2")
     assert "\n" not in str(told.value) and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda grid: models.AE(grid, 2),
+        lambda grid: VAE(grid, 2, loss="bernoulli"),
+        lambda grid: VAE(grid, 2, standardise=models.channel_moments(grid)),
+        lambda grid: models.FactorVAE(grid, 2, discriminator_width=8),
+        lambda grid: models.ISAVAE(grid, subspaces=[(2.0, 2)], learn="subspaces"),
+        lambda grid: models.InfoVAE(grid, 2),
+        lambda grid: models.AdaMLVAE(grid, 2),
+        lambda grid: models.AdaTVAE(grid, 2),
+        lambda grid: models.TripletEncoder(grid, 2),
+        lambda grid: MetricEncoder(grid, 2, roll=True),
+        lambda grid: models.InfoGAN(grid),
+    ],
+)
+def test_models_of_float64_compute_in_float64(make, tmp_path):
+    grid = XYSquares(n_squares=1, grid_size=3, spacing=5, square_size=5, image_size=16)
+    double = make(grid).double()
+    models.train(double, grid, 2, batch_size=6, verbose=0)
+    codes = encode(double, grid)
+    assert codes.dtype == np.float64
+    assert encode(double, grid, sample=True, random_state=0).dtype == np.float64
+    models.save_model(double, tmp_path)
+    np.testing.assert_array_equal(encode(models.load_model(tmp_path), grid), codes)
+    if not isinstance(double, models.TripletEncoder | MetricEncoder):
+        assert decode(double, codes).dtype == np.float64
+        assert generate(double, 3, random_state=0).dtype == np.float64
+        assert traverse(double, grid.images(0)[0], steps=3).dtype == np.float64
+
+
+def test_float64_keeps_the_digits_of_its_data_and_learns_what_float32_does():
+    rows = np.random.default_rng(0).standard_normal((40, 3))
+    single, double = (models.AE((3,), 2, random_state=1) for _ in range(2))
+    double.double()
+    # A difference of 1e-10 is lost in float32.
+    assert (encode(double, rows + 1e-10) != encode(double, rows)).all()
+    done = [models.train(m, rows, 50, batch_size=8, verbose=0) for m in (single, double)]
+    first, second = (run.history[-1]["reconstruction"] for run in done)
+    assert first == pytest.approx(second, rel=1e-3)
+    np.testing.assert_allclose(encode(single, rows), encode(double, rows), rtol=0, atol=1e-3)

@@ -17,7 +17,7 @@ from geodis.kernels.losses.augmented import AugmentedLoss
 from geodis.kernels.losses.storage import loss_from_config
 from geodis.models import networks, objectives
 from geodis.models.model import Model, Weighted
-from geodis.models.model_inputs import check_moments
+from geodis.models.model_inputs import at_least_float32, check_moments
 from geodis.models.networks import NetworkChoice, NetworkName
 from geodis.models.objectives import Batch, Normalisation, Reconstruction, ReconstructionName
 from geodis.models.priors import StandardNormal, prior_from_config
@@ -138,17 +138,17 @@ class Autoencoder(Model):
         return decoded * self._deviation + self._mean if self.standardised else decoded
 
     def posterior(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean and log-variance of q(z|x), each (n, z), in float32."""
+        """Mean and log-variance of q(z|x), each (n, z), in float32 (float64 if the model is)."""
         return self._posterior(self.prepare(x))
 
     def _posterior(self, prepared: Tensor) -> tuple[Tensor, Tensor]:
         mean, log_variance = self.head(self.body(prepared))
-        return mean.float(), log_variance.float().clamp(*LOG_VARIANCE)
+        mean, log_variance = at_least_float32(mean), at_least_float32(log_variance)
+        return mean, log_variance.clamp(*LOG_VARIANCE)
 
     def decode(self, z: Tensor) -> Tensor:
         """Rows of x, standardised or as logits where the model works on those, of latents."""
-        decoded: Tensor = self.decoder(z)
-        return decoded.float()
+        return at_least_float32(self.decoder(z))
 
     def couple(self, mean: Tensor, log_variance: Tensor) -> tuple[Tensor, Tensor]:
         """Change the posteriors of rows that belong together; here, leave them."""

@@ -7,6 +7,7 @@ from torch.nn.functional import softplus
 
 from geodis.models import networks, objectives
 from geodis.models.families.info_wgan import InfoWGANGP
+from geodis.models.model_inputs import at_least_float32
 from geodis.models.objectives import Batch
 
 
@@ -42,7 +43,7 @@ class InfoGAN(InfoWGANGP):
     def adversary_loss(self, batch: Batch) -> Tensor:
         """What the discriminator and the shared trunk lower."""
         fake = batch.decoded.detach()
-        real, made = (self.discriminator(x).float() for x in (batch.x, fake))
+        real, made = (at_least_float32(self.discriminator(x)) for x in (batch.x, fake))
         # -log sigmoid(s) and -log(1 - sigmoid(s)) of the score s
         told_apart = softplus(-real).mean() + softplus(made).mean()
         return told_apart + self.settings.information * self._information(batch.x, fake, batch.z)

@@ -11,6 +11,7 @@ from geodis.base.check import check_int
 from geodis.models import networks, objectives
 from geodis.models.families.autoencoder import LOG_VARIANCE
 from geodis.models.model import Model
+from geodis.models.model_inputs import at_least_float32
 from geodis.models.objectives import Batch
 from geodis.models.priors import UniformCodes
 from geodis.models.randomness import seeded
@@ -80,7 +81,7 @@ class InfoWGANGP(Model):
 
     def read_codes(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Mean and log-variance of the continuous codes, and logits of the categories, by Q."""
-        codes = self.code_head(self.discriminator.trunk(x)).float()
+        codes = at_least_float32(self.code_head(self.discriminator.trunk(x)))
         sizes = [self.continuous, self.continuous, self.categories]
         mean, log_variance, logits = codes.split(sizes, dim=1)
         return mean, log_variance.clamp(*LOG_VARIANCE), logits
@@ -96,14 +97,14 @@ class InfoWGANGP(Model):
 
     def decode(self, z: Tensor) -> Tensor:
         """Images of codes, the noise at its mean."""
-        still = torch.zeros(len(z), self.noise, device=z.device)
-        return self.generator(torch.cat([z, still], dim=1)).float()
+        still = torch.zeros(len(z), self.noise, device=z.device, dtype=z.dtype)
+        return at_least_float32(self.generator(torch.cat([z, still], dim=1)))
 
     def forward(self, x: Tensor, dataset_size: int = 1, labels: Tensor | None = None) -> Batch:
         """Generate as many images as were given, and read their codes."""
         codes = self.prior.draw_for(x)
-        noise = torch.randn(len(x), self.noise, device=x.device)
-        fake = self.generator(torch.cat([codes, noise], dim=1)).float()
+        noise = torch.randn(len(x), self.noise, device=x.device, dtype=x.dtype)
+        fake = at_least_float32(self.generator(torch.cat([codes, noise], dim=1)))
         mean, log_variance, logits = self.read_codes(fake)
         return Batch(
             x,

@@ -12,6 +12,7 @@ from torch.nn.functional import affine_grid, grid_sample
 from geodis.base.check import check_int
 from geodis.models import networks, objectives
 from geodis.models.model import LearnFrom, Model, Weighted
+from geodis.models.model_inputs import at_least_float32
 from geodis.models.objectives import Batch
 from geodis.models.randomness import seeded, widest_float
 
@@ -89,7 +90,7 @@ class MetricEncoder(Model):
 
     def posterior(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """The code as mean, and a log-variance that says: none."""
-        code = self.body(x).float()
+        code = at_least_float32(self.body(x))
         return code, torch.full_like(code, -math.inf)
 
     def forward(self, x: Tensor, dataset_size: int = 1, labels: Tensor | None = None) -> Batch:

@@ -39,7 +39,7 @@ class AdaGVAE(VAE):
 
 
 class AdaMLVAE(AdaGVAE):
-    """Ada-ML-VAE: as Ada-GVAE, averaging by the product of distributions."""
+    """Ada-ML-VAE: as Ada-GVAE, averaging precisions (seed 001, 2.3.3; see `average_shared`)."""
 
     defaults = {**AdaGVAE.defaults, "average": "ml-vae"}
 

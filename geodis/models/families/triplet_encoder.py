@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from geodis.models import networks, objectives
 from geodis.models.families.autoencoder import resolve_network
 from geodis.models.model import Model
+from geodis.models.model_inputs import at_least_float32
 from geodis.models.networks import NetworkChoice
 from geodis.models.objectives import Batch
 from geodis.models.randomness import seeded
@@ -63,7 +64,7 @@ class TripletEncoder(Model):
 
     def posterior(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """The code as mean, and a log-variance that says: none."""
-        code = self.body(x).float()
+        code = at_least_float32(self.body(x))
         return code, torch.full_like(code, -math.inf)
 
     def forward(self, x: Tensor, dataset_size: int = 1, labels: Tensor | None = None) -> Batch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from torch import Tensor, nn
@@ -40,10 +41,14 @@ class BetaVAE(VAE):
 
 
 class AnnealedVAE(Autoencoder):
-    """AnnealedVAE: reconstruction + gamma |KL - C|, C growing from 0 to `capacity` nats (000)."""
+    """AnnealedVAE: reconstruction + gamma |KL - C|, C growing from 0 to `capacity` nats (000).
+
+    Defaults are those of seed 000 for dSprites, A.2: gamma 1000 and a capacity of 25 nats
+    (50 for CelebA). C grows over the whole training; there, over 100,000 steps.
+    """
 
     objectives = ((objectives.reconstruction, 1.0), (objectives.capacity_gap, "gamma"))
-    defaults = {"gamma": 100.0, "capacity": 25.0}
+    defaults = {"gamma": 1000.0, "capacity": 25.0}
     schedules = {"capacity": (0.0, None)}
 
 
@@ -134,7 +139,12 @@ class AAE(Autoencoder):
 
 
 class DIPVAE(Autoencoder):
-    """DIP-VAE I and II: penalties on the covariance of the latents (seed 003, 10 and 11)."""
+    """DIP-VAE I and II: penalties on the covariance of the latents (seed 003, 10 and 11).
+
+    The seeds give no weights. Defaults are of the software of the study in seed 000
+    (disentanglement_lib, unsupervised_study_v1): ``off_diagonal`` is one of 1, 2, 5, 10, 20 and
+    50, here 10, and ``diagonal`` ten times as much for kind "I", and as much for kind "II".
+    """
 
     objectives = (
         (objectives.reconstruction, 1.0),
@@ -148,6 +158,15 @@ class DIPVAE(Autoencoder):
         def __init__(
             self, shape: Any, latents: int = 10, **options: Unpack[DIPSettings]
         ) -> None: ...
+
+    @classmethod
+    def with_defaults(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Settings, with the published ratio of both weights where `diagonal` is not given."""
+        chosen = super().with_defaults(settings)
+        weight = chosen["off_diagonal"]
+        if "diagonal" not in settings and isinstance(weight, int | float):
+            chosen["diagonal"] = weight if chosen["kind"] == "II" else 10 * weight
+        return chosen
 
 
 class InfoVAE(Autoencoder):

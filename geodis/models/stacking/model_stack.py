@@ -15,7 +15,7 @@ from geodis.models.families.autoencoder import LOG_VARIANCE, Autoencoder
 from geodis.models.families.unsupervised import FactorVAE
 from geodis.models.lp_nested_prior import LpNested
 from geodis.models.model import Model
-from geodis.models.model_inputs import device_of, sent
+from geodis.models.model_inputs import device_of, dtype_of, sent
 from geodis.models.objectives import Batch
 from geodis.models.priors import StandardNormal
 from geodis.models.stacking.stacked_linear import StackedLinear
@@ -57,6 +57,8 @@ def why_alone(model: Model) -> str:
         return "its prior is not the standard normal, nor one of fixed exponents"
     if callable(model.settings.loss):
         return "its loss is a module or a function"
+    if dtype_of(model) == torch.float64:
+        return "its weights are float64"
     if frozen_parameters(model):
         return "some of its parameters do not learn"
     if any(objective not in STACKED for objective, _ in model.weighted_objectives()):

@@ -275,7 +275,7 @@ def _identity_of(
             "format": FORMAT,
             "model": kind.__name__,
             # With what the class has by default: another default is another run.
-            "options": {**kind.defaults, **options},
+            "options": kind.with_defaults(options),
             "training": dict(training),
             "data": fingerprint,
             "seed": check_int(seed, "A seed", low=0),

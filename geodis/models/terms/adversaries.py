@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from geodis.models.model_inputs import at_least_float32
+
 
 def permuted_latents(z: Tensor) -> Tensor:
     """Shuffle every column by itself: a sample of prod_j q(z_j) (seed 003, algorithm 1)."""
@@ -19,7 +21,7 @@ def discriminator_loss(
     discriminator: Callable[[Tensor], Tensor], first: Tensor, second: Tensor
 ) -> Tensor:
     """Cross-entropy of telling `first` (class 0) from `second` (class 1), half the weight each."""
-    logits = discriminator(torch.cat([first, second])).float()
+    logits = at_least_float32(discriminator(torch.cat([first, second])))
     labels = torch.zeros(len(logits), dtype=torch.long, device=logits.device)
     labels[len(first) :] = 1
     losses = cross_entropy(logits, labels, reduction="none")

@@ -69,8 +69,10 @@ def average_shared(
     average : {"gvae", "gvae-std", "ml-vae"}
         "gvae": mean of means and of variances (equation 2.16, whose sigma is a diagonal
         covariance, section 2.1.3; so do the published implementations). "gvae-std": mean of
-        standard deviations instead. "ml-vae": the product of both distributions, whose precision
-        is the mean of theirs.
+        standard deviations instead. "ml-vae": mean of precisions 1 / variance, and the mean of
+        means that these weigh, as in the software of Locatello et al. 2020 (disentanglement_lib,
+        MLVae). It is the normalised geometric mean sqrt(q_a q_b): the product q_a q_b that the
+        papers name has the same mean, but half the variance.
     strength : float
 
     Returns

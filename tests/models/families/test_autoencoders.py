@@ -290,3 +290,25 @@ class Bare(nn.Module):
 def test_bad_input_is_said_in_one_sentence(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    ("settings", "weights"),
+    [
+        ({}, (10.0, 100.0)),
+        ({"kind": "II"}, (10.0, 10.0)),
+        ({"off_diagonal": 5.0}, (5.0, 50.0)),
+        ({"kind": "II", "off_diagonal": 5.0}, (5.0, 5.0)),
+        ({"kind": "II", "diagonal": 3.0}, (10.0, 3.0)),
+    ],
+)
+def test_weights_of_dip_vaes_are_those_of_the_study(settings, weights):
+    """The ratio in `unsupervised_study_v1` of disentanglement_lib: 10 for kind I, 1 for kind II."""
+    model = DIPVAE((4,), 2, **settings)
+    assert (model.settings.off_diagonal, model.settings.diagonal) == weights
+    assert model.config()["settings"]["diagonal"] == weights[1]
+    assert DIPVAE.from_config(model.config()).chosen == model.chosen
+
+
+def test_the_annealed_vae_has_the_published_strength():
+    assert AnnealedVAE((4,), 2).chosen == {"gamma": 1000.0, "capacity": 25.0}  # seed 000, A.2

@@ -262,6 +262,7 @@ def test_a_model_that_diverges_leaves_the_others_as_they_are():
         (VAE((4,), 2, loss=lambda a, b: (a - b).abs().sum(dim=1)), "a module or a function"),
         (AAE((4,), 2, discriminator_width=4), "not among those that are stacked"),
         (models.InfoVAE((4,), 2), "not among those that are stacked"),
+        (VAE((4,), 2).double(), "its weights are float64"),
     ],
 )
 def test_what_cannot_be_stacked_says_why(model, why):

@@ -45,7 +45,7 @@ def run(folder, steps=3, model=None, data=ROWS, **options):
         ),
         (
             {"schedules": {"gamma": (1.0, None)}},
-            r"schedules of gamma = None; got 1.0 to 100.0, curve",
+            r"schedules of gamma = None; got 1.0 to 1000.0, curve",
         ),
         ({"horizon": 4}, r"horizon = 3; got 4"),
         ({"precision": "bfloat16"}, "precision = float32; got bfloat16"),
