@@ -1,8 +1,8 @@
 """How well GeoManCER factorises products of manifolds, and what each of its parts is worth.
 
 1. Error against the number of points for ten products, as in the figure of Pfau et al. (2020), by
-   the published algorithm and by this one, with the spectra that the number of factors is read
-   from.
+   the flags nearest to the published algorithm and by the defaults, with the spectra that the
+   number of factors is read from.
 2. The changes one by one: curved tangents, refinement, the coarse start of the eigenproblem.
 3. Noise, and uneven sampling.
 
@@ -302,8 +302,10 @@ def write_tables(rows: Sequence[dict[str, Any]], out: Path, preset: Preset, name
     lines = [
         "# Factorising products of manifolds",
         "",
-        f"Preset {name or 'given'}. The dimension is given, the number of factors counted; the "
-        "published algorithm, and all in the comparison of changes, are told the number. "
+        f"Preset {name or 'given'}. The dimension is given, the number of factors counted; "
+        '"published", and all in the comparison of changes, are told the number. "Published" is '
+        "GeoManCER with the flags that come nearest to the published algorithm: its tangents, "
+        "Laplacian and gap, but one clustering of the axes for all points. "
         "Cells: mean over points and factors of the largest principal angle to the true tangent "
         "space, in radians, median over seeds; in brackets the dimensions found where they are "
         "wrong (the angle of factors of different dimension is pi / 2, 1.571).",

@@ -1,7 +1,7 @@
 """The picture at the head of the README: `python docs/picture.py` draws it into docs/picture.png.
 
-What it shows is the demo: 5,000 images, the maps of the two factors that are found in them, and a
-walk along each while the other stays.
+What it shows is the demo: 5,000 images, the maps of the two factors that are found in a code that
+was fitted to the labels of 2,000 others, and a walk along each while the other stays.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 ROWS, COLUMNS, SHOWN, STEPS = 9, 9, 64, 12
 TITLES = (
     "5,000 images: an object turns, a lamp moves",
-    "found: a sphere and a circle, and where on them every image lies",
+    "found in a code fitted to labels: a sphere and a circle, and where images lie on them",
     "along the sphere the lamp moves, and the object keeps still",
     "along the circle the object turns, and the lamp keeps still",
 )

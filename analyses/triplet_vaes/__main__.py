@@ -3,7 +3,7 @@
 "Factor rank" is the rank correlation of latent with ground-truth distances along factors, as
 published with pairs of a point with itself, and without them, where it says less than it seems to:
 "global rank", of random pairs, has none. The geometric mean over factors is 0 where one of them is
-not ordered at all, such as the shape of sprites, so that the table by factor is to be read with it.
+not ordered at all, as the orientation of sprites is not: read the table by factor with it.
 Linearity and axis ratio of a model that learnt nothing, whose error is that of the mean image, say
 nothing. Triplets of perceived distance are ordered by the reconstruction loss: plain squared error
 sees no distance between squares that do not overlap, squared error of blurred images does, which

@@ -1,4 +1,4 @@
-"""`geodis demo`: rendered images whose factors are found, and the same where they are not."""
+"""`geodis demo`: images whose factors are found in a supervised code, and not in their pixels."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ SEEN, SHOWN = 32, 48  # pixels that codes are made of, and of the images on the 
 FOUND_TITLE = "5,000 images: what changes from one to another?"
 REFUSED_TITLE = "The same images, compared pixel by pixel"
 FOUND_ABOUT = (
-    "An object on a turntable, lit by a lamp that comes from anywhere. Each image became {z} "
-    "numbers by a function that was fitted to {known:,} other images, of which it was told how far "
-    "apart they are; the {n:,} images here it had never seen. GeoManCER was given these numbers "
-    "alone: not what turns, not that there is a lamp, and not how many things change."
+    "An object on a turntable, lit by a lamp that comes from anywhere. The code is supervised: "
+    "each image became {z} numbers by a regression that was fitted to the labels, the true angle "
+    "and lamp, of {known:,} other images. The {n:,} images here it had never seen. GeoManCER was "
+    "given these numbers alone, without labels, axes or a number of factors: it shows that factors "
+    "are found in a good code, not that such a code can be learnt without labels."
 )
 REFUSED_ABOUT = (
-    "{n:,} of the same images, each as the first {z} principal components of its pixels: nothing "
-    "was learnt here. Pixels change much when an edge passes over them, and how much depends on "
+    "{n:,} of the same images, each as the first {z} principal components of its pixels: no labels "
+    "were used. Pixels change much when an edge passes over them, and how much depends on "
     "the turn and on the lamp together, so that the points are no product. A method that "
     "always answers would answer here, too; this page says what speaks against believing it."
 )
@@ -43,7 +44,7 @@ def demo_command(
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("demo"),
     common: CommonOptions,
 ) -> None:
-    """Write reports on rendered images: one whose factors are found, one that is refused.
+    """Write reports on rendered images: by a supervised code, and by pixels, which is refused.
 
     Examples: `geodis demo`, `geodis demo --out somewhere --seed 1`
     """
@@ -56,7 +57,10 @@ def demo_command(
             print(text, flush=True)
 
     rng = np.random.default_rng(common.seed)
-    tell(f"{IMAGES:,} images of an object that turns under a lamp that moves:")
+    tell(
+        f"{IMAGES:,} images of an object that turns under a lamp that moves, by a code that was "
+        f"fitted to the true angle and lamp of {KNOWN:,} others:"
+    )
     known = turntable_sample(KNOWN, SEEN, random_state=rng)
     drawn, shown = draw_images(IMAGES, rng)
     own, pixels = pixel_components(known.images, drawn.images)
@@ -67,7 +71,7 @@ def demo_command(
     truth = what_was_found(found, drawn)
     for text in (found.summary[0], truth):
         tell(f"  {text}")
-    tell(f"\nThe same images without a learnt code, {REFUSED:,} of them by their pixels:")
+    tell(f"\nThe same images without that code, {REFUSED:,} of them by their pixels:")
     pixels = pixels[:REFUSED]
     about = REFUSED_ABOUT.format(n=REFUSED, z=pixels.shape[1])
     titled = REFUSED_TITLE, about
@@ -144,4 +148,4 @@ def what_was_found(report: Report, drawn: TurntableSample) -> str:
         else f"the {one.given} was not found"
         for one in matched
     )
-    return f"The truth, which was not given: {', '.join(told)}."
+    return f"The truth, which GeoManCER was not given: {', '.join(told)}."

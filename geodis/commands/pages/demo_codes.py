@@ -1,4 +1,4 @@
-"""Codes of images without a deep network: kernel ridge regression on components of pixels."""
+"""Supervised codes of images: kernel ridge regression of their labels on components of pixels."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ def pixel_components(known: np.ndarray, images: np.ndarray) -> tuple[np.ndarray,
 def learnt_codes(
     known: TurntableSample, own: np.ndarray, new: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Codes (n, 5) of images by their components, by a function that was fitted to other images.
+    """Codes (n, 5) of images by their components, fitted to the labels of other images.
 
-    Of the known images it is told where each belongs, so that squared distances are those of the
-    turns of the object plus those of the lamp; the columns are then mixed by a random rotation.
+    The labels of the known images, the cosine and sine of their true angle and the direction of
+    their lamp, are regressed on; the columns are then mixed by a random rotation, so that no axis
+    is a label.
     Ridge regression with a Gaussian kernel ``k(x, y) = exp(-|x - y|^2 / 2 w^2)``.
 
     Parameters
