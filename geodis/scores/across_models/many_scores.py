@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geodis.base.check import InputError, require
-from geodis.base.text import number_text
+from geodis.base.text import counted, number_text
 from geodis.base.write import whole_file
 from geodis.scores.across_models.score_agreement import Agreement, agreement
 
@@ -169,7 +169,7 @@ class ManyScores:
         lines = [f"{_some(models)}: {reason}" for reason, models in reasons.items()]
         skipped = self.frame[(self.frame["reason"] != "") & (self.frame["score"] != "")]
         for (score, reason), rows in skipped.groupby(["score", "reason"], sort=False):
-            lines.append(f"skipped {score} of {_counted(len(rows), 'model')}: {reason}")
+            lines.append(f"skipped {score} of {counted(len(rows), 'model')}: {reason}")
         return lines
 
     def __str__(self) -> str:
@@ -189,7 +189,8 @@ class ManyScores:
             for row in cells
         ]
         remarks = self.remarks()
-        more = [f"and {len(remarks) - MOST_REASONS} reasons more"] * (len(remarks) > MOST_REASONS)
+        left = len(remarks) - MOST_REASONS
+        more = [f"and {counted(left, 'more reason')}"] * (left > 0)
         lines = [self.head, "", *map(str.rstrip, table)]
         return "\n".join(lines + (["", *remarks[:MOST_REASONS], *more] if remarks else []))
 
@@ -198,9 +199,9 @@ class ManyScores:
     @property
     def head(self) -> str:
         """How many models and scores there are."""
-        failed = f", {_counted(len(self.failures), 'model')} not scored" if self.failures else ""
-        scores = _counted(self.values.shape[1], "score")
-        return f"{_counted(len(self.models), 'model')}, {scores}{failed}"
+        failed = f", {counted(len(self.failures), 'model')} not scored" if self.failures else ""
+        scores = counted(self.values.shape[1], "score")
+        return f"{counted(len(self.models), 'model')}, {scores}{failed}"
 
 
 FIVE = ("low", "quarter", "median", "3 quarters", "high")
@@ -214,10 +215,6 @@ def check_table_path(path: str | os.PathLike[str]) -> Path:
     if path.suffix == ".parquet":
         require("pyarrow", extra="files", purpose="A table in Parquet")
     return path
-
-
-def _counted(count: int, name: str) -> str:
-    return f"{count:,} {name}{'s' * (count != 1)}"
 
 
 def _some(names: list[str]) -> str:

@@ -36,7 +36,7 @@ MOST_TESTED = 2_000  # rows: the tests see dependence of a tenth with fewer
         "fainter ones. Dependence that no linear function of residuals shows.",
         answers="modularity",
         scale="1 (worst) to 0",
-        chance="0.5: every dependence that should be there is missing",
+        chance="0.1 to 0.5, mean 0.34; 0.5 where no dependence is found at all",
         cost="1 s, in proportion to f (z + f); by name only",
         shapes=BLOCKS,
         source="Yao et al. 2025; tests as Shah and Peters 2020, eq. 6",

@@ -46,7 +46,9 @@ MOST_ROWS = 10_000
         rewards="disentanglement: latents that matter to one factor each. completeness: factors "
         "that need one latent. informativeness: factors that trees can predict from all "
         "latents.",
-        blind="Latents that say the same share importance by luck of the trees. Circles in "
+        blind="Latents that say the same share importance by luck of the trees. Which rows are "
+        "held out matters: permuting them moved disentanglement by up to 0.06 with 400 rows and "
+        "by 0.02 with 5,000, informativeness by 0.08 and 0.01. Circles in "
         "two latents score two thirds in completeness by design. Informativeness says "
         "nothing of disentanglement.",
         answers={

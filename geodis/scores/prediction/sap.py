@@ -46,7 +46,9 @@ ROUNDING = 1e-12
         rewards="For each factor one latent that a linear classifier reads it from far better "
         "than from the second.",
         blind="Factors of many values: one latent cannot separate them linearly, so a perfect "
-        "code may score 0.15. Copies of a latent take all of it.",
+        "code may score 0.15. Copies of a latent take all of it. It depends on shifts and scales "
+        "of the latents, as the intercept is regularised, as published: a shift of all latents by "
+        "10 took 0.09 to 0.15 from scores of 0.26 to 0.31, and so did a tenth of the scale.",
         answers="completeness",
         source="Kumar et al. 2018, section 3",
     ),

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geodis.base.text import number_text
+from geodis.base.text import counted, number_text
 from geodis.base.write import to_jsonable, write_json
 from geodis.scores.table.answers import TableAnswer, answer_lines, answers_of
 
@@ -122,13 +122,11 @@ class ScoreTable(Mapping[str, float]):
     def __str__(self) -> str:
         columns = self._columns()
         widths = [max(map(len, [title, *cells])) for title, cells in columns]
-        latents, factors = (
-            f"{count} {name}{'s' * (count != 1)}"
-            for count, name in ((self.n_latents, "latent"), (len(self.factor_names), "factor"))
-        )
+        latents = counted(self.n_latents, "latent")
+        factors = counted(len(self.factor_names), "factor")
         if self.group_names:
             factors = f"{len(self.factor_names)} columns of factors ({', '.join(self.group_names)})"
-        lines = [f"{self.n:,} rows, {latents}, {factors}", "", *self._answered()]
+        lines = [f"{counted(self.n, 'row')}, {latents}, {factors}", "", *self._answered()]
         table = [
             [title for title, _ in columns],
             *zip(*(cells for _, cells in columns), strict=True),

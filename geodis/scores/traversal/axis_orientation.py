@@ -24,7 +24,7 @@ from geodis.scores.traversal.traversed import open_traversals
         rewards="Paths whose main direction is an axis, lines or not.",
         blind="Whether the path is a line, whether two factors share the axis.",
         answers="modularity",
-        chance="0.3 to 0.4",
+        chance="a little above 1 / sqrt(z): 0.32 to 0.38, and 0.42 to 0.50 with 6 latents",
         shapes=VALUES,
         source="Michlo 2022, A.1",
     ),
