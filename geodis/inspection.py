@@ -20,6 +20,7 @@ from geodis.base.check import (
 )
 from geodis.base.progress import Stages
 from geodis.base.shown_html import findings_html
+from geodis.base.text import counted
 from geodis.manifold.local.dimension import MANY, intrinsic_dimension
 from geodis.manifold.local.dimension_estimate import DimensionEstimate, points_needed
 from geodis.manifold.local.graph import connecting_degree, graph_of_neighbors
@@ -128,7 +129,7 @@ class Inspection:
         spectrum = " ".join(f"{100 * part:.1f}" for part in lead)
         more = f" and {len(self.explained) - len(lead)} more" if len(self.explained) > 8 else ""
         return [
-            ("points", f"{self.n:,} rows x {self.d:,} columns, {self.dtype}"),
+            ("points", f"{counted(self.n, 'row')} x {counted(self.d, 'column')}, {self.dtype}"),
             ("not finite", f"{self.n_nan:,} NaN, {self.n_inf:,} infinite entries"),
             ("constant columns", _listed(self.constant_columns)),
             ("equal columns", _listed([f"{a}={b}" for a, b in self.duplicate_columns])),

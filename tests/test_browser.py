@@ -585,7 +585,7 @@ def test_the_pages_of_the_demo(browser, demo_pages, folder, page, width, theme):
 def test_the_object_turns_and_the_lamp_stays(browser, demo_pages):
     show(browser, demo_pages["images"], WIDE, "light")
     said = browser.execute_script("return document.querySelector('.summary').innerText")
-    assert "differ in 2 ways" in said and "sphere" in said and "circle" in said
+    assert "vary in 2 independent factors" in said and "sphere" in said and "circle" in said
     strips = browser.execute_script(
         "return [...document.querySelectorAll('#section-walks .strip')]"
         ".map(strip => strip.querySelectorAll('img').length)"

@@ -216,13 +216,16 @@ def test_demo_writes_two_reports_and_says_where(geodis, monkeypatch, tmp_path):
     told = [float(text) for text in re.findall(r"\(R² ([\d.]+)\)", out)]
     assert len(told) == 2 and min(told) > 0.98
     refused = out.split("by their pixels:")[1]
-    assert "uncertain, for the reasons below" in refused
+    assert refused.split("\n")[1].strip().startswith("Uncertain: ")
     for folder in ("images", "pixels"):
         made = tmp_path / "demo" / folder
         assert str(made / "index.html") in out
         assert json.loads((made / "results.json").read_text())["manifold"] is not None
     page = (tmp_path / "demo" / "images" / "index.html").read_text()
     assert "codes.npy" in page and "images.npy" in page and "it had never seen" in page
+    # The code is supervised, and both the terminal and the page say so.
+    assert "fitted to the true angle and lamp of 800 others" in out
+    assert "fitted to the labels, the true angle and lamp, of 800 other images" in page
     assert page.count("data:image/jpeg;base64,") == 1 + 2 * 9  # the sheet of the maps, and walks
 
 
@@ -243,7 +246,7 @@ def test_report_writes_what_it_lists(geodis, tmp_path):
         "report", latents, "--factors", factors, "--intervals", 0, "--out", out_folder
     )
     assert (code, err) == (0, "")
-    assert out.startswith("The points lie on a ")
+    assert re.match("(Uncertain: t|T)he points lie on a ", out)
     for name in ("index.html", "results.json", "figures"):
         assert (out_folder / name).exists() and str(out_folder / name) in out
     names = {path.name for path in (out_folder / "figures").iterdir()}

@@ -19,6 +19,17 @@ def listed(words: Sequence[Any]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def counted(count: int, name: str) -> str:
+    """A number of things, in the singular where it is one.
+
+    Examples
+    --------
+    >>> counted(1, "factor"), counted(1200, "point")
+    ('1 factor', '1,200 points')
+    """
+    return f"{count:,} {name}{'s' * (count != 1)}"
+
+
 def number_text(value: float) -> str:
     """A number as a table shows it, and nothing where there is none.
 

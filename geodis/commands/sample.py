@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from geodis.base.check import InputError
+from geodis.base.text import counted
 from geodis.base.write import whole_file
 from geodis.commands.shared.options import CommonOptions
 from geodis.commands.shared.output import say
@@ -38,4 +39,5 @@ def sample_command(
         np.save(temporary, drawn.points)
     n, columns = drawn.points.shape
     values = {"out": str(out), "spec": spec, "n": n, "columns": columns, "seed": common.seed}
-    say(f"{out}: {n:,} points of {spec} in {columns} columns", values, common.as_json)
+    made = f"{counted(n, 'point')} of {spec} in {counted(columns, 'column')}"
+    say(f"{out}: {made}", values, common.as_json)

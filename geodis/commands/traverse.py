@@ -37,6 +37,7 @@ def traverse_command(
 
     from geodis import plots
     from geodis.base.check import check_int, check_random_state
+    from geodis.base.text import counted
     from geodis.data.grids.grid import FactorGrid
     from geodis.models import encode, traverse
 
@@ -65,6 +66,6 @@ def traverse_command(
     axis.set_xlabel("standard deviations from the mean")
     picture = run / "traversals.png" if out is None else out
     plots.save_figure(axis, picture)
-    text = f"{picture}: {len(traversals)} latents, {steps} steps each"
+    text = f"{picture}: {counted(len(traversals), 'latent')}, {counted(steps, 'step')} each"
     values = {"out": str(picture), "deviations": spread, "order": order, "steps": steps}
     say(text, values, common.as_json)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geodis.base.check import InputError
+from geodis.base.text import counted
 from geodis.plots.figure.marks import Axis, Dots, Figure, Panel, one_panel
 from geodis.plots.figure.static import draw_figure
 
@@ -65,7 +66,7 @@ def spread_figure(table: ManyScores) -> Figure:
         striped=True,
         legend="below",
     )
-    about = f"spread of {len(shown)} score{'s' * (len(shown) != 1)} over {len(table.models)} models"
+    about = f"spread of {counted(len(shown), 'score')} over {counted(len(table.models), 'model')}"
     size = (6.4, 1.6 + 0.26 * len(shown))
     return one_panel("spread", about, panel, size=size, height=int(160 + 24 * len(shown)))
 

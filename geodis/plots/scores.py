@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geodis.base.check import InputError
+from geodis.base.text import counted
 from geodis.plots.figure.marks import (
     Axis,
     Bars,
@@ -235,7 +236,7 @@ def scores_per_factor_figure(table: ScoreTable, scores: Sequence[str] | None = N
         for i, name in enumerate(order)
     ]
     panel = Panel(bars, Axis(names=names), Axis("score of the factor", zero=True), legend="beside")
-    about = f"scores of {len(names)} factor{'s' * (len(names) != 1)}"
+    about = f"scores of {counted(len(names), 'factor')}"
     size = (2.4 + 1.3 * len(names), 3.6)
     return one_panel("per_factor", about, panel, size=size, min_width=76 * len(names))
 
@@ -282,7 +283,7 @@ def scores_figure(table: ScoreTable) -> Figure:
     ends = min(-0.02, float(np.nanmin(drawn))), max(1.02, float(np.nanmax(drawn)))
     panel = Panel(marks, Axis("score", limits=ends), Axis(names=names, limits=(k - 0.5, -0.5)),
                   legend="beside", striped=True)  # fmt: skip
-    return one_panel("scores", f"{k} scores beside chance", panel, height=80 + 19 * k)
+    return one_panel("scores", f"{counted(k, 'score')} beside chance", panel, height=80 + 19 * k)
 
 
 def plot_scores(table: ScoreTable, axis: Any = None) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geodis import __version__
-from geodis.base.text import number_text
+from geodis.base.text import counted, number_text
 from geodis.base.whole_set import whole_set
 from geodis.plots.figure.marks import Figure
 from geodis.plots.score_spread import spread_figure
@@ -152,7 +152,7 @@ def _summary(table: ManyScores) -> list[str]:
         order = mean_ranks(table)
         lines.append(
             f"Over all scores {order.index[0]} ranks best and {order.index[-1]} worst (mean rank "
-            f"{order.iloc[0]:.2f} and {order.iloc[-1]:.2f} of 1)."
+            f"{order.iloc[0]:.2f} and {order.iloc[-1]:.2f} of 1); nothing was tested against noise."
         )
     return lines
 
@@ -161,7 +161,8 @@ def _warnings(table: ManyScores) -> list[str]:
     """The first remarks, and how many more there are in the table."""
     remarks = table.remarks()
     more = len(remarks) - MOST_REMARKS
-    return remarks[:MOST_REMARKS] + [f"And {more:,} reasons more, in the table."] * (more > 0)
+    left = [f"And {counted(more, 'more reason')}, in the table."] * (more > 0)
+    return remarks[:MOST_REMARKS] + left
 
 
 def mean_ranks(table: ManyScores) -> pd.Series:

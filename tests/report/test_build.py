@@ -2,6 +2,7 @@ import importlib
 import inspect
 import json
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +15,11 @@ from geodis.report.material import gather_material
 from geodis.report.sections.distances import DistancesSection
 from geodis.report.sections.inspection import InspectionSection
 from geodis.report.sections.manifold import ManifoldSection, rows_for
-from geodis.report.sections.resamplings import interval_sentence, with_intervals
+from geodis.report.sections.resamplings import (
+    interval_sentence,
+    no_interval_sentence,
+    with_intervals,
+)
 from geodis.report.sections.scores import ScoresSection
 from tests.report.example import HOSTILE, example_arrays, example_report
 
@@ -71,9 +76,20 @@ def test_intervals_surround_the_values_and_it_is_said_which_have_none():
     table = with_intervals(table, material, 30, options)
     assert table.frame.index[table.frame["low"].isna()].tolist() == ["beta_vae"]
     assert interval_sentence(table, 30) == (
-        "Intervals of 95 % are from 30 resamplings of the rows (6 for dci); beta_vae has none: it "
-        "would take longer than all others together."
+        "Intervals of 95 % are from 30 resamplings of the rows (6 for dci); beta_vae has none, "
+        "as only scores known to be fast enough are resampled here (score_latents takes intervals "
+        "for any)."
     )
+    # A score of another package may be fast: that it is slow must not be said of it.
+    fast = SimpleNamespace(scores={"mig": 0.1, "own": 0.2})
+    assert "own has none, as only scores known" in interval_sentence(fast, 30)
+    many = SimpleNamespace(scores={"mig": 0.1}, n=5000, n_latents=120)
+    assert no_interval_sentence(many, 30) == (
+        "Intervals skipped (slow for 120 latents of 5,000 rows); set intervals=31 or more to force "
+        "them."
+    )
+    few = SimpleNamespace(scores={"own": 0.1}, n=100, n_latents=4)
+    assert "none of these scores is resampled" in no_interval_sentence(few, 30)
     assert interval_sentence(table, 0) == ""
 
 
@@ -109,10 +125,10 @@ def test_without_factors_the_geometry_stands_alone():
     assert report.manifold.dim_ == 2
     assert report.scores is None and report.distances is None
     assert report.summary[0].startswith(
-        "The points lie on a 2-dimensional manifold that does not split into factors. "
+        "The points lie on a 2-dimensional manifold that was not split into factors."
     )
     name = report.manifold.names_[0]  # unknown where what counts its holes is not installed
-    assert name == "unknown" or f"It is a {name} of radius 1.0. A fit to" in report.summary[0]
+    assert name == "unknown" or f"It is a {name} of radius 1.0." in report.summary[0]
     assert "No factors of variation were given" in report.summary[1]
     assert not any("not done" in text for text in report.warnings)
 
@@ -125,7 +141,7 @@ def test_images_without_factors_give_perceived_distances(quick):
     images = np.broadcast_to(values[:, None, None], (60, 3, 3))
     report = gd.report(values[:, None], images=images, out=None, verbose=0)
     assert report.distances.perceived_and_latent.spearman == pytest.approx(1)
-    assert "rank correlation 1.00" in report.summary[2]
+    assert "rank correlation of 1.00" in report.summary[2]
 
 
 def test_continuous_factors_are_binned_and_it_is_said():

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from geodis.base.check import InputError
+from geodis.base.text import counted
 from geodis.commands.shared.options import (
     CommonOptions,
     DocsOption,
@@ -189,5 +190,5 @@ def report_files(report: Report) -> dict[Path, str]:
     return {
         report.path: "the page: open it in a browser",
         folder / "results.json": "every number, with settings, seed and versions",
-        folder / "figures": f"{len(report.figures)} figures as SVG",
+        folder / "figures": f"{counted(len(report.figures), 'figure')} as SVG",
     }

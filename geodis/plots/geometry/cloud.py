@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from geodis.base.check import check_random_state
+from geodis.base.text import counted
 from geodis.plots.figure.choices import Choices
 from geodis.plots.figure.marks import Axis, Dots, Mark, Panel, Picked, PickedEnds, Segments
 from geodis.plots.geometry.directions import (
@@ -73,7 +74,7 @@ def point_cloud(
     x, y = list(views.values())[1 if len(views) > 2 else 0]  # seen best along one of the factors
     return Choices(
         "cloud",
-        f"{len(rows):,} of {n:,} points",
+        f"{len(rows):,} of {counted(n, 'point')}",
         [_panel(coloring, lines, called) for coloring in colorings],
         [Axis(axis.name) for axis in axes],
         {

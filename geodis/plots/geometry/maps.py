@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from geodis.base.check import InputError, check_random_state
+from geodis.base.text import counted
 from geodis.plots.figure.linked_views import LinkedViews, SpotColors
 from geodis.plots.figure.sprite_sheet import as_pictures
 from geodis.plots.figure.views_on_paper import draw_views
@@ -131,7 +132,7 @@ def maps_figure(
         colorings += [_by_value(one.of_rows(shown)) for one in factor_colorings(factors)]
     return LinkedViews(
         "maps",
-        f"{len(shown):,} of {n:,} points on the maps of {est.n_factors_} factors",
+        f"{len(shown):,} of {counted(n, 'point')} on maps of {counted(est.n_factors_, 'factor')}",
         [
             replace(
                 one.view,

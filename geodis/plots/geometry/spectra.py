@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geodis.base.check import check_int
+from geodis.base.text import counted
 from geodis.manifold.holonomy.eigenfields import BULK_PART, PARALLEL_VARIATION, UNCERTAIN_VARIATION
 from geodis.plots.figure.labels import short
 from geodis.plots.figure.marks import (
@@ -87,7 +88,7 @@ def principal_spectrum_figure(
     names = tuple(str(i + 1) for i in range(len(shown)))
     title = ""
     if dim is not None and dim < len(shown):
-        title = f"the points have about {dim} dimension{'s' * (dim != 1)}, and bend through more "
+        title = f"the points have about {counted(dim, 'dimension')}, and bend through more "
         title += "directions"
     about = "principal component {x}: {y:.3g} % of the variance"
     if edge <= 0:
@@ -125,7 +126,8 @@ def eigenvalue_spectrum_figure(
         if not spectrum.evidence_:
             return one_panel("spectrum", "no eigenvalues", NO_FIELD)
         whole = spectrum.evidence_[0]
-        spectrum, variation, split = whole.eigenvalues, whole.variation, f": {_named(whole)}"
+        split = f": {_named(whole, tuple(map(int, spectrum.factor_dims_)))}"
+        spectrum, variation = whole.eigenvalues, whole.variation
         n_parallel = whole.n_parallel if n_parallel is None else n_parallel
     values = _above_rounding(np.asarray(spectrum, dtype=float))
     count = check_int(n_parallel or 0, "n_parallel", low=0, high=len(values))
@@ -139,7 +141,7 @@ def eigenvalue_spectrum_figure(
         note="" if variation is None else VARIATION_NOTE,
         legend="inside" if gap else "none",
     )
-    about = f"{len(values)} eigenvalues, {count} of them of parallel fields"
+    about = f"{counted(len(values), 'eigenvalue')}, {count} of them of parallel fields"
     return one_panel("spectrum", about, panel, height=340)
 
 
@@ -261,8 +263,18 @@ def _above_rounding(values: np.ndarray) -> np.ndarray:
     return np.maximum(values, max(FLOOR * values[-1], np.finfo(np.float32).tiny))
 
 
-def _named(evidence: Evidence) -> str:
-    """What happened to one set of points."""
-    dims = evidence.factor_dims
-    parts = f"into {' + '.join(map(str, dims))}" if len(dims) > 1 else "is one factor"
-    return f"dimension {evidence.dim} {parts}"
+def _named(evidence: Evidence, reported: tuple[int, ...] | None = None) -> str:
+    """What happened to one set of points; the factors reported in the end may be other ones.
+
+    A flat part is split by its coordinates, and factors may be split again.
+    """
+    by_fields = evidence.factor_dims
+    own = by_fields if reported is None else reported
+    named = f"dimension {evidence.dim} {_parts(own)}"
+    if sorted(own) == sorted(by_fields):
+        return named
+    return f"{named} ({_parts(by_fields).removeprefix('is ')} by these fields alone)"
+
+
+def _parts(dims: tuple[int, ...]) -> str:
+    return f"into {' + '.join(map(str, dims))}" if len(dims) > 1 else "is one factor"

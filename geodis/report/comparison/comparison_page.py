@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from geodis import __version__
-from geodis.base.text import fixed
+from geodis.base.text import counted, fixed
 from geodis.report.ask import FAILURES, reason_of
 from geodis.report.comparison.comparison_figures import (
     distances_of_runs_figure,
@@ -23,6 +23,7 @@ from geodis.report.page.pictures import Picture, draw_picture
 from geodis.report.page.render import SectionView, of_script, page_text, shown_figures
 from geodis.report.page.score_cards import cards_markup, cards_of
 from geodis.report.section import SectionFigure
+from geodis.report.sentences.manifold_sentences import reasons_of_doubt
 
 if TYPE_CHECKING:
     from geodis.report.comparison.comparison_results import Comparison
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 MOST_SHOWN = 12  # differences before one asks for more
 CITES = ("kornblith2019", "schonemann1966", "kriegeskorte2008", "pfau2020", "locatello2019")
 ABOUT = {
-    "ranking": "Runs by their mean rank over the scores that say something of any of them. The "
+    "ranking": "Runs by their mean rank over the scores that differ from chance in a run. The "
     "answers go from chance (0) to the best value (1), each the median of the scores that give it.",
     "differences": "Every pair of models in every score whose noise is known, corrected for how "
     "many were looked at (Holm). More is better, whichever way the score counts.",
@@ -128,13 +129,15 @@ def comparison_text(made: Comparison, parts: list[DrawnPart], *, linked: bool = 
 
 
 def _origin(made: Comparison) -> str:
+    runs = counted(len(made.runs.names), "run")
+    models = counted(len(set(made.runs.models)), "model")
     if made.runs.material is None:
-        runs, models = len(made.runs.names), len(set(made.runs.models))
-        return f"{runs} runs of {models} models. geodis {__version__}, {made.date}."
+        return f"{runs} of {models}. geodis {__version__}, {made.date}."
     used, given = len(made.runs.material.rows), made.runs.material.n_given
-    rows = f"{used:,} rows" if used == given else f"{used:,} of {given:,} rows"
+    rows = counted(given, "row")
+    rows = rows if used == given else f"{used:,} of {rows}"
     return (
-        f"{len(made.runs.names)} runs of {len(set(made.runs.models))} models, {rows}. geodis "
+        f"{runs} of {models}, {rows}. geodis "
         f"{__version__}, seed {made.settings.random_state}, {made.date}, data "
         f"{made.data_hash[:12]}."
     )
@@ -235,7 +238,7 @@ def _found_rows(made: Comparison) -> Iterator[dict[str, str]]:
             f"{int(dim)}" + (f" ({kinds[j]})" if j < len(kinds) else "")
             for j, dim in enumerate(est.factor_dims_)
         ]
-        sure = "uncertain" if est.uncertain_ else "no doubts"
+        sure = "uncertain" if reasons_of_doubt(report, est) else "no doubts"
         yield {"run": name, "dim": str(est.dim_), "factors": " + ".join(found), "sure": sure}
 
 

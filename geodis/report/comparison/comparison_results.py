@@ -17,6 +17,7 @@ from geodis.report.comparison.paired_scores import PairedScores
 from geodis.report.comparison.similarities import Similarity
 from geodis.report.page.markup import render_template
 from geodis.report.results import Report
+from geodis.report.sentences.manifold_sentences import reasons_of_doubt
 
 NAMED = 3  # scores that a sentence names
 
@@ -79,9 +80,10 @@ class Comparison:
                 "seeds: a model that is trained again may differ by more."
             )
         for name, report in zip(self.runs.names, self.reports, strict=False):
-            if (est := report.manifold) is not None and est.uncertain_:
-                notes.append(f"The factors of {name} are uncertain: {'; '.join(est.doubts_)}.")
-            elif est is None:
+            if (est := report.manifold) is not None:
+                if reasons := reasons_of_doubt(report, est):
+                    notes.append(f"The factors of {name} are uncertain: {'; '.join(reasons)}.")
+            else:
                 notes.append(f"No factors of {name}: {report.parts['manifold'].failure}")
         return tuple(dict.fromkeys(notes))
 
@@ -102,14 +104,22 @@ class Comparison:
     def _ranked(self) -> str:
         if self.scores is None:
             return ""
+        if self.scores.mean_rank.isna().all():
+            return "Uncertain: no score differs from chance in any run, so none ranks first."
         ranks = [f"{name} ({rank:.1f})" for name, rank in self.scores.mean_rank.items()]
-        return f"By the mean rank over all scores that say something: {', '.join(ranks)}."
+        known = self.scores.chance.notna().any(axis=None)
+        over = "all scores" + " that differ from chance in a run" * bool(known)
+        said = f"By the mean rank over {over}: {', '.join(ranks)}."
+        if any(one.beyond_noise for one in self.scores.differences):
+            return said
+        tested = "is beyond noise" if self.scores.differences else "could be held against noise"
+        return f"Uncertain: no difference between the models {tested}. {said}"
 
     def _beyond(self) -> str:
         if self.scores is None:
             return ""
         if not (looked := self.scores.differences):
-            return "No difference could be held against noise."
+            return ""  # the ranking says it
         beyond = [one for one in looked if one.beyond_noise]
         over = "seeds" if self.runs.seeded else "rows"
         text = (
@@ -143,7 +153,7 @@ class Comparison:
             est = report.manifold
             if est is not None:
                 dims = " + ".join(str(int(dim)) for dim in est.factor_dims_)
-                told.append(f"{name} {dims}{' (uncertain)' * bool(est.uncertain_)}")
+                told.append(f"{name} {dims}{' (uncertain)' * bool(reasons_of_doubt(report, est))}")
         return f"Dimensions of the factors that were found: {', '.join(told)}." if told else ""
 
     def __str__(self) -> str:

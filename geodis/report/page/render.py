@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from geodis import __version__
+from geodis.base.text import counted
 from geodis.plots.figure.choices import Choices
 from geodis.plots.figure.labels import clip
 from geodis.plots.vector.page_chart import Chart, script_of_charts
@@ -193,14 +194,15 @@ def script_json(value: Any) -> str:
 
 def _origin(report: Report) -> str:
     used, given = len(report.material.rows), report.material.n_given
-    rows = f"{used:,} rows" if used == given else f"{used:,} of {given:,} rows"
+    rows = counted(given, "row")
+    rows = rows if used == given else f"{used:,} of {rows}"
     named = ", ".join(report.settings.sources.values())
     file = f" of {named}" if named else ""
-    columns = report.material.latents.shape[1]
+    columns = counted(report.material.latents.shape[1], "column")
     seed = report.settings.random_state
     data = f"data {report.data_hash[:12]}" if report.data_hash else ""
     made = ", ".join(text for text in (report.date, data) if text)
-    return f"{rows}, {columns} columns{file}. geodis {__version__}, seed {seed}, {made}."
+    return f"{rows}, {columns}{file}. geodis {__version__}, seed {seed}, {made}."
 
 
 def _choices(figure: Choices) -> Iterator[Choice]:

@@ -85,8 +85,8 @@ class DistancesSection(Section):
             return _agreement(compared.correlations)
         assert compared.perceived_and_latent is not None
         return (
-            f"Distances between the points follow perceived distances between the images with "
-            f"rank correlation {compared.perceived_and_latent.spearman:.2f}."
+            f"Distances between the points and perceived distances between the images have a "
+            f"rank correlation of {compared.perceived_and_latent.spearman:.2f}."
         )
 
     def warnings(self, analysis: Analysis) -> list[str]:
@@ -147,7 +147,7 @@ def _agreement(agreed: DistanceCorrelations) -> str:
     """Rank correlations of latent with ground-truth distances, in a sentence."""
     key = (GROUND_TRUTH, LATENT)
     text = (
-        "Distances between the latents follow those between the factors with rank correlation "
+        "Distances between the latents and those between the factors have a rank correlation of "
         f"{agreed.random[key].spearman:.2f} for random pairs"
     )
     parts = {name: by_pair[key].spearman for name, by_pair in agreed.factors.items()}
@@ -155,7 +155,7 @@ def _agreement(agreed: DistanceCorrelations) -> str:
         text += f" and {agreed.overall[key][1]:.2f} along factors{_extremes(parts)}"
     if (GROUND_TRUTH, PERCEIVED) in agreed.random:
         by_image = agreed.random[(GROUND_TRUTH, PERCEIVED)].spearman
-        text += f"; those between the images do with {by_image:.2f}"
+        text += f"; distances between the images have {by_image:.2f} with those between the factors"
     return f"{text}."
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geodis.base.text import listed
+from geodis.base.text import counted, listed
 from geodis.plots.geometry.spectra import principal_spectrum_figure
 from geodis.report.analysis import Analysis, ReportSettings
 from geodis.report.material import Material
@@ -46,15 +46,15 @@ class InspectionSection(Section):
         seen = analysis.inspection
         if seen is None:
             return ""
-        return f"{seen.n_used:,} points in {seen.d:,} columns, {seen.dimension}."
+        return f"{counted(seen.n_used, 'point')} in {counted(seen.d, 'column')}, {seen.dimension}."
 
     def warnings(self, analysis: Analysis) -> list[str]:
         """Few points, pieces, estimates that disagree, columns and rows without news."""
         seen = analysis.inspection
         if seen is None:
             return []
-        counted = counting_columns(analysis.material.latents)
-        return [*_of_points(seen), *_of_columns(seen), *_of_counters(counted, seen.d)]
+        counting = counting_columns(analysis.material.latents)
+        return [*_of_points(seen), *_of_columns(seen), *_of_counters(counting, seen.d)]
 
     def body(self, analysis: Analysis) -> str:
         """What was seen, or why nothing was."""
@@ -65,7 +65,7 @@ class InspectionSection(Section):
         connected = "connected" if pieces == 1 else f"in {pieces} pieces"
         return definitions(
             {
-                "points": f"{seen.n_used:,} in {seen.d:,} columns",
+                "points": f"{seen.n_used:,} in {counted(seen.d, 'column')}",
                 "dimension": str(seen.dimension).removeprefix("dimension "),
                 "neighbour graph": f"{seen.n_neighbors} neighbours a point, {connected}",
                 "enough points": f"{seen.enough_points}: {seen.needed:,} are needed in this "
@@ -128,14 +128,14 @@ def counting_columns(points: np.ndarray) -> list[int]:
     return [] if len(found) == d else found
 
 
-def _of_counters(counted: Sequence[int], d: int) -> list[str]:
+def _of_counters(found: Sequence[int], d: int) -> list[str]:
     """What to do with such columns."""
-    if not counted:
+    if not found:
         return []
-    many = len(counted) > 1
-    others = ",".join("abc"[: min(3, d - len(counted))])
+    many = len(found) > 1
+    others = ",".join("abc"[: min(3, d - len(found))])
     return [
-        f"Column{'s' * many} {listed(counted)} count{'s' * (not many)} in even steps, as times and "
+        f"Column{'s' * many} {listed(found)} count{'s' * (not many)} in even steps, as times and "
         f"identifiers do: distances see {'them' if many else 'it'} as coordinates. If "
         f"{'they are' if many else 'it is'} none, give the other columns alone: file.csv:{others} "
         "reads those of these names."
@@ -149,8 +149,7 @@ def _of_columns(seen: Inspection) -> list[str]:
     if seen.duplicate_columns:
         pairs = [f"{b} = {a}" for a, b in seen.duplicate_columns]
         warnings.append(f"Equal columns: {listed(pairs[:MAX_PAIRS])}.")
-    if seen.duplicate_rows:
-        warnings.append(
-            f"{seen.duplicate_rows:,} rows repeat others, and count once in the geometry."
-        )
+    if copies := seen.duplicate_rows:
+        repeat = "repeats" if copies == 1 else "repeat"
+        warnings.append(f"{counted(copies, 'row')} {repeat} others, counted once in the geometry.")
     return warnings

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from geodis.base.check import InputError
-from geodis.base.text import first_sentence
+from geodis.base.text import counted, first_sentence
 from geodis.plots.geometry.spectra import eigenvalue_spectrum_figure
 from geodis.plots.map_views.factor_titles import words_of
 from geodis.report.analysis import Analysis, ReportSettings
@@ -20,13 +20,12 @@ from geodis.report.section import Section, SectionFigure
 from geodis.report.sections.inspection import InspectionSection, variance_figures
 from geodis.report.sentences.manifold_sentences import (
     confidence_warnings,
+    dimension_is_clear,
     doubt_warnings,
     factor_bounds,
     fit_warnings,
     flat_part_warnings,
-    how_it_splits,
-    how_sure,
-    where_points_lie,
+    found_in_words,
 )
 
 if TYPE_CHECKING:
@@ -71,9 +70,9 @@ class ManifoldSection(Section):
     name = "manifold"
     title = "Factors of the manifold"
     about = (
-        "Fields that parallel transport leaves alone split the points into factors: m "
-        "factors have m - 1 of them, and the wider the gap above their eigenvalues, the surer "
-        "the number."
+        "Without flat parts the number of factors is one plus the number of parallel fields "
+        "(eigenvalues near zero), and the wider the gap above them, the surer the number. A flat "
+        "part has more parallel fields, and is split by its coordinates."
     )
     source = (
         "Pfau, Higgins, Botev and Racanière (2020), Disentangling by Subspace Diffusion; "
@@ -110,15 +109,16 @@ class ManifoldSection(Section):
         """Dimension and factors, or why there are none."""
         est, seen = analysis.manifold, analysis.inspection
         if est is not None:
-            found = f"{where_points_lie(analysis, est)} that {how_it_splits(est)}."
-            return " ".join(text for text in (found, _spaces(analysis), how_sure(est)) if text)
+            spaces = _spaces(analysis)
+            return f"{found_in_words(analysis, est)} {spaces}".rstrip()
         if seen is None:
             return "The geometry of the points could not be analysed."
         if not np.isfinite(seen.dimension.two_nn):
             return "The dimension of the points could not be estimated: they are evenly spaced."
         dim = seen.dimension.dim
+        opening = "The" if dimension_is_clear(analysis) else "Uncertain: the"
         return (
-            f"The points have about {dim} dimension{'s' * (dim != 1)}, and were not split into "
+            f"{opening} points have about {counted(dim, 'dimension')}, and were not split into "
             f"factors: {first_sentence(analysis.parts[self.name].failure)}"
         )
 
@@ -149,12 +149,14 @@ class ManifoldSection(Section):
         return figures
 
     def body(self, analysis: Analysis) -> str:
-        """The first look, the factors and the evidence for them."""
+        """The first look, the factors, the evidence for them, and what a repeated fit found."""
+        confidence = None if analysis.manifold is None else analysis.manifold.confidence_
         return render_template(
             "manifold.html",
             first_look=InspectionSection().body(analysis),
             factors=_factors(analysis.manifold),
             evidence=_evidence(analysis.manifold),
+            confidence="" if confidence is None else confidence.sentence,
         )
 
     def code(self, analysis: Analysis) -> str:

@@ -194,14 +194,10 @@ def _matched(analysis: Analysis) -> tuple[MatchedFactor, ...]:
 
 
 def _opening(est: GeoManCER, things: str) -> str:
-    """In how many ways the data vary, for readers who know nothing of geometry."""
+    """How many maps there are, and what they are of."""
     if est.n_factors_ == 1:
-        return f"Nothing in how the {things} differ was found that varies apart from the rest."
-    depend = "seem to depend little" if est.uncertain_ else "do not depend"
-    return (
-        f"The {things} differ in {est.n_factors_} ways that {depend} on each other: "
-        "each can change while the others stay as they are. Below, every way has its map."
-    )
+        return f"No split into independent factors was found: one map shows how the {things} vary."
+    return f"{est.n_factors_} factors were found. Each has a map below."
 
 
 def _can_be_seen(images: Any) -> bool:

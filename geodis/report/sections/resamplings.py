@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from geodis.base.text import listed
+from geodis.base.text import counted, listed
 from geodis.report.analysis import INTERVALS
 
 if TYPE_CHECKING:
@@ -102,6 +102,16 @@ def with_intervals(
     return replace(table, frame=frame)
 
 
+def no_interval_sentence(table: ScoreTable, intervals: int) -> str:
+    """Why no score has an interval although intervals were asked for."""
+    if affordable(intervals, (table.n, table.n_latents)):
+        return "No intervals: none of these scores is resampled so few times."
+    return (
+        f"Intervals skipped (slow for {counted(table.n_latents, 'latent')} of "
+        f"{counted(table.n, 'row')}); set intervals={USUAL + 1} or more to force them."
+    )
+
+
 def interval_sentence(table: ScoreTable, intervals: int) -> str:
     """From how many resamplings the intervals are, and which scores have none, and why."""
     counts = counts_of(table, intervals)
@@ -113,6 +123,7 @@ def interval_sentence(table: ScoreTable, intervals: int) -> str:
     known = {name for names in counts.values() for name in names}
     without = [name for name in table.scores if name not in known]
     if without:
-        have = "have none: they" if len(without) > 1 else "has none: it"
-        said += f"; {listed(without)} {have} would take longer than all others together"
+        have = "have" if len(without) > 1 else "has"
+        said += f"; {listed(without)} {have} none, as only scores known to be fast enough are "
+        said += "resampled here (score_latents takes intervals for any)"
     return f"{said}."

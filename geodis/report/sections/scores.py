@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geodis.base.text import first_sentence, fixed, listed, number_text
+from geodis.base.text import counted, first_sentence, fixed, listed, number_text
 from geodis.plots.scores import scores_figure, scores_per_factor_figure
 from geodis.report.analysis import Analysis, ReportSettings
 from geodis.report.material import Material
@@ -17,8 +17,13 @@ from geodis.report.page.python_lines import seed_argument
 from geodis.report.page.score_bar import score_bar
 from geodis.report.page.score_cards import ShownCard, cards_markup, cards_of
 from geodis.report.section import Section, SectionFigure
-from geodis.report.sections.resamplings import affordable, interval_sentence, with_intervals
-from geodis.scores.table.answers import above_chance, answer_lines, judged_scores
+from geodis.report.sections.resamplings import (
+    affordable,
+    interval_sentence,
+    no_interval_sentence,
+    with_intervals,
+)
+from geodis.scores.table.answers import NEAR_CHANCE, above_chance, answer_lines, judged_scores
 from geodis.scores.table.costly_scores import (
     left_out,
     left_out_sentence,
@@ -31,13 +36,15 @@ if TYPE_CHECKING:
     from geodis.scores.table.score_table import ScoreTable
 
 SCORED_ROWS = 10_000
-# Scores named in the summary, the first two that there are.
-LEADING = ("dci_disentanglement", "mig", "modularity", "axis_ratio")
-# Scores by which the summary says what factor is told apart best, the first that there is.
-TELLING = ("mig", "sap_continuous", "dci")
+# Scores named in the summary, the first two that are above chance. Modularity is not among them:
+# of noise it is often far above the chance that one shuffle gives.
+LEADING = ("dci_disentanglement", "mig", "axis_ratio")
+# Scores by which the summary says what factor is told apart best, the first that is above chance,
+# and the row of the table that their parts by factor make up.
+TELLING = {"mig": "mig", "sap_continuous": "sap_continuous", "dci": "dci_completeness"}
 CALLED = {
     "dci_disentanglement": "DCI disentanglement",
-    "dci": "DCI",
+    "dci": "DCI completeness",
     "mig": "MIG",
     "sap_continuous": "SAP",
     "axis_ratio": "the axis ratio",
@@ -56,7 +63,8 @@ class ScoresSection(Section):
     about = (
         "A score means something as far as it is above chance, its value when the rows of "
         "the factors are shuffled; the interval says how far it moves when the rows are drawn "
-        "again. Grey scores are no more than 0.02 above chance."
+        "again. Grey scores are no more than 0.02 above chance. That is not a test: chance is one "
+        "shuffle, and scores of pure noise may exceed it by more."
     )
     source = (
         "Locatello et al. (2019) for the study of these scores; every function of "
@@ -98,7 +106,11 @@ class ScoresSection(Section):
             return failed if part.applies else NOT_GIVEN
         judged = judged_scores(table.frame)
         above = int(above_chance(judged).sum())
-        text = f"{above} of the {len(judged)} scores with a chance level are above it"
+        exceed = "exceeds" if above == 1 else "exceed"
+        text = (
+            f"{above} of {counted(len(judged), 'score')} with a chance level {exceed} it by more "
+            f"than {NEAR_CHANCE:g}"
+        )
         named = _leading(table.frame)
         text = f"{listed(named)}; {text}" if named else text
         return f"{text[0].upper()}{text[1:]}{_extremes(table)}."
@@ -144,7 +156,7 @@ class ScoresSection(Section):
         families = _families(table.frame, cards)
         remarks = [interval_sentence(table, analysis.settings.intervals)] * spread
         if analysis.settings.intervals and not spread:
-            remarks.append("No intervals: so many latents take minutes; ask for more than 30.")
+            remarks.append(no_interval_sentence(table, analysis.settings.intervals))
         remarks += table.remarks()
         answers = answer_lines(table.frame)
         return render_template(
@@ -187,21 +199,21 @@ def _near_chance(frame: pd.DataFrame) -> list[str]:
 
 
 def _leading(frame: pd.DataFrame) -> list[str]:
-    """The first scores, with their values."""
-    known = [name for name in LEADING if name in frame.index]
-    # With one factor some scores are 1 by definition, and by chance: they say nothing here.
-    telling = [name for name in known if above_chance(frame.loc[name])]
+    """The first scores that are above chance, with their values."""
+    # Scores at chance say nothing; with one factor some are 1 by definition, and by chance.
+    telling = [name for name in LEADING if name in frame.index and above_chance(frame.loc[name])]
     return [
         f"{CALLED.get(name, name)} is {frame.at[name, 'value']:.2f} "
         f"(chance {frame.at[name, 'chance']:.2f})"
-        for name in (telling or known)[:2]
+        for name in telling[:2]
     ]
 
 
 def _extremes(table: ScoreTable) -> str:
-    """The factors that are told apart best and worst."""
-    for name in TELLING:
-        if name in table.scores and name in table.per_factor.index and len(table.factor_names) > 1:
+    """The factors that are told apart best and worst, by a score above chance."""
+    for name, row in TELLING.items():
+        told = row in table.frame.index and above_chance(table.frame.loc[row])
+        if told and name in table.per_factor.index and len(table.factor_names) > 1:
             parts = table.per_factor.loc[name].astype(float)
             if parts.notna().sum() > 1:
                 return (

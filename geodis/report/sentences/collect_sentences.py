@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from geodis.report.analysis import Analysis
 from geodis.report.ask import Hook, ask, note_of
@@ -30,7 +30,18 @@ def collect_warnings(analysis: Analysis) -> tuple[str, ...]:
     silent = [text for section in sections for text in _silences(section, analysis)]
     said = [text for section in sections for text in ask(section, "warnings", analysis).value]
     noted = [text for section in sections for text in ask(section, "notes", analysis).value]
-    return tuple(dict.fromkeys([*failed, *silent, *said, *noted]))
+    return tuple(_each_once([*failed, *silent, *said, *noted]))
+
+
+def _each_once(texts: Sequence[str]) -> list[str]:
+    """The texts without those that another one says in full, with more."""
+    texts = list(dict.fromkeys(texts))
+    bare = [text.rstrip(".").lower() for text in texts]
+    return [
+        text
+        for text, own in zip(texts, bare, strict=True)
+        if not any(own in other and own != other for other in bare)
+    ]
 
 
 def _silences(section: Section, analysis: Analysis) -> Iterator[str]:

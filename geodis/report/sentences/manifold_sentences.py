@@ -1,68 +1,88 @@
-"""What the section on the manifold says: two halves of a sentence, and doubts."""
+"""What the section on the manifold says: a sentence, whether it is uncertain, and doubts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from geodis.base.text import listed
+from geodis.base.text import counted, listed
 from geodis.report.analysis import Analysis
 
 if TYPE_CHECKING:
     from geodis.manifold.geomancer import GeoManCER
 
 
+def reasons_of_doubt(analysis: Analysis, est: GeoManCER) -> list[str]:
+    """Why the page has to begin with "Uncertain"; empty where it has not."""
+    reasons = list(est.doubts_)
+    if not (reasons or dimension_is_clear(analysis)):
+        reasons.append(str(analysis.inspection and analysis.inspection.dimension))
+    if tally := not_found_again(est):
+        reasons.append(f"the factors were not found again: {tally.rstrip('.')}")
+    return reasons
+
+
+def dimension_is_clear(analysis: Analysis) -> bool:
+    """Whether the dimension was given, or its estimates agree."""
+    seen = analysis.inspection
+    return analysis.settings.dim is not None or seen is None or seen.dimension.agree
+
+
+def found_in_words(analysis: Analysis, est: GeoManCER) -> str:
+    """Dimension and factors in a sentence, "Uncertain" first where they are."""
+    found = f"{where_points_lie(analysis, est)} that {how_it_splits(est)}."
+    return f"Uncertain: t{found[1:]}" if reasons_of_doubt(analysis, est) else found
+
+
 def where_points_lie(analysis: Analysis, est: GeoManCER) -> str:
     """The first half of the sentence: the dimension, and whether it is sure."""
-    seen = analysis.inspection
-    if analysis.settings.dim is None and seen is not None and not seen.dimension.agree:
+    if not dimension_is_clear(analysis):
+        seen = analysis.inspection
+        assert seen is not None
         sure = "undecided" if seen.dimension.verdict == "undecided" else "in doubt"
-        return (
-            f"The points lie on a manifold of about {est.dim_} dimensions (their number is {sure})"
-        )
+        about = counted(est.dim_, "dimension")
+        return f"The points lie on a manifold of about {about} (the dimension is {sure})"
     return f"The points lie on a {est.dim_}-dimensional manifold"
 
 
 def how_it_splits(est: GeoManCER) -> str:
-    """The second half: the factors, and whether their number is certain."""
+    """The second half: the factors."""
     dims = [int(dim) for dim in est.factor_dims_]
     flat = [bool(flag) for flag in est.flat_]
-    split = "does not split into factors"
+    split = "was not split into factors"
     if len(dims) > 1:
         split = f"splits into {len(dims)} factors of dimension {listed(dims)}"
     if sum(flat) == 1 and dims[flat.index(True)] > 1:
         split += f", the one of dimension {dims[flat.index(True)]} flat" if len(dims) > 1 else ""
     elif sum(flat) > 1:
-        split += f", {sum(flat)} of them flat"
+        split += ", all flat" if all(flat) else f", {sum(flat)} of them flat"
     departure = est.departure_
     if departure is not None and not departure.is_product:
         low, high = 100 * departure.low, 100 * departure.high
         split += f", nearly: lengths depart from a product's by {low:.0f} to {high:.0f} %"
-    return split + "; this is uncertain, for the reasons below" * bool(est.uncertain_)
+    return split
 
 
-def how_sure(est: GeoManCER) -> str:
-    """Whether a repeated fit finds the same, and how far the directions of factors err."""
-    return "" if est.confidence_ is None else est.confidence_.sentence
+def not_found_again(est: GeoManCER) -> str:
+    """What repeated fits found instead, where any found other factors."""
+    confidence = est.confidence_
+    if confidence is None or sum(confidence.found.values()) == confidence.agreeing:
+        return ""
+    return confidence.tally
 
 
 def factor_bounds(est: GeoManCER) -> list[str]:
-    """What is said beside each factor of how far its directions err; nothing if unknown."""
+    """How far the directions of each factor err; nothing where the factors are uncertain."""
     confidence = est.confidence_
-    if confidence is None:
+    if confidence is None or est.uncertain_ or not_found_again(est):
         return [""] * est.n_factors_
     return [f", {text}" if text else "" for text in confidence.bounds()]
 
 
 def confidence_warnings(est: GeoManCER) -> list[str]:
     """Whether repeated fits found other factors."""
-    confidence = est.confidence_
-    if confidence is None:
-        return []
-    others = sum(confidence.found.values()) - confidence.agreeing
-    warnings = list(confidence.notes)
-    if others:
-        warnings.append(f"The factors were not found again: {confidence.tally}")
-    return warnings
+    notes = [] if est.confidence_ is None else list(est.confidence_.notes)
+    tally = not_found_again(est)
+    return [*notes, f"The factors were not found again: {tally}"] if tally else notes
 
 
 def doubt_warnings(est: GeoManCER) -> list[str]:

@@ -39,7 +39,9 @@ def test_the_command_ranks_and_says_where(geodis, tmp_path):
     options = ["--factors", tmp_path / "f.csv", "--resamples", 5, "--out", tmp_path / "c"]
     code, out, err = geodis("compare", *files, *options)
     assert (code, err) == (0, "")
-    assert out.startswith("By the mean rank over all scores that say something: good (1.")
+    assert out.startswith(
+        "By the mean rank over all scores that differ from chance in a run: good (1."
+    )
     assert str(tmp_path / "c" / "index.html") in out and (tmp_path / "c" / "figures").is_dir()
 
 

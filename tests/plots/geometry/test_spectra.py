@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.collections import PathCollection
 
+import geodis as gd
 from geodis.base.check import InputError
 from geodis.manifold.holonomy.eigenfields import PARALLEL_VARIATION
 from geodis.manifold.verdict.evidence import Evidence
@@ -74,11 +75,24 @@ def test_eigenvalues_are_parted_at_the_parallel_fields():
 
 
 def test_an_estimator_brings_its_evidence():
-    axis = plot_eigenvalue_spectrum(SimpleNamespace(evidence_=[SPLIT, WHOLE]))
+    axis = plot_eigenvalue_spectrum(SimpleNamespace(evidence_=[SPLIT, WHOLE], factor_dims_=[2, 2]))
     assert axis.get_title(loc="left") == "1 parallel field: dimension 4 into 2 + 2"
-    axis = plot_eigenvalue_spectrum(SimpleNamespace(evidence_=[WHOLE]))
+    axis = plot_eigenvalue_spectrum(SimpleNamespace(evidence_=[WHOLE], factor_dims_=[2]))
     assert axis.get_title(loc="left") == "no parallel fields: dimension 2 is one factor"
     assert axis.get_legend() is None
+
+
+@pytest.mark.parametrize("spec", ["S^1 x S^1", "S^2 x S^1 x S^1", "S^2 x S^2", "S^3"])
+def test_the_title_has_the_factors_that_are_reported(spec):
+    points = gd.product_manifold(spec, 1500, random_state=0).points
+    est = gd.GeoManCER(verbose=0, random_state=0).fit(points)
+    dims = " + ".join(map(str, est.factor_dims_))
+    title = eigenvalue_spectrum_figure(est).panels[0][0].title
+    said = f"into {dims}" if est.n_factors_ > 1 else "is one factor"
+    assert f"dimension {est.dim_} {said}" in title
+    # The fields leave the flat part whole; the title must not stop there.
+    whole = tuple(est.evidence_[0].factor_dims) == tuple(est.factor_dims_)
+    assert ("by these fields alone" in title) == (not whole)
 
 
 def test_eigenvalues_that_round_to_zero_can_be_drawn(tmp_path):
@@ -117,7 +131,8 @@ def test_separation_makes_the_deciding_fields_large():
 
 
 def test_a_page_has_the_same_fields_and_the_same_gap():
-    figure = eigenvalue_spectrum_figure(SimpleNamespace(evidence_=[SPLIT, WHOLE]))
+    fit = SimpleNamespace(evidence_=[SPLIT, WHOLE], factor_dims_=[2, 2])
+    figure = eigenvalue_spectrum_figure(fit)
     panel = figure.panels[0][0]
     parallel, others, gap = panel.marks
     assert (list(parallel.x), list(parallel.y)) == ([1], [1e-4]) and list(others.y) == [0.02, 0.025]

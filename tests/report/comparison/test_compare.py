@@ -140,9 +140,19 @@ def test_the_table_of_a_sweep_is_compared_over_its_seeds(tmp_path):
     }
     assert all(one.beyond_noise and one.by == "seeds" for one in made.scores.differences)
     assert made.scores.value.loc["mig"].min() > 0.1  # of the last step
+    assert made.summary[0].startswith("By the mean rank over all scores: beta-vae beta=4.0/")
     page = made.path.read_text()
     assert 'id="section-differences"' in page and 'id="section-maps"' not in page
     assert json.loads((tmp_path / "results.json").read_text())["ranking"] == list(made.ranking)
+
+
+def test_a_ranking_within_noise_begins_with_that():
+    said = "Uncertain: no difference between the models "
+    alike = gd.compare(table(gap=0.0)[["model", "beta", "seed", "step", "score mig"]], out=None)
+    assert not any(one.beyond_noise for one in alike.scores.differences)
+    assert alike.summary[0].startswith(f"{said}is beyond noise. By the mean rank")
+    single = gd.compare(table(seeds=1)[["model", "beta", "seed", "step", "score mig"]], out=None)
+    assert single.summary[0].startswith(f"{said}could be held against noise. By the mean rank")
 
 
 def test_seeds_of_a_table_that_do_not_differ_are_said_not_to():
