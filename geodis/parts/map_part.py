@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from geodis.base.array_file import write_arrays
+from geodis.base.array_file import read_arrays, write_arrays
 from geodis.base.check import InputError
 from geodis.base.row_source import RowSource
-from geodis.base.tensors import read_note
+from geodis.base.write import to_jsonable
 from geodis.data.files.open_rows import open_rows
 from geodis.manifold.atlas.fitted_atlas import Atlas
 from geodis.parts.file_states import check_unchanged, hash_of
 
-KIND = "geodis part"
+KIND, CHECKSUM = "geodis part", "sha256"
 FULL = (errno.ENOSPC, errno.EDQUOT)
 # Rows of a part that are named where they hold no numbers.
 NAMED = 5
@@ -102,7 +104,7 @@ def map_part(task: PartTask) -> dict[str, Any]:
     if not task.axes:
         del arrays["axes"]
     try:
-        write_arrays(task.out, arrays, note)
+        write_arrays(task.out, arrays, {**note, CHECKSUM: _checksum(arrays, note)})
     except OSError as error:
         if error.errno in FULL:
             raise no_room(Path(task.out), f"rows {task.start} to {task.stop}") from error
@@ -158,13 +160,27 @@ def mapped(
 
 
 def is_done(task: PartTask) -> dict[str, Any] | None:
-    """The note of a part that was written already by this task; None where it was not."""
+    """The note of a part that was written already by this task; None where it was not.
+
+    A part whose bytes have changed since is none.
+    """
     try:
-        note = read_note(task.out)
+        arrays, note = read_arrays(task.out)
     except (InputError, OSError):
         return None
+    checksum = note.pop(CHECKSUM, None)
     wanted: Mapping[str, Any] = task.note
-    return note if all(note.get(name) == value for name, value in wanted.items()) else None
+    fits = all(note.get(name) == value for name, value in wanted.items())
+    return note if fits and checksum == _checksum(arrays, note) else None
+
+
+def _checksum(arrays: Mapping[str, np.ndarray], note: Mapping[str, Any]) -> str:
+    """The SHA-256 of arrays and a note."""
+    digest = hashlib.sha256(json.dumps(to_jsonable(dict(note)), sort_keys=True).encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
 
 
 def no_room(path: Path, what: str) -> InputError:

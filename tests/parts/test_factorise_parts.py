@@ -147,6 +147,24 @@ def test_what_is_done_is_not_done_again(big, monkeypatch, tmp_path):
     assert bytes_of(out) == left
 
 
+@pytest.mark.parametrize("where", ["numbers", "note"])
+def test_a_part_whose_bytes_have_changed_is_made_again(big, tmp_path, where):
+    file, left, _ = big
+    for name, content in left.items():
+        (tmp_path / name).write_bytes(content)
+    path = part_path(tmp_path, 2)
+    damaged = bytearray(path.read_bytes())
+    if where == "numbers":
+        damaged[-2000:-1996] = b"\x01\x02\x03\x04"
+    else:
+        at = damaged.index(b'outside\\": 0') + len(b'outside\\": ')
+        damaged[at : at + 1] = b"7"
+    assert damaged != path.read_bytes()
+    path.write_bytes(damaged)
+    factorise_parts(file, tmp_path, **OPTIONS)
+    assert bytes_of(tmp_path) == left
+
+
 def test_an_atlas_that_is_gone_or_torn_is_made_again(big, tmp_path):
     file, left, _ = big
     out = tmp_path / "out"
