@@ -10,9 +10,11 @@ import multiprocessing
 import random
 import resource
 import shutil
+import struct
 import tempfile
 import time
 import warnings
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -90,9 +92,38 @@ def _matlab(path: Path, z: np.ndarray, f: np.ndarray) -> None:
     savemat(path, {"z": z, "f": f, "word": "box"}, do_compression=True)
 
 
-def _zarr(path: Path, z: np.ndarray, f: np.ndarray) -> None:
-    import zlib
+def _matlab_kinds(path: Path, z: np.ndarray, f: np.ndarray) -> None:
+    """An array of every class, not packed."""
+    from scipy.io import savemat
+    from scipy.sparse import csc_matrix
 
+    held: dict[str, Any] = {"z": z, "f": f, "word": ["box", "dot"], "complex": z + 1j}
+    held |= {"sparse": csc_matrix(z * (z > 0)), "sparse_logical": csc_matrix(z > 0)}
+    held |= {"cell": np.array([z, "a", f], object), "struct": {"a": z, "b": "c"}, "logical": z > 0}
+    held |= {kind: f.astype(kind) for kind in ("int8", "uint8", "int16", "int64", "float32")}
+    savemat(path, held)
+
+
+def _matlab_4(path: Path, z: np.ndarray, f: np.ndarray) -> None:
+    from scipy.io import savemat
+    from scipy.sparse import coo_matrix
+
+    held = {"z": z, "f": f.astype(float), "word": "box", "complex": z + 1j}
+    savemat(path, {**held, "sparse": coo_matrix(z * (z > 0))}, format="4")
+
+
+def _packed_elements(data: bytes) -> bytes:
+    """The arrays of a MATLAB file, each packed as it is, so that what was changed is inside."""
+    packed, at = data[:128], 128
+    while at < len(data):
+        end = min(at + 8 + int.from_bytes(data[at + 4 : at + 8], "little"), len(data))
+        element = zlib.compress(data[at:end], 1)
+        packed += struct.pack("<II", 15, len(element)) + element
+        at = end
+    return packed
+
+
+def _zarr(path: Path, z: np.ndarray, f: np.ndarray) -> None:
     note = {"zarr_format": 2, "shape": z.shape, "chunks": [8, 3], "dtype": "<f8", "order": "C"}
     note |= {"compressor": {"id": "zlib", "level": 1}, "filters": None, "fill_value": 0}
     path.mkdir()
@@ -131,6 +162,9 @@ WRITERS: dict[str, Callable[[Path, np.ndarray, np.ndarray], Any]] = {
     "run.h5": _hdf5,
     "run.h5ad": _hdf5,
     "run.mat": _matlab,
+    "kinds.mat": _matlab_kinds,
+    "packed.mat": _matlab_kinds,
+    "four.mat": _matlab_4,
     "seven.mat": _matlab_73,
     "run.nc": _netcdf,
     "four.nc": _hdf5,
@@ -194,14 +228,29 @@ def _write_mutant(name: str, number: int, folder: Path) -> Path:
     WRITERS[name](path, draws.standard_normal((24, 3)), draws.integers(4, size=24))
     files = sorted(path.iterdir()) if path.is_dir() else [path]
     victim = rng.choice(files)
-    victim.write_bytes(mutate(victim.read_bytes(), rng))
+    changed = mutate(victim.read_bytes(), rng)
+    victim.write_bytes(_packed_elements(changed) if name == "packed.mat" else changed)
     return path
 
 
 def _keys(path: Path) -> Iterator[str]:
     """The file without a key, and with those it had before it was changed."""
     yield str(path)
-    known = ("z", "f", "X", "plain", "names", "elsewhere", "link", "a", "shape", "obs/kind", "word")
+    known: tuple[str, ...] = (
+        "z",
+        "f",
+        "X",
+        "plain",
+        "names",
+        "elsewhere",
+        "link",
+        "a",
+        "shape",
+        "obs/kind",
+        "word",
+    )
+    if path.suffix == ".mat":
+        known += ("sparse", "sparse_logical", "complex", "logical", "cell", "struct", "uint8")
     for key in known:
         yield f"{path}:{key}"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from geodis.base.check import MOST_DENSE, InputError
+from geodis.data.files.limits import check_unpacked
 from geodis.data.read_column import Column, Labels, read_column
 
 SPARSE = ("csr_matrix", "csc_matrix")  # in the order of the axis that they compress
@@ -46,8 +47,6 @@ def dense_matrix(
     reduced : bool
         Whether the file has principal components already, which a message then names.
     """
-    from scipy import sparse
-
     if math.prod(shape) >= MOST_DENSE:
         there = f", which is in {path.name}:obsm/X_pca" if reduced else ""
         raise InputError(
@@ -55,16 +54,58 @@ def dense_matrix(
             f"than {MOST_DENSE} entries: reduce it first, for example by a principal "
             f"component analysis{there}."
         )
+    check_unpacked(path, 8 * math.prod(shape), key)
     data, indices, indptr = (part(name) for name in ("data", "indices", "indptr"))
-    counts = np.diff(indptr.astype(np.int64))
-    n_compressed = shape[SPARSE.index(encoding)]
-    if len(counts) != n_compressed or (counts < 0).any() or counts.sum() != len(indices):
+    return dense_from_indices(key, data, indices, indptr, shape, SPARSE.index(encoding))
+
+
+def dense_from_indices(
+    key: str,
+    data: np.ndarray,
+    indices: np.ndarray,
+    indptr: np.ndarray,
+    shape: tuple[int, ...],
+    axis: int,
+) -> np.ndarray:
+    """A compressed sparse matrix of a file as a dense array, once its indices are known to fit.
+
+    scipy's compiled code writes wherever the indices say.
+
+    Parameters
+    ----------
+    key : str
+    data, indices : ndarray of shape (nnz,)
+    indptr : ndarray of shape (shape[axis] + 1,)
+    shape : tuple of int
+    axis : int
+        The one that is compressed: 0 for rows (CSR), 1 for columns (CSC).
+
+    Examples
+    --------
+    >>> dense_from_indices("z", np.ones(2), np.array([1, 0]), np.array([0, 1, 2]), (2, 2), 0)
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    from scipy import sparse
+
+    if indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
+        raise ValueError(f"indices of {key} must be integers; got {indices.dtype}, {indptr.dtype}")
+    pointers, other = indptr.astype(np.int64), shape[1 - axis]
+    if (
+        not indices.shape == data.shape == (len(indices),)
+        or pointers.shape != (shape[axis] + 1,)
+        or (pointers[1:] < pointers[:-1]).any()
+        or pointers[0] != 0
+        or pointers[-1] != len(indices)
+    ):
         raise ValueError(f"the index pointers of {key} do not fit its {len(indices)} entries")
-    compressed = np.repeat(np.arange(n_compressed), counts)
-    coordinates = (compressed, indices) if encoding == "csr_matrix" else (indices, compressed)
-    # Through coordinates, because those are checked against the shape: toarray of a csr_matrix
-    # writes wherever damaged indices say, and may take the interpreter down.
-    return sparse.coo_matrix((data, coordinates), shape=shape).toarray()
+    if len(indices) and not 0 <= indices.min() <= indices.max() < other:
+        raise ValueError(
+            f"indices of {key} must lie between 0 and {other - 1}; got {indices.min()} to "
+            f"{indices.max()}"
+        )
+    matrix = (sparse.csr_matrix, sparse.csc_matrix)[axis]
+    return matrix((data, indices, pointers), shape=shape).toarray()
 
 
 def labels_of_codes(codes: np.ndarray, names: tuple[str, ...], ordered: bool) -> Labels:

@@ -15,6 +15,7 @@ import numpy as np
 from geodis.base.check import InputError, require
 from geodis.data.files.contents import Contents, Stored
 from geodis.data.files.formats import register_reader
+from geodis.data.files.hierarchies.annotated import dense_from_indices
 from geodis.data.files.hierarchies.hdf5_members import member, members, values_of
 from geodis.data.files.hierarchies.matlab_packed import check_packed
 from geodis.data.files.limits import check_count, check_unpacked
@@ -91,7 +92,8 @@ def _read(path: Path, key: str) -> Any:
 
     check_packed(path)
     with _quietly():
-        kinds = {name: (shape, kind) for name, shape, kind in whosmat(str(path))}
+        # Of two arrays of one name, loadmat reads the first.
+        kinds = {name: (shape, kind) for name, shape, kind in reversed(whosmat(str(path)))}
         if key not in kinds:
             raise InputError(f"{path} has no array {key!r}; it holds {', '.join(kinds)}.")
         shape, kind = kinds[key]
@@ -101,7 +103,11 @@ def _read(path: Path, key: str) -> Any:
         check_unpacked(path, 2 * CLASS_BYTES[kind] * math.prod(shape), key)
         check_packed(path, key)
         value = loadmat(str(path), variable_names=[key], chars_as_strings=True)[key]
-    return value.toarray() if hasattr(value, "toarray") else value
+    if not hasattr(value, "toarray"):
+        return value
+    if value.format == "coo":  # of version 4; what scipy makes of coordinates is checked by itself
+        return value.toarray()
+    return dense_from_indices(key, value.data, value.indices, value.indptr, value.shape, 1)
 
 
 @contextmanager

@@ -1,65 +1,179 @@
-"""Packed arrays of MATLAB files of version 5, held against a limit before scipy unpacks them.
+"""Elements of MATLAB files of versions 4 and 5, checked before scipy's compiled reader sees them.
 
-scipy unpacks as much as a part of an array says that it has. The name of one may be a gigabyte of
-zeros, which are unpacked to list the file, and so may the values of one whose shape is small.
+That reader looks up an element's type in a table without a bound, and reserves as many bytes as an
+element says that it has: a wrong type ends the process, and the name of an array may be a gigabyte
+of zeros.
 """
 
 from __future__ import annotations
 
+import math
 import struct
 import zlib
 from pathlib import Path
+from typing import IO, NamedTuple
 
-from geodis.data.files.limits import (
-    MOST_OF_A_BYTE,
-    check_unpacked,
-    inflates_beyond,
-    unpacked_limit,
-)
+from geodis.data.files.limits import AT_ONCE, check_unpacked
 
 # Before the arrays stands a header, which ends with the order of bytes.
 HEADER = 128
 ORDERS = {b"IM": "<", b"MI": ">"}
-# The type of an element that zlib packed, and the class of arrays that have no shape and no name.
-PACKED, OPAQUE = 15, 17
-# What of an array is enough for its flags, its sizes and its name, of which MATLAB takes 63 bytes.
-BEGINNING, MOST_NAME = 4096, 1024
+MATRIX, PACKED = 14, 15
+# Bytes of an entry by the type of an element that holds numbers or text.
+ENTRY_BYTES = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8, 16: 1, 17: 2, 18: 4}
+WHOLE_NUMBERS = (1, 2, 3, 4, 5, 6, 12, 13)
+FLAGS, NAMES, SIZES = (6,), (1, 16), (5, 6)
+# Classes of arrays: text, sparse, all that have values; opaque ones have no shape and no name.
+CHAR, SPARSE, WITH_VALUES, OPAQUE = 4, 5, range(4, 16), 17
+IS_COMPLEX = 1 << 11
+# MATLAB has no longer names than 63 bytes, and scipy no arrays of more axes.
+MOST_NAME, MOST_AXES = 1024, 32
+# Version 4 has five numbers before every array; bytes of an entry by the third digit of the first.
+HEAD_4 = 20
+ENTRY_BYTES_4 = (8, 4, 4, 2, 2, 1)
+
+
+class _Element(NamedTuple):
+    kind: int
+    n_bytes: int
+    data: bytes  # of a short element, which has them in its tag
+
+
+class _Unpacked:
+    """What zlib packed, read in order and never more at once than is asked for."""
+
+    def __init__(self, file: IO[bytes], n_bytes: int) -> None:
+        self._file, self._left = file, n_bytes
+        self._stream, self._waiting = zlib.decompressobj(), b""
+
+    def read(self, count: int) -> bytes:
+        found = b""
+        while len(found) < count and not self._stream.eof:
+            if not self._waiting:
+                self._waiting = self._file.read(min(self._left, AT_ONCE // 16))
+                self._left -= len(self._waiting)
+                if not self._waiting:
+                    break
+            found += self._stream.decompress(self._waiting, count - len(found))
+            self._waiting = self._stream.unconsumed_tail
+        return found
+
+
+Source = IO[bytes] | _Unpacked
 
 
 def check_packed(path: Path, key: str | None = None) -> None:
-    """Refuse names that no array has, and of the array of a key more bytes than the limit."""
-    limit, _ = unpacked_limit(path)
+    """Refuse what no array has in its head, and wrong or too large values of the array of a key.
+
+    Of cells, structures and objects scipy reads the head alone, as nobody asks for their values.
+    """
+    size = path.stat().st_size
     with path.open("rb") as file:
-        order = ORDERS.get(file.read(HEADER)[HEADER - 2 :])
-        while order and len(tag := file.read(8)) == 8:
-            kind, n_bytes = struct.unpack(f"{order}II", tag)
-            start = file.tell()
+        start = file.read(HEADER)
+        if 0 in start[:4]:
+            _check_version_4(file, size)
+            return
+        order = ORDERS.get(start[HEADER - 2 :])
+        if order is None:
+            raise ValueError("its header does not say in which order bytes stand")
+        while file.tell() < size:
+            kind, n_bytes, _ = _tag(file, order)
+            end = file.tell() + n_bytes
+            if kind not in (MATRIX, PACKED) or not 0 < n_bytes <= size - file.tell():
+                raise ValueError(f"it must hold whole arrays; got {n_bytes} bytes of type {kind}")
+            source: Source = file
             if kind == PACKED:
-                name = _name(file.read(min(n_bytes, BEGINNING)), order)
-                if name == key and n_bytes * MOST_OF_A_BYTE > limit:
-                    file.seek(start)
-                    if inflates_beyond(file.read(n_bytes), limit):
-                        check_unpacked(path, limit + 1, f"what is packed as {key}")
-            file.seek(start + n_bytes)
+                source = _Unpacked(file, n_bytes)
+                if (inner := _tag(source, order).kind) != MATRIX:
+                    raise ValueError(f"it must hold arrays; got a packed element of type {inner}")
+            _check_array(path, source, order, key, min(size, end) if kind == MATRIX else None)
+            file.seek(end)
 
 
-def _name(packed: bytes, order: str) -> str:
-    """The name of an array, from its first bytes."""
-    head = zlib.decompressobj().decompress(packed, BEGINNING)
-    if head[16:20][:: 1 if order == "<" else -1][:1] == bytes([OPAQUE]):
-        return ""
-    _, _, after = _element(head, 24, order)  # its sizes, after two tags and the flags
-    begin, n_bytes, _ = _element(head, after, order)
-    if n_bytes > MOST_NAME:
-        raise ValueError(f"an array has a name of {n_bytes} bytes")
-    return head[begin : begin + n_bytes].decode("latin-1")
+def _check_array(path: Path, source: Source, order: str, key: str | None, end: int | None) -> None:
+    """Check the head of an array, and its values if it is that of the key.
+
+    `end` is where it ends in a file; None of packed ones, of which nobody knows.
+    """
+    flags, _ = struct.unpack(f"{order}II", _content(source, order, FLAGS, 8, "flags"))
+    own_class = flags & 0xFF
+    if own_class == OPAQUE:
+        return
+    sizes = _content(source, order, SIZES, 4 * MOST_AXES, "sizes")
+    shape = struct.unpack(f"{order}{len(sizes) // 4}i", sizes[: len(sizes) // 4 * 4])
+    name = _content(source, order, NAMES, MOST_NAME, "a name").decode("latin-1")
+    if len(shape) < 2 or min(shape) < 0:
+        raise ValueError(f"an array must have two sizes or more; got {shape}")
+    if (name or "__function_workspace__") != key:
+        return
+    if own_class not in WITH_VALUES:
+        raise ValueError(f"{key} must hold numbers or text; got an array of class {own_class}")
+    if own_class == CHAR:  # scipy fills it with spaces where the file has no text
+        check_unpacked(path, 4 * math.prod(shape), key)
+    n_values = 2 if flags & IS_COMPLEX else 1
+    for part in range(n_values + 2 * (own_class == SPARSE)):
+        is_index = own_class == SPARSE and part < 2
+        element = _tag(source, order)
+        if element.kind not in (WHOLE_NUMBERS if is_index else ENTRY_BYTES):
+            what = "indices" if is_index else "values"
+            raise ValueError(f"{what} of {key} must be numbers; got a type {element.kind}")
+        if element.data:
+            continue
+        if end is None:
+            check_unpacked(path, element.n_bytes, f"what is packed as {key}")
+        elif isinstance(source, _Unpacked) or element.n_bytes > end - source.tell():
+            raise ValueError(f"{key} must have {element.n_bytes} bytes of values; it ends before")
+        _skip(source, element.n_bytes + -element.n_bytes % 8)
 
 
-def _element(head: bytes, at: int, order: str) -> tuple[int, int, int]:
-    """Where the data of an element begin, how many bytes they are, and where the next one is."""
-    if at + 8 > len(head):
-        raise ValueError("an array has no name")
-    kind, n_bytes = struct.unpack_from(f"{order}II", head, at)
-    if kind >> 16:  # four bytes or less, which stand in the tag itself
-        return at + 4, kind >> 16, at + 8
-    return at + 8, n_bytes, at + 8 + -(-n_bytes // 8) * 8
+def _tag(source: Source, order: str) -> _Element:
+    """The type of an element and how many bytes it has, which may follow in the tag itself."""
+    tag = source.read(8)
+    if len(tag) < 8:
+        raise ValueError("it ends within an array")
+    kind, n_bytes = struct.unpack(f"{order}II", tag)
+    if not kind >> 16:
+        return _Element(kind, n_bytes, b"")
+    kind, n_bytes = kind & 0xFFFF, kind >> 16
+    if n_bytes > 4:
+        raise ValueError(f"a short element must have at most 4 bytes; got {n_bytes}")
+    return _Element(kind, n_bytes, tag[4 : 4 + n_bytes])
+
+
+def _content(source: Source, order: str, kinds: tuple[int, ...], most: int, what: str) -> bytes:
+    """The bytes of a short part of an array's head."""
+    element = _tag(source, order)
+    if element.kind not in kinds or element.n_bytes > most:
+        raise ValueError(
+            f"an array must have {what} of at most {most} bytes; "
+            f"got {element.n_bytes} bytes of type {element.kind}"
+        )
+    data = element.data or source.read(element.n_bytes + -element.n_bytes % 8)
+    if len(data) < element.n_bytes:
+        raise ValueError("it ends within an array")
+    return data[: element.n_bytes]
+
+
+def _skip(source: Source, count: int) -> None:
+    if not isinstance(source, _Unpacked):
+        source.seek(count, 1)
+        return
+    while count > 0 and (found := source.read(min(count, AT_ONCE))):
+        count -= len(found)
+
+
+def _check_version_4(file: IO[bytes], size: int) -> None:
+    """Require arrays that end in the file: scipy would follow a negative size backwards."""
+    file.seek(0)
+    while file.tell() < size:
+        head = file.read(HEAD_4)
+        if len(head) < HEAD_4:
+            raise ValueError("it ends within an array")
+        kind, rows, columns, is_complex, length = struct.unpack("<5i", head)
+        if not 0 <= kind <= 5000:
+            kind, rows, columns, is_complex, length = struct.unpack(">5i", head)
+        width = ENTRY_BYTES_4[min(abs(kind) // 10 % 10, len(ENTRY_BYTES_4) - 1)]
+        n_bytes = rows * columns * width * (2 if is_complex == 1 else 1)
+        if min(rows, columns, length) < 0 or length + n_bytes > size - file.tell():
+            raise ValueError(f"an array of {rows} x {columns} does not fit into the file")
+        file.seek(length + n_bytes, 1)

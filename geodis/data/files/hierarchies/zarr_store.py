@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from geodis.base.check import InputError
 from geodis.base.notes import note_entry
 from geodis.data.files.contents import Contents, Stored
 from geodis.data.files.formats import register_reader
@@ -30,7 +29,7 @@ from geodis.data.files.hierarchies.zarr_codecs import DECOMPRESSED, decompressed
 from geodis.data.files.hierarchies.zarr_texts import VLEN_UTF8, texts_in
 from geodis.data.files.limits import (
     check_count,
-    check_regular,
+    check_inside,
     check_unpacked,
     unpacked_limit,
 )
@@ -262,13 +261,6 @@ def _read_json(store: Path, path: Path) -> dict[str, Any]:
     if not isinstance(note, dict):
         raise ValueError(f"{path.name} must be an object")
     return note
-
-
-def check_inside(store: Path, path: Path) -> None:
-    """Require a regular file of the store itself: a link may lead to any file of the machine."""
-    if not path.resolve().is_relative_to(store.resolve()):
-        raise InputError(f"{store} must hold its own files; got {path.name}, a link out of it.")
-    check_regular(path)
 
 
 def _of_version_2(folder: Path, note: dict[str, Any]) -> ChunkedArray:

@@ -105,8 +105,123 @@ def test_parts_that_unpack_to_more_than_any_array_may_are_refused(
     path = tmp_path / "bomb.mat"
     path.write_bytes(b"MATLAB 5.0 MAT-file".ljust(124) + mark + element(15, packed))
     assert path.stat().st_size < 2**13
-    message = {"name": f"a name of {size} bytes", "values": "packed as x in .* would take .*BYTES"}
+    message = {
+        "name": f"a name of .* got {size} bytes",
+        "values": "packed as x in .* would take .*BYTES",
+    }
     with pytest.raises(InputError, match=message[part]):
+        load_array(path)
+
+
+def savemat_packed(path, arrays):
+    savemat(path, arrays, do_compression=True)
+
+
+def repack(path, change):
+    """Change the bytes of a file of version 5, and of packed arrays what is packed."""
+    data = path.read_bytes()
+    if struct.unpack_from("<I", data, 128)[0] != 15:
+        path.write_bytes(change(data))
+        return
+    packed = zlib.compress(change(zlib.decompress(data[136:])))
+    path.write_bytes(data[:128] + struct.pack("<II", 15, len(packed)) + packed)
+
+
+ROWS, COLUMNS = np.arange(59, 9, -1, dtype="<i4"), np.arange(51, dtype="<i4")
+SPARSE = sparse.csc_matrix((np.ones(50), ROWS, COLUMNS), (60, 50))
+BAD_ROWS = {
+    "far beyond": np.repeat([0, 2**31 - 16, -2_000_000_000, 2**28], [25, 5, 5, 15]),
+    "beyond by one": [*range(49), 60],
+    "below": [-1, *range(1, 50)],
+}
+BAD_COLUMNS = {
+    "first": [1, *range(1, 51)],
+    "falling": [0, 9, *range(2, 51)],
+    "beyond": [*range(50), 51],
+    "far beyond": [0, *[2**30] * 49, 50],
+    "negative": [*range(50), -1],
+    "short of the rows": [0] * 51,
+}
+
+
+@pytest.mark.parametrize("write", [savemat, savemat_packed])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(ROWS, bad) for bad in BAD_ROWS.values()] + [(COLUMNS, bad) for bad in BAD_COLUMNS.values()],
+    ids=[*(f"row {name}" for name in BAD_ROWS), *(f"column {name}" for name in BAD_COLUMNS)],
+)
+def test_indices_of_a_sparse_matrix_are_checked(tmp_path, write, before, after):
+    path = tmp_path / "s.mat"
+    write(path, {"S": SPARSE})
+    np.testing.assert_array_equal(load_array(path), SPARSE.toarray())
+    new = np.asarray(after, dtype="<i4").tobytes()
+
+    def change(data):
+        assert data.count(before.tobytes()) == 1
+        return data.replace(before.tobytes(), new)
+
+    repack(path, change)
+    if list(after) == [0] * 51:  # rows that no column has are what MATLAB reserves for more
+        assert not load_array(path).any()
+        return
+    with pytest.raises(InputError, match=r"s\.mat cannot be read as \.mat: .*[^\n]$"):
+        load_array(path)
+
+
+def test_indices_of_a_sparse_matrix_of_version_4_are_checked(tmp_path):
+    path = tmp_path / "s.mat"
+    savemat(path, {"S": SPARSE}, format="4")
+    np.testing.assert_array_equal(load_array(path), SPARSE.toarray())
+    path.write_bytes(path.read_bytes().replace(struct.pack("<d", 37), struct.pack("<d", 61)))
+    with pytest.raises(InputError, match=r"s\.mat cannot be read as \.mat: .*index"):
+        load_array(path)
+
+
+@pytest.mark.parametrize("write", [savemat, savemat_packed])
+@pytest.mark.parametrize("kind", [0, 8, 10, 11, 14, 15, 19, 25, 255, 2**16 - 1, 2**31])
+@pytest.mark.parametrize("array", ["numbers", "complex", "sparse", "text"])
+def test_types_of_elements_that_scipy_does_not_know_are_refused(tmp_path, write, kind, array):
+    held = {
+        "numbers": POINTS,
+        "complex": POINTS + 0.5j,
+        "sparse": SPARSE,
+        "text": np.array(["a text of many letters"]),
+    }
+    data = {"numbers": POINTS, "complex": np.full((20, 3), 0.5), "sparse": np.ones(50)}
+    path = tmp_path / "a.mat"
+    write(path, {"a": held[array]})
+
+    def change(whole):
+        if array == "text":
+            at = whole.index(b"a text") - 8
+        else:
+            at = whole.index(np.asfortranarray(data[array]).tobytes("F")) - 8
+        return whole[:at] + struct.pack("<I", kind) + whole[at + 4 :]
+
+    repack(path, change)
+    with pytest.raises(InputError, match=r"a\.mat"):
+        load_array(path)
+
+
+def test_of_two_arrays_of_one_name_the_first_is_meant(tmp_path):
+    """As loadmat reads it: the kind of the second must not let a cell through."""
+    savemat(tmp_path / "a.mat", {"x": np.array([1, "a"], object)})
+    savemat(tmp_path / "b.mat", {"x": POINTS})
+    both = (tmp_path / "a.mat").read_bytes() + (tmp_path / "b.mat").read_bytes()[128:]
+    (tmp_path / "both.mat").write_bytes(both)
+    with pytest.raises(InputError, match=r"array of numbers or text|has no array"):
+        load_array(tmp_path / "both.mat")
+
+
+@pytest.mark.parametrize("sizes", [(-1, 3), (20, -1), (2**30, 2**30), (2**31 - 1, 2**31 - 1)])
+def test_sizes_of_version_4_that_lead_nowhere_are_refused(tmp_path, sizes):
+    """The reader of scipy would read the same array for ever."""
+    path = tmp_path / "z.mat"
+    savemat(path, {"z": POINTS}, format="4")
+    path.write_bytes(
+        path.read_bytes().replace(struct.pack("<ii", 20, 3), struct.pack("<ii", *sizes))
+    )
+    with pytest.raises(InputError, match="does not fit into the file"):
         load_array(path)
 
 
