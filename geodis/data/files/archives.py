@@ -38,7 +38,10 @@ class NpzArray:
         stored = (contents := read_npz(path, False)).arrays[contents.choose(key)]
         self.path, self.member = path, f"{key}.npy"
         self.shape, self.dtype = stored.shape, np.dtype(stored.dtype)
-        self.read = stored.read
+
+    def read(self) -> np.ndarray:
+        """Read all of it."""
+        return np.asarray(read_npz(self.path, False).read(self.member.removesuffix(".npy")))
 
     def mapped(self) -> np.ndarray | None:
         """Map the array if its bytes lie in the file as they are: npz need not be compressed."""
@@ -62,7 +65,7 @@ class NpzArray:
         with zipfile.ZipFile(self.path) as archive, archive.open(self.member) as file:
             shape, fortran_order, dtype = npy_header(file)
             if fortran_order:  # rows are not in one piece
-                yield np.asarray(self.read())
+                yield self.read()
             else:
                 yield from _stream(file, dtype, shape)
 

@@ -52,19 +52,20 @@ def read_npy(path: Path, mmap: bool) -> Contents:
 def read_npz(path: Path, mmap: bool) -> Contents:
     """Arrays in a zip archive; they are read into memory, for most are compressed."""
     arrays = {}
-    with zipfile.ZipFile(path) as archive:
-        check_count(path, len(archive.infolist()))
-        for member in archive.infolist():
-            if member.filename.endswith(".npy"):
-                with archive.open(member) as file:
-                    shape, _, dtype = npy_header(file)
-                read = partial(_read_npz_member, path, member.filename)
-                arrays[member.filename.removesuffix(".npy")] = Stored(shape, str(dtype), read)
+    # Open as long as its arrays may be asked for: its list of members is read but once.
+    archive = zipfile.ZipFile(path)
+    check_count(path, len(archive.infolist()))
+    for member in archive.infolist():
+        if member.filename.endswith(".npy"):
+            with archive.open(member) as file:
+                shape, _, dtype = npy_header(file)
+            read = partial(_read_npz_member, path, archive, member.filename)
+            arrays[member.filename.removesuffix(".npy")] = Stored(shape, str(dtype), read)
     return Contents(path, arrays)
 
 
-def _read_npz_member(path: Path, member: str) -> np.ndarray:
-    with zipfile.ZipFile(path) as archive, archive.open(member) as file:
+def _read_npz_member(path: Path, archive: zipfile.ZipFile, member: str) -> np.ndarray:
+    with archive.open(member) as file:
         shape, _, dtype = npy_header(file)
         _refuse_objects(path, dtype)
         declared = archive.getinfo(member).file_size

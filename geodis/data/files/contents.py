@@ -20,6 +20,9 @@ MOST_LISTED = 12
 # What repeats a few bytes, or was never written, may be as large as this without being stored.
 MOST_UNWRITTEN = 2**30
 
+# What a parser says may have the whole header of a file in it.
+MOST_REASON = 300
+
 TEXT = "text"
 
 # The first bytes of the files that are most often found under a wrong name, with the byte after
@@ -91,7 +94,7 @@ class Contents:
             raise InputError(f"{self.path} holds one array without a name; leave ':{key}' out.")
         if key is not None:
             raise InputError(f"{self.path} has no array {key!r}; {self.listing()}.")
-        example = f", as {self.path.name}:{next(iter(self.arrays))}" if self.arrays else ""
+        example = f", as {self.path.name}:{quoted(next(iter(self.arrays)))}" if self.arrays else ""
         raise InputError(f"{self.path} needs the key of one array{example}; {self.listing()}.")
 
     def read(self, key: str) -> Column:
@@ -109,9 +112,22 @@ class Contents:
         if not self.arrays:
             return "it holds no arrays"
         every = {**self.arrays, **self.parts}
-        lines = [f"{key} {stored.shape} {stored.dtype}" for key, stored in every.items()]
-        more = f", and {len(lines) - MOST_LISTED} more" if len(lines) > MOST_LISTED else ""
-        return "it holds " + ", ".join(lines[:MOST_LISTED]) + more
+        some = list(every.items())[:MOST_LISTED]
+        lines = [f"{quoted(key)} {stored.shape} {quoted(stored.dtype)}" for key, stored in some]
+        more = f", and {len(every) - MOST_LISTED} more" if len(every) > MOST_LISTED else ""
+        return "it holds " + ", ".join(lines) + more
+
+
+def quoted(text: str, most: int = 80) -> str:
+    r"""Text from a file for a message: one short line without control characters.
+
+    Examples
+    --------
+    >>> print(quoted("z\n" + 100 * "x", 12))
+    z\nxxxxxxxxx...
+    """
+    plain = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[: most + 1])
+    return plain[:most] + "..." if len(plain) > most else plain
 
 
 @contextmanager
@@ -125,7 +141,7 @@ def reading(path: Path) -> Iterator[None]:
     # struct.error, KeyError, RecursionError, MemoryError and more, in no documented set.
     except Exception as error:
         lines = str(error).strip().splitlines()
-        reason = lines[0].rstrip(".") if lines else type(error).__name__
+        reason = quoted(lines[0].rstrip("."), MOST_REASON) if lines else type(error).__name__
         there = f"the file begins like {begins_like(path)}"
         raise InputError(
             f"{path} cannot be read as {suffix_of(path) or 'images'}: {reason} "

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from geodis.base.check import InputError
 from geodis.data.files.contents import Contents, Stored
-from geodis.data.files.limits import check_regular, check_unpacked
+from geodis.data.files.limits import check_inside, check_regular, check_unpacked
+from geodis.data.read_column import Labels
+
+Read = TypeVar("Read")
 
 # Formats that hold pixels and nothing to run: Pillow calls other programs for some others.
 FORMATS = {
@@ -30,16 +34,53 @@ FORMATS = {
 # Modes of Pillow that are pixels of 8 bits already; palettes and bits are spread out.
 AS_THEY_ARE = ("L", "RGB", "RGBA")
 SPREAD = {"P": "RGB", "1": "L", "LA": "RGBA"}
+# The factor of folders in a folder.
+CLASS = "class"
 
 
 def read_images(folder: Path, mmap: bool) -> Contents:
-    """Images (n, h, w, c) of one size, uint8; Pillow comes with matplotlib."""
-    files = sorted((f for f in folder.iterdir() if f.suffix.lower() in FORMATS), key=natural)
+    """Images (n, h, w, c) of one size, uint8, of the folder and of those in it.
+
+    Grey images beside coloured ones become coloured. Where all lie in folders of their own, these
+    are the factor ``class``. Pillow comes with matplotlib.
+    """
+    files = _images_below(folder)
     if not files:
         suffixes = ", ".join(FORMATS)
         raise InputError(f"{folder} must hold images ({suffixes}), or be a zarr store; got none.")
     shape = (len(files), *image_pixels(files[0], None).shape)
-    return Contents(folder, {"": Stored(shape, "uint8", partial(_read, folder, files, shape))})
+    if shape[-1] == 1 and any(_mode(file) == "RGB" for file in files):
+        shape = (*shape[:-1], 3)
+    images = {"": Stored(shape, "uint8", partial(_read, folder, files, shape))}
+    if any(file.parent == folder for file in files):
+        return Contents(folder, images)
+    classes = partial(Labels.of, [file.relative_to(folder).parts[0] for file in files])
+    return Contents(
+        folder,
+        images,
+        default="",
+        columns={CLASS: CLASS},
+        parts={CLASS: Stored(shape[:1], "labels", classes)},
+    )
+
+
+def _images_below(folder: Path) -> list[Path]:
+    """Images in the order of their names; links to folders are not followed."""
+    found = []
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [Path(place, name) for name in names if Path(name).suffix.lower() in FORMATS]
+    for file in found:
+        if file.is_symlink():
+            check_inside(folder, file)
+    return sorted(
+        found, key=lambda file: [natural(Path(p)) for p in file.relative_to(folder).parts]
+    )
+
+
+def _mode(file: Path) -> str:
+    """How an image has its pixels, by its header."""
+    return _opened(file, _pixel_mode)
 
 
 def natural(file: Path) -> list[tuple[int, str]]:
@@ -64,6 +105,11 @@ def _read(folder: Path, files: Sequence[Path], shape: tuple[int, ...]) -> np.nda
 
 def image_pixels(file: Path, wanted: tuple[int, ...] | None) -> np.ndarray:
     """The pixels (h, w, c) of one image, which must have the shape of the first."""
+    return _opened(file, lambda image: _checked(file, image, wanted))
+
+
+def _opened(file: Path, read: Callable[[Any], Read]) -> Read:
+    """What a function reads of an image, or one sentence."""
     from PIL import Image
 
     check_regular(file)
@@ -71,7 +117,7 @@ def image_pixels(file: Path, wanted: tuple[int, ...] | None) -> np.ndarray:
         warnings.simplefilter("ignore")  # of damaged metadata; a bomb is refused below
         try:
             with Image.open(file, formats=[FORMATS[file.suffix.lower()]]) as image:
-                return _checked(file, image, wanted)
+                return read(image)
         except InputError:
             raise
         # Broad on purpose: what Pillow raises on damaged files is in no documented set.
@@ -82,6 +128,11 @@ def image_pixels(file: Path, wanted: tuple[int, ...] | None) -> np.ndarray:
             ) from error
 
 
+def _pixel_mode(image: Any) -> str:
+    mode = SPREAD.get(image.mode, image.mode)
+    return "RGBA" if mode == "RGB" and "transparency" in image.info else mode
+
+
 def _checked(file: Path, image: Any, wanted: tuple[int, ...] | None) -> np.ndarray:
     w, h = image.size
     if wanted is not None and (h, w) != wanted[:2]:
@@ -90,9 +141,9 @@ def _checked(file: Path, image: Any, wanted: tuple[int, ...] | None) -> np.ndarr
             f"got {w} x {h}."
         )
     check_unpacked(file, h * w * 4)
-    mode = SPREAD.get(image.mode, image.mode)
-    if mode == "RGB" and "transparency" in image.info:
-        mode = "RGBA"
+    mode = _pixel_mode(image)
+    if mode == "L" and wanted is not None and wanted[2] == 3:
+        mode = "RGB"
     if mode not in AS_THEY_ARE:
         raise InputError(
             f"{file} must have pixels of 8 bits in grey or colour; got Pillow's mode {image.mode}."

@@ -174,3 +174,10 @@ def check_regular(path: Path) -> None:
         }
         got = kinds.get(stat.S_IFMT(mode), "something else")
         raise InputError(f"{path} must be a regular file; got {got}.")
+
+
+def check_inside(folder: Path, path: Path) -> None:
+    """Require a regular file of the folder itself: a link may lead to any file of the machine."""
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise InputError(f"{folder} must hold its own files; got {path.name}, a link out of it.")
+    check_regular(path)

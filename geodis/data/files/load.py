@@ -22,10 +22,13 @@ from geodis.data.files.formats import register_reader as register_reader  # afte
 from geodis.data.files.formats import unregister_reader as unregister_reader
 from geodis.data.files.hierarchies import hdf5, matlab, netcdf, zarr_store  # noqa: F401
 from geodis.data.files.image_folder import read_images
-from geodis.data.files.limits import allowing, check_columns, check_regular
+from geodis.data.files.limits import allowing, check_columns, check_regular, check_unpacked
 from geodis.data.files.standard_input import STANDARD_INPUT, standard_input_file
 from geodis.data.files.tables import columnar, text_tables  # noqa: F401
 from geodis.data.read_column import Column, read_column
+
+# Every text becomes an object of Python, with a head of about so many bytes, in a list.
+BYTES_OF_LABEL = 64
 
 
 def load_array(
@@ -38,7 +41,8 @@ def load_array(
     path : str or path
         ``.npy``, ``.npz``, ``.csv``, ``.csv.gz``, ``.tsv``, ``.txt``, ``.parquet``, ``.feather``,
         ``.safetensors``, ``.pt``, ``.pth``, ``.h5``, ``.hdf5``, ``.h5ad``, ``.mat``, ``.nc``, a
-        zarr store, or a folder of images of one size, in the order of their names. In a file with
+        zarr store, or a folder of images of one size and the folders in it, in the order of their
+        names; grey images beside coloured ones become coloured. In a file with
         several arrays, the key of one follows a colon: ``"run.npz:latents"``,
         ``"run.h5:group/latents"``, ``"cells.h5ad:obsm/X_pca"``, ``"table.csv:column"``, several
         columns as ``"table.csv:x,y"``; ``"-"`` is what is piped in. Without a key, a table is all
@@ -129,7 +133,8 @@ def load_factors(
     path : str or path
         A file, and perhaps a key, as for `load_array`. Without a key, the factors are the columns
         of a table, the ``obs`` of an AnnData file, the only array, or all the one-dimensional
-        arrays in a file if their lengths are equal.
+        arrays in a file if their lengths are equal. Images in a folder for each class have the
+        factor ``class``.
     periods : mapping of str to float, optional
         By name: the period of a factor of cyclic numbers, such as an angle.
     max_bytes : int, optional
@@ -177,7 +182,11 @@ def _read_factors(path: str | os.PathLike[str]) -> Factors:
     columns: dict[str, Column] = {}
     with reading(contents.path):
         for label, chosen in keys.items():
-            split = _named_columns(path, label, contents.read_factor(chosen), beside)
+            column = contents.read_factor(chosen)
+            if isinstance(column, np.ndarray) and column.dtype.kind in "SU":
+                as_labels = column.size * (column.itemsize + BYTES_OF_LABEL)
+                check_unpacked(contents.path, as_labels, chosen)
+            split = _named_columns(path, label, column, beside)
             if twice := [name for name in split if name in columns]:
                 raise InputError(
                     f"{path} must name every factor differently; two are {twice[0]!r}."

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from geodis import load_array
+from geodis import load_array, load_factors
 from geodis.base.check import InputError
 from geodis.data.files import limits
 from geodis.data.grids.grid import FactorGrid
@@ -48,11 +48,52 @@ def test_images_that_do_not_fit_are_named(tmp_path, pixels):
     Image.fromarray(pixels[0, :4]).save(folder / "img99.png")
     with pytest.raises(InputError, match=r"img99\.png must have the size .* 5 x 6; got 5 x 4"):
         load_array(folder)
-    Image.fromarray(pixels[0, :, :, 0]).save(folder / "img99.png")
-    with pytest.raises(InputError, match=r"img99\.png must have as many channels .* 3; got 1"):
+    Image.fromarray(np.dstack([pixels[0], pixels[0, ..., :1]])).save(folder / "img99.png")
+    with pytest.raises(InputError, match=r"img99\.png must have as many channels .* 3; got 4"):
         load_array(folder)
     Image.fromarray(np.zeros((6, 5), np.uint16)).save(folder / "img99.png")
     with pytest.raises(InputError, match=r"img99\.png must have pixels of 8 bits"):
+        load_array(folder)
+
+
+@pytest.mark.parametrize("grey", [0, 7])
+def test_grey_images_beside_coloured_ones_become_coloured(tmp_path, pixels, grey):
+    folder = write(tmp_path / "images", pixels)
+    Image.fromarray(pixels[grey, :, :, 0]).save(folder / f"img{grey}.png")
+    wanted = pixels.copy()
+    wanted[grey] = pixels[grey, :, :, :1]
+    np.testing.assert_array_equal(load_array(folder), wanted)
+
+
+def test_folders_of_classes_are_read_in_order_and_are_a_factor(tmp_path, pixels):
+    """As Tiny ImageNet lies: train/<class>/images/*.JPEG, with lists of boxes beside."""
+    for number, label in enumerate(["n10", "n2"]):
+        (tmp_path / "train" / label).mkdir(parents=True)
+        write(tmp_path / "train" / label / "images", pixels[6 * number : 6 * number + 6])
+        (tmp_path / "train" / label / f"{label}_boxes.txt").write_text("0 0 1 1\n")
+    (tmp_path / "train" / ".hidden").mkdir()
+    write(tmp_path / "train" / ".hidden", pixels[:1])
+    # 2 comes before 10.
+    np.testing.assert_array_equal(
+        load_array(tmp_path / "train"), np.concatenate([pixels[6:], pixels[:6]])
+    )
+    factors = load_factors(tmp_path / "train")
+    assert factors.names == ("class",) and factors.categories == {"class": ("n10", "n2")}
+    np.testing.assert_array_equal(factors.values[:, 0], np.repeat([1, 0], 6))
+    with pytest.raises(InputError, match="must hold real numbers; got an array of labels"):
+        load_array(f"{tmp_path / 'train'}:class")
+
+
+def test_links_do_not_lead_out_of_the_folder(tmp_path, pixels):
+    write(tmp_path / "elsewhere", pixels[:1])
+    folder = write(tmp_path / "images", pixels)
+    (folder / "further").symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    (folder / "img99.png").symlink_to(folder / "img3.png")
+    # A link to a folder is not followed; one to an image of the folder itself is.
+    np.testing.assert_array_equal(load_array(folder), pixels[[*range(12), 3]])
+    (folder / "img99.png").unlink()
+    (folder / "img99.png").symlink_to(tmp_path / "elsewhere" / "img0.png")
+    with pytest.raises(InputError, match=r"must hold its own files; got img99\.png, a link out"):
         load_array(folder)
 
 

@@ -4,6 +4,7 @@ import gzip
 import os
 import zipfile
 
+import h5py
 import numpy as np
 import pandas as pd
 import pyarrow
@@ -15,6 +16,7 @@ from geodis import load_array, load_factors
 from geodis.base.check import InputError
 from geodis.data.files import limits
 from geodis.data.files.limits import VARIABLE, allowing, unpacked_limit
+from geodis.data.files.tables import text_tables
 
 LARGE = 2**18  # entries: twice what any file may become in these tests, packed to almost nothing
 SENTENCE = rf"would take \d+ bytes once unpacked, more than the \d+ .*{VARIABLE}"
@@ -71,6 +73,109 @@ def test_a_small_file_that_declares_much_is_refused(tmp_path, name):
     load = load_factors if name.startswith("texts") else load_array
     with pytest.raises(InputError, match=SENTENCE):
         load(tmp_path / name)
+
+
+BOMBS = {
+    "pairs.csv.gz": b"0,0\n" * 2**15,
+    "texts.csv.gz": b"box,dot\n" * 2**15,
+    "spaces.txt.gz": b"0 0\n" * 2**15,
+    "no_room_for_rows.txt.gz": b"0 0\n" * 2**17,
+}
+
+
+@pytest.mark.usefixtures("small_limit")
+@pytest.mark.parametrize("name", BOMBS)
+def test_the_rows_of_a_table_are_counted_and_not_its_text_alone(tmp_path, name):
+    """At most 512 kB of text, below the limit of 1 MB: as a table, pandas takes more."""
+    with gzip.open(tmp_path / name, "wb") as file:
+        file.write(BOMBS[name])
+    with pytest.raises(InputError, match=SENTENCE):
+        load_factors(tmp_path / name)
+    wanted = BOMBS[name].count(b"\n") - name.startswith("texts")  # their first row is a header
+    assert len(load_factors(tmp_path / name, max_bytes=2**23)) == wanted
+
+
+@pytest.mark.parametrize("mark", ",;\t ")
+def test_a_line_of_separators_is_refused_before_it_is_cut(tmp_path, mark, monkeypatch):
+    monkeypatch.setattr(limits, "MOST_COLUMNS", 100)
+    for name, lines in (("first", [mark * 5000]), ("second", ["0", mark * 5000])):
+        path = tmp_path / f"{name}.txt"
+        path.write_text("\n".join(lines) + "\n")
+        with pytest.raises(InputError, match="at most 100 columns as a table; got 5000"):
+            load_array(path)
+
+
+def test_too_many_columns_of_text_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_tables, "MOST_TEXT_COLUMNS", 10)
+    path = tmp_path / "wide.csv"
+    path.write_text(",".join(["a"] * 11) + "\n" + ",".join(["b"] * 11) + "\n")
+    with pytest.raises(InputError, match="at most 10 columns of text; got 11"):
+        load_factors(path)
+
+
+def test_a_sparse_matrix_is_held_against_the_limit_as_a_dense_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "ALWAYS", 2**20)
+    n = 2**10
+    with h5py.File(tmp_path / "cells.h5ad", "w") as file:
+        group = file.create_group("X")
+        group.attrs["encoding-type"], group.attrs["shape"] = "csr_matrix", (n, n)
+        group["data"], group["indices"] = np.ones(2), np.arange(2)
+        group.create_dataset("indptr", data=np.minimum(np.arange(n + 1), 2), compression="gzip")
+    with pytest.raises(InputError, match=SENTENCE):
+        load_array(tmp_path / "cells.h5ad")
+    assert load_array(tmp_path / "cells.h5ad", max_bytes=2**24).sum() == 2
+
+
+@pytest.mark.usefixtures("small_limit")
+def test_labels_are_counted_as_what_they_become(tmp_path):
+    np.savez_compressed(tmp_path / "labels.npz", z=np.full(2**15, "dot"))
+    with pytest.raises(InputError, match=f"^z in .*{SENTENCE}"):
+        load_factors(tmp_path / "labels.npz")
+    assert load_factors(tmp_path / "labels.npz", max_bytes=2**22).names == ("factor 0",)
+
+
+def test_the_members_of_an_npz_are_listed_once(tmp_path, monkeypatch):
+    np.savez(tmp_path / "run.npz", *np.zeros((50, 3)))
+    opened = []
+
+    class Counted(zipfile.ZipFile):
+        def __init__(self, *given):
+            super().__init__(*given)
+            opened.append(given)
+
+    monkeypatch.setattr(zipfile, "ZipFile", Counted)
+    assert load_factors(tmp_path / "run.npz").values.shape == (3, 50)
+    assert len(opened) == 1
+
+
+def test_gaps_in_many_columns_are_read_in_one_pass(tmp_path, monkeypatch):
+    rows = text_tables.TextFile.rows
+    passes = []
+
+    def counted(self):
+        passes.append(1)
+        return rows(self)
+
+    monkeypatch.setattr(text_tables.TextFile, "rows", counted)
+    large = 2**60 + 1
+    (tmp_path / "ids.csv").write_text(f"{large},{large},{large}\n,,\n{large},1,2\n")
+    factors = load_factors(tmp_path / "ids.csv")
+    assert factors.categories["factor 0"] == (str(large),)
+    assert len(passes) == 2  # whether it is rectangular, and all the digits
+
+
+def test_text_of_a_file_in_a_message_is_short(tmp_path):
+    header = "{'descr': '<f8', " + "'x': 1, " * 800 + "}"
+    text = header.encode().ljust(10_000 - 11) + b"\n"
+    magic = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little")
+    (tmp_path / "z.npy").write_bytes(magic + text)
+    with pytest.raises(InputError, match=r"z\.npy cannot be read as \.npy") as caught:
+        load_array(tmp_path / "z.npy")
+    assert len(str(caught.value)) < 500 + len(str(tmp_path))
+    np.savez(tmp_path / "z.npz", **{"long\x1b[31m" + "x" * 1000: np.eye(2), "b": np.eye(2)})
+    with pytest.raises(InputError, match="needs the key") as caught:
+        load_array(tmp_path / "z.npz")
+    assert len(str(caught.value)) < 500 + len(str(tmp_path)) and str(caught.value).isprintable()
 
 
 def test_the_limit_is_raised_by_an_argument_and_by_the_environment(tmp_path, monkeypatch):

@@ -713,8 +713,8 @@ def test_large_sparse_x_is_refused(tmp_path: Path) -> None:
         ("indptr", [0, 2**30, 2**30, 3], "index pointers of X do not fit"),
         ("indptr", [0, 3], "index pointers of X do not fit"),
         ("indptr", [0, 1, 2, 2**30], "index pointers of X do not fit its 3 entries"),
-        ("indices", [0, 1, 2**30], "index"),
-        ("indices", [0, 1, -1], "negative"),
+        ("indices", [0, 1, 2**30], "indices of X must lie between 0 and 2; got 0 to"),
+        ("indices", [0, 1, -1], "indices of X must lie between 0 and 2; got -1 to 1"),
         ("indices", [0, 1], "index pointers of X do not fit its 2 entries"),
     ],
 )

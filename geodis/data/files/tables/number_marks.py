@@ -63,7 +63,7 @@ def marked_columns(frame: pd.DataFrame) -> list[int]:
 def _is_marked_column(series: pd.Series) -> bool:
     if series.dtype.kind in "biufcmM":
         return False
-    fields = series.dropna()
+    fields = series.dropna().unique()  # of many rows, Python need not look at each
     if not len(fields) or not all(isinstance(field, str) for field in fields):
         return False
     distinct = set(map(_unsigned, fields))
@@ -96,7 +96,9 @@ def read_marks(path: Path, frame: pd.DataFrame, fields: pd.DataFrame) -> None:
     numeric = [
         j for j in range(frame.shape[1]) if j in places or frame.iloc[:, j].dtype.kind == "f"
     ]
-    seen = {text for j in numeric for text in set(map(_unsigned, fields.iloc[:, j].dropna()))}
+    seen = {
+        text for j in numeric for text in set(map(_unsigned, fields.iloc[:, j].dropna().unique()))
+    }
     comma = sum(COMMA_IS_DECIMAL.fullmatch(text) is not None for text in seen)
     point = sum(POINT_IS_DECIMAL.fullmatch(text) is not None for text in seen)
     spaced = sum(SPACED.fullmatch(text) is not None for text in seen)

@@ -7,7 +7,7 @@ import gzip
 import io
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from geodis.base.check import InputError
 from geodis.data.factors import default_names
+from geodis.data.files import limits
 from geodis.data.files.contents import TEXT, Contents, Stored, begins_like
 from geodis.data.files.formats import register_reader
 from geodis.data.files.limits import check_columns, check_unpacked, unpacked_limit
@@ -25,6 +26,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
+# Marks that may stand between columns. A line may have so many of one for every column that a table
+# may have: in quotes, or as spaces, there may be more of them than columns.
+SEPARATING, LONG_LINE = "\t;, ", 16
+# What pandas holds at most while it reads a table, halved: other formats are held against the limit
+# by what is left in the end. Every byte of the text, which is copied and cut into fields; every
+# field, as a place in the text, a length and a number; every row, as two places.
+BYTES_OF_TEXT, BYTES_OF_FIELD, BYTES_OF_ROW = 2, 12, 8
+# pandas takes a millisecond for a column of text, however short it is.
+MOST_TEXT_COLUMNS = 10_000
 MISSING = {"", "na", "n/a", "nan", "null", "none"}
 
 
@@ -35,14 +45,14 @@ class TextFile:
     Attributes
     ----------
     path : Path
-    text : str or None
+    text : bytes or None
         What was unpacked of a compressed file, or brought into columns; None where the file is
         text itself.
     separator : str
     """
 
     path: Path
-    text: str | None
+    text: bytes | None
     separator: str
 
     @classmethod
@@ -66,25 +76,58 @@ class TextFile:
             if separator in first:
                 return cls(path, text, separator)
         # Columns apart by any number of spaces, as numpy.savetxt and people write them.
-        whole = path.read_text(encoding="utf-8-sig") if text is None else text
-        whole = whole.removeprefix("#")
-        return cls(path, "\n".join(" ".join(line.split()) for line in whole.splitlines()), " ")
+        return cls(path, _with_single_spaces(cls(path, text, " ")), " ")
 
     def open(self) -> IO[str]:
         """The text from its beginning."""
         if self.text is not None:
-            return io.StringIO(self.text, newline="")
+            return io.TextIOWrapper(io.BytesIO(self.text), encoding="utf-8-sig", newline="")
         return self.path.open(encoding="utf-8-sig", newline="")
+
+    def lines(self) -> Iterator[str]:
+        """The lines, none of which has far more separators than a table may have columns."""
+        most = LONG_LINE * limits.MOST_COLUMNS
+        with self.open() as file:
+            for line in file:
+                if len(line) > most:
+                    for mark in SEPARATING:
+                        if (count := line.count(mark)) > most:
+                            check_columns(self.path, count)
+                yield line
+
+    def most_rows(self, n_fields: int) -> int:
+        """How many rows of so many fields may become a table within the limit."""
+        size = self.path.stat().st_size if self.text is None else len(self.text)
+        limit, _ = unpacked_limit(self.path)
+        return max(0, limit - BYTES_OF_TEXT * size) // (BYTES_OF_FIELD * n_fields + BYTES_OF_ROW)
+
+    def refuse_rows(self, n_fields: int) -> None:
+        """Refuse a table of more rows than `most_rows`."""
+        check_unpacked(
+            self.path, unpacked_limit(self.path)[0] + 1, f"a table of {n_fields} columns"
+        )
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Line numbers and fields of the lines that are not empty."""
-        with self.open() as file:
-            reader = csv.reader(file, delimiter=self.separator, skipinitialspace=True)
-            yield from ((reader.line_num, row) for row in reader if row not in ([], [""]))
+        reader = csv.reader(self.lines(), delimiter=self.separator, skipinitialspace=True)
+        yield from ((reader.line_num, row) for row in reader if row not in ([], [""]))
 
     def _first_line(self) -> str:
-        with self.open() as file:
-            return file.readline()
+        return next(self.lines(), "")
+
+
+def _with_single_spaces(source: TextFile) -> bytes:
+    """The text with one space between columns, and without the # before its header."""
+    found = bytearray()
+    most: int | None = None  # known with the first line that has fields
+    for number, line in enumerate(source.lines()):
+        fields = (line.removeprefix("#") if number == 0 else line).split()
+        if most is None and fields:
+            most = source.most_rows(len(fields))
+        if most is not None and number > most:
+            source.refuse_rows(len(fields))
+        found += " ".join(fields).encode() + b"\n"
+    return bytes(found)
 
 
 def _semicolon_or(expected: str, first: str) -> str:
@@ -97,14 +140,14 @@ def _semicolon_or(expected: str, first: str) -> str:
     return expected
 
 
-def _unpacked(path: Path) -> str:
+def _unpacked(path: Path) -> bytes:
     limit, _ = unpacked_limit(path)
     with gzip.open(path) as file:
-        data = file.read(limit + 1)
-    check_unpacked(path, len(data))
+        data = file.read(limit // BYTES_OF_TEXT + 1)
+    check_unpacked(path, BYTES_OF_TEXT * len(data), "a table")
     if b"\x00" in data[:256]:
         raise ValueError("a table in UTF-8 text was needed")
-    return data.decode("utf-8-sig")
+    return data
 
 
 @register_reader(".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
@@ -130,6 +173,11 @@ def read_text_table(path: Path, mmap: bool) -> Contents:
             )
 
     frame = parsed()
+    texts = sum(dtype.kind not in "biufc" for dtype in frame.dtypes)
+    if texts > MOST_TEXT_COLUMNS:
+        raise InputError(
+            f"{path} must have at most {MOST_TEXT_COLUMNS} columns of text; got {texts}."
+        )
     if header:
         # np.savetxt puts "# " before its header.
         frame.columns = frame.columns.astype(str).str.lstrip("# ")
@@ -137,8 +185,10 @@ def read_text_table(path: Path, mmap: bool) -> Contents:
         frame.columns = list(default_names(frame.shape[1]))
     if marked_columns(frame):
         read_marks(path, frame, parsed(dtype=str))
+    # Once for all columns, and only if one is asked for.
+    text = cache(lambda: [row for _, row in source.rows()])
     exact = {
-        str(name): partial(_read_digits, source, header, j, frame.iloc[:, j])
+        str(name): partial(_read_digits, text, header, j, frame.iloc[:, j])
         for j, name in enumerate(frame.columns)
         if _may_be_rounded(frame.iloc[:, j])
     }
@@ -154,11 +204,13 @@ def _may_be_rounded(series: pd.Series) -> bool:
     )
 
 
-def _read_digits(source: TextFile, header: bool, j: int, series: pd.Series) -> Column:
+def _read_digits(
+    table: Callable[[], list[list[str]]], header: bool, j: int, series: pd.Series
+) -> Column:
     """Read column j of the frame again: as integers of any size, if all of its values are some."""
-    rows = list(source.rows())
-    j += header and rows[0][1][0] == ""  # the row index that pandas writes
-    text = [row[j].strip() for _, row in rows[header:]]
+    rows = table()
+    j += header and rows[0][0] == ""  # the row index that pandas writes
+    text = [row[j].strip() for row in rows[header:]]
     pairs = list(zip(text, series.isna(), strict=True))
     if not all(gap or field.lstrip("+-").isdecimal() for field, gap in pairs):
         return column_of_series(series)
@@ -172,10 +224,14 @@ def _check_rectangular(source: TextFile) -> list[list[str]]:
     pandas would fill a short row with NaN, and nobody would hear of it.
     """
     first_rows: list[list[str]] = []
-    for line, row in source.rows():
+    most = 0
+    for n_rows, (line, row) in enumerate(source.rows(), 1):
         if len(first_rows) < 2:
             first_rows.append(row)
             check_columns(source.path, len(first_rows[0]))
+            most = source.most_rows(len(row))
+        if n_rows > most:
+            source.refuse_rows(len(row))
         if len(row) != len(first_rows[0]):
             raise InputError(
                 f"{source.path} must have as many fields in every row as in the first, "
