@@ -53,6 +53,10 @@ class Curvature:
         stretched has too.
     n_neighbors : int
         Of every place, in all sets.
+    noise_strain : float
+        Relative error of lengths that noise across the part explains. Points that lie off a bent
+        surface by c lie on a parallel one, on which lengths differ by c . II: root mean square,
+        by the same disjoint sets without the bias of errors in the fits.
     """
 
     mean: float
@@ -61,6 +65,7 @@ class Curvature:
     squared_error: float
     bending: float
     n_neighbors: int
+    noise_strain: float = 0.0
 
     @property
     def z(self) -> float:
@@ -151,18 +156,22 @@ def measure_curvature(
     count = int(min(max(least, MORE_NEIGHBORS * best), LARGEST_SHARE * n))
     rows = np.sort(rng.choice(n, min(n, PLACES), replace=False))
     near = neighbors_at(points, rows, count, search=searcher(points, n_jobs=n_jobs))
-    forms = _second_forms(points, frames, rows, near.indices, rng)
+    forms, offsets = _second_forms(points, frames, rows, near.indices, rng)
     patches = _patches(coordinates[rows])
     first, second = _curvature(forms[0], forms[1]), _curvature(forms[2], forms[3])
     side = 12 * float(np.exp(np.log(np.maximum(_variances(coordinates), 1e-300)).mean()))
     sectional = side * (_sectional(first) + _sectional(second)) / 2
     squared = side**2 * (first * second).sum(axis=(1, 2, 3, 4)) / (2 * f * (f - 1))
     bending = side * (forms[0] * forms[1] + forms[2] * forms[3]).sum(axis=(1, 2, 3)) / 2
+    # The offset of one set along the form of another, twice from different sets.
+    along = np.einsum("srx,srabx->srab", offsets[[0, 2]], forms[[1, 3]])
+    strain = (along[0] * along[1]).sum(axis=(1, 2)) / f
     return Curvature(
         *_mean_of_patches(sectional, patches),
         *_mean_of_patches(squared, patches),
         _mean_of_patches(bending, patches)[0],
         count,
+        float(np.sqrt(max(_mean_of_patches(strain, patches)[0], 0.0))),
     )
 
 
@@ -172,11 +181,14 @@ def _second_forms(
     rows: np.ndarray,
     indices: np.ndarray,
     rng: np.random.Generator,
-) -> np.ndarray:
-    """The second fundamental form from each set of neighbours, shape (SETS, r, f, f, d)."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """From each set of neighbours the second fundamental form, and how far the surface lies off.
+
+    Of shapes (SETS, r, f, f, d) and (SETS, r, d), both normal to the frame.
+    """
     f, d = frames.shape[1:]
     first, second = quadratic_pairs(f)
-    forms = np.empty((SETS, len(rows), f, f, d))
+    forms, offsets = np.empty((SETS, len(rows), f, f, d)), np.empty((SETS, len(rows), d))
     # Neighbours in turn by distance, four by four: every set reaches as far as the others.
     width = indices.shape[1] // SETS
     deal = rng.permuted(np.tile(np.arange(SETS), (width, 1)), axis=1)
@@ -195,12 +207,15 @@ def _second_forms(
         normal = transposed @ design
         diagonal = np.arange(normal.shape[1])
         normal[:, diagonal, diagonal] += 1e-9 * normal[:, diagonal, diagonal].mean(axis=1)[:, None]
-        fitted = np.linalg.solve(normal, transposed @ chord)[:, 1 + f :] / radius**2
+        whole = np.linalg.solve(normal, transposed @ chord)
+        offset = whole[:, :1]
+        offsets[k] = (offset - (offset @ np.swapaxes(frames[rows], 1, 2)) @ frames[rows])[:, 0]
+        fitted = whole[:, 1 + f :] / radius**2
         fitted = fitted - (fitted @ np.swapaxes(frames[rows], 1, 2)) @ frames[rows]
         forms[k][:, first, second] = fitted
         forms[k][:, second, first] = fitted
         forms[k][:, np.arange(f), np.arange(f)] *= 2
-    return forms
+    return forms, offsets
 
 
 def _curvature(one: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from geodis.manifold.flat.other_pieces import FlatPiece, with_other_flat_pieces
 from geodis.manifold.flat.unroll import steps_along
 from geodis.manifold.flat.worth_unrolling import Worth, looks_curved, worth_unrolling
 from geodis.manifold.linalg import polar_rows
-from geodis.manifold.local.graph import NeighborGraph, neighbor_graph
+from geodis.manifold.local.graph import NeighborGraph, connecting_degree, neighbor_graph
 from geodis.manifold.preparation.places import pieces_largest_first
 from geodis.manifold.split_result import Split
 from geodis.manifold.task import Task
@@ -128,7 +128,7 @@ def coordinates_from(
 
 
 def split_flat_axes(
-    points: np.ndarray, split: Split, task: Task, graph: NeighborGraph, how: str
+    points: np.ndarray, split: Split, task: Task, graph: NeighborGraph | None, how: str
 ) -> FlatAxes:
     """Split the flat factors further; see `split_flat_part` for the steps.
 
@@ -138,8 +138,9 @@ def split_flat_axes(
     split : Split
         Of the points; what is not flat in it stays as it is.
     task : Task
-    graph : NeighborGraph
-        Of the points; its largest piece says into what the flat part splits.
+    graph : NeighborGraph or None
+        Of the points; its largest piece says into what the flat part splits. None takes that of
+        the nearest neighbours, as a fit does.
     how : {"split", "keep"}
 
     Returns
@@ -157,6 +158,9 @@ def split_flat_axes(
     >>> both.flat, np.abs(both.periods[0]).round(1).tolist()
     ((False, True), [[12.6]])
     """
+    if graph is None:
+        degree = task.settings.n_neighbors or connecting_degree(split.axes.shape[1])
+        graph = neighbor_graph(points, degree, n_jobs=task.settings.n_jobs)
     maybe = [dim == 1 or flag for dim, flag in zip(split.dims, split.flat, strict=True)]
     asked = [flag or test for flag, test in zip(maybe, _to_be_tested(split), strict=True)]
     # A given number of factors counts the flat part as one, or as the caller thinks best.

@@ -25,8 +25,8 @@ class FlatEvidence:
     rel : float
         Share of the squared steps that the coordinates leave, to noise or curvature.
     strain : float
-        Relative error of lengths along the coordinates that noise does not explain; see
-        `strain_of`. NaN where nothing was unrolled.
+        Relative error of lengths along the coordinates that all edges around a point agree on; see
+        `strain_of`, and for what noise explains of it `curvature`. NaN where nothing was unrolled.
     curvature : Curvature or None
         What the Gauss equation says; None where it was not asked.
     instability : float

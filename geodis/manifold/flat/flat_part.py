@@ -45,6 +45,11 @@ MAX_STRAIN = 0.2
 # by this much (radians), and squared steps that no coordinates explain. Flat boxes under noise of
 # a hundredth of their side have .01, .02 and .0002.
 DOUBTED_STRAIN, DOUBTED_TURN, DOUBTED_REL = 0.05, 0.1, 0.12
+# Lengths of several factors are also doubted where they are wrong by this much and by so many times
+# what noise explains: clean flat parts have at most .004, and noisy ones less than noise explains.
+FLAT_STRAIN, EXPLAINED = 0.01, 1.5
+# Of so many standard errors curvature is there, though it may be a small part of the bending.
+SEEN = 5.0
 POINTS_A_DIMENSION = 50
 # Of the points in the largest piece of the graph: enough to unroll it alone.
 MIN_SHARE = 0.5
@@ -216,7 +221,7 @@ def _split(
             "explain: it is curved, or too coarsely sampled for its noise"
         )
         return _refusal(unrolled.frames, why, unrolled, strain, curvature)
-    doubts = _doubts_of_unrolling(unrolled, strain, curvature)
+    doubts: list[str] = []
     closed = [np.linalg.qr(periods.vectors[list(g)].T)[0].T for g in periods.groups]
     dims = [len(group) for group in closed]
     rows = list(closed)
@@ -249,9 +254,11 @@ def _split(
                 "degrees between halves of the points, so they may be several factors: give more "
                 "points"
             )
+    several = len(dims) > 1
+    doubts = [*_doubts_of_unrolling(unrolled, strain, curvature, several), *doubts]
     if curvature is not None and curvature.curved:
         said = f"it curves ({curvature})"
-        if len(dims) > 1 and curvature.matters:
+        if several and curvature.matters:
             doubts.append(
                 f"{said}, so directions that look independent need not be factors: take its "
                 "coordinates as a map of one factor, unless the data should be a product of other "
@@ -293,20 +300,36 @@ def _split(
 
 
 def _doubts_of_unrolling(
-    unrolled: Unrolling, strain: float, curvature: Curvature | None
+    unrolled: Unrolling,
+    strain: float,
+    curvature: Curvature | None,
+    several: bool,
 ) -> list[str]:
     """Why coordinates that mean something may still not be the latent variables.
 
     A frame may turn by noise or by curvature: where curvature was measured, and was none, by noise.
+    Lengths may be wrong by either too. One factor may curve as it likes; of several, less is taken
+    for a sign that they are none.
     """
     doubts = []
     f = unrolled.coordinates.shape[1]
     if f > 1 and strain > DOUBTED_STRAIN:
         doubts.append(
-            f"lengths along the coordinates are wrong by {strain:.0%}, which noise does not "
-            "explain: trust their order, not their lengths, or give more points"
+            f"lengths along the coordinates are wrong by {strain:.0%}: trust their order, not "
+            "their lengths, or give more points"
         )
-    known_flat = curvature is not None and not curvature.curved
+    elif (
+        several
+        and curvature is not None
+        and strain > max(FLAT_STRAIN, EXPLAINED * curvature.noise_strain)
+    ):
+        doubts.append(
+            f"lengths along the coordinates are wrong by {strain:.1%}, of which noise explains "
+            f"{curvature.noise_strain:.1%}: the part is not flat, and its directions need not be "
+            "factors; take it for one factor, or give more points"
+        )
+    seen = several and curvature is not None and curvature.z > SEEN
+    known_flat = curvature is not None and not curvature.curved and not seen
     if f > 1 and unrolled.turn > DOUBTED_TURN and not known_flat:
         doubts.append(
             f"its frame turns by {unrolled.turn:.2f} radian from end to end: noise, or not quite "

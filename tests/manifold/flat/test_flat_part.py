@@ -7,10 +7,14 @@ from geodis import GeoManCER, neighbor_graph, product_manifold, subspace_angles
 from geodis.base.check import InputError
 from geodis.data.manifolds.draws import random_rotations
 from geodis.data.manifolds.flat_products import bent_sample, flat_sample, grid_coordinates
+from geodis.manifold.flat.flat_axes import split_flat_axes
 from geodis.manifold.flat.flat_part import split_flat_part
+from geodis.manifold.local.graph import connecting_degree
 from geodis.manifold.local.neighborhood_size import choose_n_neighbors
 from geodis.manifold.local.neighbors import nearest_neighbors
 from geodis.manifold.local.tangents import tangent_frames
+from geodis.manifold.refine import split_factors
+from geodis.manifold.task import Task
 from tests.reference.flat import wrapped_difference
 
 
@@ -460,3 +464,66 @@ def test_a_piece_that_closes_has_the_map_of_a_circle_beside_an_open_one(seed):
 def test_flat_must_be_a_choice():
     with pytest.raises(InputError, match="flat must be one of 'split', 'keep'; got 'drop'"):
         fit(np.random.default_rng(0).uniform(size=(100, 3)), flat="drop")
+
+
+# Lengths that neither noise nor chance explains.
+
+
+def images_of_bars(n, seed, scale=0.0):
+    """Soft bars at places x, y in directions t or of sizes s, and the frames of their Jacobian.
+
+    How fast a picture changes with x depends on the direction: a metric that is no product.
+    """
+    grid = np.stack(np.meshgrid(*2 * [np.linspace(-2, 2, 20)]), axis=-1).reshape(-1, 2)
+
+    def picture(u):
+        moved = grid - np.stack([u[:, 0], u[:, 1] * (scale == 0)], axis=1)[:, None]
+        c, s = np.cos(u[:, 2])[:, None], np.sin(u[:, 2])[:, None]
+        size = np.exp(scale * u[:, 1])[:, None] if scale else 1.0
+        x = (moved[..., 0] * c + moved[..., 1] * s) / size
+        y = (moved[..., 1] * c - moved[..., 0] * s) / size
+        return 1 / (1 + np.exp(16 * size * np.maximum(np.abs(x) - 0.9, np.abs(y) - 0.4)))
+
+    u = np.random.default_rng(seed).uniform(-0.5, 0.5, (n, 3))
+    slopes = [(picture(u + step) - picture(u - step)) / 2e-5 for step in 1e-5 * np.eye(3)]
+    frames = np.linalg.qr(np.stack(slopes, axis=2))[0]
+    return picture(u), np.ascontiguousarray(np.swapaxes(frames, 1, 2))
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.5])
+def test_parameters_of_pictures_that_are_no_product_are_doubted(scale):
+    part = split_flat_part(*images_of_bars(800, 0, scale), n_neighbors=8, random_state=0)
+    assert len(part.dims) > 1 and 0.01 < part.evidence.strain < 0.05
+    assert any("its frame turns by" in doubt for doubt in part.evidence.doubts)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.005])
+def test_strain_that_noise_does_not_explain_is_doubted(noise):
+    rng = np.random.default_rng(0)
+    u = rng.uniform(-0.5, 0.5, (1000, 3))
+    points = np.column_stack([u, 0.7 * (u[:, 0] ** 2 - u[:, 1] ** 2)])  # a saddle, and an interval
+    points += noise * rng.standard_normal(points.shape)
+    frames = tangent_frames(points, nearest_neighbors(points, 40), 3).frames
+    part = split_flat_part(points, frames, random_state=0)
+    assert len(part.dims) > 1 and 0.01 < part.evidence.strain < 0.05
+    assert part.evidence.strain > 1.5 * part.evidence.curvature.noise_strain
+    assert any("the part is not flat" in doubt for doubt in part.evidence.doubts)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01, 0.03, 0.06])
+@pytest.mark.parametrize("case", ["rectangle", "box", "circle x interval", "circle x circle"])
+def test_strain_of_flat_parts_is_explained_by_noise(case, noise):
+    evidence = split(flat_sample(case, 800, noise=noise, random_state=1)).evidence
+    assert evidence.strain < max(0.005, evidence.curvature.noise_strain)
+    assert not any("the part is not flat" in doubt for doubt in evidence.doubts)
+
+
+def test_without_a_graph_the_nearest_neighbours_are_one():
+    points = product_manifold("S^2 x S^1(2)", 800, random_state=0).points
+    whole = split_factors(points, 3)
+    alone, given = (
+        split_flat_axes(points, whole, Task(), graph, "split")
+        for graph in (None, neighbor_graph(points, connecting_degree(3)))
+    )
+    assert alone.flat == given.flat == (False, True)
+    np.testing.assert_array_equal(alone.axes, given.axes)
