@@ -1,5 +1,6 @@
 import json
 import warnings
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -143,7 +144,10 @@ def test_the_tally_counts_whole_fits():
     # Two halves, noise once more, half and twice of the neighbours.
     assert confidence.found == {(2, 1): 5} and confidence.agreeing == 5
     assert [f.n for f in confidence.fits] == [400, 400, 800, 800, 800]
-    assert confidence.tally == "5 of 5 repeated fits found the same factors."
+    assert confidence.tally == (
+        "The same factors came out of 5 of 5 refits, with dimension 3 as given: the answer is "
+        "repeatable, which does not make it right."
+    )
     for repeated in confidence.fits:
         assert repeated.angles.shape == (2,) and (repeated.angles < 0.2).all()
     assert "sampling" in str(confidence) and "noise 0.0" in str(confidence)
@@ -154,7 +158,35 @@ def test_fits_that_find_other_factors_are_counted_as_such():
     est.set_params(n_factors="auto")
     confidence = trust(est, quick=True)
     assert confidence.found == {(4,): 1} and confidence.agreeing == 0
-    assert confidence.tally == "A fit to 200 of the points found 4 instead."
+    assert confidence.tally == (
+        "A refit on 200 of the points, with dimension 4 as given, gave dimensions 4 instead."
+    )
+
+
+def test_that_no_split_was_found_again_is_no_support():
+    # A circle in noise as a surface: the dimension is wrong, and refits take it as given.
+    angle = np.random.default_rng(0).uniform(0, 2 * np.pi, 500)
+    ring = np.stack([np.cos(angle), np.sin(angle), np.zeros(500)], axis=1)
+    est = fit(ring + 0.1 * np.random.default_rng(1).standard_normal((500, 3)), dim=2, flat="keep")
+    assert tuple(est.factor_dims_) == (2,)
+    for confidence in (trust(est, quick=True), trust(est, repeats=1)):
+        assert confidence.found == {(2,): len(confidence.fits)}
+        said = f"{confidence.sentence} {confidence} {' '.join(confidence.bounds())}"
+        assert "No split was found in" in said and "does not show that there is none" in said
+        assert "with dimension 2 as given" in said
+        assert not any(word in said for word in ("same factors", "err by less", "°"))
+
+
+def test_refits_that_disagree_are_counted():
+    confidence = replace(trust(fitted("clean"), quick=True), found={(2, 2): 3, (4,): 2})
+    assert confidence.tally == (
+        "The same factors came out of 3 of 5 refits, with dimension 4 as given (dimensions 4 in 2)."
+    )
+    one = replace(confidence, dims=(4,))
+    assert one.tally == (
+        "No split was found in 2 of 5 refits, with dimension 4 as given (dimensions 2 + 2 in 3)."
+    )
+    assert replace(confidence, dims=(1,), found={(1,): 2}).tally.startswith("One dimension does")
 
 
 def test_factors_are_matched_whatever_their_order():

@@ -1,4 +1,4 @@
-"""A fitted GeoManCER -> how often its factors are found again, and how far their directions err."""
+"""A fitted GeoManCER -> what refits give, and how far the directions of its factors err."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class FitConfidence:
 
     @property
     def agreeing(self) -> int:
-        """How many of the repeated fits found the factors of the fit."""
+        """How many of the repeated fits found factors of the same dimensions."""
         return self.found.get(self.dims, 0)
 
     @property
@@ -124,32 +124,53 @@ class FitConfidence:
 
     @property
     def tally(self) -> str:
-        """How often the factors were found again, in a sentence."""
+        """How often refits gave the same factors, in a sentence that does not call that right.
+
+        Refits take the dimension of the fit as given, and share whatever misled it.
+        """
         total = sum(self.found.values())
+        dim = sum(self.dims)
         if total == 0:
             return "No fit could be repeated." if self.fits else "No fit was repeated."
-        if total == 1:
-            ((dims, _),) = self.found.items()
-            n = next(fit.n for fit in self.fits if fit.dims)
-            same = "the same factors" if dims == self.dims else f"{_named(dims)} instead"
-            return f"A fit to {n:,} of the points found {same}."
-        others = [f"{_named(dims)} in {n}" for dims, n in self.found.items() if dims != self.dims]
-        found = f"{self.agreeing} of {total} repeated fits found the same factors"
-        return f"{found} ({', '.join(others)})." if others else f"{found}."
+        if dim == 1:
+            return "One dimension does not split, so refits say nothing about the factors."
+        n = next(fit.n for fit in self.fits if fit.dims)
+        alone = total == 1
+        refits = (
+            f"a refit on {n:,} of the points" if alone else f"{self.agreeing} of {total} refits"
+        )
+        given = f"with dimension {dim} as given"
+        others = [f"{_named(dims)} in {m}" for dims, m in self.found.items() if dims != self.dims]
+        if others and alone:
+            other = _named(*self.found)
+            return f"A refit on {n:,} of the points, {given}, gave dimensions {other} instead."
+        found = "No split was found in" if len(self.dims) == 1 else "The same factors came out of"
+        if others:
+            end = f" (dimensions {', '.join(others)})"
+        elif len(self.dims) == 1:
+            end = ", which does not show that there is none"
+        else:
+            end = ": the answer is repeatable, which does not make it right"
+        return f"{found} {refits}, {given}{end}."
 
     @property
     def sentence(self) -> str:
-        """How often the factors were found again, and how far their directions err."""
-        if not np.isfinite(self.typical).all():
+        """What the refits gave, and where there is a split how far its directions err."""
+        if len(self.dims) == 1 or not np.isfinite(self.typical).all():
             return " ".join([self.tally, *self.notes])
         angles = " and ".join(_degrees(angle) for angle in self.typical)
         return (
-            f"{self.tally} With {self.level:.0%} confidence the directions of the factors err by "
-            f"less than {angles} at the median point."
+            f"{self.tally} If these are the factors, their directions err by less than {angles} at "
+            f"the median point, with {self.level:.0%} confidence."
         )
 
     def bounds(self) -> list[str]:
-        """What there is to say of each factor's directions; nothing where it could not be told."""
+        """What there is to say of each factor's directions; nothing where it could not be told.
+
+        The directions of one factor are all directions: there is nothing to say of them either.
+        """
+        if len(self.dims) == 1:
+            return [""]
         said = []
         for angle, chance in zip(self.typical, self.chance, strict=True):
             by_chance = f" (chance {_degrees(chance)})" if chance > 0 else ""
@@ -199,7 +220,8 @@ def fit_confidence(
     """Say how far a fit can be trusted, by repeating it.
 
     Whole fits are repeated on random halves of the points, on points with the noise found added
-    once more, and with fewer and more neighbours: how often did they find the same factors?
+    once more, and with fewer and more neighbours: how often did they find the same factors? They
+    take the dimension of the fit, and err as it does: that they agree does not make it right.
 
     How far the axes err at every point takes more than the spread of such fits, which share the
     point's own shift by noise and the bias of curvature. Tangent fits are repeated at some of the

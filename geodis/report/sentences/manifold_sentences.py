@@ -17,7 +17,7 @@ def reasons_of_doubt(analysis: Analysis, est: GeoManCER) -> list[str]:
     if not (reasons or dimension_is_clear(analysis)):
         reasons.append(str(analysis.inspection and analysis.inspection.dimension))
     if tally := not_found_again(est):
-        reasons.append(f"the factors were not found again: {tally.rstrip('.')}")
+        reasons.append(f"refits disagree about the factors: {tally.rstrip('.')}")
     return reasons
 
 
@@ -82,7 +82,7 @@ def confidence_warnings(est: GeoManCER) -> list[str]:
     """Whether repeated fits found other factors."""
     notes = [] if est.confidence_ is None else list(est.confidence_.notes)
     tally = not_found_again(est)
-    return [*notes, f"The factors were not found again: {tally}"] if tally else notes
+    return [*notes, f"Refits disagree about the factors. {tally}"] if tally else notes
 
 
 def doubt_warnings(est: GeoManCER) -> list[str]:
