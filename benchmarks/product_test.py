@@ -77,7 +77,8 @@ def row_of(case: Case, est: GeoManCER) -> dict[str, Any]:
     done = time.process_time()
     row["dims"] = " + ".join(map(str, est.factor_dims_))
     row["these are"] = truth(case, tuple(sorted(map(int, est.factor_dims_), reverse=True)))
-    row["flagged"] = "yes" if found.doubts else ""
+    split = any(len(dims) > 1 for dims in found.splits)
+    row["flagged"] = "yes" if split or not found.is_product else ""  # nearby, as the truth is
     row["by the fit"] = "yes" if flagged else ""
     assert found.worst is not None
     tensor = found.worst.tensor

@@ -23,6 +23,13 @@ class InputError(ValueError):
     """What the caller gave cannot be used; the message says what was needed and given."""
 
 
+class MissingResultError(InputError, AttributeError):
+    """A result that the data do not allow, as an attribute that is not there.
+
+    `hasattr` is False for it, as for the methods of scikit-learn that an estimator does not have.
+    """
+
+
 class GeodisWarning(UserWarning):
     """What geodis warns of: there is a result, and something about it that must be known."""
 

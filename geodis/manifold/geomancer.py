@@ -146,8 +146,9 @@ class GeoManCER(
     uncertain_ : bool
         Do not publish this without reading `doubts_`.
     doubts_ : tuple of str
-        Every reason to doubt the answer that was noticed, with what to do about it; once the
-        product test has been asked for, what it found too.
+        Every reason to doubt the answer that was noticed, with what to do about it; once maps,
+        names or coordinates have been asked for, whether they hold for the whole manifold, and
+        once the product test has, what it found too.
     departure_ : Departure or None
         How far the metric is from that of a product, in lengths; None with one factor, and where
         errors of the tangents cannot be measured.
@@ -166,7 +167,7 @@ class GeoManCER(
         Whether the metric of any factor depends on where one is in the others; computed from the
         maps when first asked for, as are these.
     confidence_ : FitConfidence or None
-        How often the factors were found again, and how far their directions err at every point,
+        How often refits gave the same factors, and how far their directions err at every point,
         where it was asked for.
     converged_ : bool
     history_ : list of dict

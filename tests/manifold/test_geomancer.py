@@ -417,11 +417,9 @@ def test_before_the_fit_nothing_is_there():
 
 
 def test_scikit_learn_accepts_the_estimator():
-    # dim=1, because the checks fit a handful of points in a few columns: dimensions found there
-    # would ask for more points than they have.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks' blobs are disconnected
-        results = check_estimator(gd.GeoManCER(dim=1, verbose=0), on_fail=None, on_skip=None)
+        results = check_estimator(gd.GeoManCER(verbose=0), on_fail=None, on_skip=None)
     left = {item["check_name"]: item["status"] for item in results if item["status"] != "passed"}
     # Skipped by scikit-learn itself unless SCIPY_ARRAY_API is set before the import of scipy.
     assert left in ({}, {"check_array_api_input": "skipped"})

@@ -8,20 +8,21 @@ from itertools import permutations
 
 import numpy as np
 
-from geodis.base.check import InputError
 from geodis.manifold.coupling.coupled_periods import CoupledPeriods, coupled_periods
 from geodis.manifold.coupling.local_stretch import local_stretches
 from geodis.manifold.coupling.map_splits import dims_of_map
-from geodis.manifold.coupling.same_places import share_at_same_places
+from geodis.manifold.coupling.same_places import (
+    FEW,
+    OVERLAID,
+    common_points,
+    share_at_same_places,
+)
 from geodis.manifold.coupling.stretch_dependence import Strength, stretch_dependence
-from geodis.manifold.flat.differences import Edges
 from geodis.manifold.local.exact_search import searcher
 from geodis.manifold.local.graph import NeighborGraph
-from geodis.manifold.maps.coarse_sample import CoarseSample, coarse_sample
 from geodis.manifold.maps.factor_map import FactorMap
 from geodis.manifold.maps.refined_map import RefinedMap
 from geodis.manifold.maps.unrolled_map import UnrolledMap
-from geodis.manifold.preparation.places import pieces_largest_first
 
 # Lengths that change by less, as a root mean square, do not matter.
 LEAST = 0.0015
@@ -31,8 +32,6 @@ LEAST = 0.0015
 EXPLAINED, ERRONEOUS = 0.25, 0.1
 # Maps that misfit by more, or in which steps are shorter than this part, are no maps of a factor.
 MISFIT, SHORTEST = 0.25, 0.9
-# Of the points that have the places of others in all maps: none on a product.
-FEW = 0.05
 # Parts within which errors of the tangents and of the map go together.
 BLOCKS = 150
 
@@ -178,7 +177,7 @@ class ProductTest:
 
     @property
     def is_product(self) -> bool:
-        """Whether nothing speaks against a product of these factors."""
+        """Whether nothing speaks against a product of these factors, at least nearby."""
         changes = any(pair.matters for pair in self.pairs)
         return not (self.collapsed or self.looped or changes)
 
@@ -213,7 +212,7 @@ class ProductTest:
                     f"the map of factor {j} splits again into {shown}: fit with "
                     f"n_factors={len(self.splits) + len(dims) - 1} to look at them"
                 )
-        return tuple(found)
+        return (*found, OVERLAID) if self.overlaid else tuple(found)
 
     @property
     def verdict(self) -> str:
@@ -222,8 +221,7 @@ class ProductTest:
             return "; ".join(self.doubts)
         if self.worst is None:
             return "one factor, whose map does not split again"
-        whole = ", nearby and not as a whole" if self.overlaid else ""
-        return f"a product{whole}{', but ' if self.worst.is_there else ': '}{self.worst}"
+        return f"a product{', but ' if self.worst.is_there else ': '}{self.worst}"
 
     def __str__(self) -> str:
         """The verdict, and one line for every pair."""
@@ -283,7 +281,7 @@ def product_test(
     )
     if len(maps) < 2:
         return ProductTest((), (1.0,) * len(maps), misfits, splits)
-    rows, edges = _connected(maps, places, axes, graph, n_jobs)
+    rows, edges = common_points(maps, places, axes, graph, n_jobs)
     stretches = local_stretches(maps, places, axes, rows, edges, n_jobs=n_jobs)
     rng = np.random.default_rng(0)
     n_blocks = min(BLOCKS, len(rows) // 4)
@@ -309,34 +307,3 @@ def product_test(
     if len(flat) > 1 and not all(isinstance(maps[j], UnrolledMap) for j in flat):
         periods = coupled_periods(places[rows], [by_factor[j] for j in flat], flat, edges)
     return ProductTest(tuple(pairs), scales, misfits, splits, same, periods)
-
-
-def _connected(
-    maps: Sequence[FactorMap],
-    places: np.ndarray,
-    axes: np.ndarray,
-    graph: NeighborGraph,
-    n_jobs: int | None,
-) -> tuple[np.ndarray, Edges]:
-    """Points that carry every map, and the edges between them: those that maps are fitted to."""
-    sample = _sample_of(maps)
-    if sample is None:  # all were unrolled, from all points
-        usable = np.isfinite(axes).all(axis=(1, 2))
-        largest = pieces_largest_first(graph.piece)[0]
-        given = graph if graph.method == "given" else None
-        sample = coarse_sample(places, largest[usable[largest]], axes, given=given, n_jobs=n_jobs)
-    known = np.logical_and.reduce([np.isin(sample.rows, own.tangents()[0]) for own in maps])
-    if not known.any():
-        raise InputError("The maps of factors must have points in common; got none.")
-    both = known[sample.edges.i] & known[sample.edges.j]
-    number = np.cumsum(known) - 1
-    edges = Edges(number[sample.edges.i[both]], number[sample.edges.j[both]], int(known.sum()))
-    return sample.rows[known], edges
-
-
-def _sample_of(maps: Sequence[FactorMap]) -> CoarseSample | None:
-    """The points and edges that maps of the largest piece were fitted to; None where none was."""
-    for own in maps:
-        if isinstance(own, RefinedMap) and own.pieces[0].edges is not None:
-            return CoarseSample(own.pieces[0].rows, own.pieces[0].edges)
-    return None

@@ -6,6 +6,7 @@ from abc import abstractmethod
 
 import numpy as np
 
+from geodis.base.check import InputError, MissingResultError
 from geodis.base.jobs import one_blas_thread
 from geodis.base.progress import Stages
 from geodis.manifold.coupling.product_test import ProductTest, product_test
@@ -55,13 +56,16 @@ class ProductTested:
                 one_blas_thread(),
                 stages.stage("product test"),
             ):
-                made = product_test(
-                    maps,
-                    self._places,
-                    self._flat.axes,
-                    self.graph_,
-                    n_jobs=self._settings().n_jobs,
-                )
+                try:
+                    made = product_test(
+                        maps,
+                        self._places,
+                        self._flat.axes,
+                        self.graph_,
+                        n_jobs=self._settings().n_jobs,
+                    )
+                except InputError as problem:
+                    raise MissingResultError(str(problem)) from problem
             self._product_test.append(made)
             self.doubts_ = tuple(dict.fromkeys((*self.doubts_, *made.doubts)))
             self.uncertain_ = bool(self.doubts_)

@@ -6,12 +6,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from geodis.base.check import InputError
 from geodis.manifold.flat.differences import Edges
 from geodis.manifold.local.exact_search import searcher
+from geodis.manifold.local.graph import NeighborGraph
+from geodis.manifold.maps.coarse_sample import CoarseSample, coarse_sample
 from geodis.manifold.maps.factor_map import FactorMap
+from geodis.manifold.maps.refined_map import RefinedMap
+from geodis.manifold.preparation.places import pieces_largest_first
 
-# Points are apart where they are this many times farther than those that edges lead to.
-APART = 2.0
+# Points are apart where they are this many times farther than the longest of their edges. Noise,
+# which lengthens the edges too, does not take them there.
+APART = 1.25
+# Of the points that have the places of others in all maps: none on a product, also under noise,
+# and a third or more where two sheets lie on one another.
+FEW = 0.05
+OVERLAID = (
+    "points that lie apart have the same coordinates in all maps, as where one factor is twisted "
+    "around another: factors, names and coordinates hold nearby and not for the whole; compare "
+    "coordinates of near points only"
+)
 
 
 def share_at_same_places(
@@ -54,3 +68,34 @@ def share_at_same_places(
     # Of several at the very same place, the point itself may come second.
     nearest = np.where(near[:, 1] == np.arange(len(rows)), near[:, 0], near[:, 1])
     return float((np.linalg.norm(own[nearest] - own, axis=1) > APART * reach).mean())
+
+
+def common_points(
+    maps: Sequence[FactorMap],
+    places: np.ndarray,
+    axes: np.ndarray,
+    graph: NeighborGraph,
+    n_jobs: int | None = None,
+) -> tuple[np.ndarray, Edges]:
+    """Points that carry every map, and the edges between them: those that maps are fitted to."""
+    sample = _sample_of(maps)
+    if sample is None:  # all were unrolled, from all points
+        usable = np.isfinite(axes).all(axis=(1, 2))
+        largest = pieces_largest_first(graph.piece)[0]
+        given = graph if graph.method == "given" else None
+        sample = coarse_sample(places, largest[usable[largest]], axes, given=given, n_jobs=n_jobs)
+    known = np.logical_and.reduce([np.isin(sample.rows, own.tangents()[0]) for own in maps])
+    if not known.any():
+        raise InputError("The maps of factors must have points in common; got none.")
+    both = known[sample.edges.i] & known[sample.edges.j]
+    number = np.cumsum(known) - 1
+    edges = Edges(number[sample.edges.i[both]], number[sample.edges.j[both]], int(known.sum()))
+    return sample.rows[known], edges
+
+
+def _sample_of(maps: Sequence[FactorMap]) -> CoarseSample | None:
+    """The points and edges that maps of the largest piece were fitted to; None where none was."""
+    for own in maps:
+        if isinstance(own, RefinedMap) and own.pieces[0].edges is not None:
+            return CoarseSample(own.pieces[0].rows, own.pieces[0].edges)
+    return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -12,9 +13,21 @@ import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import validate_data
 
-from geodis.base.check import GeodisWarning, InputError, check_int, check_points
+from geodis.base.check import (
+    GeodisWarning,
+    InputError,
+    MissingResultError,
+    check_int,
+    check_points,
+)
 from geodis.base.jobs import one_blas_thread
 from geodis.base.progress import Stages
+from geodis.manifold.coupling.same_places import (
+    FEW,
+    OVERLAID,
+    common_points,
+    share_at_same_places,
+)
 from geodis.manifold.flat.flat_axes import FlatAxes
 from geodis.manifold.flat.flat_evidence import FlatEvidence
 from geodis.manifold.linalg import polar_rows
@@ -28,7 +41,7 @@ from geodis.manifold.maps.unrolled_map import UnrolledFactor, UnrolledMap
 from geodis.manifold.preparation.row_measure import RowMeasure
 from geodis.manifold.task import Settings
 from geodis.manifold.topology.space_names import UNKNOWN
-from geodis.manifold.topology.topology_of import Topology, topology_of
+from geodis.manifold.topology.topology_of import Topology, nameless, topology_of
 
 # Above this misfit a map is no ground to name a space without a doubt.
 ROUGH = 0.07
@@ -37,10 +50,12 @@ ROUGH = 0.07
 class MappedFactors(TransformerMixin):
     """Coordinates, distances and names of the factors of a fitted `GeoManCER`.
 
-    Maps are made when they are first asked for, and kept.
+    Maps are made when they are first asked for, and kept. Where they put points that lie apart at
+    the same place, that is added to `doubts_` as they are made.
     """
 
     verbose: int
+    dim_: int
     n_factors_: int
     factor_dims_: np.ndarray
     flat_: np.ndarray
@@ -48,6 +63,8 @@ class MappedFactors(TransformerMixin):
     flat_evidence_: FlatEvidence | None
     graph_: NeighborGraph
     n_features_in_: int
+    doubts_: tuple[str, ...]
+    uncertain_: bool
     _measure: RowMeasure
     _points: np.ndarray
     _places: np.ndarray
@@ -72,22 +89,30 @@ class MappedFactors(TransformerMixin):
 
     @property
     def maps_(self) -> tuple[FactorMap, ...]:
-        """The map of every factor."""
+        """The map of every factor; not there, with a reason, where there are too few points."""
         self._check_fitted()
         if not self._maps:
             with Stages("maps of the factors", self.verbose) as stages, one_blas_thread():
-                made = factor_maps(
-                    self._points,
-                    self._places,
-                    self._flat.axes,
-                    self._flat.dims,
-                    self.graph_,
-                    unrolled=self._unrolled(),
-                    strain=np.nan if self.flat_evidence_ is None else self.flat_evidence_.strain,
-                    stages=stages,
-                    n_jobs=self._settings().n_jobs,
-                )
-            self._maps.extend(made)  # in place: nothing of the estimator itself changes
+                try:
+                    made = factor_maps(
+                        self._points,
+                        self._places,
+                        self._flat.axes,
+                        self._flat.dims,
+                        self.graph_,
+                        unrolled=self._unrolled(),
+                        strain=np.nan
+                        if self.flat_evidence_ is None
+                        else self.flat_evidence_.strain,
+                        stages=stages,
+                        n_jobs=self._settings().n_jobs,
+                    )
+                except InputError as problem:
+                    raise MissingResultError(str(problem)) from problem
+                if self._overlaid_by(made):
+                    self.doubts_ = tuple(dict.fromkeys((*self.doubts_, OVERLAID)))
+                    self.uncertain_ = True
+            self._maps.extend(made)  # in place: nothing else of the estimator changes
         return tuple(self._maps)
 
     @property
@@ -99,19 +124,27 @@ class MappedFactors(TransformerMixin):
     @property
     def topology_(self) -> tuple[Topology, ...]:
         """Which space every factor is, with the evidence: see `Topology`."""
-        maps = self.maps_
+        try:
+            maps = self.maps_
+        except MissingResultError as problem:
+            return tuple(nameless(int(dim), str(problem)) for dim in self.factor_dims_)
         if not self._topologies:
             with Stages("names of the factors", self.verbose) as stages, one_blas_thread():
                 for own, flat in zip(maps, self.flat_, strict=True):
                     with stages.stage("topology"):
-                        self._topologies.append(
-                            topology_of_map(own, bool(flat), self._settings().n_jobs)
-                        )
+                        named = topology_of_map(own, bool(flat), self._settings().n_jobs)
+                        if OVERLAID in self.doubts_:
+                            named = nameless(own.dim, OVERLAID, named.evidence)
+                        self._topologies.append(named)
         return tuple(self._topologies)
 
     @property
     def names_(self) -> tuple[str, ...]:
-        """What every factor is, as "sphere" or "circle"; "unknown" where that cannot be told."""
+        """What every factor is, as "sphere" or "circle"; "unknown" where that cannot be told.
+
+        That is so with too few points for maps, and where maps put points that lie apart at the
+        same place.
+        """
         return tuple(topology.name for topology in self.topology_)
 
     def coordinates(self, factor: int) -> np.ndarray:
@@ -162,6 +195,8 @@ class MappedFactors(TransformerMixin):
 
         A fitted point gets its own, others what steps from the nearest fitted points lead to:
         NaN beside a fitted point without coordinates, and beyond the reach of the fitted points.
+        Where there are too few points for maps, all are NaN, as many columns as there are
+        dimensions.
 
         Parameters
         ----------
@@ -171,6 +206,11 @@ class MappedFactors(TransformerMixin):
         check_points(X, name="X", min_points=1)  # its shape, before its columns are counted
         validate_data(self, X, reset=False, skip_check_array=True)
         points = self._measure.new_points(X, self.n_features_in_)
+        try:
+            _ = self.maps_
+        except MissingResultError as problem:
+            warnings.warn(f"{problem} All coordinates are NaN.", GeodisWarning, stacklevel=2)
+            return np.full((len(points), self.dim_), np.nan)
         axes = self._axes_at(points) @ self._basis.T
         places = points @ self._basis.T
         n_jobs = self._settings().n_jobs
@@ -191,8 +231,9 @@ class MappedFactors(TransformerMixin):
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns of `transform`, such as ``factor0_sphere_x``."""
         names = []
-        for j, (own, topology) in enumerate(zip(self.maps_, self.topology_, strict=True)):
-            r = own.n_coordinates
+        topologies = self.topology_  # makes the maps, where there can be any
+        widths = [own.n_coordinates for own in self._maps] or [int(k) for k in self.factor_dims_]
+        for j, (r, topology) in enumerate(zip(widths, topologies, strict=True)):
             letters = "xyz"[:r] if r <= 3 else [str(c) for c in range(r)]
             kind = "" if topology.name == UNKNOWN else f"{topology.short}_"
             names += [f"factor{j}_{kind}{letter}" for letter in letters]
@@ -203,10 +244,10 @@ class MappedFactors(TransformerMixin):
 
         ``1 - sum |x - f(t(x))|^2 / sum |x - mean|^2`` with t the coordinates of `transform` and f
         their inverse by local regression of the fitted points; points without coordinates count
-        as not told. Meant for points that were held out, as `GridSearchCV` does, and for fits of
-        the same dimension: more dimensions tell more, noise among it. It says nothing of
-        whether the factors are right, for any split of a chart tells as much; `doubts_` and
-        `confidence_` do.
+        as not told, which gives 0 where there are no maps. Meant for points that were held out, as
+        `GridSearchCV` does, and for fits of the same dimension: more dimensions tell more, noise
+        among it. It says nothing of whether the factors are right, for any split of a chart tells
+        as much; `doubts_` and `confidence_` do.
 
         Parameters
         ----------
@@ -216,6 +257,8 @@ class MappedFactors(TransformerMixin):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GeodisWarning)  # points without places lower the score
             places = self.transform(X)
+        if not self.has_maps:
+            return 0.0
         points = self._measure.new_points(X, self.n_features_in_)
         own = np.hstack([one.coordinates for one in self.maps_])
         return told_by_places(own, self._points, places, points)
@@ -247,6 +290,17 @@ class MappedFactors(TransformerMixin):
     def _with_axes(self) -> np.ndarray:
         """Which of the fitted points have axes, shape (n,)."""
         return np.isfinite(self._flat.axes).all(axis=(1, 2))
+
+    def _overlaid_by(self, maps: Sequence[FactorMap]) -> bool:
+        """Whether these maps have points that lie apart at the same place."""
+        n_jobs = self._settings().n_jobs
+        try:
+            rows, edges = common_points(
+                maps, self._places, self._flat.axes, self.graph_, n_jobs=n_jobs
+            )
+        except InputError:  # too few points that all maps share
+            return False
+        return share_at_same_places(maps, self._places, rows, edges, n_jobs=n_jobs) > FEW
 
     def _map(self, factor: int) -> FactorMap:
         return self.maps_[self._check_factor(factor)]

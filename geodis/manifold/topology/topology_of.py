@@ -159,20 +159,20 @@ def topology_of(
     if periods is not None:
         points, axes, flat = _rolled_up(points, dim, periods), None, True
     if dim > MOST_DIMS:
-        return _nameless(dim, f"spaces of more than {MOST_DIMS} dimensions are not named")
+        return nameless(dim, f"spaces of more than {MOST_DIMS} dimensions are not named")
     distinct = np.sort(np.unique(points, axis=0, return_index=True)[1])
     points, axes = points[distinct], None if axes is None else axes[distinct]
     if len(points) < FEWEST:
-        return _nameless(dim, f"a name needs {FEWEST} different points; got {len(points)}")
+        return nameless(dim, f"a name needs {FEWEST} different points; got {len(points)}")
     if points.shape[1] == dim and axes is None:
         axes = np.broadcast_to(np.eye(dim), (len(points), dim, dim)).copy()
     fits = local_fits(points, dim, axes, rng, workers=jobs)
     graph = place_graph(fits)
     share = len(graph.rows) / max(int((~fits.bad).sum()), 1)
     if fits.bad.mean() > MANY_BAD:
-        return _nameless(dim, f"{100 * fits.bad.mean():.0f} % of the places lie on no patch")
+        return nameless(dim, f"{100 * fits.bad.mean():.0f} % of the places lie on no patch")
     if share < CONNECTED:
-        return _nameless(dim, f"it is in pieces: the largest has {100 * share:.0f} % of the points")
+        return nameless(dim, f"it is in pieces: the largest has {100 * share:.0f} % of the points")
     if dim == 1:
         return _line(graph)
     rim = find_rim(points, fits, graph)
@@ -229,8 +229,9 @@ def _line(graph: PlaceGraph) -> Topology:
     )
 
 
-def _nameless(dim: int, why: str) -> Topology:
-    return Topology(UNKNOWN, UNKNOWN, dim, (), doubts=(why,))
+def nameless(dim: int, why: str, evidence: tuple[str, ...] = ()) -> Topology:
+    """A space without a name, and why it has none."""
+    return Topology(UNKNOWN, UNKNOWN, dim, evidence, doubts=(why,))
 
 
 def _checked_frames(frames: Any, points: np.ndarray, dim: int) -> np.ndarray:

@@ -11,13 +11,23 @@ if TYPE_CHECKING:
 
 
 class ShownFit:
-    """Shows findings once fitted; before, scikit-learn's picture of the parameters."""
+    """Shows findings once fitted; before, scikit-learn's picture of the parameters.
+
+    Showing a fit, or completing its name, computes nothing that was not asked for: scikit-learn
+    reads every attribute for both, and with them maps, names and tests would be made.
+    """
+
+    def __dir__(self) -> list[str]:
+        return list(object.__dir__(self))
+
+    @property
+    def _get_fitted_attr_html(self) -> Any:
+        raise AttributeError("The fitted attributes are shown by the findings alone.")
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        bundle = super()._repr_mimebundle_(**options)  # type: ignore[misc]
         if hasattr(self, "factor_dims_"):
-            bundle["text/html"] = fit_html(cast("GeoManCER", self))
-        return bundle
+            return {"text/plain": repr(self), "text/html": fit_html(cast("GeoManCER", self))}
+        return super()._repr_mimebundle_(**options)  # type: ignore[misc]
 
     def _repr_html_inner(self) -> str:
         if hasattr(self, "factor_dims_"):
@@ -26,9 +36,9 @@ class ShownFit:
 
 
 def fit_html(est: GeoManCER) -> str:
-    """The findings of a fitted estimator; names of spaces where the maps were made already."""
+    """The findings of a fitted estimator; names of spaces where they were asked for already."""
     n, k, d = est.axes_.shape
-    names = est.names_ if est.__dict__.get("_maps") else ("",) * est.n_factors_
+    names = [topology.name for topology in est._topologies] or [""] * est.n_factors_
     rows = {
         "points": f"{n:,} in {d} columns",
         "dimension": f"{k}; {est.dimension_}",
@@ -37,7 +47,7 @@ def fit_html(est: GeoManCER) -> str:
         kind = f", {name}" if name and name != "unknown" else ""
         rows[f"factor {j}"] = f"dimension {int(dim)}{kind}{' (flat)' if flat else ''}"
     if est.confidence_ is not None:
-        rows["found again"] = est.confidence_.sentence
+        rows["refits"] = est.confidence_.sentence
     count = "1 factor" if est.n_factors_ == 1 else f"{est.n_factors_} factors"
     title = f"GeoManCER: {count}" + (", uncertain" if est.uncertain_ else "")
     return findings_html(title, rows, est.doubts_)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import geodis as gd
+from geodis.manifold.coupling.same_places import OVERLAID
 from tests.conftest import sphere
 
 
@@ -50,6 +51,56 @@ def test_tensors_of_unit_vectors_are_a_product_nearby_only():
     points = np.einsum("na,nb->nab", first, second).reshape(3000, 6)
     found = gd.GeoManCER(3, verbose=0).fit(points).product_test_
     assert found.same > 0.3 and found.overlaid
-    assert found.is_product and found.merge is None and not found.doubts
-    assert "a product, nearby and not as a whole" in found.verdict
+    assert found.is_product and found.merge is None and found.doubts == (OVERLAID,)
+    assert "hold nearby and not for the whole" in found.verdict
     assert "at the places of others in all maps: " in str(found)
+
+
+def twisted_sphere(n, seed, noise=0.0):
+    """A sphere carried around a circle that comes back as its antipodes: locally S^2 x S^1."""
+    rng = np.random.default_rng(seed)
+    place, angle = sphere(n, 2, rng), rng.uniform(0, 2 * np.pi, (n, 1))
+    ring = [np.cos(angle), np.sin(angle)]
+    points = np.hstack([place * np.cos(angle / 2), place * np.sin(angle / 2), *ring])
+    return points + noise * rng.standard_normal(points.shape)
+
+
+@pytest.mark.parametrize(
+    ("n", "noise", "asked"),
+    [(800, 0.0, "names_"), (800, 0.0, "maps_"), (1200, 0.06, "product_test_")],
+)
+def test_what_asks_for_maps_doubts_a_twisted_product(n, noise, asked):
+    est = gd.GeoManCER(3, verbose=0).fit(twisted_sphere(n, 2, noise))
+    assert est.factor_dims_.tolist() == [2, 1] and OVERLAID not in est.doubts_
+    assert getattr(est, asked)
+    assert est.doubts_.count(OVERLAID) == 1 and est.uncertain_
+    assert OVERLAID in est.summary() and "uncertain" in est._repr_html_()
+    assert est.names_ == ("unknown", "unknown")
+    assert all(topology.doubts == (OVERLAID,) for topology in est.topology_)
+    assert est.product_test_.overlaid
+    assert est.doubts_.count(OVERLAID) == 1  # said once, whoever finds it
+
+
+def test_a_page_doubts_a_twisted_product():
+    report = gd.report(twisted_sphere(800, 2), out=None, verbose=0)
+    assert any("hold nearby and not for the whole" in text for text in report.warnings)
+
+
+@pytest.mark.parametrize(
+    ("spec", "n", "noise"),
+    [
+        ("S^2 x S^1", 600, 0.08),
+        ("Gr(3,1) x S^1", 1000, 0.08),  # a projective plane that is there
+        ("S^2 x S^2", 1000, 0.08),
+        ("S^1 x S^1", 800, 0.08),
+        ("Gr(3,1)", 1000, 0.06),
+        ("S^3", 1000, 0.06),
+    ],
+)
+def test_true_products_keep_their_names(spec, n, noise):
+    est = gd.GeoManCER(verbose=0).fit(
+        gd.product_manifold(spec, n, noise=noise, random_state=3).points
+    )
+    names = est.names_
+    assert len(names) == 1 + spec.count("x") and "unknown" not in names
+    assert OVERLAID not in est.doubts_

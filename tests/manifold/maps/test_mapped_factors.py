@@ -178,6 +178,27 @@ def test_bad_input_gets_a_sentence():
         small.coordinates(0)
 
 
+def test_with_too_few_points_for_maps_spaces_are_unknown():
+    sample = gd.product_manifold("S^2 x S^1", 250, random_state=0)
+    est = gd.GeoManCER(verbose=0).fit(sample.points)
+    assert est.factor_dims_.tolist() == [2, 1]
+    assert est.names_ == ("unknown", "unknown")
+    assert all("at least 300 points" in own.doubts[0] for own in est.topology_)
+    assert not hasattr(est, "maps_") and not hasattr(est, "product_test_")
+    for ask in (
+        lambda: est.maps_,
+        lambda: est.product_test_,
+        lambda: est.factor_distances(0, 1, 2),
+    ):
+        with pytest.raises(InputError, match="at least 300 points in one piece"):
+            ask()
+    with pytest.warns(UserWarning, match=r"at least 300 points.*All coordinates are NaN"):
+        told = est.transform(sample.points[:7])
+    assert told.shape == (7, 3) == (7, len(est.get_feature_names_out())) and np.isnan(told).all()
+    assert est.score(sample.points) == 0.0
+    assert not est.uncertain_  # the fit itself is as sure as it was
+
+
 def test_a_clone_and_another_fit_forget_the_maps():
     est, _ = fitted("sphere", seed=2)
     before = est.coordinates(0)

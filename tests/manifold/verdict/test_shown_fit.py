@@ -1,10 +1,12 @@
 """A fitted estimator, an inspection and maps in a notebook; coordinates as frames."""
 
+import inspect
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
 
 import geodis as gd
 
@@ -23,6 +25,29 @@ def test_a_fitted_estimator_shows_what_it_found(points):
         assert "<script" not in shown
     assert "sphere" in est.names_ and "dimension 2, sphere" in est._repr_html_()
     assert "2, of" not in est.maps_[0]._repr_html_() and "3, of 500" in est.maps_[0]._repr_html_()
+
+
+def test_showing_a_fit_computes_nothing(points):
+    est = gd.GeoManCER(verbose=0).fit(points)
+    before = dict(est.__dict__)
+    assert "maps_" in dir(est) and "product_test_" in dir(est)
+    for show in (est._repr_html_, est._repr_mimebundle_, est.__repr__, est.__str__):
+        assert show()
+    assert not est.has_maps and not est._product_test and not est._denoising
+    assert est._holonomy is None and est.__dict__ == before
+
+
+@pytest.mark.parametrize(("spec", "n"), [("S^2", 20), ("S^2 x S^1", 150), ("S^1", 8)])
+def test_a_fit_to_few_points_can_be_looked_at(spec, n):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        est = gd.GeoManCER(verbose=0).fit(gd.product_manifold(spec, n, random_state=0).points)
+    for name in dir(est):
+        hasattr(est, name)  # raises what is no AttributeError
+    inspect.getmembers(est)
+    # scikit-learn's picture of a pipeline reads the fitted attributes and the names of columns.
+    assert "GeoManCER" in make_pipeline(est)._repr_html_()
+    assert "points" in est._repr_html_() and est._repr_mimebundle_() and str(est) and repr(est)
 
 
 def test_doubts_are_shown():
