@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from geodis.base.compiled import njit
 
 FRAME = 1.05  # half the side of the picture: the unit ball with a little air
 

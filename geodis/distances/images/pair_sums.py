@@ -12,8 +12,8 @@ from itertools import pairwise
 
 import numba
 import numpy as np
-from numba import njit
 
+from geodis.base.compiled import njit
 from geodis.base.jobs import in_threads
 
 # 32,768 squares of at most 255 fit into 32 unsigned bits, which the compiler adds in vectors.

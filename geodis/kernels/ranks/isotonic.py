@@ -13,7 +13,8 @@ range over strength costs digits or overflows.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from geodis.base.compiled import njit
 
 
 @njit(cache=True)

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from geodis.base.compiled import njit
 from geodis.base.jobs import blocks, over_ranges
 from geodis.manifold.linalg import FAST, TINY
 from geodis.manifold.local.batched_fits import gaussian_weights

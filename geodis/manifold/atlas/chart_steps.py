@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from geodis.base.compiled import njit
 from geodis.base.jobs import over_ranges
 from geodis.manifold.linalg import departure_of_rows, newton_schulz
 from geodis.manifold.local.tangents import quadratic_pairs

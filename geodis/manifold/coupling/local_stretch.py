@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from geodis.base.compiled import njit
 from geodis.manifold.flat.differences import Edges
 from geodis.manifold.maps.edge_steps import steps_within
 from geodis.manifold.maps.factor_map import FactorMap

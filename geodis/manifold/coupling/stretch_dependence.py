@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from geodis.base.compiled import njit
 from geodis.manifold.coupling.local_stretch import LocalStretch
 from geodis.manifold.local.exact_search import searcher
 

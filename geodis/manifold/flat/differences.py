@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 from scipy.linalg import solveh_banded
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from geodis.base.compiled import njit
 from geodis.manifold.local.graph import NeighborGraph
 
 MAX_STEPS = 3000

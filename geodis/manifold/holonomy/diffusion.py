@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from geodis.base.compiled import njit
 from geodis.base.eights import WIDTH, sum_eights
 from geodis.base.jobs import over_ranges
 from geodis.manifold.holonomy.carried_sums import MOST_AXES, sum_carried

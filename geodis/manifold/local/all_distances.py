@@ -8,8 +8,8 @@ distances are sooner there, the more so the more neighbours are asked for.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from geodis.base.compiled import njit
 from geodis.base.jobs import over_ranges
 
 # Times measured with 1,000 to 20,000 points in two to nine columns: all distances from a point take

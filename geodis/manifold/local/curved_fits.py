@@ -11,8 +11,8 @@ for a point depends neither on the other points nor on the number of threads.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from geodis.base.compiled import njit
 from geodis.manifold.linalg import FAST, TINY, polar
 
 # Numbers in the normal equations up to which they stay in the nearest cache: 32 kB.

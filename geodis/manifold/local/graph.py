@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from geodis.base.check import InputError, check_finite, check_numeric, to_numpy
+from geodis.base.compiled import njit
 from geodis.base.jobs import check_jobs
 from geodis.manifold.local.neighbors import (
     Neighbors,

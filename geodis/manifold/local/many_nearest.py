@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from geodis.base.compiled import njit
 from geodis.base.jobs import over_ranges
 from geodis.manifold.local.all_distances import LARGEST, MORE_ROOM, ROOM, SMALLEST
 

@@ -17,6 +17,7 @@ from geodis.base.check import (
     check_random_state,
     to_numpy,
 )
+from geodis.base.compiled import import_compiled
 from geodis.base.jobs import blocks, check_jobs
 from geodis.manifold.local.all_distances import is_sooner
 from geodis.manifold.local.exact_search import (
@@ -274,10 +275,8 @@ def _exact_method(d: int) -> SearchMethod:
 
 
 def _search_pynndescent(points: np.ndarray, count: int, n_jobs: int, random_state: Any) -> Nearest:
-    from pynndescent import NNDescent
-
     seed = int(check_random_state(random_state).integers(2**31 - 1))
-    index = NNDescent(
+    index = import_compiled("pynndescent").NNDescent(
         (points - points.mean(axis=0)).astype(np.float32),
         n_neighbors=count,
         random_state=seed,

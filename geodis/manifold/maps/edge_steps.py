@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from geodis.base.compiled import njit
 from geodis.base.jobs import over_ranges
 
 # Beyond so much turning, in radians, a chord says little about its arc.

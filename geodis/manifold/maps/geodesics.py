@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from geodis.base.compiled import njit
 from geodis.base.jobs import over_ranges
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.graph import graph_of_neighbors

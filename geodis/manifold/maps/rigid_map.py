@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from geodis.base.compiled import njit
 from geodis.manifold.flat.differences import Edges, solve_differences
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.maps.edge_steps import MOST_TURNING, Steps

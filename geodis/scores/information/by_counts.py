@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from geodis.base.compiled import njit
 
 
 def discrete_information(a: np.ndarray, b: np.ndarray) -> np.ndarray:

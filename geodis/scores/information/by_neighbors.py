@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from scipy.special import digamma
 
+from geodis.base.compiled import njit
 from geodis.scores.inputs import CodedFactors
 
 NEIGHBORS = 3  # as Kraskov et al. (2004) advise: little bias at a bearable variance

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from geodis.base.check import InputError, check_int, check_random_state
+from geodis.base.compiled import njit
 from geodis.scores.active import check_log_variances
 from geodis.scores.card import Card
 from geodis.scores.inputs import check_latents

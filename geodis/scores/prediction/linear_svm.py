@@ -7,7 +7,8 @@ differences of running sums, and a Newton step costs two searches instead of a p
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from geodis.base.compiled import njit
 
 PENALTY = 0.01  # C of the published score
 _MOST_STEPS = 100

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from geodis.base.compiled import njit
 
 DEPTH = 3
 LEARNING_RATE = 0.1

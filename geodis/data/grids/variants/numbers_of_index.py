@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from geodis.base.compiled import njit
 
 _GOLDEN = 0x9E3779B97F4A7C15  # the step of the splitmix64 counter
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from scipy import fft
 
+from geodis.base.compiled import njit
 from geodis.data.grids.variants.numbers_of_index import mix
 
 MEAN, SPREAD = 0.45, 0.25  # of the pixels, before they are held to [0, 1]; as in photographs
