@@ -1,71 +1,292 @@
-"""Files that replace what stood in a folder all together, or not at all."""
+"""Files that replace those of an earlier run in a folder all together, or not at all.
+
+A manifest in the folder lists every file that was written there, with its SHA-256. A folder with
+anything else is refused, so that nothing is replaced that somebody else wrote or changed.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import errno
+import hashlib
+import json
 import os
+import secrets
 import shutil
 import signal
-import tempfile
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from types import FrameType
+from typing import IO, Any
+
+from geodis.base.check import InputError
+from geodis.base.file_lock import lock_file
+from geodis.base.text import listed
+
+MANIFEST = ".geodis-files.json"
+STAGING = ".geodis-making-"
+# Written by file browsers into folders that somebody looked at.
+OF_BROWSERS = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
+SHOWN = 3
 
 
 @contextmanager
 def whole_set(folder: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give an empty folder; when the block ends well, its files replace those of `folder`.
+    """Give an empty folder; when the block ends well, its files become those of `folder`.
 
-    They take the place of what has the same names there, all of them or none.
-    An exception or an interrupt leaves `folder` as it was, and takes a folder that was made for it
-    away again. Other files in `folder` stay.
+    The new folder takes the place of the old one in one step of the file system, so that even a
+    process that is killed leaves all of the old files or all of the new ones. Where the system
+    cannot do that (Windows, a mounted folder, the current folder), files are moved one by one;
+    what a kill leaves unfinished is finished by the next call. An exception or an interrupt leaves
+    `folder` as it was.
+
+    Raises
+    ------
+    InputError
+        If `folder` holds anything that an earlier call did not write, or that was changed since.
 
     Examples
     --------
-    >>> out = Path(tempfile.mkdtemp())
-    >>> _ = (out / "own.txt").write_text("mine")
+    >>> import tempfile
+    >>> out = Path(tempfile.mkdtemp()) / "report"
     >>> with whole_set(out) as made:
     ...     _ = (made / "page.html").write_text("new")
     >>> sorted(path.name for path in out.iterdir())
-    ['own.txt', 'page.html']
+    ['.geodis-files.json', 'page.html']
     """
-    folder = Path(folder)
+    folder = Path(folder).resolve()
     new = [one for one in (folder, *folder.parents) if not one.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix=".making-", dir=folder))
     try:
-        yield made
-        with _interrupts_later():
-            _replace(made, folder)
+        if folder.parent in new:
+            folder.parent.mkdir(parents=True)
+        _finish_earlier(folder)
+        _check_own(folder)
+        made, lock = _new_staging(folder)
+        try:
+            yield made
+            _check_own(folder, apart=made)
+            with _interrupts_later():
+                _write_manifest(made)
+                if os.name == "nt":  # where a folder with an open file cannot be moved
+                    lock.close()
+                _put(made, folder)
+        finally:
+            lock.close()
+            if made.exists() and not _listed_in(made):
+                _remove(made)
     finally:
-        shutil.rmtree(made, ignore_errors=True)
         for one in new:  # those that stayed empty
-            try:
+            with suppress(OSError):
                 one.rmdir()
-            except OSError:
-                break
 
 
-def _replace(made: Path, folder: Path) -> None:
-    """Put everything in its place; what fails halfway is undone."""
-    names = sorted(path.name for path in made.iterdir())
-    old = made / ".old"
-    old.mkdir()
-    moved: list[str] = []
+def check_whole_set(folder: str | os.PathLike[str]) -> None:
+    """Raise what would stop `whole_set`, and leave no trace."""
+    with suppress(_OnlyTriedError), whole_set(folder):
+        raise _OnlyTriedError
+
+
+class _OnlyTriedError(Exception):
+    """Ends a set before it is written."""
+
+
+def _new_staging(folder: Path) -> tuple[Path, IO[bytes]]:
+    """A folder to write into, and its lock: beside `folder` if it can be exchanged with that."""
+    name = STAGING + secrets.token_hex(4)
+    if not os.path.ismount(folder) and folder not in (Path.cwd(), *Path.cwd().parents):
+        with suppress(OSError):
+            made = folder.parent / name
+            made.mkdir()
+            if not folder.exists() or _same_owner(made, folder):
+                return made, _locked(made)
+            made.rmdir()
+    folder.mkdir(exist_ok=True)
+    made = folder / name
+    made.mkdir()
+    return made, _locked(made)
+
+
+def _same_owner(made: Path, folder: Path) -> bool:
+    one, other = made.stat(), folder.stat()
+    return (one.st_uid, one.st_gid, one.st_dev) == (other.st_uid, other.st_gid, other.st_dev)
+
+
+def _locked(made: Path) -> IO[bytes]:
+    """Begin the manifest and hold it locked, which says that this process is alive."""
+    file = (made / MANIFEST).open("wb")
+    with suppress(OSError):  # some file systems have no locks
+        lock_file(file.fileno())
+    return file
+
+
+def _finish_earlier(folder: Path) -> None:
+    """Finish or remove what processes left that were killed."""
+    for place in (folder.parent, folder):
+        for made in place.glob(f"{STAGING}*"):
+            if not _is_abandoned(made):
+                continue
+            written = _listed_in(made)
+            if written and place == folder:
+                _check_own(folder, apart=made, also=written)
+                _move_files(made, folder)
+            elif not written or not any(_not_own(made, written)):
+                _remove(made)
+
+
+def _is_abandoned(made: Path) -> bool:
+    """Whether we made it, and no process writes to it."""
+    if made.is_symlink() or not made.is_dir():
+        return False
+    if not (made / MANIFEST).exists():
+        return not any(made.iterdir())
     try:
-        for name in names:
-            if (folder / name).exists():
-                (folder / name).rename(old / name)
-            moved.append(name)
-            (made / name).rename(folder / name)
-    except BaseException:
-        for name in reversed(moved):
-            if (folder / name).exists() and not (made / name).exists():
-                (folder / name).rename(made / name)
-            if (old / name).exists():
-                (old / name).rename(folder / name)
-        raise
+        with (made / MANIFEST).open("r+b") as file:
+            lock_file(file.fileno())
+    except OSError:
+        return False
+    return True
+
+
+def _write_manifest(made: Path) -> None:
+    names = [name for name in _names_in(made) if (made / name).is_file() and name != MANIFEST]
+    files = {name: file_hash(made / name) for name in names}
+    text = json.dumps({"written by": "geodis", "sha256": files}, indent=1)
+    (made / MANIFEST).write_text(text + "\n", encoding="utf-8")
+
+
+def listed_files(manifest: Path) -> dict[str, str] | None:
+    """Names of files and their hashes as a manifest lists them; None where it is not whole."""
+    try:
+        told = json.loads(manifest.read_text(encoding="utf-8"))["sha256"]
+        return {str(name): str(text) for name, text in told.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _listed_in(folder: Path) -> dict[str, set[str]]:
+    """The same of the manifest of a folder, which is among its files."""
+    told = listed_files(folder / MANIFEST)
+    if told is None:
+        return {}
+    return {MANIFEST: set(), **{name: {text} for name, text in told.items()}}
+
+
+def _check_own(
+    folder: Path, apart: Path | None = None, also: dict[str, set[str]] | None = None
+) -> None:
+    """Refuse a folder with anything that no manifest of ours lists."""
+    known = _listed_in(folder)
+    for name, hashes in (also or {}).items():
+        known[name] = known.get(name, set()) | hashes
+    found = list(islice(_not_own(folder, known, apart), SHOWN + 1))
+    if found:
+        more = ["others"] if len(found) > SHOWN else []
+        raise InputError(
+            "The folder to write to must be new, empty, or hold nothing but what geodis wrote "
+            f"there; got {folder} with {listed([*found[:SHOWN], *more])}: name another folder, "
+            "or move these files away."
+        )
+
+
+def _not_own(folder: Path, known: dict[str, set[str]], apart: Path | None = None) -> Iterator[str]:
+    """What is in a folder and not in a manifest, or not as it says there."""
+    parents = {parent.as_posix() for name in known for parent in Path(name).parents}
+    for name in _names_in(folder, apart):
+        path = folder / name
+        if path.is_dir() and not path.is_symlink():
+            if name not in parents:
+                yield f"{name}/"
+        elif path.name in OF_BROWSERS or (name == MANIFEST and known):
+            continue
+        elif name not in known:
+            yield name
+        elif path.is_symlink() or not path.is_file() or file_hash(path) not in known[name]:
+            yield f"{name} (changed since)"
+
+
+def _names_in(folder: Path, apart: Path | None = None) -> Iterator[str]:
+    """Files, and folders without any, relative to the folder."""
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(one for one in folders if Path(place, one) != apart)
+        links = [one for one in folders if Path(place, one).is_symlink()]
+        for name in sorted([*files, *links]):
+            yield Path(place, name).relative_to(folder).as_posix()
+        if not files and not folders and Path(place) != folder:
+            yield Path(place).relative_to(folder).as_posix()
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _put(made: Path, folder: Path) -> None:
+    """Let the new folder be `folder`: in one step, or else file by file."""
+    if made.parent == folder:
+        _move_files(made, folder)
+        return
+    try:
+        if folder.exists():
+            shutil.copymode(folder, made)
+        if folder.exists() and any(folder.iterdir()):
+            _exchange(made, folder)
+        else:
+            made.rename(folder)
+            return
+    except OSError:  # which this system, or this file system, cannot
+        within = folder / made.name
+        made.rename(within)
+        _move_files(within, folder)
+    else:
+        _remove(made)
+
+
+def _exchange(one: Path, other: Path) -> None:
+    """Exchange two folders in one step, or raise OSError where the system has none for it."""
+    library: Any = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
+    paths = os.fsencode(one), os.fsencode(other)
+    if sys.platform == "linux" and hasattr(library, "renameat2"):
+        here = -100  # AT_FDCWD
+        failed = library.renameat2(here, paths[0], here, paths[1], 2)  # RENAME_EXCHANGE
+    elif sys.platform == "darwin" and hasattr(library, "renamex_np"):
+        failed = library.renamex_np(*paths, 2)  # RENAME_SWAP
+    else:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    if failed:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def _move_files(made: Path, folder: Path) -> None:
+    """Move all files, then delete earlier ones that have no successor; the manifest comes last."""
+    known, now = _listed_in(folder), _listed_in(made)
+    for name in list(_names_in(made)):
+        if name in now and name != MANIFEST:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (made / name).replace(folder / name)
+    for name in list(_names_in(folder, apart=made)):
+        if name in known and name not in now:
+            (folder / name).unlink()
+            with suppress(OSError):
+                (folder / name).parent.rmdir()
+    for path in [path for path in made.iterdir() if path.is_dir()]:  # they are empty now
+        shutil.rmtree(path)
+    (made / MANIFEST).replace(folder / MANIFEST)
+    made.rmdir()
+
+
+def _remove(made: Path) -> None:
+    """Remove a folder; the manifest, which says that it is ours, goes last."""
+    for path in made.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != MANIFEST:
+            path.unlink()
+    (made / MANIFEST).unlink(missing_ok=True)
+    made.rmdir()
 
 
 @contextmanager

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from geodis.distances import LossLike
 
 MATRIX_TRAVERSALS = 128
+NAMES = (
+    "distances.json", "distances.txt", "correlations.png", "matrices.png", "distribution.png",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,7 @@ def distances_command(
     Examples: `geodis distances --data xysquares --spacing 8 --out out`,
     `geodis distances --images X.npy --factors F.csv --latents Z.npy --loss box:31`
     """
+    folder = None if out is None else OutputFolder(out, NAMES)
     compared = open_compared(source, latents, chosen.loss, common.quiet)
     results, refused = compare_given(compared, chosen, common)
     texts = [str(compared.grid), *map(str, results.values()), *refused.values()]
@@ -91,12 +95,12 @@ def distances_command(
     }
     text = "\n\n".join(texts)
     say(text, values, common.as_json)
-    if out is not None:
-        folder = OutputFolder(out)
+    if folder is not None:
         meaning = "every number of the tables, with settings, seed and versions"
-        write_json(folder.path("distances.json", meaning), values)
-        folder.write_text("distances.txt", "the tables", text)
-        draw_distances(folder, compared, results, common)
+        with folder:
+            write_json(folder.path("distances.json", meaning), values)
+            folder.write_text("distances.txt", "the tables", text)
+            draw_distances(folder, compared, results, common)
         if not common.as_json:
             folder.list_files()
 

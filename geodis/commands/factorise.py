@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import sys
 import warnings
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,18 +13,27 @@ import typer
 from geodis import __version__
 from geodis.base.check import InputError
 from geodis.base.write import whole_file, write_json
+from geodis.commands.shared.data_source import load_points
 from geodis.commands.shared.options import (
     ClusterOption,
     CommonOptions,
+    CountsOption,
     FileArgument,
+    MetricOption,
     WorkersOption,
 )
-from geodis.commands.shared.output import OutputFolder, say
+from geodis.commands.shared.output import OutputFolder, say, tell
 
 if TYPE_CHECKING:
     import numpy as np
 
     from geodis.manifold.geomancer import GeoManCER
+
+NAMES = (
+    "axes.npy", "factor_dims.npy", "flat_coordinates.npy", "spectrum.npy", "summary.json",
+    "spectrum.png", "separation.png", "directions.png", "holonomy.png", "coordinates.npy",
+    "coordinates.csv", "maps.png",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -47,13 +55,8 @@ class FactoriseOptions:
     flat: Annotated[
         str, typer.Option(help="split a flat part by independence, or keep it as one factor.")
     ] = "split"
-    counts: Annotated[
-        bool, typer.Option("--counts", help="The values are counts: take their roots first.")
-    ] = False
-    metric: Annotated[
-        str,
-        typer.Option(help="euclidean, cosine, correlation, or precomputed for distances."),
-    ] = "euclidean"
+    counts: CountsOption = False
+    metric: MetricOption = "euclidean"
 
     def settings(self) -> dict[str, Any]:
         """The settings of `GeoManCER`."""
@@ -114,9 +117,8 @@ def factorise_command(
     for option in ("resample", "cluster", "workers"):
         if getattr(by_parts, option):
             raise InputError(f"--{option} belongs to --sample; got it without.")
-    from geodis.data.files.load import load_array
-
-    points = load_array(file)
+    folder = None if out is None else OutputFolder(out, NAMES)
+    points = load_points(file)
     settings = chosen.settings() | {
         "random_state": common.seed,
         "verbose": int(common.verbose),
@@ -126,11 +128,11 @@ def factorise_command(
     if out is not None:
         values["maps"] = maps_or_note(est)
     say(est.summary(), values, common.as_json)
-    if out is not None:
-        folder = OutputFolder(out)
-        write_factorisation(folder, points, est, values)
-        if values["maps"]:
-            write_maps(folder, est)
+    if folder is not None:
+        with folder:
+            write_factorisation(folder, points, est, values)
+            if values["maps"]:
+                write_maps(folder, est)
         if not common.as_json:
             folder.list_files()
 
@@ -174,7 +176,7 @@ def fit_and_note(points: Any, settings: dict[str, Any]) -> tuple[GeoManCER, list
         est = GeoManCER(**settings).fit(points)
     notes = [str(warning.message) for warning in caught]
     for note in notes:
-        print(f"note: {note}", file=sys.stderr)
+        tell(f"note: {note}", error=True)
     return est, notes
 
 
@@ -185,7 +187,7 @@ def maps_or_note(est: GeoManCER) -> list[dict[str, Any]]:
     try:
         return [one.to_dict() for one in describe_maps(est)]
     except InputError as problem:
-        print(f"note: no maps of the factors: {problem}", file=sys.stderr)
+        tell(f"note: no maps of the factors: {problem}", error=True)
         return []
 
 

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from geodis.scores import ScoreTable
 
 
+NAMES = ("scores.json", "scores.md", "scores.png", "information.png", "importances.png")
+
+
 @dataclass(frozen=True)
 class ScoreOptions:
     """Which scores, and how they are computed."""
@@ -72,6 +75,7 @@ def scores_command(
     from geodis.data.files.load import load_array, load_factors
     from geodis.scores import score_latents
 
+    folder = None if out is None else OutputFolder(out, NAMES)
     periods = periods_of(period)
     together, apart = groups_of(chosen.factor_group), numbers_of(chosen.latent_group)
     settings: dict[str, Any] = {
@@ -105,9 +109,9 @@ def scores_command(
         **table.to_dict(),
     }
     say(table, values, common.as_json)
-    if out is not None:
-        folder = OutputFolder(out)
-        write_scores(folder, table, values)
+    if folder is not None:
+        with folder:
+            write_scores(folder, table, values)
         if not common.as_json:
             folder.list_files()
 

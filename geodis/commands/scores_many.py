@@ -74,8 +74,11 @@ def scores_many_command(
     """
     from geodis.data.factors import as_factors
     from geodis.data.files.load import load_factors
+    from geodis.report.build import check_out
     from geodis.scores import score_many
 
+    if page is not None:
+        check_out(page)
     known = load_factors(factors, periods=periods_of(period))
     table = score_many(
         folder,

@@ -19,7 +19,7 @@ from geodis.commands.shared.options import (
     DeviceOption,
     WorkersOption,
 )
-from geodis.commands.shared.output import OutputFolder, say
+from geodis.commands.shared.output import OutputFolder, say, tell
 
 if TYPE_CHECKING:
     from geodis.data.grids.grid import FactorGrid
@@ -77,7 +77,7 @@ def sweep_command(
             **choices,
         )
     except KeyboardInterrupt:
-        print(f"{out} keeps what is done; the same command goes on from it.", file=sys.stderr)
+        tell(f"{out} keeps what is done; the same command goes on from it.", error=True)
         raise
     values = {"out": str(out), "planned": done.planned, "trained": done.trained}
     values |= {"diverged": done.diverged, "elsewhere": done.elsewhere}

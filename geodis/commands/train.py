@@ -15,7 +15,7 @@ from geodis.base.check import InputError
 from geodis.base.write import write_json
 from geodis.commands.shared.data_source import DataSource, open_data
 from geodis.commands.shared.options import CommonOptions, DeviceOption
-from geodis.commands.shared.output import OutputFolder, say
+from geodis.commands.shared.output import OutputFolder, say, tell
 from geodis.commands.shared.runs import settings_of
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ def run_training(
         )
     except KeyboardInterrupt:
         if (out / CHECKPOINT).exists():
-            print(f"{out} keeps what is done; the same command goes on from it.", file=sys.stderr)
+            tell(f"{out} keeps what is done; the same command goes on from it.", error=True)
         raise
 
 

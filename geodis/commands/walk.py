@@ -12,6 +12,7 @@ import typer
 from geodis.base.check import InputError
 from geodis.base.write import whole_file, write_json
 from geodis.commands.factorise import FactoriseOptions, fit_and_note
+from geodis.commands.shared.data_source import load_points
 from geodis.commands.shared.options import CommonOptions, DeviceOption, FileArgument
 from geodis.commands.shared.output import OutputFolder, say
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from geodis.manifold.walks.walk_results import Walk
+
+
+NAMES = ("walk.png", "points.npy", "walk.json")
 
 
 @dataclass(frozen=True)
@@ -69,9 +73,8 @@ def walk_command(
     Examples: `geodis walk codes.npy --factor 0 --images images.npy --out walk`, `geodis walk
     z.npy --factor 1 --start 5 --to 80 --model run --out walk`
     """
-    from geodis.data.files.load import load_array
-
-    points = load_array(file)
+    folder = OutputFolder(out, NAMES)
+    points = load_points(file)
     pictures = _images_of(shown, points)
     decoder = None if shown.model is None else _decoder(shown.model, shown.device)
     settings = chosen.settings() | {"random_state": common.seed, "verbose": int(common.verbose)}
@@ -100,8 +103,8 @@ def walk_command(
         "settings": est.get_params(),
     }
     say(walk, values, common.as_json)
-    folder = OutputFolder(out)
-    write_walk(folder, walk, pictures, values)
+    with folder:
+        write_walk(folder, walk, pictures, values)
     if not common.as_json:
         folder.list_files()
 

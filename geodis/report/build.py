@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -13,21 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from geodis.base.check import InputError, check_int
+from geodis.base.check import InputError, check_int, has_pixels
 from geodis.base.jobs import check_jobs
 from geodis.base.progress import Stages
-from geodis.base.whole_set import whole_set
+from geodis.base.whole_set import check_whole_set, whole_set
+from geodis.manifold.preparation.row_measure import Metric, Preparation
 from geodis.report.analysis import INTERVALS, Analysis, ReportSettings
 from geodis.report.material import BINS, MAX_POINTS, Material, gather_material
 from geodis.report.page.pictures import draw_pictures, write_files
-from geodis.report.page.render import check_page_extras, render_page
+from geodis.report.page.render import render_page
 from geodis.report.results import Report
 from geodis.report.run import run_sections
 from geodis.report.sentences.collect_sentences import collect_warnings, summarise
 from geodis.scores.grouping.latent_groups import group_columns
 
 PAGE, RESULTS, FIGURES = "index.html", "results.json", "figures"
-PICTURES = (".svg", ".png")
 
 
 def report(
@@ -38,6 +37,9 @@ def report(
     groups: Any = None,
     dim: int | None = None,
     n_factors: int | None = None,
+    prepare: Preparation | None = None,
+    metric: Metric = "euclidean",
+    times: Any = None,
     out: str | os.PathLike[str] | None = "report",
     max_points: int = MAX_POINTS,
     bins: int = BINS,
@@ -55,13 +57,14 @@ def report(
     """Analyse latents by their geometry, distances and scores, and write a page about them.
 
     A part that fails says so in its place, and the others go on. The page, the results and the
-    figures replace those of an earlier report in the same folder all together; an interrupt writes
-    nothing, and leaves what was there.
+    figures replace those of an earlier report in the same folder all together, and an interrupt
+    leaves what was there. A folder with any other file is refused.
 
     Parameters
     ----------
     latents : array-like of shape (n, z)
-        Rows that are not finite are left out.
+        Rows that are not finite are left out. Images of uint8, of shape (n, h, w, c) or (n, h, w),
+        are rows of pixels, and `images` too where these are not given.
     factors : Factors, or what `geodis.data.factors.as_factors` reads, optional
         What the rows are known to vary in. Without it there are no scores, and no distances to
         compare with.
@@ -73,8 +76,17 @@ def report(
         Intrinsic dimension; estimated by default.
     n_factors : int, optional
         Factors of the manifold; counted by default.
+    prepare : "sqrt" or callable, optional
+        As of `GeoManCER`: what is done to the rows before their geometry is analysed. The scores
+        and the distances are of the latents as given.
+    metric : {"euclidean", "cosine", "correlation", "precomputed"} or callable
+        As of `GeoManCER`. With "precomputed" the latents are distances, of shape (n, n), and all
+        parts are of coordinates by classical scaling.
+    times : array-like of shape (n,), optional
+        As of `GeoManCER.fit`: when the rows were recorded.
     out : path or None
-        Folder for ``index.html``, ``results.json`` and ``figures/``; None writes nothing.
+        Folder for ``index.html``, ``results.json`` and ``figures/``, new, empty or of an earlier
+        report; None writes nothing.
     max_points : int
         Of more rows, so many are drawn at random.
     bins : int
@@ -118,13 +130,21 @@ def report(
     >>> len(made.summary), made.scores["mig"] > 0.9
     (3, True)
     """
+    sources = dict(sources or {})
+    if has_pixels(latents):
+        if images is None:
+            images = latents
+            sources |= {"images": sources["latents"]} if "latents" in sources else {}
+        latents = latents.reshape(len(latents), -1)
     settings = ReportSettings(
         title=title or "Report",
         about=about,
-        sources=dict(sources or {}),
+        sources=sources,
         groups=_read_groups(latents, groups),
         dim=dim,
         n_factors=n_factors,
+        prepare=prepare,
+        metric=metric,
         max_points=max_points,
         bins=bins,
         intervals=intervals,
@@ -134,13 +154,15 @@ def report(
         docs=docs,
         has_factors=factors is not None,
         has_images=images is not None,
+        has_times=times is not None,
     )
     _check_settings(settings)
-    material = gather_material(
-        latents, factors, images, max_points=max_points, bins=bins, random_state=random_state
-    )
     if out is not None:
         check_out(out)
+    material = gather_material(
+        latents, factors, images, times=times, metric=metric, max_points=max_points, bins=bins,
+        random_state=random_state,
+    )  # fmt: skip
     made = _summed_up(run_sections(material, settings, verbose, tell))
     return made if out is None else write_report(made, Path(out), verbose)
 
@@ -179,10 +201,8 @@ def _check_settings(settings: ReportSettings) -> None:
 
 def check_out(out: str | os.PathLike[str]) -> None:
     """Find what would stop the writing before the work, not after it; leave no trace."""
-    check_page_extras()
     try:
-        with whole_set(out):
-            pass
+        check_whole_set(out)
     except OSError as problem:
         raise InputError(
             f"out must be a folder that can be written to; got {out} ({problem.strerror})."
@@ -217,8 +237,16 @@ def data_hash(material: Material) -> str:
     return known.hexdigest()
 
 
-def write_report(made: Report, out: Path, verbose: bool | int = False) -> Report:
-    """Write results, figures and page, which replace earlier ones all together or not at all."""
+def write_report(
+    made: Report,
+    out: Path,
+    verbose: bool | int = False,
+    arrays: Mapping[str, np.ndarray] | None = None,
+) -> Report:
+    """Write results, figures and page, which replace earlier ones all together or not at all.
+
+    `arrays`, by the names of their files, stand beside them.
+    """
     with Stages("report", verbose) as stages, whole_set(out) as folder:
         with stages.stage("figures"):
             pictures = draw_pictures(made)
@@ -229,14 +257,7 @@ def write_report(made: Report, out: Path, verbose: bool | int = False) -> Report
             # Half a character, which some texts of others hold, must not cost the page.
             text = render_page(made, pictures, linked=True)
             (folder / PAGE).write_text(text, "utf-8", errors="xmlcharrefreplace")
-        keep_others(out / FIGURES, folder / FIGURES)
+        for name, array in (arrays or {}).items():
+            np.save(folder / name, array)
     figures = {name: out / FIGURES / path.name for name, path in written.items()}
     return replace(made, path=out / PAGE, figures=figures)
-
-
-def keep_others(before: Path, now: Path) -> None:
-    """Carry what no report wrote over into the new folder of figures."""
-    for path in before.glob("*") if before.is_dir() else ():
-        if path.is_file() and path.suffix not in PICTURES:
-            now.mkdir(exist_ok=True)
-            shutil.copy2(path, now / path.name)

@@ -13,9 +13,10 @@ from geodis.base.whole_set import whole_set
 from geodis.plots.figure.marks import Figure
 from geodis.plots.score_spread import spread_figure
 from geodis.plots.scores import rank_agreement_figure
+from geodis.report.build import check_out
 from geodis.report.page.markup import render_template
 from geodis.report.page.pictures import Picture, draw_picture, write_files
-from geodis.report.page.render import SectionView, check_page_extras, page_text, shown_figures
+from geodis.report.page.render import SectionView, page_text, shown_figures
 from geodis.report.section import SectionFigure
 from geodis.scores.across_models.many_scores import FIVE, ManyScores
 
@@ -37,7 +38,8 @@ def report_many(table: ManyScores, out: str | os.PathLike[str], *, source: str =
     ----------
     table : ManyScores
     out : str or path
-        A folder, made if it is not there; the figures stand in ``figures`` in it, as SVG.
+        A new or empty folder, or that of an earlier such page; the figures are written into
+        ``figures`` in it, as SVG.
     source : str
         What the models are of, for the head of the page.
 
@@ -55,8 +57,8 @@ def report_many(table: ManyScores, out: str | os.PathLike[str], *, source: str =
     >>> report_many(table, tempfile.mkdtemp()).name
     'report.html'
     """
-    check_page_extras()
     folder = Path(out).expanduser()
+    check_out(folder)
     drawn = [(view, [_drawn(figure) for figure in figures]) for view, figures in _views(table)]
     sections = [replace(view, figures=tuple(shown_figures(pictures))) for view, pictures in drawn]
     page = page_text(

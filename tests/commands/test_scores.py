@@ -45,7 +45,7 @@ def test_files_are_written_and_listed(geodis, files):
         "scores", files / "z.npy", "--factors", files / "f.csv", *chosen, "--out", out
     )
     assert code == 0
-    written = {path.name for path in out.iterdir()}
+    written = {path.name for path in out.glob("[!.]*")}
     figures = {"scores.png", "information.png", "importances.png"}
     assert written == {"scores.json", "scores.md"} | figures
     assert all(str(out / name) in printed for name in written)
@@ -63,7 +63,7 @@ def test_files_are_written_and_listed(geodis, files):
         alone,
         "--json",
     )
-    assert {path.name for path in alone.iterdir()} == {"scores.json", "scores.md"}
+    assert {path.name for path in alone.glob("[!.]*")} == {"scores.json", "scores.md"}
 
 
 def test_bad_input_ends_with_one_sentence(geodis, files):

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from geodis.base.check import InputError
+from geodis.base.write import with_formulas
 from geodis.commands.pages.compared_models import encode_runs, trained_runs
 from geodis.commands.pages.report import nothing_written
 from geodis.commands.shared.options import (
@@ -20,7 +21,7 @@ from geodis.commands.shared.options import (
     groups_of,
     periods_of,
 )
-from geodis.commands.shared.output import list_files
+from geodis.commands.shared.output import list_files, tell
 
 ARRAY_FILES = (".npy", ".npz", ".csv", ".parquet", ".safetensors", ".pt", ".h5", ".mat")
 
@@ -77,10 +78,12 @@ def compare_command(
     """
     from geodis.data.factors import as_factors
     from geodis.data.files.load import load_array, load_factors
+    from geodis.report.build import check_out
     from geodis.report.comparison.compare import compare
 
     if (period or factor_group) and chosen.factors is None:
         raise InputError("--period and --factor-group belong to --factors; got them without.")
+    check_out(out)
     table = scored_runs(runs)
     trained = {} if table is not None else trained_runs(runs)
     files = {} if table is not None or trained else runs_of(runs)
@@ -120,9 +123,9 @@ def compare_command(
     if open_page:
         typer.launch(made.path.resolve().as_uri())
     if common.as_json:
-        print(json.dumps(made.to_dict(), indent=2))
+        tell(json.dumps(made.to_dict(), indent=2))
         return
-    print(made)
+    tell(made)
     meanings: dict[Path, str] = {
         made.path: "the page: open it in a browser",
         out / "results.json": "every number",
@@ -153,7 +156,7 @@ def scored_runs(given: list[str]) -> Any:
         return ManyScores.read(path) if names >= TOLD_BY else None
     if set(pd.read_csv(path, nrows=0).columns) >= TOLD_BY:
         return ManyScores.read(path)
-    table = pd.read_csv(path)
+    table = with_formulas(pd.read_csv(path))
     return table if is_table_of_runs(table) else None
 
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from geodis.base.write import whole_file
 from geodis.commands.pages.demo_codes import learnt_codes, pixel_components
 from geodis.commands.pages.report import nothing_written, report_files
 from geodis.commands.shared.options import CommonOptions
-from geodis.commands.shared.output import list_files
+from geodis.commands.shared.output import list_files, tell
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,13 +50,16 @@ def demo_command(
     import numpy as np
 
     from geodis.data.scenes.turntable import turntable_sample
+    from geodis.report.build import check_out
 
-    def tell(text: str) -> None:
+    def say(text: str) -> None:
         if not common.as_json:
-            print(text, flush=True)
+            tell(text)
 
+    for name in ("images", "pixels"):
+        check_out(out / name)
     rng = np.random.default_rng(common.seed)
-    tell(
+    say(
         f"{IMAGES:,} images of an object that turns under a lamp that moves, by a code that was "
         f"fitted to the true angle and lamp of {KNOWN:,} others:"
     )
@@ -70,18 +72,18 @@ def demo_command(
     found = _report_on("codes", codes, shown, out / "images", (FOUND_TITLE, about), common)
     truth = what_was_found(found, drawn)
     for text in (found.summary[0], truth):
-        tell(f"  {text}")
-    tell(f"\nThe same images without that code, {REFUSED:,} of them by their pixels:")
+        say(f"  {text}")
+    say(f"\nThe same images without that code, {REFUSED:,} of them by their pixels:")
     pixels = pixels[:REFUSED]
     about = REFUSED_ABOUT.format(n=REFUSED, z=pixels.shape[1])
     titled = REFUSED_TITLE, about
     refused = _report_on("pixels", pixels, shown[:REFUSED], out / "pixels", titled, common)
-    tell(f"  {refused.summary[0]}")
+    say(f"  {refused.summary[0]}")
     files = {**report_files(found), **report_files(refused)}
     if common.as_json:
         made = {str(path): meaning for path, meaning in files.items()}
         said = [found.summary[0], refused.summary[0]]
-        print(json.dumps({"summary": said, "accuracy": truth, "made": made}, indent=2))
+        tell(json.dumps({"summary": said, "accuracy": truth, "made": made}, indent=2))
         return
     list_files("Made", files)
 
@@ -103,26 +105,23 @@ def _report_on(
     common: CommonOptions,
 ) -> Report:
     """Write the arrays as a user would have them, and the report on them."""
-    import numpy as np
-
-    from geodis.report.build import report
+    from geodis.report.build import report, write_report
 
     title, about = titled
-    for key, array in {name: points, "images": images}.items():
-        with whole_file(out / f"{key}.npy") as temporary:
-            np.save(temporary, array)
     sources = {"latents": str(out / f"{name}.npy"), "images": str(out / "images.npy")}
     with nothing_written(out):
-        return report(
+        made = report(
             points,
             images=images,
-            out=out,
+            out=None,
             title=title,
             about=about,
             sources=sources,
             verbose=common.verbose,
             random_state=common.seed,
         )
+        arrays = {f"{name}.npy": points, "images.npy": images}
+        return write_report(made, out, common.verbose, arrays)
 
 
 def what_was_found(report: Report, drawn: TurntableSample) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -16,17 +16,19 @@ from geodis.base.check import InputError
 from geodis.base.text import counted
 from geodis.commands.shared.options import (
     CommonOptions,
+    CountsOption,
     DocsOption,
     FileArgument,
     GroupOption,
     LatentGroupOption,
+    MetricOption,
     OnlyOption,
     PeriodOption,
     groups_of,
     numbers_of,
     periods_of,
 )
-from geodis.commands.shared.output import list_files
+from geodis.commands.shared.output import list_files, tell
 
 if TYPE_CHECKING:
     from geodis.report.results import Report
@@ -51,6 +53,9 @@ class ReportFiles:
             help="Images of the same rows, (n, h, w, c) or (n, h, w): bytes, or floats in [0, 1].",
             show_default=False,
         ),
+    ] = None
+    times: Annotated[
+        str | None, typer.Option(help="When each row was recorded.", show_default=False)
     ] = None
 
     def given(self) -> dict[str, str]:
@@ -91,6 +96,8 @@ def report_command(
         int | None,
         typer.Option(min=1, help="Factors of the manifold.", show_default="counted"),
     ] = None,
+    counts: CountsOption = False,
+    metric: MetricOption = "euclidean",
     out: Annotated[Path, typer.Option(help="Folder for the page, results and figures.")] = Path(
         "report"
     ),
@@ -134,6 +141,9 @@ def report_command(
             groups=numbers_of(latent_group),
             dim=dim,
             n_factors=n_factors,
+            prepare="sqrt" if counts else None,
+            metric=cast(Any, metric),
+            times=None if files.times is None else load_array(files.times).reshape(-1),
             out=out,
             max_points=effort.max_points,
             bins=effort.bins,
@@ -150,9 +160,9 @@ def report_command(
     if open_page and page.path is not None:
         typer.launch(page.path.resolve().as_uri())
     if common.as_json:
-        print(json.dumps(page.to_dict(), indent=2))
+        tell(json.dumps(page.to_dict(), indent=2))
         return
-    print(page)
+    tell(page)
     list_files("Written", report_files(page))
 
 
@@ -173,14 +183,14 @@ def nothing_written(out: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        print(f"\nNothing was written to {out}.", file=sys.stderr)
+        tell(f"\nNothing was written to {out}.", error=True)
         raise
 
 
 def tell_at_once(text: str) -> None:
     """Tell people at a terminal what is known so far; the whole follows on standard output."""
     if sys.stderr.isatty():
-        print(f"  {text}", file=sys.stderr, flush=True)
+        tell(f"  {text}", error=True)
 
 
 def report_files(report: Report) -> dict[Path, str]:

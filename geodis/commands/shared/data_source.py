@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from geodis.base.check import InputError
+from geodis.base.check import InputError, has_pixels
 from geodis.commands.shared.options import PeriodOption, periods_of
 from geodis.data.grids.by_name import BUILT_IN, PUBLISHED, built_in_grid
 
@@ -79,6 +79,14 @@ def source_of(given: Mapping[str, Any]) -> DataSource:
         )
     path = given.get("path")
     return DataSource(**{**given, "path": None if path is None else Path(path)})
+
+
+def load_points(file: str) -> np.ndarray:
+    """The points of a file, or the pixels of its images."""
+    from geodis.data.files.load import load_array
+
+    array = load_array(file)
+    return array.reshape(len(array), -1) if has_pixels(array) else array
 
 
 def open_data(source: DataSource, quiet: bool) -> FactorGrid | np.ndarray:

@@ -21,10 +21,16 @@ FileArgument = Annotated[
         show_default=False,
     ),
 ]
+CountsOption = Annotated[
+    bool, typer.Option("--counts", help="The values are counts: take their roots first.")
+]
+MetricOption = Annotated[
+    str, typer.Option(help="euclidean, cosine, correlation, or precomputed: FILE is distances.")
+]
 DocsOption = Annotated[
     str,
     typer.Option(
-        help="Address or folder of built documentation that cards of scores link to.",
+        help="Address (http, https) or relative path of built documentation, for links to scores.",
         show_default="the project's",
     ),
 ]

@@ -13,7 +13,7 @@ from geodis.base.jobs import check_jobs
 from geodis.base.progress import Stages
 from geodis.base.whole_set import whole_set
 from geodis.report.analysis import ReportSettings
-from geodis.report.build import FIGURES, PAGE, RESULTS, check_out, data_hash, keep_others
+from geodis.report.build import FIGURES, PAGE, RESULTS, check_out, data_hash
 from geodis.report.comparison.compared_runs import ComparedRuns, gather_runs
 from geodis.report.comparison.comparison_page import comparison_text, figures_of
 from geodis.report.comparison.comparison_results import Comparison
@@ -104,16 +104,16 @@ def compare(
     if table is not None or is_table_of_runs(runs):
         compared = runs_of_table(runs) if table is None else runs_of_many(table, models)
         return _of_table(compared, title, out, docs)
-    gathered = gather_runs(
-        runs, factors, images, models=models, max_points=max_points, bins=bins,
-        random_state=random_state,
-    )  # fmt: skip
     if out is not None:
         check_out(out)
     settings = ReportSettings(
         title=title, sources=dict(sources or {}), max_points=max_points, bins=bins,
         intervals=n_resamples, random_state=random_state, n_jobs=n_jobs, docs=docs,
         has_factors=factors is not None, has_images=images is not None,
+    )  # fmt: skip
+    gathered = gather_runs(
+        runs, factors, images, models=models, max_points=max_points, bins=bins,
+        random_state=random_state,
     )  # fmt: skip
     with Stages("compare", verbose) as stages:
         reports = []
@@ -187,7 +187,6 @@ def write_comparison(made: Comparison, out: Path) -> Comparison:
     with whole_set(out) as folder:
         files = {one.name: one.file for part in pictures for one in part.pictures if one.file}
         write_files(files, folder / FIGURES)
-        keep_others(out / FIGURES, folder / FIGURES)
         made.to_json(folder / RESULTS)
         text = comparison_text(made, pictures, linked=True)
         (folder / PAGE).write_text(text, "utf-8", errors="xmlcharrefreplace")
