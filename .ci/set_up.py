@@ -53,7 +53,7 @@ def main(demo=False):
         "set-up: installing geodis and what it uses (about a minute, several with a slow network)"
     )
     if demo:
-        pip(["--editable", ".[report,topology]"], "install geodis")
+        pip(["--editable", ".[topology]"], "install geodis")
         write(READY_DEMO, wanted)
         os.remove(STARTED)
         print("set-up: ready for the demo")

@@ -35,18 +35,18 @@ class GeodisWarning(UserWarning):
 
 
 class MissingExtraError(ImportError):
-    """A package is needed that only an extra of geodis installs."""
+    """A package is needed that geodis does not install by itself."""
 
 
 def require(module: str, *, extra: str, purpose: str) -> ModuleType:
-    """Import an optional module, or say in one sentence which extra brings it."""
+    """Import an optional module, or say in one sentence how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
         package = module.split(".")[0]
         raise MissingExtraError(
             f"{purpose} needs {package}, which could not be imported ({error}): "
-            f"pip install 'geodis-learn[{extra}]'"
+            f"pip install {package}"
         ) from error
 
 
@@ -194,6 +194,17 @@ Reshape your data.
     if dtype is None:
         return array if array.dtype.kind == "f" else array.astype(float)
     return array.astype(dtype, copy=False)
+
+
+def has_pixels(array: Any) -> bool:
+    """Whether an array is images of bytes, (n, h, w, c) or (n, h, w), as folders of them are.
+
+    Examples
+    --------
+    >>> has_pixels(np.zeros((2, 8, 8, 3), np.uint8)), has_pixels(np.zeros((2, 8, 8, 3)))
+    (True, False)
+    """
+    return isinstance(array, np.ndarray) and array.dtype == np.uint8 and array.ndim in (3, 4)
 
 
 def shape_hint(shape: Sequence[int]) -> str:

@@ -250,7 +250,7 @@ def _by_volume(share: float | None, names: dict[int, str]) -> tuple[str, tuple[s
                 f"the name rests on its volume, {share:.2f} of the sphere of the same curvature, "
                 "without Betti numbers",
             )
-    return UNKNOWN, ("its name needs Betti numbers: pip install 'geodis-learn[topology]'",)
+    return UNKNOWN, ("its name needs Betti numbers: pip install ripser",)
 
 
 def _checked_by_volume(

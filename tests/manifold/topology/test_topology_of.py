@@ -176,7 +176,7 @@ def test_without_ripser_names_rest_on_the_rest_and_say_so(no_ripser):
     assert turn.name == "SO(3)" and "of the sphere of the same curvature" in turn.doubts[0]
     # S^2 x S^1 has a volume near that of its sphere, and is told by its direction.
     product = topology_of(noisy("S^2 x S^1", 1500), 3)
-    assert product.name == "unknown" and "geodis-learn[topology]" in product.doubts[0]
+    assert product.name == "unknown" and "pip install ripser" in product.doubts[0]
     assert (product.boundary, product.orientable) == (False, True)
 
 
