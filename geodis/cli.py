@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import os
 import re
 import sys
@@ -14,6 +16,7 @@ import typer
 from geodis import __version__
 from geodis.base.check import InputError, MissingExtraError
 from geodis.base.plugins import load_plugins
+from geodis.base.text import printable
 from geodis.commands.distances import distances_command
 from geodis.commands.encode import encode_command
 from geodis.commands.factorise import factorise_command
@@ -26,6 +29,7 @@ from geodis.commands.sample import sample_command
 from geodis.commands.scores import scores_command
 from geodis.commands.scores_many import scores_many_command
 from geodis.commands.shared.options import flat_options
+from geodis.commands.shared.output import tell
 from geodis.commands.sweep import sweep_command
 from geodis.commands.train import train_command
 from geodis.commands.traverse import traverse_command
@@ -35,14 +39,9 @@ __all__ = ["main", "register_command", "unregister_command"]
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 DEBUG = "--debug"
-# What is missing where a package is -> the extra that brings it.
-EXTRAS = {
-    **dict.fromkeys(("torch", "safetensors"), "torch"),
-    **dict.fromkeys(("h5py", "pyarrow"), "files"),
-    "jinja2": "report",
-    "ripser": "topology",
-    "distributed": "dask",
-}
+# Packages that only some commands need, and that are not installed with geodis.
+OPTIONAL = ("torch", "safetensors", "h5py", "pyarrow", "ripser", "distributed")
+FORMAT_WARNING = warnings.formatwarning
 COMMAND_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
 
 app = typer.Typer(
@@ -142,6 +141,9 @@ def main() -> None:
     """
     arguments = [word for word in sys.argv[1:] if word != DEBUG]
     debug = len(arguments) < len(sys.argv) - 1
+    _print_whatever_comes()
+    # It warns where the home folder cannot be written to, and keeps its fonts in a temporary one.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     _load_commands()
     try:
         app(args=arguments, prog_name="geodis")
@@ -155,22 +157,33 @@ def main() -> None:
     except (InputError, MissingExtraError) as error:
         if debug:
             raise
-        print(f"geodis: {error}", file=sys.stderr)
+        tell(f"geodis: {error}", error=True)
         sys.exit(BAD_INPUT)
     except Exception as error:
         if debug:
             raise
-        extra = EXTRAS.get((getattr(error, "name", None) or "").partition(".")[0])
-        if isinstance(error, ModuleNotFoundError) and extra:
-            print(
-                f"geodis: This needs {error.name}, which is not installed: "
-                f"pip install 'geodis-learn[{extra}]'",
-                file=sys.stderr,
+        missing = (getattr(error, "name", None) or "").partition(".")[0]
+        if isinstance(error, ModuleNotFoundError) and missing in OPTIONAL:
+            tell(
+                f"geodis: This needs {missing}, which is not installed: pip install {missing}",
+                error=True,
             )
             sys.exit(BAD_INPUT)
         text = " ".join(str(error).split())
-        print(f"geodis: {type(error).__name__}: {text} ({DEBUG} shows where)", file=sys.stderr)
+        tell(f"geodis: {type(error).__name__}: {text} ({DEBUG} shows where)", error=True)
         sys.exit(FAILED)
+
+
+def _print_whatever_comes() -> None:
+    """Let no character end a command after its work, and no warning steer the terminal."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    warnings.formatwarning = _warning_text
+
+
+def _warning_text(*given: Any, **options: Any) -> str:
+    return printable(FORMAT_WARNING(*given, **options))
 
 
 def _load_commands() -> None:
@@ -179,7 +192,7 @@ def _load_commands() -> None:
         warnings.simplefilter("always")
         load_plugins("geodis.commands")
     for warning in (warning for warning in caught if issubclass(warning.category, UserWarning)):
-        print(f"note: {warning.message}", file=sys.stderr)
+        tell(f"note: {warning.message}", error=True)
 
 
 def _show_version(wanted: bool) -> None:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from geodis.base.log import LOG
+from geodis.base.text import printable
 
 LINE = 78  # letters of the line in a notebook
 
@@ -65,7 +66,7 @@ class Stages:
             from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
             self._progress = Progress(
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(bar_width=24),
                 TimeElapsedColumn(),
                 console=Console(stderr=True),
@@ -106,6 +107,7 @@ class Stages:
         sys.stderr.flush()
 
     def _show(self, text: str, fraction: float | None) -> None:
+        text = printable(text)
         if self._in_notebook:
             done = "" if fraction is None else f" {100 * fraction:.0f} %"
             self._write(f"{self.title}: {text}{done}"[:LINE])

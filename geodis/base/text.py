@@ -3,8 +3,23 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
+
+# Control characters except tab and line feed, halves of characters, and what Unicode leaves out.
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+def printable(text: object) -> str:
+    r"""Text of a user or a file without what would steer a terminal or break XML.
+
+    Examples
+    --------
+    >>> printable("a\x1b[31mb") == "a\N{REPLACEMENT CHARACTER}[31mb"
+    True
+    """
+    return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", str(text))
 
 
 def listed(words: Sequence[Any]) -> str:

@@ -5,13 +5,20 @@ from __future__ import annotations
 import glob
 import json
 import os
+import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Texts that a spreadsheet would run as a formula; apostrophes before them make them texts.
+FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
 @contextmanager
@@ -92,8 +99,45 @@ def _to_disk(path: Path) -> None:
         os.close(handle)
 
 
+def without_formulas(table: pd.DataFrame) -> pd.DataFrame:
+    """The table for a CSV file: texts that a spreadsheet would run begin with an apostrophe.
+
+    `with_formulas` takes it away again. Numbers stay as they are.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = without_formulas(pd.DataFrame({"run": ["=1+1", "a=1"], "score": [-1, 2]}))
+    >>> table["run"].tolist(), table["score"].tolist()
+    (["'=1+1", 'a=1'], [-1, 2])
+    >>> with_formulas(table)["run"].tolist()
+    ['=1+1', 'a=1']
+    """
+    return _map_texts(table, lambda text: f"'{text}" if FORMULA.match(text) else text)
+
+
+def with_formulas(table: pd.DataFrame) -> pd.DataFrame:
+    """What `without_formulas` was given."""
+    return _map_texts(
+        table, lambda text: text[1:] if text[:1] == "'" and FORMULA.match(text) else text
+    )
+
+
+def _map_texts(table: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFrame:
+    """Change the texts among the cells."""
+    from pandas.api.types import is_numeric_dtype
+
+    def changed(cell: Any) -> Any:
+        return change(cell) if isinstance(cell, str) else cell
+
+    return table.apply(lambda one: one if is_numeric_dtype(one.dtype) else one.map(changed))
+
+
 def to_jsonable(value: Any) -> Any:
-    """Turn numpy scalars and arrays, tuples and NaN into what JSON can hold (NaN becomes null)."""
+    """Turn numpy scalars and arrays, tuples and NaN into what JSON can hold (NaN becomes null).
+
+    Of a function its name is kept.
+    """
     if isinstance(value, dict):
         return {str(key): to_jsonable(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray) and value.dtype.kind in "biu":
@@ -108,6 +152,8 @@ def to_jsonable(value: Any) -> Any:
         return int(value)
     if isinstance(value, float | np.floating):
         return float(value) if np.isfinite(value) else None
+    if callable(value):
+        return getattr(value, "__name__", repr(value))
     return value
 
 

@@ -392,7 +392,7 @@ class GeoManCER(
             sampled,
         )
         self.doubts_ += scaled
-        if self.doubts_ and measure.is_plain:
+        if self.doubts_ and measure.is_plain and getattr(X, "dtype", None) != np.uint8:
             self.doubts_ += remedy_for_counts(points)
         self.uncertain_ = bool(self.doubts_)
         self.eigenvalues_ = self.evidence_[0].eigenvalues if self.evidence_ else np.zeros(0)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from geodis import __version__
+from geodis.base.check import InputError
+from geodis.manifold.preparation.row_measure import Metric, Preparation, RowMeasure
 from geodis.report.material import BINS, MAX_POINTS, Material
 
 if TYPE_CHECKING:
@@ -35,6 +38,8 @@ class ReportSettings:
         Latents that belong together.
     dim, n_factors : int or None
         None lets them be estimated and counted.
+    prepare, metric : as of `GeoManCER`
+        For the first look and the fit; the scores and the distances are of the latents as given.
     max_points, bins, intervals : int
     scores : tuple of str, or None
         Names of scores or families; None is all but what so many latents make dear.
@@ -43,7 +48,8 @@ class ReportSettings:
         Processes for the scores.
     docs : str
         Address of the documentation, for links to the cards of scores; the project's by default.
-    has_factors, has_images : bool
+        It begins with http: or https:, or is a relative path.
+    has_factors, has_images, has_times : bool
         Whether they were given.
     """
 
@@ -53,6 +59,8 @@ class ReportSettings:
     groups: Sequence[Sequence[int]] | None = None
     dim: int | None = None
     n_factors: int | None = None
+    prepare: Preparation | None = None
+    metric: Metric = "euclidean"
     max_points: int = MAX_POINTS
     bins: int = BINS
     intervals: int = INTERVALS
@@ -62,6 +70,26 @@ class ReportSettings:
     docs: str = ""
     has_factors: bool = False
     has_images: bool = False
+    has_times: bool = False
+
+    def __post_init__(self) -> None:
+        RowMeasure(self.prepare, self.metric)  # refuses what there is not
+        # Browsers overlook spaces and control characters in a scheme: "java\tscript:" runs, too.
+        scheme = re.match(r"([^/?#]*):", re.sub(r"[\x00-\x20]", "", self.docs))
+        if scheme and scheme[1].lower() not in ("http", "https"):
+            raise InputError(
+                "docs must be an address with http: or https:, or a relative path; got "
+                f"{self.docs!r}."
+            )
+
+    @property
+    def compared(self) -> dict[str, Any]:
+        """How rows are prepared and compared, for the first look and the fit.
+
+        Of given distances the rows are coordinates already.
+        """
+        metric = "euclidean" if self.metric == "precomputed" else self.metric
+        return {"prepare": self.prepare, "metric": metric}
 
 
 @dataclass

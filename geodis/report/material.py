@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +18,8 @@ from geodis.base.check import (
     transposed_question,
 )
 from geodis.data.factors import Factors, as_factors
+from geodis.manifold.preparation.kept_apart import of_rows
+from geodis.manifold.preparation.row_measure import Metric, RowMeasure
 from geodis.scores.binning import bin_factors
 from geodis.scores.inputs import code_factors
 
@@ -45,6 +48,10 @@ class Material:
     bins : int
     notes : tuple of str
         What was left out, sampled or binned.
+    times : ndarray of shape (n,) or None
+        When the rows were recorded.
+    of_bytes : bool
+        Whether the latents were given as uint8, as pixels are.
     """
 
     latents: np.ndarray
@@ -55,6 +62,8 @@ class Material:
     n_given: int
     bins: int
     notes: tuple[str, ...]
+    times: np.ndarray | None = None
+    of_bytes: bool = False
 
     def images_of(self, index: np.ndarray) -> np.ndarray:
         """Images of some of the rows; what lies in a file is read in order, each once."""
@@ -77,6 +86,7 @@ class Material:
             factors=of(self.factors),
             classes=of(self.classes),
             rows=self.rows[kept],
+            times=of_rows(self.times, kept),
         )
 
 
@@ -85,6 +95,8 @@ def gather_material(
     factors: Any = None,
     images: Any = None,
     *,
+    times: Any = None,
+    metric: Metric = "euclidean",
     max_points: int = MAX_POINTS,
     bins: int = BINS,
     random_state: Any = 0,
@@ -98,6 +110,10 @@ def gather_material(
         Rows with a missing value are left out.
     images : array-like of shape (n, h, w, c) or (n, h, w), or None
         uint8, or floats in [0, 1].
+    times : array-like of shape (n,), or None
+        When the rows were recorded.
+    metric : as of `GeoManCER`
+        With "precomputed" the latents are distances, and become coordinates.
     max_points : int
         Most rows; of more, so many are drawn at random.
     bins : int
@@ -113,27 +129,38 @@ def gather_material(
     check_int(max_points, "max_points", low=10)
     check_int(bins, "bins", low=2)
     points = check_numeric(to_numpy(latents, "latents"), "latents")
+    scaled: Sequence[str] = ()
+    if metric == "precomputed":
+        if len(points) > max_points:
+            raise InputError(
+                f"Distances must be of at most max_points rows, {max_points:,} of them; got "
+                f"{len(points):,}."
+            )
+        points, scaled = RowMeasure(metric=metric).points_of(points)
     if points.ndim != 2 or 0 in points.shape:
         raise InputError(
             f"latents must have shape (n, z), one row a point; got shape {points.shape}. "
             f"{shape_hint(points.shape)}".rstrip()
         )
     known = None if factors is None else as_factors(factors)
-    _check_lengths(len(points), known, images)
+    _check_lengths(len(points), known, images, times)
     images = None if images is None else _check_images(images)
     rows, notes = _usable_rows(points, known, max_points, random_state)
+    times = of_rows(times, rows)
     if asked := transposed_question(points.shape):
         notes.insert(0, asked)
+    notes += [f"{text[:1].upper()}{text[1:]}." for text in scaled]
     used, n = np.asarray(points[rows], dtype=float), len(points)
+    more: dict[str, Any] = {"times": times, "of_bytes": points.dtype == np.uint8}
     if known is None:
-        return Material(used, None, None, images, rows, n, bins, tuple(notes))
+        return Material(used, None, None, images, rows, n, bins, tuple(notes), **more)
     known = known.take(rows)
     classes, binned = _classes(known, bins)
-    return Material(used, known, classes, images, rows, n, bins, (*notes, *binned))
+    return Material(used, known, classes, images, rows, n, bins, (*notes, *binned), **more)
 
 
-def _check_lengths(n: int, factors: Factors | None, images: Any) -> None:
-    for name, given in (("factors", factors), ("images", images)):
+def _check_lengths(n: int, factors: Factors | None, images: Any, times: Any) -> None:
+    for name, given in (("factors", factors), ("images", images), ("times", times)):
         if given is None:
             continue
         try:

@@ -1,3 +1,4 @@
+import html
 import importlib
 import inspect
 import json
@@ -8,10 +9,15 @@ import numpy as np
 import pytest
 
 import geodis as gd
-from geodis.base.check import InputError, MissingExtraError
+from geodis.base.check import GeodisWarning, InputError
+from geodis.base.whole_set import MANIFEST
 from geodis.manifold.local.dimension_estimate import points_needed
 from geodis.report import build
+from geodis.report.many_models import report_many
 from geodis.report.material import gather_material
+from geodis.report.page.pictures import write_files
+from geodis.report.page.python_lines import opening_lines
+from geodis.report.page.render import render_page
 from geodis.report.sections.distances import DistancesSection
 from geodis.report.sections.inspection import InspectionSection
 from geodis.report.sections.manifold import ManifoldSection, rows_for
@@ -21,8 +27,10 @@ from geodis.report.sections.resamplings import (
     with_intervals,
 )
 from geodis.report.sections.scores import ScoresSection
+from geodis.scores import ManyScores
 from tests.report.example import HOSTILE, example_arrays, example_report
 
+compare_module = importlib.import_module("geodis.report.comparison.compare")
 COMPUTING = (InspectionSection, ManifoldSection, ScoresSection, DistancesSection)
 
 
@@ -173,27 +181,54 @@ def test_an_interrupt_writes_nothing_and_leaves_what_was_there(quick, tmp_path, 
         "the figures": (build, "draw_pictures"),
         "the page": (build, "render_page"),
     }
+    gd.report(np.eye(19), np.arange(19) % 2, out=tmp_path / "old", verbose=0)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     quick.setattr(*stopped[place], fail(KeyboardInterrupt()))
-    (tmp_path / "old").mkdir()
-    (tmp_path / "old" / "index.html").write_text("before")
     for folder in ("old", "new"):
         with pytest.raises(KeyboardInterrupt):
             gd.report(np.eye(20), np.arange(20) % 2, out=tmp_path / folder, verbose=0)
-    assert [path.name for path in tmp_path.rglob("*")] == ["old", "index.html"]
-    assert (tmp_path / "old" / "index.html").read_text() == "before"
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_report_replaces_the_one_before_as_a_whole(quick, tmp_path):
     labels = np.arange(20) % 2
+    quick.setattr(
+        build, "write_files", lambda files, folder: write_files({"of_before": ""}, folder)
+    )
     gd.report(np.eye(20), labels, out=tmp_path, verbose=0)
     figures = tmp_path / "figures"
-    (figures / "of_before.svg").write_text("")
-    for own in (figures / "notes.txt", tmp_path / "z.npy"):
-        own.write_text("mine")
+    assert (figures / "of_before.svg").exists()
+    quick.setattr(build, "write_files", write_files)
     gd.report(np.eye(20)[::-1], labels, out=tmp_path, verbose=0)
     assert not (figures / "of_before.svg").exists() and (figures / "cloud.svg").exists()
-    assert (figures / "notes.txt").read_text() == (tmp_path / "z.npy").read_text() == "mine"
-    assert not list(tmp_path.glob(".*"))
+    assert [path.name for path in tmp_path.glob(".*")] == [MANIFEST]
+
+
+@pytest.mark.parametrize("made", ["report", "compare", "report_many"])
+@pytest.mark.parametrize("earlier", [True, False])
+def test_files_of_others_are_never_replaced(quick, tmp_path, made, earlier):
+    def write():
+        if made == "report":
+            gd.report(np.eye(20), np.arange(20) % 2, out=tmp_path, verbose=0)
+        elif made == "compare":
+            gd.compare([np.eye(20), np.eye(20)], out=tmp_path, verbose=0)
+        else:
+            report_many(ManyScores.of_models({"a": ([], "bad")}), tmp_path)
+
+    if earlier:
+        write()
+    own = ["paper.tex", "figures/paper.svg", "figures/paper.png"]
+    own += [] if earlier else ["index.html", "report.html", "results.json"]
+    (tmp_path / "figures").mkdir(exist_ok=True)
+    for name in own:
+        (tmp_path / name).write_text("mine")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    quick.setattr(build, "gather_material", fail(AssertionError("it began")))
+    quick.setattr(compare_module, "gather_runs", fail(AssertionError("it began")))
+    with pytest.raises(InputError, match=r"must be new, empty, .*; got .*paper.*: name another"):
+        write()
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_what_is_found_is_told_at_once(quick):
@@ -279,12 +314,6 @@ def test_a_folder_that_cannot_be_is_said_before_the_work(quick, tmp_path):
         gd.report(np.eye(5), out=tmp_path / "file" / "x", verbose=0)
 
 
-def test_a_missing_extra_is_said_before_the_work(monkeypatch, tmp_path):
-    monkeypatch.setitem(__import__("sys").modules, "jinja2", None)
-    with pytest.raises(MissingExtraError, match=r"geodis-learn\[report\]"):
-        gd.report(np.eye(5), out=tmp_path, verbose=0)
-
-
 def test_the_same_seed_gives_the_same_numbers():
     rng = np.random.default_rng(3)
     factors = rng.integers(3, size=(150, 2))
@@ -298,3 +327,86 @@ def test_the_same_seed_gives_the_same_numbers():
         for row in content["scores"]["rows"]:
             del row["seconds"]
     assert first == second
+
+
+def test_rows_are_prepared_and_compared_as_in_a_fit():
+    """The report on counts, on lengths that mean nothing, and on distances, beside the fits."""
+    turn = 2 * np.pi * np.random.default_rng(0).random(300)
+    ring = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    counts = np.random.default_rng(1).poisson(400 * (1 + ring @ [[1, 0.5, -1], [0.2, 1, 0.7]]) ** 2)
+    scaled = ring * np.random.default_rng(2).uniform(1, 9, 300)[:, None]
+    distances = np.linalg.norm(ring[:, None] - ring, axis=2)
+    for rows, options in (
+        (counts, {"prepare": "sqrt"}),
+        (scaled, {"metric": "cosine"}),
+        (distances, {"metric": "precomputed"}),
+        (scaled, {"prepare": _unit_rows}),
+    ):
+        made = gd.report(rows, out=None, verbose=0, **options)
+        fit = gd.GeoManCER(**options, random_state=0, verbose=0).fit(rows)
+        assert made.manifold.factor_dims_.tolist() == fit.factor_dims_.tolist() == [1]
+        np.testing.assert_allclose(np.abs(made.manifold.axes_), np.abs(fit.axes_), atol=1e-6)
+        seen = gd.inspect_points(rows, **options, random_state=0)
+        assert made.inspection.dimension.dim == seen.dimension.dim == 1
+        name, value = next(iter(options.items()))
+        told = "_unit_rows" if callable(value) else value
+        assert json.loads(json.dumps(made.to_dict()))["settings"][name] == told
+        page = html.unescape(render_page(made))
+        told = told if callable(value) else repr(value)
+        assert page.count(f"{name}={told}") == 2  # the report, and the fit
+    assert made.material.latents.shape == (300, 2)
+    with pytest.raises(InputError, match="at most max_points rows, 100 of them; got 300"):
+        gd.report(distances, metric="precomputed", max_points=100, out=None, verbose=0)
+    with pytest.raises(InputError, match="metric must be one of"):
+        gd.report(ring, metric="manhattan", out=None, verbose=0)
+
+
+def _unit_rows(rows):
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def test_times_reach_the_fit_with_their_rows(monkeypatch):
+    from geodis import GeoManCER
+
+    seen, fit = [], GeoManCER.fit
+
+    def told(self, X, y=None, **options):
+        seen.append((X, options["times"]))
+        return fit(self, X, y, **options)
+
+    monkeypatch.setattr(GeoManCER, "fit", told)
+    turn = np.linspace(0, 6 * np.pi, 900)
+    ring = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    ring[7] = np.nan
+    made = gd.report(ring, times=turn, max_points=500, out=None, verbose=0)
+    (rows, times), *_ = seen
+    np.testing.assert_allclose(rows, np.stack([np.cos(times), np.sin(times)], axis=1))
+    assert len(times) == 500 == len(made.material.times)
+    page = render_page(made)
+    assert "times=times" in page and "times = report.material.times" in page
+    with pytest.raises(InputError, match="latents and times must have as many rows; got 900 and 3"):
+        gd.report(ring, times=[1, 2, 3], out=None, verbose=0)
+
+
+def test_images_are_rows_of_pixels_and_never_counts():
+    rng = np.random.default_rng(0)
+    across = np.arange(12)
+    place = rng.uniform(3, 8, (240, 1, 1))
+    spot = np.exp(-((across - place) ** 2 + (across[:, None] - 5) ** 2) / 6)
+    images = np.uint8(200 * spot)[..., None]
+    made = gd.report(images, out=None, verbose=0, sources={"latents": "spots"})
+    assert made.material.latents.shape == (240, 144) and made.settings.has_images
+    assert "latents = gd.load_array('spots').reshape(240, -1)" in opening_lines(made)
+    assert made.settings.sources["images"] == "spots"
+    assert not any("counts" in warning for warning in made.warnings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GeodisWarning)  # of the dimension, which makes the doubts
+
+        def doubts(pixels):
+            return " ".join(gd.GeoManCER(dim=2, random_state=0, verbose=0).fit(pixels).doubts_)
+
+        pixels = images.reshape(240, -1)
+        brightest = np.where(pixels == pixels.max(), 255.0, pixels)
+        assert "leave dim out" in doubts(pixels) and "counts" not in doubts(pixels)
+        assert "leave dim out" in doubts(brightest) and "counts" not in doubts(brightest)
+        assert "if they are counts" in doubts(pixels.astype(float))

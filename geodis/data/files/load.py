@@ -131,7 +131,8 @@ def load_factors(
     Parameters
     ----------
     path : str or path
-        A file, and perhaps a key, as for `load_array`. Without a key, the factors are the columns
+        A file, and perhaps a key, as for `load_array`, or that of a group with a column in each
+        array, such as ``"cells.h5ad:obs"``. Without a key, the factors are the columns
         of a table, the ``obs`` of an AnnData file, the only array, or all the one-dimensional
         arrays in a file if their lengths are equal. Images in a folder for each class have the
         factor ``class``.
@@ -293,8 +294,25 @@ def _factor_keys(contents: Contents, key: str | None) -> dict[str, str]:
         flat = {name: stored for name, stored in contents.arrays.items() if len(stored.shape) == 1}
         if len(flat) > 1 and len({stored.shape for stored in flat.values()}) == 1:
             return {name: name for name in flat}
+    if key is not None and (table := _columns_under(contents, key)):
+        return table
     chosen = contents.choose(key)
     return {next((name for name in columns if columns[name] == chosen), ""): chosen}
+
+
+def _columns_under(contents: Contents, key: str) -> dict[str, str]:
+    """The columns of a table that is a group of a file, such as obs; nothing of anything else."""
+    group = f"{key.rstrip('/')}/"
+    own = contents.columns or {}
+    if told := {name: at for name, at in own.items() if at.startswith(group) and at != name}:
+        return told
+    if key in contents.arrays:
+        return {}
+    inside = {at.removeprefix(group): at for at in contents.arrays if at.startswith(group)}
+    # An index begins with "_" where AnnData writes it.
+    inside = {name: at for name, at in inside.items() if not name.startswith("_")}
+    shapes = {contents.arrays[at].shape for at in inside.values()}
+    return inside if len(shapes) == 1 and len(shapes.pop()) == 1 else {}
 
 
 def _named_columns(

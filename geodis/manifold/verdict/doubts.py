@@ -17,6 +17,8 @@ MANY = 0.05
 SOME = 0.005
 # Whole numbers are counts where some are larger than those of categories.
 LEAST_COUNT, ROWS_LOOKED_AT = 4, 1000
+# Whole numbers up to this one exactly are rather pixels than counts.
+LARGEST_BYTE = 255
 
 
 def doubts_of_fit(
@@ -69,6 +71,8 @@ def remedy_for_counts(points: np.ndarray) -> tuple[str, ...]:
     """
     some = points[:ROWS_LOOKED_AT]
     if some.min() < 0 or some.max() < LEAST_COUNT or (some != np.rint(some)).any():
+        return ()
+    if points.max() == LARGEST_BYTE:
         return ()
     return ("the values are whole numbers: if they are counts, fit with prepare='sqrt'",)
 

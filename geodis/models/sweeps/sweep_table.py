@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geodis.base.write import whole_file
+from geodis.base.write import whole_file, without_formulas
 from geodis.models.sweeps.sweep_plan import TRAINING, PlannedRun
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def write_sweep_table(table: pd.DataFrame, folder: Path) -> list[Path]:
     """Write a table as CSV and, where pyarrow is installed, as parquet."""
     paths = [folder / f"{TABLE}.csv"]
     with whole_file(paths[0], durable=True) as temporary:
-        table.to_csv(temporary, index=False)
+        without_formulas(table).to_csv(temporary, index=False)
     if find_spec("pyarrow") is not None:
         # A column in which one grid has texts and another numbers has no type there.
         typed = table.apply(lambda column: column.map(_text) if _is_mixed(column) else column)

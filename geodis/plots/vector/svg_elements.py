@@ -6,6 +6,8 @@ import re
 from html import escape as escape_markup
 from typing import Any
 
+from geodis.base.text import printable
+
 # What the style of a page calls its colours, and what they are where there is no page.
 PALETTE = {
     "paper": "#ffffff",
@@ -84,7 +86,7 @@ def svg_element(kind: str, content: str | None = None, /, **attributes: Any) -> 
 
 def _told(value: Any) -> str:
     if isinstance(value, str):
-        return escape_markup(value, quote=True).replace("\n", "&#10;")
+        return escape_markup(printable(value), quote=True).replace("\n", "&#10;")
     return pixels(float(value))
 
 
@@ -98,6 +100,6 @@ def svg_text(
     >>> svg_text("<3", 0, 5)
     '<text x="0" y="5" text-anchor="middle" dy=".35em" fill="var(--ink)">&lt;3</text>'
     """
-    own = escape_markup(str(text), quote=False)
+    own = escape_markup(printable(text), quote=False)
     fill = color_variable(color)
     return svg_element("text", own, x=x, y=y, text_anchor=anchor, dy=".35em", fill=fill, **more)

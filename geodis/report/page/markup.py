@@ -6,21 +6,15 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from geodis.base.check import require
-
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
 
-def template_engine() -> Any:
-    """The package that fills templates, or one sentence about how to get it."""
-    return require("jinja2", extra="report", purpose="The page of a report")
-
-
 @cache
 def _environment() -> Environment:
-    jinja2 = template_engine()
+    import jinja2
+
     return jinja2.Environment(
         loader=jinja2.PackageLoader("geodis.report.page"),
         autoescape=True,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from geodis.base.check import InputError
+from geodis.base.text import printable
 from geodis.base.write import whole_file
 from geodis.plots.figure.choices import Choices
 from geodis.plots.figure.linked_views import LinkedViews
@@ -122,7 +123,7 @@ def _svg_of_axis(axis: Any) -> str:
     file = BytesIO()
     axis.figure.savefig(file, format="svg", bbox_inches="tight")
     forget_figure(axis.figure)
-    return file.getvalue().decode("utf-8")
+    return printable(file.getvalue().decode("utf-8"))  # matplotlib writes texts as they are
 
 
 def _as_image(name: str, svg: str) -> Chart:

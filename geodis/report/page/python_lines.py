@@ -7,7 +7,10 @@ from typing import Any
 from geodis.report.analysis import Analysis, ReportSettings
 
 USUAL = ReportSettings()
-SHOWN = ("groups", "dim", "n_factors", "max_points", "bins", "intervals", "scores", "random_state")
+SHOWN = (
+    "groups", "dim", "n_factors", "prepare", "metric", "max_points", "bins", "intervals", "scores",
+    "random_state",
+)  # fmt: skip
 
 
 def seed_argument(settings: ReportSettings) -> str:
@@ -16,10 +19,16 @@ def seed_argument(settings: ReportSettings) -> str:
 
 
 def fitted_rows(analysis: Analysis) -> str:
-    """What the rows are called that GeoManCER was fitted to: all of them, or some."""
+    """What the rows are called that GeoManCER was fitted to, all of them or some, and when."""
     used = analysis.factorised
     some = used is not None and len(used.rows) < len(analysis.material.rows)
-    return "report.factorised.latents" if some else "latents"
+    of = "report.factorised." if some else ""
+    return f"{of}latents" + f", times={of}times" * analysis.settings.has_times
+
+
+def shown_value(value: Any) -> str:
+    """A setting as it stands in a call; of a function, its name."""
+    return str(getattr(value, "__name__", repr(value)))
 
 
 def opening_lines(analysis: Analysis) -> str:
@@ -34,6 +43,8 @@ def opening_lines(analysis: Analysis) -> str:
         lines.append("factors = report.material.factors")
     if analysis.settings.has_images:
         lines.append("images = images[report.material.rows]")
+    if analysis.settings.has_times:
+        lines.append("times = report.material.times")
     return "\n".join(lines)
 
 
@@ -43,6 +54,7 @@ def _loading(analysis: Analysis) -> list[str]:
     loaders = {"latents": "load_array"}
     loaders |= {"factors": "load_factors"} if settings.has_factors else {}
     loaders |= {"images": "load_array"} if settings.has_images else {}
+    loaders |= {"times": "load_array"} if settings.has_times else {}
     lines = []
     for name, load in loaders.items():
         file = settings.sources.get(name)
@@ -53,6 +65,8 @@ def _loading(analysis: Analysis) -> list[str]:
             if shape:
                 told = ", ".join(f"{what}={value!r}" for what, value in shape.items())
                 array = f"gd.as_factors({array}, {told})"
+        if name == "latents" and file and file == settings.sources.get("images"):
+            array += f".reshape({analysis.material.n_given}, -1)"
         lines.append(f"{name} = {array}{remark}")
     return lines
 
@@ -61,7 +75,8 @@ def _call(settings: ReportSettings) -> str:
     """The arguments of the report, without those that are usual."""
     arguments = ["latents"]
     arguments += ["factors"] * settings.has_factors + ["images=images"] * settings.has_images
+    arguments += ["times=times"] * settings.has_times
     for name in SHOWN:
         if (value := getattr(settings, name)) != getattr(USUAL, name):
-            arguments.append(f"{name}={value}")
+            arguments.append(f"{name}={shown_value(value)}")
     return ", ".join(arguments)

@@ -16,7 +16,7 @@ from geodis.plots.vector.page_chart import Chart, script_of_charts
 from geodis.report.analysis import Analysis
 from geodis.report.ask import ask
 from geodis.report.page.bibliography import entries_of
-from geodis.report.page.markup import render_template, template_engine
+from geodis.report.page.markup import render_template
 from geodis.report.page.pictures import Picture, Pictures, draw_pictures
 from geodis.report.registry import page_sections
 from geodis.report.section import Section
@@ -69,11 +69,6 @@ class SectionView:
     body: str = ""
     figures: tuple[ShownFigure, ...] = ()
     failure: str = ""
-
-
-def check_page_extras() -> None:
-    """Say in one sentence what is missing for a page."""
-    template_engine()
 
 
 def render_page(report: Report, pictures: Pictures | None = None, *, linked: bool = False) -> str:
@@ -196,7 +191,7 @@ def _origin(report: Report) -> str:
     used, given = len(report.material.rows), report.material.n_given
     rows = counted(given, "row")
     rows = rows if used == given else f"{used:,} of {rows}"
-    named = ", ".join(report.settings.sources.values())
+    named = ", ".join(dict.fromkeys(report.settings.sources.values()))
     file = f" of {named}" if named else ""
     columns = counted(report.material.latents.shape[1], "column")
     seed = report.settings.random_state

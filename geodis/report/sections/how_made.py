@@ -15,6 +15,8 @@ SETTINGS = {
     "intervals": "",
     "dim": "estimated",
     "n_factors": "counted",
+    "prepare": "nothing",
+    "metric": "",
 }
 
 
@@ -31,7 +33,8 @@ class MadeSection(Section):
         rows = {}
         for name, absent in SETTINGS.items():
             value = getattr(analysis.settings, name)
-            rows[name.replace("_", " ")] = absent if value is None else str(value)
+            told = getattr(value, "__name__", str(value))  # of a function, its name
+            rows[name.replace("_", " ")] = absent if value is None else told
         parts = analysis.parts.values()
         rows["seconds"] = ", ".join(f"{part.name} {part.seconds:.1f}" for part in parts)
         known = versions().items()

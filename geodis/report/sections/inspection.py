@@ -38,8 +38,10 @@ class InspectionSection(Section):
         """Look at the points."""
         from geodis.inspection import inspect_points
 
-        seed = analysis.settings.random_state
-        return inspect_points(analysis.material.latents, random_state=seed)
+        settings = analysis.settings
+        return inspect_points(
+            analysis.material.latents, **settings.compared, random_state=settings.random_state
+        )
 
     def at_once(self, analysis: Analysis) -> str:
         """Size and dimension: the first that is known."""

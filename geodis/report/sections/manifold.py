@@ -15,7 +15,7 @@ from geodis.plots.map_views.factor_titles import words_of
 from geodis.report.analysis import Analysis, ReportSettings
 from geodis.report.material import Material
 from geodis.report.page.markup import render_template
-from geodis.report.page.python_lines import fitted_rows, seed_argument
+from geodis.report.page.python_lines import fitted_rows, seed_argument, shown_value
 from geodis.report.section import Section, SectionFigure
 from geodis.report.sections.inspection import InspectionSection, variance_figures
 from geodis.report.sentences.manifold_sentences import (
@@ -100,10 +100,12 @@ class ManifoldSection(Section):
         est = GeoManCER(
             dim="auto" if settings.dim is None else settings.dim,
             n_factors="auto" if settings.n_factors is None else settings.n_factors,
+            **settings.compared,
             random_state=settings.random_state,
             verbose=0,
-        ).fit(rows.latents, confidence="quick")
-        return Factorisation(est, rows)
+        )
+        given = rows.latents.astype(np.uint8) if rows.of_bytes else rows.latents
+        return Factorisation(est.fit(given, times=rows.times, confidence="quick"), rows)
 
     def sentence(self, analysis: Analysis) -> str:
         """Dimension and factors, or why there are none."""
@@ -164,6 +166,11 @@ class ManifoldSection(Section):
         settings = analysis.settings
         given = [f"dim={settings.dim}"] if settings.dim else []
         given += [f"n_factors={settings.n_factors}"] if settings.n_factors else []
+        given += [
+            f"{name}={shown_value(getattr(settings, name))}"
+            for name in ("prepare", "metric")
+            if getattr(settings, name) != getattr(ReportSettings, name)
+        ]
         call = f"gd.GeoManCER({', '.join([*given, seed_argument(settings)])})"
         fitted = f'est = {call}.fit({fitted_rows(analysis)}, confidence="quick")'
         return f"{fitted}\nprint(est)\nprint(est.confidence_)"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from geodis.base.check import InputError, require
 from geodis.base.text import counted, number_text
-from geodis.base.write import whole_file
+from geodis.base.write import whole_file, with_formulas, without_formulas
 from geodis.scores.across_models.score_agreement import Agreement, agreement
 
 if TYPE_CHECKING:
@@ -84,9 +84,9 @@ class ManyScores:
         path = check_table_path(path)
         try:
             if path.suffix == ".csv":
-                frame = pd.read_csv(
-                    path, keep_default_na=False, na_values=dict.fromkeys(NUMBERS, "")
-                )
+                missing = dict.fromkeys(NUMBERS, "")
+                frame = pd.read_csv(path, keep_default_na=False, na_values=missing)
+                frame = with_formulas(frame)
             else:
                 require("pyarrow", extra="files", purpose="A table in Parquet")
                 frame = pd.read_parquet(path)
@@ -104,7 +104,7 @@ class ManyScores:
         path = check_table_path(path)
         with whole_file(path) as temporary:
             if path.suffix == ".csv":
-                self.frame.to_csv(temporary, index=False, lineterminator="\n")
+                without_formulas(self.frame).to_csv(temporary, index=False, lineterminator="\n")
             else:
                 self.frame.to_parquet(temporary, index=False, engine="pyarrow")
         return path

@@ -265,15 +265,19 @@ def test_unknown_suffix_lists_the_known(tmp_path: Path, name: str, suffix: str) 
 
 
 @pytest.mark.parametrize(
-    ("module", "suffix", "extra"),
-    [("torch", ".pt", "torch"), ("h5py", ".h5", "files"), ("pyarrow.parquet", ".parquet", "files")],
+    ("module", "suffix", "package"),
+    [
+        ("torch", ".pt", "torch"),
+        ("h5py", ".h5", "h5py"),
+        ("pyarrow.parquet", ".parquet", "pyarrow"),
+    ],
 )
-def test_missing_package_names_the_extra(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, suffix: str, extra: str
+def test_a_missing_package_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, suffix: str, package: str
 ) -> None:
     WRITERS[suffix](tmp_path / f"points{suffix}", POINTS)
     monkeypatch.setitem(sys.modules, module, None)
-    message = rf"Reading \{suffix} files .*geodis-learn\[{extra}\]"
+    message = rf"Reading \{suffix} files needs {package}, .*: pip install {package}$"
     with pytest.raises(MissingExtraError, match=message):
         load_array(tmp_path / f"points{suffix}")
 
@@ -890,6 +894,24 @@ def test_factors_of_anndata_are_obs(cells: Path) -> None:
         "note": ("y", "z"),
         "old": ("no", "yes"),
     }
+
+
+def test_a_group_of_columns_is_a_table_of_factors(cells: Path, tmp_path: Path) -> None:
+    whole, group = load_factors(cells), load_factors(f"{cells}:obs")
+    assert group.names == whole.names and group.categories == whole.categories
+    np.testing.assert_array_equal(group.values, whole.values)
+    path = tmp_path / "run.h5"
+    with h5py.File(path, "w") as file:
+        file["latents"] = POINTS
+        file["known/_index"] = [str(i) for i in range(len(POINTS))]
+        file["known/angle"] = np.arange(len(POINTS)) / 2
+        file["known/kind"] = np.arange(len(POINTS)) % 2
+        file["uneven/a"], file["uneven/b"] = np.arange(3), np.arange(4)
+    assert load_factors(f"{path}:known").names == ("angle", "kind")
+    assert load_factors(f"{path}:known/kind").names == ("factor 0",)
+    for key in ("uneven", "no", "know"):
+        with pytest.raises(InputError, match=rf"has no array '{key}'; it holds .*known/angle"):
+            load_factors(f"{path}:{key}")
 
 
 def test_keys_of_anndata(cells: Path) -> None:

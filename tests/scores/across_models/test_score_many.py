@@ -1,5 +1,6 @@
 """Rows are those of `score_latents` of each model, whatever engine, order of ends or kills."""
 
+import csv
 import os
 import signal
 import subprocess
@@ -202,6 +203,21 @@ def test_arrays_go_on_by_their_content(factors, tmp_path):
     models["b"] = factors[:, ::-1] * 1.5
     gd.score_many(models, factors, "mig", out=tmp_path / "t.csv", verbose=0)
     assert len((tmp_path / "t.csv.journal").read_bytes()) > len(before)
+
+
+def test_names_that_begin_as_a_formula_does_are_texts_in_a_spreadsheet(tmp_path):
+    names = ("=cmd|'/c calc'!A0", "+1", "-1.npy", "@x", "\tx", "'=x", "'plain", "a=1")
+    row = ["mig", "information", "completeness", -0.5, 0.0, 0.0, 0.0, "higher", "", ""]
+    table = gd.ManyScores.of_models({name: ([row], "") for name in names})
+    table.write(tmp_path / "t.csv")
+    with (tmp_path / "t.csv").open(newline="") as file:
+        rows = list(csv.reader(file))[1:]
+    assert not any(cell[:1] in tuple("=+@\t\r") for row in rows for cell in row if cell)
+    assert [row[0] for row in rows] == [
+        "'=cmd|'/c calc'!A0", "'+1", "'-1.npy", "'@x", "'\tx", "''=x", "'plain", "a=1"
+    ]  # fmt: skip
+    assert all("-0.5" in row for row in rows)
+    assert gd.ManyScores.read(tmp_path / "t.csv").models == names
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
