@@ -213,7 +213,7 @@ SHARED = {
         (
             "geodis/scores/wrong.py",
             "from geodis.base.check import require\n\n\ndef later():\n"
-            '    return require("torch", extra="torch", purpose="A score")',
+            '    return require("torch", purpose="A score")',
             "geodis.scores.wrong:5 imports torch by its name",
         ),
         (

@@ -38,7 +38,7 @@ class MissingExtraError(ImportError):
     """A package is needed that geodis does not install by itself."""
 
 
-def require(module: str, *, extra: str, purpose: str) -> ModuleType:
+def require(module: str, *, purpose: str) -> ModuleType:
     """Import an optional module, or say in one sentence how to install it."""
     try:
         return importlib.import_module(module)

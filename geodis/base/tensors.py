@@ -129,8 +129,8 @@ def write_tensors(
     durable, older
         As for `whole_file`.
     """
-    save_file = require("safetensors.torch", extra="torch", purpose="Writing tensors").save_file
-    failed = require("safetensors", extra="torch", purpose="Writing tensors").SafetensorError
+    save_file = require("safetensors.torch", purpose="Writing tensors").save_file
+    failed = require("safetensors", purpose="Writing tensors").SafetensorError
     plain = _apart({name: value.detach().cpu().contiguous() for name, value in tensors.items()})
     metadata = {NOTE: json.dumps(to_jsonable(dict(note or {})), allow_nan=False)}
     with whole_file(path, durable=durable, older=older) as temporary:
@@ -159,7 +159,7 @@ def read_tensors(path: AnyPath) -> tuple[dict[str, Any], dict[str, Any]]:
     note : dict
         Empty where the file has none.
     """
-    safetensors = require("safetensors", extra="torch", purpose="Reading tensors")
+    safetensors = require("safetensors", purpose="Reading tensors")
     note = read_note(path)
     try:
         with safetensors.safe_open(str(path), framework="pt") as file:

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from geodis.base.check import require
 
-require("torch", extra="torch", purpose="Learning and applying loss kernels")
+require("torch", purpose="Learning and applying loss kernels")
 
 import torch as torch  # noqa: E402

@@ -121,8 +121,8 @@ def test_a_missing_package_is_named():
     with pytest.raises(
         MissingExtraError, match=r"needs no_such_package.*: pip install no_such_package$"
     ):
-        check.require("no_such_package", extra="files", purpose="Reading HDF5")
-    assert check.require("json", extra="files", purpose="Reading JSON").__name__ == "json"
+        check.require("no_such_package", purpose="Reading HDF5")
+    assert check.require("json", purpose="Reading JSON").__name__ == "json"
 
 
 class Annotated:

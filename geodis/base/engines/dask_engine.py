@@ -35,7 +35,7 @@ DEADLY = "Every worker that took this task died on it, perhaps of too little mem
 
 def require_distributed() -> Any:
     """The package distributed, or a sentence that says which extra brings it."""
-    return require("distributed", extra="dask", purpose="a cluster")
+    return require("distributed", purpose="a cluster")
 
 
 class DaskEngine(Engine):

@@ -79,7 +79,7 @@ class Hdf5Images:
     """
 
     def __init__(self, path: Path, key: str) -> None:
-        self._h5py = require("h5py", extra="files", purpose=f"Reading {path.suffix} files")
+        self._h5py = require("h5py", purpose=f"Reading {path.suffix} files")
         self.path, self.key = path, key
         self._file: Any = None
         self._process = -1

@@ -124,7 +124,7 @@ def _widen_bfloat16(halves: np.ndarray) -> np.ndarray:
 @register_reader(".pt", ".pth")
 def read_torch(path: Path, mmap: bool) -> Contents:
     """One tensor, or a dict of tensors, through torch's loader of weights only."""
-    torch = require("torch", extra="torch", purpose=f"Reading {path.suffix} files")
+    torch = require("torch", purpose=f"Reading {path.suffix} files")
     try:
         # Files of torch before 1.6 are no zip archives, and torch refuses to map those.
         can_map = zipfile.is_zipfile(path)

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from geodis.base.check import InputError, check_choice, check_int, require
+from geodis.base.check import InputError, check_choice, check_int
 from geodis.base.jobs import blocks, in_threads
 from geodis.base.progress import Stages
 from geodis.data.files.archives import NpzArray
@@ -163,10 +163,10 @@ def _members(archive: Path, held: zipfile.ZipFile, n: int, first: int) -> dict[i
 def _decode(
     held: zipfile.ZipFile, names: list[str], image_size: int | None, rgb: bool, stages: Stages
 ) -> np.ndarray:
-    image = require("PIL.Image", extra="all", purpose="Decoding images")
+    from PIL import Image  # comes with matplotlib
 
     def one(name: str) -> np.ndarray:
-        decoded = image.open(io.BytesIO(held.read(name))).convert("RGB" if rgb else "L")
+        decoded = Image.open(io.BytesIO(held.read(name))).convert("RGB" if rgb else "L")
         return np.asarray(decoded).reshape(decoded.height, decoded.width, -1)
 
     images = np.empty(0, dtype=np.uint8)

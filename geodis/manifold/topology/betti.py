@@ -85,7 +85,7 @@ def betti_numbers(distances: np.ndarray, degree: int, dim: int) -> Betti | None:
         Of the space.
     """
     try:
-        ripser = require("ripser", extra="topology", purpose="Betti numbers").ripser
+        ripser = require("ripser", purpose="Betti numbers").ripser
     except MissingExtraError:
         return None
     between = np.where(np.eye(len(distances), dtype=bool), np.inf, distances)

@@ -103,7 +103,7 @@ class TensorBoardLogger(RunLogger):
     def begin(self, history: Sequence[Row]) -> None:
         """Open the folder."""
         try:
-            board = require("torch.utils.tensorboard", extra="torch", purpose="TensorBoardLogger")
+            board = require("torch.utils.tensorboard", purpose="TensorBoardLogger")
         except ImportError:
             raise InputError(
                 "TensorBoardLogger needs tensorboard, which is not installed: pip install "

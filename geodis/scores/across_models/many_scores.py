@@ -88,7 +88,7 @@ class ManyScores:
                 frame = pd.read_csv(path, keep_default_na=False, na_values=missing)
                 frame = with_formulas(frame)
             else:
-                require("pyarrow", extra="files", purpose="A table in Parquet")
+                require("pyarrow", purpose="A table in Parquet")
                 frame = pd.read_parquet(path)
         except (OSError, ValueError) as error:
             raise InputError(f"{path} must be a table of many models; got {error}.") from error
@@ -213,7 +213,7 @@ def check_table_path(path: str | os.PathLike[str]) -> Path:
     if path.suffix not in SUFFIXES:
         raise InputError(f"A table must end in {' or '.join(SUFFIXES)}; got {path}.")
     if path.suffix == ".parquet":
-        require("pyarrow", extra="files", purpose="A table in Parquet")
+        require("pyarrow", purpose="A table in Parquet")
     return path
 
 

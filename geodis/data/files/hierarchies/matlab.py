@@ -119,7 +119,7 @@ def _quietly() -> Iterator[None]:
 
 
 def _listed_73(path: Path) -> dict[str, Stored]:
-    h5py = require("h5py", extra="files", purpose="Reading MATLAB files of version 7.3")
+    h5py = require("h5py", purpose="Reading MATLAB files of version 7.3")
     arrays: dict[str, Stored] = {}
     with h5py.File(path, "r") as file:
         for key, node in members(file):
@@ -141,7 +141,7 @@ def _class_of(dataset: Any) -> str:
 
 
 def _read_73(path: Path, key: str) -> Column:
-    h5py = require("h5py", extra="files", purpose="Reading MATLAB files of version 7.3")
+    h5py = require("h5py", purpose="Reading MATLAB files of version 7.3")
     with h5py.File(path, "r") as file:
         dataset = member(path, file, key)
         if not isinstance(dataset, h5py.Dataset):
