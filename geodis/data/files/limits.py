@@ -27,6 +27,11 @@ SHARE_OF_FREE = 0.5
 # One byte of zlib becomes no more, and no less than this is unpacked at once.
 MOST_OF_A_BYTE = 1032
 AT_ONCE = 2**20
+# What an entry takes once it is an object of Python, with the pointer to it: a text beside its
+# characters, of which each takes four bytes if one of them is a rare one; and an integer.
+TEXT_BYTES, CHARACTER_BYTES, INTEGER_BYTES = 58, 4, 40
+# A category takes its code, twice.
+CATEGORY_BYTES = 16
 # A table with more columns is no table; pandas takes minutes to read it.
 MOST_COLUMNS = 100_000
 # Arrays in one file.

@@ -22,13 +22,16 @@ from geodis.data.files.formats import register_reader as register_reader  # afte
 from geodis.data.files.formats import unregister_reader as unregister_reader
 from geodis.data.files.hierarchies import hdf5, matlab, netcdf, zarr_store  # noqa: F401
 from geodis.data.files.image_folder import read_images
-from geodis.data.files.limits import allowing, check_columns, check_regular, check_unpacked
+from geodis.data.files.limits import (
+    TEXT_BYTES,
+    allowing,
+    check_columns,
+    check_regular,
+    check_unpacked,
+)
 from geodis.data.files.standard_input import STANDARD_INPUT, standard_input_file
 from geodis.data.files.tables import columnar, text_tables  # noqa: F401
 from geodis.data.read_column import Column, read_column
-
-# Every text becomes an object of Python, with a head of about so many bytes, in a list.
-BYTES_OF_LABEL = 64
 
 
 def load_array(
@@ -181,12 +184,12 @@ def _read_factors(path: str | os.PathLike[str]) -> Factors:
     check_columns(contents.path, len(keys), of_factors=True)
     beside = names_beside(contents)
     columns: dict[str, Column] = {}
+    held = 0
     with reading(contents.path):
         for label, chosen in keys.items():
             column = contents.read_factor(chosen)
-            if isinstance(column, np.ndarray) and column.dtype.kind in "SU":
-                as_labels = column.size * (column.itemsize + BYTES_OF_LABEL)
-                check_unpacked(contents.path, as_labels, chosen)
+            held += _factor_bytes(column)
+            check_unpacked(contents.path, held, "its factors")
             split = _named_columns(path, label, column, beside)
             if twice := [name for name in split if name in columns]:
                 raise InputError(
@@ -313,6 +316,13 @@ def _columns_under(contents: Contents, key: str) -> dict[str, str]:
     inside = {name: at for name, at in inside.items() if not name.startswith("_")}
     shapes = {contents.arrays[at].shape for at in inside.values()}
     return inside if len(shapes) == 1 and len(shapes.pop()) == 1 else {}
+
+
+def _factor_bytes(column: Column) -> int:
+    """What a column takes as factors: eight bytes an entry, or an object of Python for a text."""
+    if isinstance(column, np.ndarray) and column.dtype.kind in "SU":
+        return column.size * (TEXT_BYTES + column.dtype.itemsize)
+    return 8 * (column.size if isinstance(column, np.ndarray) else len(column.codes))
 
 
 def _named_columns(

@@ -14,7 +14,7 @@ import numpy as np
 from geodis.base.check import InputError, require
 from geodis.base.row_source import BLOCK_BYTES, RowSource, row_source
 from geodis.data.files.contents import reading
-from geodis.data.files.limits import check_columns, check_regular
+from geodis.data.files.limits import check_columns, check_regular, check_unpacked
 from geodis.data.files.load import load_array, stored_array
 
 PARQUET = ".parquet"
@@ -59,7 +59,7 @@ def open_rows(path: str | os.PathLike[str]) -> RowSource:
 
 def _parquet_rows(paths: Sequence[Path]) -> RowSource:
     """Rows of parquet files, a row group at a time."""
-    parquet = require("pyarrow.parquet", extra="files", purpose="Reading .parquet files")
+    parquet = require("pyarrow.parquet", purpose="Reading .parquet files")
     groups: list[tuple[Path, int]] = []
     counts: list[int] = []
     names: list[str] | None = None
@@ -75,9 +75,12 @@ def _parquet_rows(paths: Sequence[Path]) -> RowSource:
                     f"{_few(own)} instead of {_few(names or [])}."
                 )
             names = own
-            for group in range(file.metadata.num_row_groups):
-                groups.append((path, group))
-                counts.append(file.metadata.row_group(group).num_rows)
+            _check_numbers(path, [file.schema_arrow.field(name) for name in own])
+            for number in range(file.metadata.num_row_groups):
+                group = file.metadata.row_group(number)
+                check_unpacked(path, max(8 * len(own) * group.num_rows, group.total_byte_size))
+                groups.append((path, number))
+                counts.append(group.num_rows)
     columns = names or []
     stops = list(accumulate(counts))
     total = stops[-1] if stops else 0
@@ -99,6 +102,19 @@ def _parquet_rows(paths: Sequence[Path]) -> RowSource:
         return found
 
     return RowSource((total, len(columns)), np.dtype(float), read, max(counts))
+
+
+def _check_numbers(path: Path, fields: Sequence[Any]) -> None:
+    """Require columns of numbers, before any is read: texts and lists may be of any length."""
+    from pyarrow import types
+
+    for field in fields:
+        kind = getattr(field.type, "value_type", field.type)
+        is_list = types.is_nested(field.type)
+        if is_list or not (types.is_primitive(kind) and not types.is_temporal(kind)):
+            raise InputError(
+                f"{path} must hold numbers in every column; got {field.type} in {field.name}."
+            )
 
 
 def _numbers(path: Path, table: Any) -> np.ndarray:

@@ -129,7 +129,7 @@ def test_a_sparse_matrix_is_held_against_the_limit_as_a_dense_one(tmp_path, monk
 @pytest.mark.usefixtures("small_limit")
 def test_labels_are_counted_as_what_they_become(tmp_path):
     np.savez_compressed(tmp_path / "labels.npz", z=np.full(2**15, "dot"))
-    with pytest.raises(InputError, match=f"^z in .*{SENTENCE}"):
+    with pytest.raises(InputError, match=f"^its factors in .*{SENTENCE}"):
         load_factors(tmp_path / "labels.npz")
     assert load_factors(tmp_path / "labels.npz", max_bytes=2**22).names == ("factor 0",)
 
@@ -176,6 +176,17 @@ def test_text_of_a_file_in_a_message_is_short(tmp_path):
     with pytest.raises(InputError, match="needs the key") as caught:
         load_array(tmp_path / "z.npz")
     assert len(str(caught.value)) < 500 + len(str(tmp_path)) and str(caught.value).isprintable()
+
+
+@pytest.mark.usefixtures("small_limit")
+def test_factors_count_as_what_they_are_made_of_all_together(tmp_path):
+    """Bits become integers of eight bytes."""
+    bits = np.zeros(2**16, bool)
+    np.savez_compressed(tmp_path / "two.npz", a=bits, b=bits)
+    assert load_factors(tmp_path / "two.npz").values.shape == (2**16, 2)
+    np.savez_compressed(tmp_path / "three.npz", a=bits, b=bits, c=bits)
+    with pytest.raises(InputError, match=f"its factors in .* {SENTENCE}"):
+        load_factors(tmp_path / "three.npz")
 
 
 def test_the_limit_is_raised_by_an_argument_and_by_the_environment(tmp_path, monkeypatch):

@@ -34,7 +34,8 @@ def as_contiguous_hdf5(folder):
 
 
 def as_zarr(folder):
-    """Version 2, without a compressor, one chunk missing."""
+    """Version 2, without a compressor."""
+    pytest.importorskip("zarr")
     store = folder / "a.zarr"
     store.mkdir()
     (store / ".zarray").write_text(
@@ -121,3 +122,13 @@ def test_parquet_of_words_is_refused(tmp_path):
 def test_no_file_is_one_sentence(tmp_path):
     with pytest.raises(InputError, match="must be a file; there is none"):
         open_rows(tmp_path / "none.npy")
+
+
+def test_a_small_file_of_many_rows_is_refused(tmp_path, monkeypatch):
+    pandas, _ = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    from geodis.data.files import limits
+
+    monkeypatch.setattr(limits, "ALWAYS", 2**20)
+    pandas.DataFrame({"a": np.zeros(2**18, bool)}).to_parquet(tmp_path / "0.parquet")
+    with pytest.raises(InputError, match="would take 2097152 bytes once unpacked"):
+        open_rows(tmp_path / "0.parquet")

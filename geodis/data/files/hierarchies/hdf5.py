@@ -23,6 +23,7 @@ from geodis.data.files.hierarchies.annotated import (
     masked_column,
 )
 from geodis.data.files.hierarchies.hdf5_members import (
+    array_of_texts,
     member,
     members,
     own_dataset,
@@ -30,7 +31,13 @@ from geodis.data.files.hierarchies.hdf5_members import (
     values_of,
 )
 from geodis.data.files.hierarchies.packed_chunks import check_chunks
-from geodis.data.files.limits import check_columns, check_count, check_unpacked
+from geodis.data.files.limits import (
+    CATEGORY_BYTES,
+    INTEGER_BYTES,
+    check_columns,
+    check_count,
+    check_unpacked,
+)
 from geodis.data.read_column import Column, Labels
 
 
@@ -40,7 +47,7 @@ def read_hdf5(path: Path, mmap: bool) -> Contents:
 
     Of a dataset of records every field is an array of its own too.
     """
-    h5py = require("h5py", extra="files", purpose=f"Reading {path.suffix} files")
+    h5py = require("h5py", purpose=f"Reading {path.suffix} files")
     arrays: dict[str, Stored] = {}
     fields: dict[str, Stored] = {}
     with h5py.File(path, "r") as file:
@@ -120,7 +127,7 @@ def _sparse_shape(group: Any) -> tuple[int, ...]:
 @register_reader(".h5ad")
 def read_anndata(path: Path, mmap: bool) -> Contents:
     """Treat X as the points and the columns of obs as the factors of an AnnData file."""
-    h5py = require("h5py", extra="files", purpose="Reading .h5ad files")
+    h5py = require("h5py", purpose="Reading .h5ad files")
     contents = read_hdf5(path, mmap)
     with h5py.File(path, "r") as file:
         obs = member(path, file, "obs")
@@ -222,7 +229,7 @@ def _read_dataset(path: Path, file: Any, dataset: Any, mmap: bool) -> Column:
         ordered = bool(categories.attrs.get("ordered", False))
         return _labels(path, values_of(path, dataset), categories, ordered)
     if h5py.check_string_dtype(dataset.dtype):
-        return np.asarray(values_of(path, dataset, as_text=True), dtype=str)
+        return array_of_texts(path, dataset)
     offset = dataset.id.get_offset()  # None unless the bytes lie in one piece in this file
     # A dataset nobody wrote to has no bytes, though HDF5 can name an offset for it all the same.
     is_written = dataset.id.get_storage_size() == dataset.nbytes
@@ -251,6 +258,7 @@ def _is_reduced(path: Path, group: Any) -> bool:
 def _labels(path: Path, codes: np.ndarray, categories: Any, ordered: bool) -> Labels:
     import h5py
 
+    check_unpacked(path, CATEGORY_BYTES * len(codes), "codes of categories")
     is_text = h5py.check_string_dtype(categories.dtype)
     names = tuple(_text(name) for name in values_of(path, categories, as_text=bool(is_text)))
     return labels_of_codes(codes, names, ordered)
@@ -261,6 +269,7 @@ def _read_masked(path: Path, group: Any) -> Column:
 
     missing = np.asarray(values_of(path, _part(path, group, "mask")), dtype=bool)
     held = _part(path, group, "values")
+    check_unpacked(path, INTEGER_BYTES * held.size, group.name)
     if h5py.check_string_dtype(held.dtype):
         values = values_of(path, held, as_text=True).astype(object)
     else:

@@ -8,6 +8,7 @@ refused.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,12 @@ import numpy as np
 from geodis.base.check import InputError
 from geodis.data.files.contents import check_written
 from geodis.data.files.hierarchies.packed_chunks import check_chunks
-from geodis.data.files.limits import check_unpacked, unpacked_limit
+from geodis.data.files.limits import (
+    CHARACTER_BYTES,
+    TEXT_BYTES,
+    check_unpacked,
+    unpacked_limit,
+)
 
 # Texts of any length are read so many at once at first, and more where they are short.
 FEW_TEXTS, MANY_TEXTS = 16, 2**16
@@ -121,7 +127,10 @@ def values_of(path: Path, dataset: Any, as_text: bool = False) -> Any:
         return _texts_of(path, dataset, as_text)
     if dataset.dtype.hasobject:
         raise ValueError(f"{dataset.name} holds lists or references, and geodis reads arrays")
-    return (dataset.asstr(errors="replace") if as_text else dataset)[()]
+    if not as_text:
+        return dataset[()]
+    check_unpacked(path, dataset.size * TEXT_BYTES + needed, dataset.name)
+    return dataset.asstr(errors="replace")[()]
 
 
 def _texts_of(path: Path, dataset: Any, as_text: bool) -> Any:
@@ -134,9 +143,8 @@ def _texts_of(path: Path, dataset: Any, as_text: bool) -> Any:
     width = max(math.prod(dataset.shape[1:]), 1)
     while start < dataset.shape[0]:
         block = source[start : start + max(step // width, 1)]
-        size = sum(map(len, block.reshape(-1)))
-        # Python's own texts and bytes have a head of about 50 bytes each.
-        held += size + 50 * block.size
+        size = sum(map(sys.getsizeof, block.reshape(-1)))
+        held += size
         if held > limit:
             check_unpacked(path, held, f"text of {dataset.name}")
         blocks.append(block)
@@ -144,3 +152,11 @@ def _texts_of(path: Path, dataset: Any, as_text: bool) -> Any:
         if size < 2**20:
             step = min(2 * step, MANY_TEXTS)
     return np.concatenate(blocks)
+
+
+def array_of_texts(path: Path, dataset: Any) -> np.ndarray:
+    """Texts as an array of numpy, in which each takes as much as the longest."""
+    texts = np.asarray(values_of(path, dataset, as_text=True))
+    longest = max(map(len, texts.reshape(-1)), default=0)
+    check_unpacked(path, texts.size * longest * CHARACTER_BYTES, dataset.name)
+    return texts.astype(str)

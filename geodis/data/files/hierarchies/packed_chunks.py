@@ -17,6 +17,8 @@ from geodis.data.files.limits import MOST_OF_A_BYTE, inflates_beyond, unpacked_l
 # Numbers of filters, and the most that one byte becomes by those that pack.
 DEFLATE, LZF, CHECKSUM = 1, 32000, 3
 GROWTH = {DEFLATE: MOST_OF_A_BYTE, LZF: 100}
+# Filters (nbit and scale-offset) that make as many entries as the third of their settings says.
+BY_COUNT = (5, 6)
 # A checksum that is packed with the numbers, and what a filter of numbers notes before them.
 SPARE = 64
 
@@ -25,8 +27,19 @@ def check_chunks(path: Path, dataset: Any) -> None:
     """Require that no chunk unpacks to more than its entries, where that would pass the limit."""
     if dataset.chunks is None:
         return
+    import h5py
+
     plist = dataset.id.get_create_plist()
-    filters = [plist.get_filter(i)[0] for i in range(plist.get_nfilters())]
+    packed = [plist.get_filter(i) for i in range(plist.get_nfilters())]
+    filters = [code for code, *_ in packed]
+    for code, _, settings, name in packed:
+        if not h5py.h5z.filter_avail(code):
+            raise InputError(
+                f"{path} must be packed by filters that h5py has; got filter {code} "
+                f"({name.decode('utf-8', 'replace')[:40]}) of {dataset.name}."
+            )
+        if code in BY_COUNT and (len(settings) <= 2 or settings[2] != math.prod(dataset.chunks)):
+            raise InputError(f"{path} must unpack {dataset.name} to chunks of {dataset.chunks}.")
     packers = [code for code in filters if code in GROWTH]
     if packers in ([], [LZF]):  # whose most is below the multiple of a file that is allowed
         return

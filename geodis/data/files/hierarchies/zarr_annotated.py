@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ from geodis.data.files.hierarchies.annotated import (
     labels_of_codes,
     masked_column,
 )
-from geodis.data.files.limits import check_columns
+from geodis.data.files.limits import CATEGORY_BYTES, INTEGER_BYTES, check_columns, check_unpacked
 from geodis.data.read_column import Column, Labels
 
 
@@ -63,10 +65,11 @@ def array_of_group(
         return Stored(shape, f"{kind} (sparse)", read)
     if encoding == CATEGORICAL and "codes" in (held := parts()):
         ordered = attributes.get("ordered") is True
-        return Stored(held["codes"].shape, "labels", partial(_labels, key, held, ordered))
+        labels = partial(_labels, contents.path, key, held, ordered)
+        return Stored(held["codes"].shape, "labels", labels)
     if encoding in MASKED and "values" in (held := parts()):
         values = held["values"]
-        return Stored(values.shape, values.dtype, partial(_masked, key, held))
+        return Stored(values.shape, values.dtype, partial(_masked, contents.path, key, held))
     return None
 
 
@@ -95,7 +98,8 @@ def _dense(
     return dense_matrix(contents.path, key, encoding, shape, part, reduced)
 
 
-def _labels(key: str, parts: Mapping[str, Stored], ordered: bool) -> Labels:
+def _labels(path: Path, key: str, parts: Mapping[str, Stored], ordered: bool) -> Labels:
+    check_unpacked(path, CATEGORY_BYTES * math.prod(parts["codes"].shape), f"codes of {key}")
     return labels_of_codes(
         _numbers(key, parts, "codes"),
         tuple(map(str, _plain(_part(key, parts, "categories")))),
@@ -103,7 +107,8 @@ def _labels(key: str, parts: Mapping[str, Stored], ordered: bool) -> Labels:
     )
 
 
-def _masked(key: str, parts: Mapping[str, Stored]) -> Column:
+def _masked(path: Path, key: str, parts: Mapping[str, Stored]) -> Column:
+    check_unpacked(path, INTEGER_BYTES * math.prod(parts["values"].shape), key)
     missing = np.asarray(_numbers(key, parts, "mask"), dtype=bool)
     return masked_column(_plain(_part(key, parts, "values")), missing, key)
 

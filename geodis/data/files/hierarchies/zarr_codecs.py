@@ -1,63 +1,121 @@
-"""What compresses chunks of zarr stores, undone without more room than a chunk may take."""
+"""The codecs of zarr arrays that may be decoded, and how large a chunk becomes when it is.
+
+zarr decodes whatever the metadata of an array names, to any size. Here only codecs are allowed that
+rearrange, convert or decompress bytes, and at most one of them decompresses, because the size of
+its result can be found out beforehand.
+"""
 
 from __future__ import annotations
 
 import gzip
 import io
 import zlib
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from geodis.base.check import require
+from geodis.data.files.limits import AT_ONCE
 
-DECOMPRESSED = ("zlib", "gzip", "blosc", "zstd", "lz4")
+COMPRESSORS = ("zlib", "gzip", "blosc", "zstd", "lz4")
+TEXTS, SHARDS = "vlen-utf8", "sharding_indexed"
+# Codecs that keep the size of a chunk, apart from a few bytes of a checksum.
+LEVEL = (
+    *("bytes", "transpose", "shuffle", "bitround"),
+    *("crc32c", "crc32", "adler32", "fletcher32"),
+)
+# Filters that store numbers in a narrower type: 1 byte may become 8.
+WIDENING, MOST_WIDENING = ("delta", "fixedscaleoffset", "quantize"), 8
+# Bytes by which checksums and headers may exceed the chunk itself.
+SPARE = 64
 # The first four bytes of a frame of zstd.
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 # Bytes of its fields, by the bits of its descriptor (RFC 8878, section 3.1.1.1).
 DICTIONARY_BYTES, SIZE_BYTES = (0, 1, 2, 4), (0, 2, 4, 8)
 
 
-def decompressed(name: str, data: bytes, most: int) -> bytes:
-    """Decompress no more than so many bytes.
+def check_codecs(names: Iterable[str]) -> str | None:
+    """Require codecs that are allowed; return the one that compresses, if there is one.
 
     Examples
     --------
-    >>> decompressed("zlib", zlib.compress(b"points"), 6)
-    b'points'
-    >>> decompressed("zlib", zlib.compress(bytes(1000)), 6)
+    >>> check_codecs(["bytes", "zstd", "crc32c"])
+    'zstd'
+    >>> check_codecs(["pickle"])
     Traceback (most recent call last):
-    ValueError: a chunk is larger than the 6 bytes that its array says
+    ValueError: the codec 'pickle' is not one of zlib, gzip, blosc, zstd, lz4, bytes, transpose, \
+shuffle, bitround, crc32c, crc32, adler32, fletcher32, delta, fixedscaleoffset, \
+quantize, which geodis reads
     """
-    if name == "zlib":
+    found = [name for name in names if name != TEXTS]
+    for name in found:
+        if name not in (*COMPRESSORS, *LEVEL, *WIDENING):
+            known = ", ".join((*COMPRESSORS, *LEVEL, *WIDENING))
+            raise ValueError(f"the codec {name!r} is not one of {known}, which geodis reads")
+    compressors = [name for name in found if name in COMPRESSORS]
+    if len(compressors) > 1:
+        raise ValueError(f"chunks are compressed {len(compressors)} times, and geodis reads one")
+    return compressors[0] if compressors else None
+
+
+def decoded_size(compressor: str, data: bytes, most: int) -> int:
+    """The bytes that one chunk decompresses to, counted until they are more than the most.
+
+    Examples
+    --------
+    >>> decoded_size("zlib", zlib.compress(bytes(1000)), 1000)
+    1000
+    >>> decoded_size("zlib", zlib.compress(bytes(2**22)), 6) <= AT_ONCE
+    True
+    """
+    if compressor == "gzip":
+        size = _length(gzip.GzipFile(fileobj=io.BytesIO(data)), most)
+    elif compressor == "zlib":
         stream = zlib.decompressobj()
-        plain = stream.decompress(data, most + 1)
-    elif name == "gzip":
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            plain = file.read(most + 1)
+        size = len(stream.decompress(data, AT_ONCE))
+        while stream.unconsumed_tail and size <= most:
+            size += len(stream.decompress(stream.unconsumed_tail, AT_ONCE))
+    elif compressor == "blosc":  # whose header says it, as does that of lz4
+        size = int.from_bytes(data[4:8], "little")
+    elif compressor == "lz4":
+        size = int.from_bytes(data[:4], "little")
     else:
-        plain = _by_numcodecs(name, data, most)
-    if len(plain) > most:
-        raise ValueError(f"a chunk is larger than the {most} bytes that its array says")
-    return plain
+        size = _size_of_zstd(data, most)
+    return size
 
 
-def _by_numcodecs(name: str, data: bytes, most: int) -> bytes:
-    too_large = f"a chunk is larger than the {most} bytes that its array says"
-    numcodecs = require("numcodecs", extra="zarr", purpose=f"Reading chunks of zarr in {name}")
-    if name == "blosc":
-        if len(data) < 16 or int.from_bytes(data[4:8], "little") > most:  # as its header says
-            raise ValueError(too_large)
-        return bytes(numcodecs.Blosc().decode(data))
-    if name == "lz4":  # whose first four bytes say how long it will be
-        if len(data) < 4 or int.from_bytes(data[:4], "little") > most:
-            raise ValueError(too_large)
-        return bytes(numcodecs.LZ4().decode(data))
-    size = zstd_size(data)
-    if size is not None and size > most:
-        raise ValueError(too_large)
-    # A buffer is refused where it is too small, before anything is written to it.
-    buffer = np.zeros(most if size is None else size, np.uint8)
-    return bytes(numcodecs.Zstd().decode(data, out=buffer))
+def check_texts(compressor: str | None, data: bytes, count: int, most: int) -> int:
+    """The bytes of a chunk of texts, which must say that it holds so many, or more than the most.
+
+    The decoder makes room for as many texts as the first four bytes say.
+    """
+    plain = data
+    if compressor is not None:
+        if (size := decoded_size(compressor, data, most)) > most:
+            return size
+        numcodecs: Any = require("numcodecs", purpose="Reading zarr stores")
+        plain = bytes(numcodecs.get_codec({"id": compressor}).decode(data))
+    if (held := int.from_bytes(plain[:4], "little")) != count:
+        raise ValueError(f"a chunk has {held} texts instead of {count}")
+    return len(plain)
+
+
+def _length(file: gzip.GzipFile, most: int) -> int:
+    size = 0
+    while size <= most and (piece := file.read(AT_ONCE)):
+        size += len(piece)
+    return size
+
+
+def _size_of_zstd(data: bytes, most: int) -> int:
+    """By decompression into a buffer, beyond which it does not go: several frames may follow."""
+    said = zstd_size(data)
+    size = most - SPARE if said is None else said
+    if size <= most:
+        codec: Any = require("numcodecs", purpose="Reading zarr stores").Zstd()
+        codec.decode(data, out=np.empty(size, np.uint8))
+    return size
 
 
 def zstd_size(data: bytes) -> int | None:

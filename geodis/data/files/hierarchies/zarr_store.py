@@ -1,7 +1,8 @@
-"""zarr stores, of versions 2 and 3, in a folder -> their arrays.
+"""zarr stores of versions 2 and 3, in a folder -> their arrays.
 
-Read without zarr: of its codecs some run what a store says (pickle), and none has a limit. Only
-those below are known, and each chunk must fill just the bytes that its array says.
+zarr reads the values. Before it does, the metadata is checked here: which codecs it names, and what
+sizes; and of each chunk that is to be read, that it lies in the store and becomes no larger than
+the metadata says.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from geodis.base.check import require
 from geodis.base.notes import note_entry
 from geodis.data.files.contents import Contents, Stored
 from geodis.data.files.formats import register_reader
@@ -25,9 +27,20 @@ from geodis.data.files.hierarchies.zarr_annotated import (
     is_table_of_cells,
     with_defaults,
 )
-from geodis.data.files.hierarchies.zarr_codecs import DECOMPRESSED, decompressed, zstd_size
-from geodis.data.files.hierarchies.zarr_texts import VLEN_UTF8, texts_in
+from geodis.data.files.hierarchies.zarr_codecs import (
+    MOST_WIDENING,
+    SHARDS,
+    SPARE,
+    TEXTS,
+    WIDENING,
+    check_codecs,
+    check_texts,
+    decoded_size,
+)
 from geodis.data.files.limits import (
+    CHARACTER_BYTES,
+    MOST_OF_A_BYTE,
+    TEXT_BYTES,
     check_count,
     check_inside,
     check_unpacked,
@@ -35,106 +48,126 @@ from geodis.data.files.limits import (
 )
 from geodis.data.read_column import Labels
 
-# Codecs of one chunk that are known and only move bytes; `DECOMPRESSED` are the others.
-PLAIN = ("bytes", "crc32c", "transpose")
 # Metadata is a page of text.
 MOST_METADATA = 2**24
-# Every chunk is a file, which is looked for.
-MOST_CHUNKS = 1_000_000
+# zarr takes about 0.1 ms for each chunk, whether it is there or not.
+MOST_CHUNKS = 100_000
 # How deep groups are looked through.
 MOST_DEPTH_OF_STORE = 16
+# zarr decodes so many chunks at a time.
+AT_A_TIME = 10
+# Bytes of a checksum by crc32c, and of one entry of the index of a shard: an offset and a length.
+CHECKSUM, ENTRY_OF_INDEX = 4, 16
+ABSENT = (2**64 - 1, 2**64 - 1)
+# How zarr writes the index of a shard, which everyone does.
+INDEX_CODECS = [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]
+# What zarr reads of an array beside its chunks.
+METADATA = (".zarray", ".zattrs", "zarr.json")
 
 
 @dataclass(frozen=True)
 class ChunkedArray:
-    """What the metadata of one array says, of either version.
+    """What is known of one array before its chunks are read.
 
     Attributes
     ----------
-    folder : Path
-    shape, chunks : tuple of int
+    store, folder : Path
+    version : int
+    shape : tuple of int
     dtype : dtype
-    order : "C" or "F"
-    fill : number
-    codecs : list of dict
-        In the order in which they encode, by "name", each with its settings; the first is
-        "vlen-utf8" for texts, which are objects.
+    chunks : tuple of int
+        Of what is stored as one file.
+    parts : tuple of int
+        Of what is compressed as one: the same, or the chunks within a shard.
+    codecs : tuple of str
+        Of each part, in the order in which they encode.
     separator, prefix : str
         Of the names of the chunks.
+    index : str
+        Where the index of a shard is, "start" or "end"; "" where chunks are no shards.
     """
 
+    store: Path
     folder: Path
+    version: int
     shape: tuple[int, ...]
-    chunks: tuple[int, ...]
     dtype: np.dtype
-    order: Any
-    fill: Any
-    codecs: tuple[Mapping[str, Any], ...]
+    chunks: tuple[int, ...]
+    parts: tuple[int, ...]
+    codecs: tuple[str, ...]
     separator: str
     prefix: str
-
-    def __post_init__(self) -> None:
-        if len(self.shape) != len(self.chunks) or min(self.chunks, default=1) < 1:
-            raise ValueError(f"chunks of {self.chunks} do not divide an array of {self.shape}")
-        if min(self.shape, default=0) < 0 or self.dtype.hasobject != self.is_text:
-            raise ValueError(f"an array of shape {self.shape} and dtype {self.dtype} is not read")
-        first = self.codecs[0] if self.codecs else None
-        for codec in self.codecs:
-            name = codec["name"]
-            if name not in (*DECOMPRESSED, *PLAIN) and not (self.is_text and codec is first):
-                known = ", ".join((*DECOMPRESSED, *PLAIN))
-                raise ValueError(f"the codec {name!r} is not one of {known}, which geodis reads")
+    index: str = ""
 
     @property
     def is_text(self) -> bool:
         """Whether it holds texts of any length."""
-        return bool(self.codecs) and self.codecs[0]["name"] == VLEN_UTF8
+        return TEXTS in self.codecs
 
-    def read_texts(self, store: Path) -> Labels:
+    def stored(self) -> Stored:
+        """The array as part of the contents of its store."""
+        if self.is_text:
+            return Stored(self.shape, "labels", self.read_texts)
+        rows = self.chunks[0] if self.chunks else 1
+        return Stored(
+            self.shape, str(self.dtype), self.read, read_rows=self.read_rows, chunk_rows=rows
+        )
+
+    def read(self) -> np.ndarray:
+        """All values."""
+        return self.read_rows(0, self.shape[0] if self.shape else 1)
+
+    def read_texts(self) -> Labels:
         """All texts, as labels."""
-        if len(self.shape) != 1:
-            raise ValueError(f"texts are read along one axis; got the shape {self.shape}")
-        return Labels.of(self.read(store))
+        return Labels.of(self.read().astype(object))
 
-    def read(self, store: Path) -> np.ndarray:
-        """All chunks in their places, and the fill value where one is missing."""
-        check_unpacked(store, math.prod(self.shape) * self.dtype.itemsize, str(self.folder.name))
-        check_unpacked(store, math.prod(self.chunks) * self.dtype.itemsize, "a chunk")
-        return self._filled(store, self.shape, 0)
+    def read_rows(self, start: int, stop: int) -> np.ndarray:
+        """Some rows, by zarr, once the chunks that they lie in are known to be bearable."""
+        counts = [-(-size // chunk) for size, chunk in zip(self.shape, self.chunks, strict=True)]
+        grid: list[range] = [range(count) for count in counts]
+        if grid:
+            grid[0] = range(start // self.chunks[0], -(-stop // self.chunks[0]))
+        self._check_chunks(grid, (stop - start) * math.prod(self.shape[1:]))
+        array = _opened(self.folder, self.version)
+        return np.asarray(array[start:stop] if grid else array[...])
 
-    def read_rows(self, store: Path, start: int, stop: int) -> np.ndarray:
-        """Some rows, from the chunks that they lie in."""
-        chunk = self.chunks[0]
-        first, last = start // chunk, -(-stop // chunk)
-        shape = (min(last * chunk, self.shape[0]) - first * chunk, *self.shape[1:])
-        check_unpacked(store, math.prod(shape) * self.dtype.itemsize, "a block of rows")
-        check_unpacked(store, math.prod(self.chunks) * self.dtype.itemsize, "a chunk")
-        filled = self._filled(store, shape, first)
-        return filled[start - first * chunk : stop - first * chunk]
-
-    def _filled(self, store: Path, shape: tuple[int, ...], skipped: int) -> np.ndarray:
-        """Chunks in their places, from one on along the first axis."""
-        counts = [-(-size // chunk) for size, chunk in zip(shape, self.chunks, strict=True)]
-        if math.prod(counts) > MOST_CHUNKS:
-            raise ValueError(f"at most {MOST_CHUNKS} chunks are read; got {math.prod(counts)}")
-        values, held = np.full(shape, self.fill, self.dtype), 0
-        for place in itertools.product(*map(range, counts)):
-            path = self.folder / self._name((place[0] + skipped, *place[1:]) if place else place)
+    def _check_chunks(self, grid: Sequence[range], asked: int) -> None:
+        """Require that so many entries, the chunks of them and each chunk are bearable."""
+        inside = math.prod(
+            -(-chunk // part) for chunk, part in zip(self.chunks, self.parts, strict=True)
+        )
+        count = inside * math.prod(map(len, grid))
+        compressor = check_codecs(self.codecs)
+        widened = MOST_WIDENING ** sum(codec in WIDENING for codec in self.codecs)
+        entries, name = math.prod(self.parts), self.folder.name
+        width = TEXT_BYTES if self.is_text else self.dtype.itemsize
+        limit, _ = unpacked_limit(self.store)  # once, because it walks through the store
+        for needed in (asked, entries * count, entries * widened):
+            if needed * width > limit:
+                check_unpacked(self.store, needed * width, name)
+        if count > MOST_CHUNKS:
+            raise ValueError(f"at most {MOST_CHUNKS} chunks are read at once; got {count}")
+        most = entries * self.dtype.itemsize * widened + SPARE
+        sums = self.codecs[::-1].index(compressor) if compressor else 0
+        held = entries * count * width
+        for place in itertools.product(*grid):
+            path = self.folder / self._name(place)
             if not path.exists():
                 continue
-            check_inside(store, path)
-            begin = [i * chunk for i, chunk in zip(place, self.chunks, strict=True)]
-            own = tuple(slice(b, b + chunk) for b, chunk in zip(begin, self.chunks, strict=True))
-            inside = tuple(
-                slice(0, min(chunk, size - b))
-                for b, chunk, size in zip(begin, self.chunks, shape, strict=True)
-            )
-            chunk = self._chunk(store, path)
-            values[own] = chunk[inside]
-            if self.is_text:  # Python's own texts have a head of about 50 bytes each
-                held += sum(map(len, chunk.reshape(-1))) + 50 * chunk.size
-                check_unpacked(store, held, f"text of {self.folder.name}")
-        return values
+            check_inside(self.store, path)
+            if not (compressor or self.is_text or self.index):
+                continue
+            for data in self._pieces(path, inside):
+                data = data[: len(data) - CHECKSUM * sums]
+                if self.is_text:
+                    most = max(limit - held, 0) // CHARACTER_BYTES
+                    held += CHARACTER_BYTES * check_texts(compressor, data, entries, most)
+                    if held > limit:
+                        check_unpacked(self.store, held, f"text of {name}")
+                elif not compressor or _is_small(compressor, data, limit):
+                    continue
+                elif decoded_size(compressor, data, most) > most:
+                    raise ValueError(f"the chunk {path.name} is larger than its array says")
 
     def _name(self, place: Sequence[int]) -> str:
         numbers = self.separator.join(map(str, place))
@@ -142,32 +175,28 @@ class ChunkedArray:
             numbers = "" if self.prefix else "0"
         return self.separator.join(filter(None, (self.prefix, numbers)))
 
-    def _chunk(self, store: Path, path: Path) -> np.ndarray:
-        count = math.prod(self.chunks)
-        n_bytes = unpacked_limit(store)[0] if self.is_text else count * self.dtype.itemsize
-        check_unpacked(path, path.stat().st_size)
-        data, axes, dtype = path.read_bytes(), None, self.dtype
-        for place, codec in reversed([*enumerate(self.codecs)]):
-            settings = codec.get("configuration", codec)
-            if codec["name"] == "transpose":
-                axes = settings.get("order")
-            elif codec["name"] == "bytes":
-                dtype = dtype.newbyteorder(">" if settings.get("endian") == "big" else "<")
-            elif codec["name"] == "crc32c":
-                data = data[:-4]
-            elif codec["name"] != VLEN_UTF8:
-                if self.is_text and codec["name"] == "zstd" and zstd_size(data) is None:
-                    raise ValueError("a chunk of texts in zstd must say how long it is")
-                sums = sum(inner["name"] == "crc32c" for inner in self.codecs[:place])
-                data = decompressed(codec["name"], data, n_bytes + 4 * sums)
-        if self.is_text:
-            return np.fromiter(texts_in(data, count), object, count).reshape(self.chunks)
-        if len(data) != n_bytes:
-            raise ValueError(f"the chunk {path.name} has {len(data)} bytes instead of {n_bytes}")
-        if axes is None:
-            return np.frombuffer(data, dtype).reshape(self.chunks, order=self.order)
-        turned = tuple(self.chunks[axis] for axis in axes)
-        return np.frombuffer(data, dtype).reshape(turned).transpose(np.argsort(axes))
+    def _pieces(self, path: Path, inside: int) -> Iterator[bytes]:
+        """What is decoded as one: a whole chunk, or the parts of a shard."""
+        data = path.read_bytes()
+        if not self.index:
+            yield data
+            return
+        size = ENTRY_OF_INDEX * inside
+        found = data[:size] if self.index == "start" else data[-size - CHECKSUM : -CHECKSUM]
+        if len(found) != size:
+            raise ValueError(f"the shard {path.name} is shorter than its index")
+        spans = map(tuple, np.frombuffer(found, "<u8").reshape(-1, 2).tolist())
+        present = [span for span in spans if span != ABSENT]
+        if sum(length for _, length in present) > len(data):
+            raise ValueError(f"the parts of the shard {path.name} overlap")
+        for start, length in present:
+            yield data[start : start + length]
+
+
+def _is_small(compressor: str, data: bytes, limit: int) -> bool:
+    """Whether so many such chunks at a time are bearable, whatever they hold."""
+    bounded = compressor in ("zlib", "gzip")
+    return bounded and len(data) * MOST_OF_A_BYTE * AT_A_TIME <= limit
 
 
 @register_reader(".zarr")
@@ -198,17 +227,8 @@ def _list(
     if whole is not None:
         arrays[key] = whole
         return
-    if array is not None and array.is_text:
-        arrays[key] = Stored(array.shape, "labels", partial(array.read_texts, store))
-        return
     if array is not None:
-        arrays[key] = Stored(
-            array.shape,
-            str(array.dtype),
-            partial(array.read, store),
-            read_rows=partial(array.read_rows, store),
-            chunk_rows=array.chunks[0] if array.chunks else 1,
-        )
+        arrays[key] = array.stored()
         check_count(store, len(arrays))
         return
     for inner in _folders(folder):
@@ -235,11 +255,14 @@ def _refuse(problem: ValueError) -> np.ndarray:
 
 def _metadata(store: Path, folder: Path) -> ChunkedArray | None:
     """What stands beside an array, of version 2 or 3; None for a group."""
-    if (folder / ".zarray").exists():
-        return _of_version_2(folder, _read_json(store, folder / ".zarray"))
-    if (folder / "zarr.json").exists():
-        note = _read_json(store, folder / "zarr.json")
-        return _of_version_3(folder, note) if note.get("node_type") == "array" else None
+    own = [name for name in METADATA if (folder / name).exists()]
+    notes = {name: _read_json(store, folder / name) for name in own}
+    if ".zarray" in notes and "zarr.json" in notes:
+        raise ValueError(f"{folder.name} has metadata of both versions of zarr")
+    if ".zarray" in notes:
+        return _of_version_2(store, folder, notes[".zarray"])
+    if notes.get("zarr.json", {}).get("node_type") == "array":
+        return _of_version_3(store, folder, notes["zarr.json"])
     return None
 
 
@@ -263,51 +286,78 @@ def _read_json(store: Path, path: Path) -> dict[str, Any]:
     return note
 
 
-def _of_version_2(folder: Path, note: dict[str, Any]) -> ChunkedArray:
-    name = folder.name
-    filters = note.get("filters") or []
-    dtype = np.dtype(note_entry(note, "dtype", str, name))
-    texts = dtype.hasobject and [one.get("id") for one in filters] == [VLEN_UTF8]
-    if filters and not texts:
-        raise ValueError(f"filters are not read; {name} has {len(filters)}")
-    compressor = note.get("compressor")
-    packed = () if compressor is None else ({**compressor, "name": compressor.get("id")},)
-    codecs = ({"name": VLEN_UTF8}, *packed) if texts else packed
-    return ChunkedArray(
-        folder,
-        _sizes(note, "shape", name),
-        _sizes(note, "chunks", name),
-        dtype,
-        "F" if note.get("order") == "F" else "C",
-        _fill(note.get("fill_value"), dtype),
-        codecs,
-        str(note.get("dimension_separator", ".")),
-        "",
-    )
+def _of_version_2(store: Path, folder: Path, note: dict[str, Any]) -> ChunkedArray:
+    filters = [*(note.get("filters") or ()), note.get("compressor")]
+    codecs = tuple(str(note_entry(one, "id", str, folder)) for one in filters if one is not None)
+    chunks = _sizes(note, "chunks", folder.name)
+    separator = str(note.get("dimension_separator", "."))
+    return _array(store, folder, 2, chunks, chunks, codecs, separator, "")
 
 
-def _of_version_3(folder: Path, note: dict[str, Any]) -> ChunkedArray:
+def _of_version_3(store: Path, folder: Path, note: dict[str, Any]) -> ChunkedArray:
     name = folder.name
     grid = note_entry(note, "chunk_grid", dict, name)
-    keys = note.get("chunk_key_encoding") or {"name": "default"}
+    if grid.get("name") != "regular":
+        raise ValueError(f"a regular grid of chunks is read; {name} has {grid.get('name')!r}")
+    chunks = _sizes(note_entry(grid, "configuration", dict, name), "chunk_shape", name)
+    keys = note_entry(note, "chunk_key_encoding", dict, name)
     is_default = keys.get("name") == "default"
-    settings = keys.get("configuration") or {}
-    kind = note_entry(note, "data_type", str, name)
-    dtype = np.dtype(object if kind == "string" else kind)
-    if note.get("storage_transformers"):
-        raise ValueError("storage transformers are not read")
-    codecs = note_entry(note, "codecs", list, name)
-    return ChunkedArray(
-        folder,
-        _sizes(note, "shape", name),
-        _sizes(note_entry(grid, "configuration", dict, name), "chunk_shape", name),
-        dtype,
-        "C",
-        _fill(note.get("fill_value"), dtype),
-        tuple(dict(codec) for codec in codecs),
-        str(settings.get("separator", "/" if is_default else ".")),
-        "c" if is_default else "",
-    )
+    separator = str((keys.get("configuration") or {}).get("separator", "/" if is_default else "."))
+    parts, codecs, index = chunks, note_entry(note, "codecs", list, name), ""
+    if [_codec_name(codec) for codec in codecs] == [SHARDS]:
+        shards = note_entry(codecs[0], "configuration", dict, name)
+        parts = _sizes(shards, "chunk_shape", name)
+        codecs = note_entry(shards, "codecs", list, name)
+        index = str(shards.get("index_location", "end"))
+        if shards.get("index_codecs") != INDEX_CODECS or index not in ("start", "end"):
+            raise ValueError(f"the index of the shards of {name} is not read")
+    names = tuple(map(_codec_name, codecs))
+    prefix = "c" if is_default else ""
+    return _array(store, folder, 3, chunks, parts, names, separator, prefix, index)
+
+
+def _codec_name(codec: Any) -> str:
+    """The name of a codec; those of numcodecs have a prefix where zarr has none of its own."""
+    name = codec.get("name") if isinstance(codec, dict) else codec
+    return str(name).removeprefix("numcodecs.")
+
+
+def _array(
+    store: Path,
+    folder: Path,
+    version: int,
+    chunks: tuple[int, ...],
+    parts: tuple[int, ...],
+    codecs: tuple[str, ...],
+    *names: str,
+) -> ChunkedArray:
+    """An array that is known to be readable, with what zarr says of its values."""
+    compressor = check_codecs(codecs)
+    after = codecs[codecs.index(compressor) + 1 :] if compressor else ()
+    if {*after} - {"crc32c"}:
+        raise ValueError(f"only crc32c may follow {compressor}; got {', '.join(after)}")
+    if TEXTS in codecs[1:] or {*names[:1]} - {".", "/"}:
+        raise ValueError(f"the chunks of {folder.name} are not stored as geodis reads them")
+    opened = _opened(folder, version)
+    shape, dtype = tuple(opened.shape), np.dtype(opened.dtype)
+    fits = len(shape) == len(chunks) == len(parts)
+    if not fits or min((*chunks, *parts), default=1) < 1:
+        raise ValueError(f"chunks of {chunks} do not divide an array of {shape}")
+    if min(shape, default=0) < 0 or dtype.hasobject != (TEXTS in codecs):
+        raise ValueError(f"an array of shape {shape} and dtype {dtype} is not read")
+    if TEXTS in codecs and len(shape) != 1:
+        raise ValueError(f"texts are read along one axis; got the shape {shape}")
+    return ChunkedArray(store, folder, version, shape, dtype, chunks, parts, codecs, *names)
+
+
+def _opened(folder: Path, version: int) -> Any:
+    """The array as zarr sees it, once its metadata is known to be harmless."""
+    zarr = require("zarr", purpose="Reading zarr stores")
+    if version == 3 and int(zarr.__version__.split(".")[0]) < 3:
+        raise ValueError(
+            f"its format 3 needs zarr 3, and so Python 3.11; got zarr {zarr.__version__}"
+        )
+    return zarr.open_array(folder, mode="r")
 
 
 def _sizes(note: Mapping[str, Any], key: str, name: str) -> tuple[int, ...]:
@@ -315,13 +365,6 @@ def _sizes(note: Mapping[str, Any], key: str, name: str) -> tuple[int, ...]:
     if any(type(size) is not int for size in sizes):
         raise ValueError(f"{key} must be whole numbers; got {sizes}")
     return tuple(sizes)
-
-
-def _fill(value: Any, dtype: np.dtype) -> Any:
-    """What stands where nothing was written; texts such as "NaN" are how JSON has it."""
-    if dtype.hasobject:
-        return value if isinstance(value, str) else ""
-    return np.zeros((), dtype)[()] if value is None else np.array(value).astype(dtype)[()]
 
 
 def is_zarr(folder: Path) -> bool:

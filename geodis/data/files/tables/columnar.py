@@ -6,17 +6,27 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from geodis.base.check import require
+import numpy as np
+
+from geodis.base.check import InputError, require
 from geodis.data.arrow import exact_column, frame_of_arrow
-from geodis.data.files.contents import Contents
+from geodis.data.files.contents import Contents, Stored
 from geodis.data.files.formats import register_reader
-from geodis.data.files.limits import check_columns, check_unpacked
+from geodis.data.files.limits import (
+    CATEGORY_BYTES,
+    CHARACTER_BYTES,
+    INTEGER_BYTES,
+    TEXT_BYTES,
+    check_columns,
+    check_unpacked,
+)
 from geodis.data.files.tables.arrow_messages import size_of_message
 from geodis.data.files.tables.text_tables import column_of_series, contents_of_frame
 from geodis.data.read_column import Column
 
-# Bytes of an entry whose type has no width of its own: an offset, at least.
-NO_WIDTH = 8
+# Bytes of an entry once it is read: of a number, a bit too, because factors have 8 bytes each; of a
+# date and a decimal, which become objects of Python.
+NUMBER, DATE, DECIMAL = 8, 48, 112
 # An Arrow file is a stream of messages between a mark of eight bytes and a list of their places.
 STREAM_BEGINS = 8
 
@@ -24,32 +34,39 @@ STREAM_BEGINS = 8
 @register_reader(".parquet")
 def read_parquet(path: Path, mmap: bool) -> Contents:
     """Columns of a Parquet file; a pandas index stored with them is left out."""
-    parquet = require("pyarrow.parquet", extra="files", purpose="Reading .parquet files")
+    parquet = require("pyarrow.parquet", purpose="Reading .parquet files")
     with parquet.ParquetFile(path) as file:
-        _check_schema(path, file.schema_arrow, file.metadata.num_rows)
-        groups = (file.metadata.row_group(i) for i in range(file.metadata.num_row_groups))
+        schema = file.schema_arrow
+        check_columns(path, len(schema))
+        groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+        rows = max(file.metadata.num_rows, sum(group.num_rows for group in groups))
+        check_unpacked(path, rows * row_bytes(schema))
         check_unpacked(path, sum(group.total_byte_size for group in groups))
-        texts = [field.name for field in file.schema_arrow if _is_text(field.type)]
+        texts = [field.name for field in schema if _is_text(field.type)]
     # A few long texts may stand in many rows: as a dictionary they are held once.
     with parquet.ParquetFile(path, read_dictionary=texts) as file:
-        table = file.read()
-    return _contents(path, _without_dictionaries(path, table, set(texts)))
+        flat = [schema.field(i).name for i in _flat(path, schema)]
+        table = file.read(columns=None if len(flat) == len(schema) else flat)
+    return _contents(path, _without_dictionaries(path, table, {*texts}), schema)
 
 
 @register_reader(".feather", ".arrow")
 def read_feather(path: Path, mmap: bool) -> Contents:
     """Columns of a Feather file, which is Arrow's own format; a pandas index is left out."""
-    pyarrow = require("pyarrow", extra="files", purpose=f"Reading {path.suffix} files")
-    ipc = require("pyarrow.ipc", extra="files", purpose=f"Reading {path.suffix} files")
+    pyarrow = require("pyarrow", purpose=f"Reading {path.suffix} files")
+    ipc = require("pyarrow.ipc", purpose=f"Reading {path.suffix} files")
     with pyarrow.OSFile(str(path), "rb") as source, ipc.open_file(source) as file:
-        check_columns(path, len(file.schema))
-        _check_messages(path, source, file.schema)
+        schema = file.schema
+        check_columns(path, len(schema))
+        _check_messages(path, source, row_bytes(schema))
         source.seek(STREAM_BEGINS)
-        table = ipc.open_stream(source).read_all()
-    return _contents(path, table)
+        flat = ipc.IpcReadOptions(included_fields=_flat(path, schema))
+        table = ipc.open_stream(source, options=flat).read_all()
+    check_unpacked(path, sum(map(_text_bytes, table.columns)), "text")
+    return _contents(path, table, schema)
 
 
-def _check_messages(path: Path, source: Any, schema: Any) -> None:
+def _check_messages(path: Path, source: Any, width: int) -> None:
     """Hold what the messages say that they unpack to against the limit, and unpack none."""
     from pyarrow import ipc
 
@@ -61,56 +78,123 @@ def _check_messages(path: Path, source: Any, schema: Any) -> None:
         length, n_bytes = size_of_message(message)
         held += n_bytes
         rows += length * (message.type == "record batch")
-        check_unpacked(path, held)
-        _check_schema(path, schema, rows)
+        check_unpacked(path, max(held, rows * width))
 
 
-def _check_schema(path: Path, schema: Any, rows: int) -> None:
-    """Require that so many rows of these columns are bearable, whatever they are packed to."""
-    check_columns(path, len(schema))
-    widths = [
-        getattr(field.type, "bit_width", 8 * NO_WIDTH) if _has_width(field.type) else 8 * NO_WIDTH
-        for field in schema
-    ]
-    check_unpacked(path, rows * sum(widths) // 8)
+def row_bytes(schema: Any) -> int:
+    """The bytes that one row of these columns takes once it is read, without the texts themselves.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> row_bytes(pa.schema({"x": pa.float64(), "on": pa.bool_(), "word": pa.string()}))
+    74
+    """
+    return sum(_entry_bytes(field.type) for field in schema)
 
 
-def _has_width(kind: Any) -> bool:
-    try:
-        return bool(kind.bit_width)
-    except ValueError:  # how pyarrow says that there is none
-        return False
+def _entry_bytes(kind: Any) -> int:
+    from pyarrow import types
+
+    if hasattr(kind, "storage_type"):  # an extension of a type of Arrow's own
+        return _entry_bytes(kind.storage_type)
+    if types.is_fixed_size_binary(kind):
+        return TEXT_BYTES + int(kind.byte_width)
+    if types.is_dictionary(kind):
+        return CATEGORY_BYTES
+    if types.is_date(kind) or types.is_time(kind):
+        return DATE
+    if types.is_decimal(kind) or types.is_interval(kind):
+        return DECIMAL
+    return TEXT_BYTES if _is_text(kind) else NUMBER
 
 
 def _is_text(kind: Any) -> bool:
-    return str(kind) in ("string", "large_string", "binary", "large_binary")
+    return str(kind).removeprefix("large_").removesuffix("_view") in ("string", "binary")
+
+
+def _flat(path: Path, schema: Any) -> list[int]:
+    """The columns of which each entry is one value. Lists may share their values, without end."""
+    found = [j for j, field in enumerate(schema) if not _is_nested(field.type)]
+    if not found:
+        raise InputError(
+            f"{path} must hold columns of numbers, texts or dates; got "
+            f"{', '.join(sorted({str(field.type) for field in schema})) or 'none'}."
+        )
+    return found
+
+
+def _is_nested(kind: Any) -> bool:
+    from pyarrow import types
+
+    kind = getattr(kind, "storage_type", kind)
+    return bool(types.is_nested(getattr(kind, "value_type", kind)) or types.is_nested(kind))
+
+
+def _text_bytes(column: Any) -> int:
+    """The bytes that the texts of a column may take in Python; each category counts once."""
+    import pyarrow.compute as compute
+    from pyarrow import types
+
+    length = 0
+    for chunk in column.chunks:
+        values = getattr(chunk, "storage", chunk)
+        values = values.dictionary if types.is_dictionary(values.type) else values
+        if str(values.type).endswith("_view"):  # of 16 bytes an entry, which begin with its length
+            views = np.frombuffer(values.buffers()[1] or b"", "<i4")
+            views = views[4 * values.offset : 4 * (values.offset + len(values)) : 4]
+            length += int(views[np.asarray(values.is_valid())].sum(dtype=np.int64))
+        elif _is_text(values.type):
+            length += compute.sum(compute.binary_length(values)).as_py() or 0
+    return CHARACTER_BYTES * length
 
 
 def _without_dictionaries(path: Path, table: Any, names: set[str]) -> Any:
     """Texts as columns of their own again, once it is known how long they are together."""
     import pyarrow.compute as compute
 
+    length = 0
     for j, field in enumerate(table.schema):
+        column = table.column(j)
         if field.name not in names or not str(field.type).startswith("dictionary"):
+            length += _text_bytes(column)
+            check_unpacked(path, length, "text")
             continue
-        column, length = table.column(j), 0
         for chunk in column.chunks:
             sizes = compute.binary_length(chunk.dictionary)
-            length += compute.sum(sizes.take(chunk.indices)).as_py() or 0
-        check_unpacked(path, length, f"column {field.name}")
+            length += CHARACTER_BYTES * (compute.sum(sizes.take(chunk.indices)).as_py() or 0)
+        check_unpacked(path, length, "text")
         plain = column.cast(field.type.value_type)
         table = table.set_column(j, field.with_type(field.type.value_type), plain)
     return table
 
 
-def _contents(path: Path, table: Any) -> Contents:
+def _contents(path: Path, table: Any, schema: Any) -> Contents:
     frame = frame_of_arrow(table)
     as_factor = {
-        str(name): partial(_read_exact, table, frame.iloc[:, j])
+        str(name): partial(_read_exact, path, table, frame.iloc[:, j])
         for j, name in enumerate(frame.columns)
     }
-    return contents_of_frame(path, frame, as_factor)
+    contents = contents_of_frame(path, frame, as_factor)
+    for field in schema:
+        if _is_nested(field.type):
+            refuse = partial(_refuse, path, field)
+            contents.arrays[field.name] = Stored((len(frame),), str(field.type), refuse)
+            assert contents.columns is not None
+            contents.columns[field.name] = field.name
+    return contents
 
 
-def _read_exact(table: Any, series: Any) -> Column:
+def _refuse(path: Path, field: Any) -> Column:
+    raise InputError(
+        f"{path} must hold one number, text or date in each row of {field.name}; got {field.type}."
+    )
+
+
+def _read_exact(path: Path, table: Any, series: Any) -> Column:
+    from pyarrow import types
+
+    kind = table.schema.field(str(series.name)).type
+    if types.is_integer(kind) and series.dtype.kind == "f":  # with gaps they become objects
+        check_unpacked(path, INTEGER_BYTES * len(series), str(series.name))
     return column_of_series(exact_column(table, series))

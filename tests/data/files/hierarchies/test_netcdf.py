@@ -1,12 +1,14 @@
 """netCDF files of the classic formats and of version 4."""
 
+import sys
+
 import h5py
 import numpy as np
 import pytest
 from scipy.io import netcdf_file
 
 from geodis import load_array, load_factors
-from geodis.base.check import InputError
+from geodis.base.check import InputError, MissingExtraError
 
 
 @pytest.fixture(params=["classic", "4"])
@@ -92,3 +94,70 @@ def test_files_of_64_bit_data_are_named(tmp_path):
     (tmp_path / "large.nc").write_bytes(b"CDF\x05" + bytes(40))
     with pytest.raises(InputError, match=r"it is CDF-5, .* nccopy -k nc4"):
         load_array(tmp_path / "large.nc")
+
+
+def write_variable(path, version, name, values, attributes, dims=("time",)):
+    """One variable, by scipy or by h5py."""
+    if version == "classic":
+        with netcdf_file(path, "w") as file:
+            for dim, size in zip(dims, values.shape, strict=True):
+                file.createDimension(dim, size)
+            variable = file.createVariable(name, values.dtype, dims)
+            variable[:] = values
+            for key, value in attributes.items():
+                setattr(variable, key, value)
+    else:
+        with h5py.File(path, "w") as file:
+            file[name] = values
+            file[name].attrs.update(attributes)
+
+
+NAN = np.nan
+SMALL = np.array([-3, -1, 0, 1, 5, 9], np.int16)
+CONVENTIONS = {
+    "missing_value": ({"missing_value": np.array([0, 9], np.int16)}, [-3, -1, NAN, 1, 5, NAN]),
+    "valid_min": ({"valid_min": np.int16(0)}, [NAN, NAN, 0, 1, 5, 9]),
+    "valid_max": ({"valid_max": np.int16(1)}, [-3, -1, 0, 1, NAN, NAN]),
+    "valid_range": ({"valid_range": np.array([0, 5], np.int16)}, [NAN, NAN, 0, 1, 5, NAN]),
+    "unsigned": ({"_Unsigned": "true"}, [65533, 65535, 0, 1, 5, 9]),
+    # Ranges are those of the packed values, and of unsigned ones.
+    "scaled": ({"scale_factor": 0.5, "valid_max": np.int16(5)}, [-1.5, -0.5, 0, 0.5, 2.5, NAN]),
+    "large": (
+        {"_Unsigned": "true", "valid_range": np.array([1, -2], np.int16)},
+        [65533, NAN, NAN, 1, 5, 9],
+    ),
+    # What the type of the variable cannot hold is no bound, as in netCDF4.
+    "fraction": ({"valid_min": 0.5}, [-3, -1, 0, 1, 5, 9]),
+}
+
+
+@pytest.mark.parametrize("version", ["classic", "4"])
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_conventions(tmp_path, version, name):
+    attributes, expected = CONVENTIONS[name]
+    write_variable(tmp_path / "x.nc", version, "x", SMALL, attributes)
+    np.testing.assert_array_equal(load_array(tmp_path / "x.nc"), expected)
+
+
+@pytest.mark.parametrize("version", ["classic", "4"])
+@pytest.mark.parametrize("attributes", [{}, {"_Encoding": "utf-8"}])
+def test_characters_are_texts(tmp_path, version, attributes):
+    letters = (
+        np.array([text.encode() for text in ("box", "größe", "", "box")], "S7")
+        .view("S1")
+        .reshape(4, 7)
+    )
+    write_variable(tmp_path / "x.nc", version, "x", letters, attributes, ("time", "length"))
+    factors = load_factors(tmp_path / "x.nc")
+    (labels,) = factors.categories.values()
+    assert labels == ("", "box", "größe")
+    assert factors.values[:, 0].tolist() == [1, 2, 0, 1]
+
+
+def test_without_xarray_plain_numbers_are_read_and_else_it_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "xarray", None)
+    write_variable(tmp_path / "x.nc", "classic", "x", SMALL, {})
+    np.testing.assert_array_equal(load_array(tmp_path / "x.nc"), SMALL)
+    write_variable(tmp_path / "x.nc", "classic", "x", SMALL, {"scale_factor": 0.5})
+    with pytest.raises(MissingExtraError, match=r"netCDF .*pip install xarray"):
+        load_array(tmp_path / "x.nc")

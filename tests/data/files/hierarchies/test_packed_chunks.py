@@ -1,12 +1,13 @@
 """Chunks of HDF5 that unpack to more than their data set says."""
 
+import struct
 import zlib
 
 import h5py
 import numpy as np
 import pytest
 
-from geodis import load_array
+from geodis import load_array, load_factors
 from geodis.base.check import InputError
 from geodis.data.files import limits
 from geodis.data.files.archives import Hdf5Images
@@ -58,3 +59,38 @@ def test_honest_chunks_are_read_where_any_could_be_too_large(tmp_path, monkeypat
     with h5py.File(path, "w") as file:
         file.create_dataset("x", data=VALUES, **options)
     np.testing.assert_array_equal(load_array(path), VALUES)
+
+
+def test_a_filter_that_h5py_lacks_is_named(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plist.set_chunk((10,))
+        plist.set_filter(32999, h5py.h5z.FLAG_OPTIONAL, ())
+        space = h5py.h5s.create_simple((10,))
+        made = h5py.h5d.create(file.id, b"x", h5py.h5t.IEEE_F64LE, space, plist)
+        made.write_direct_chunk((0,), bytes(80))
+    with pytest.raises(InputError, match=r"filters that h5py has; got filter 32999"):
+        load_array(tmp_path / "x.h5")
+
+
+def test_a_filter_makes_as_many_entries_as_a_chunk_has(tmp_path):
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", data=np.arange(10), chunks=(10,), scaleoffset=0)
+    np.testing.assert_array_equal(load_array(path), np.arange(10))
+    settings = struct.pack("<III", 2, 0, 10)  # a kind, a number of bits, and how many entries
+    content = path.read_bytes()
+    assert content.count(settings) == 1
+    path.write_bytes(content.replace(settings, struct.pack("<III", 2, 0, 10**9)))
+    with pytest.raises(InputError, match=r"must unpack /x to chunks of \(10,\)"):
+        load_array(path)
+
+
+def test_one_long_text_among_many_is_refused(tmp_path, monkeypatch):
+    """In an array of numpy each would take as much as the longest."""
+    monkeypatch.setattr(limits, "ALWAYS", 2**20)
+    monkeypatch.setattr(limits, "MULTIPLE", 1)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["x"] = np.array(["box"] * 999 + ["x" * 2000], dtype=object)
+    with pytest.raises(InputError, match=r"/x in .* would take 8000000 bytes"):
+        load_factors(tmp_path / "x.h5")

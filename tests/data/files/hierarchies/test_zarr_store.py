@@ -1,9 +1,10 @@
-"""zarr stores: arrays as the specifications of versions 2 and 3 lay them out."""
+"""zarr stores: arrays as the specifications of versions 2 and 3 lay them out, read by zarr."""
 
 import gzip
 import itertools
 import json
 import os
+import sys
 import zlib
 from pathlib import Path
 
@@ -11,7 +12,11 @@ import numpy as np
 import pytest
 
 from geodis import load_array, load_factors
-from geodis.base.check import InputError
+from geodis.base.check import InputError, MissingExtraError
+from geodis.data.files import limits
+
+zarr = pytest.importorskip("zarr")
+codecs = pytest.importorskip("zarr.codecs", reason="zarr writes version 3 from its version 3 on")
 
 POINTS = np.arange(35.0).reshape(7, 5)
 PACK = {"zlib": zlib.compress, "gzip": gzip.compress, None: bytes}
@@ -82,14 +87,19 @@ def test_version_3(tmp_path, codec, turned):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"filters": [{"id": "pickle"}]}, "filters are not read"),
+        ({"filters": [{"id": "pickle"}]}, "codec 'pickle' is not one of"),
         ({"compressor": {"id": "pickle"}}, "codec 'pickle' is not one of"),
-        ({"dtype": "|O"}, "dtype object is not read"),
+        ({"dtype": "|O"}, "cannot be read as .zarr"),
         ({"chunks": [0, 2]}, "do not divide"),
         ({"shape": [10**7, 10**7]}, "would take .* once unpacked"),
-        ({"shape": [-1, 2]}, "is not read"),
-        ({"shape": [10**7, 1], "chunks": [1, 1]}, "at most 1000000 chunks are read; got 10000000"),
-        ({"shape": "many"}, "must say a list as 'shape'"),
+        ({"shape": [-1, 2]}, "cannot be read as .zarr"),
+        (
+            {"shape": [10**7, 1], "chunks": [1, 1]},
+            "at most 100000 chunks are read at once; got 10000000",
+        ),
+        ({"shape": "many"}, "cannot be read as .zarr"),
+        ({"filters": [{"id": "zlib"}]}, "chunks are compressed 2 times"),
+        ({"dimension_separator": "/../"}, "are not stored as geodis reads them"),
     ],
 )
 def test_metadata_is_checked(tmp_path, change, message):
@@ -124,8 +134,97 @@ def test_links_out_of_the_store_and_pipes_are_refused(tmp_path):
 
 
 def test_an_array_that_is_not_read_does_not_hide_the_others(tmp_path):
-    write_2(tmp_path / "run.zarr" / "names", POINTS, filters=[{"id": "vlen-utf8"}])
+    write_2(tmp_path / "run.zarr" / "names", POINTS, filters=[{"id": "pickle"}])
     write_2(tmp_path / "run.zarr" / "points", POINTS)
     np.testing.assert_array_equal(load_array(f"{tmp_path}/run.zarr:points"), POINTS)
-    with pytest.raises(InputError, match="filters are not read"):
+    with pytest.raises(InputError, match=r"codec .pickle. is not one of"):
         load_array(f"{tmp_path}/run.zarr:names")
+
+
+def test_of_two_transposes_both_are_undone(tmp_path):
+    cube = np.arange(24.0).reshape(2, 3, 4)
+    turns = [codecs.TransposeCodec(order=order) for order in ((1, 2, 0), (0, 2, 1))]
+    zarr.create_array(store=tmp_path / "x.zarr", data=cube, filters=turns, compressors=None)
+    np.testing.assert_array_equal(load_array(tmp_path / "x.zarr"), cube)
+
+
+def test_a_chunk_that_is_not_what_its_checksum_says_is_refused(tmp_path):
+    store = tmp_path / "x.zarr"
+    zarr.create_array(store=store, data=np.arange(20.0), compressors=[codecs.Crc32cCodec()])
+    chunk = store / "c" / "0"
+    content = bytearray(chunk.read_bytes())
+    content[15] ^= 0x40
+    chunk.write_bytes(content)
+    with pytest.raises(InputError, match="checksum"):
+        load_array(store)
+
+
+PACKED = {
+    "zlib": zlib.compress(bytes(2**20)),
+    "gzip": gzip.compress(bytes(2**20)),
+    "blosc": b"\x02\x01\x91\x08" + (2**30).to_bytes(4, "little") + bytes(30),
+    "lz4": (2**30).to_bytes(4, "little") + bytes(30),
+    "zstd": b"\x28\xb5\x2f\xfd\xa0" + (2**30).to_bytes(4, "little") + bytes(30),
+}
+
+
+@pytest.mark.parametrize("codec", PACKED)
+def test_a_chunk_that_unpacks_to_more_is_refused_before_zarr_reads_it(tmp_path, monkeypatch, codec):
+    monkeypatch.setattr(limits, "ALWAYS", 2**12)
+    write_2(tmp_path / "x.zarr", POINTS)
+    note = tmp_path / "x.zarr" / ".zarray"
+    note.write_text(json.dumps({**json.loads(note.read_text()), "compressor": {"id": codec}}))
+    for chunk in (tmp_path / "x.zarr").glob("[0-9]*"):
+        chunk.write_bytes(PACKED[codec])
+
+    def read(*_):
+        raise AssertionError("zarr decoded a chunk")
+
+    monkeypatch.setattr(zarr.Array, "__getitem__", read)
+    with pytest.raises(InputError, match="is larger than its array says"):
+        load_array(tmp_path / "x.zarr")
+
+
+def test_frames_of_zstd_count_together(tmp_path):
+    import numcodecs
+
+    frame = numcodecs.Zstd().encode(bytes(48))
+    write_2(tmp_path / "x.zarr", np.zeros((3, 2)), codec=None, compressor={"id": "zstd"})
+    (tmp_path / "x.zarr" / "0.0").write_bytes(frame)
+    assert load_array(tmp_path / "x.zarr").shape == (3, 2)
+    (tmp_path / "x.zarr" / "0.0").write_bytes(frame * 3)
+    with pytest.raises(InputError, match=r"destination buffer too small|cannot be read"):
+        load_array(tmp_path / "x.zarr")
+
+
+def test_parts_of_a_shard_are_chunks_of_their_own(tmp_path):
+    store = tmp_path / "x.zarr"
+    zarr.create_array(store=store, data=np.arange(40.0), chunks=(5,), shards=(20,))
+    np.testing.assert_array_equal(load_array(store), np.arange(40.0))
+    shard = store / "c" / "0"
+    content = bytearray(shard.read_bytes())
+    index = np.frombuffer(content, "<u8", 8, len(content) - 68).reshape(4, 2).copy()
+    index[:, 1] = 10**6
+    content[-68:-4] = index.tobytes()
+    shard.write_bytes(content)
+    with pytest.raises(InputError, match="the parts of the shard 0 overlap"):
+        load_array(store)
+
+
+def test_metadata_that_leads_out_of_the_store_or_is_there_twice_is_refused(tmp_path):
+    write_2(tmp_path / "x.zarr", POINTS)
+    (tmp_path / "secret").write_text("{}")
+    (tmp_path / "x.zarr" / ".zattrs").symlink_to(tmp_path / "secret")
+    with pytest.raises(InputError, match=r"must hold its own files; got \.zattrs, a link"):
+        load_array(tmp_path / "x.zarr")
+    (tmp_path / "x.zarr" / ".zattrs").unlink()
+    (tmp_path / "x.zarr" / "zarr.json").write_text('{"node_type": "array"}')
+    with pytest.raises(InputError, match="metadata of both versions"):
+        load_array(tmp_path / "x.zarr")
+
+
+def test_without_zarr_it_is_named(tmp_path, monkeypatch):
+    write_2(tmp_path / "x.zarr", POINTS)
+    monkeypatch.setitem(sys.modules, "zarr", None)
+    with pytest.raises(MissingExtraError, match=r"zarr stores needs zarr.*pip install zarr"):
+        load_array(tmp_path / "x.zarr")
