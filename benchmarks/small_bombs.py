@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import multiprocessing
+import resource
 import tempfile
 import time
 import warnings
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import small_bombs_columnar
 from benchmarks._measure import most_memory, write_table
 from geodis import load_array, load_factors
 
@@ -23,8 +25,8 @@ from geodis import load_array, load_factors
 GIGABYTES, SECONDS = 1.0, 20.0
 # Entries of the default limit of 256 MiB in float64, and a few less.
 JUST_ALLOWED = 2**25 - 2**10
-# A case is stopped after so many seconds.
-MOST_SECONDS = 300
+# A case is stopped after so many seconds, and has no more memory than this.
+MOST_SECONDS, MOST_GIGABYTES = 60, 9
 
 
 def _gzip(text: bytes, count: int) -> Callable[[Path], None]:
@@ -154,10 +156,12 @@ CASES: dict[str, Callable[[Path], None]] = {
     "sparse.h5ad": _sparse_h5ad,
     "zeros.mat": _matlab,
     "image": _image,
+    **small_bombs_columnar.CASES,
 }
 
 
 def _child(path: Path, load: Callable[[Path], Any], sender: Connection) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_GIGABYTES * 2**30,) * 2)
     # What the first call imports is no part of what the file takes.
     np.save(path.with_name("warm_up.npy"), np.eye(2))
     path.with_name("warm_up.csv").write_text("a,b\n1,2\n")
@@ -196,8 +200,8 @@ def examine(path: Path, load: Callable[[Path], Any]) -> tuple[str, float, float]
 
 
 def _size(path: Path) -> int:
-    files = path.iterdir() if path.is_dir() else [path]
-    return sum(file.stat().st_size for file in files)
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def main(arguments: list[str] | None = None) -> None:
