@@ -28,6 +28,9 @@ AMBIGUOUS_AT_SEAM, CLEAR_SEAM = 0.02, 0.002
 SHORTEST_PERIOD = 1.3
 # Lattice vectors at a smaller cosine are orthogonal: two circles rather than one torus.
 ORTHOGONAL = 0.1
+# Steps of a lattice reduction at most. Loops of real data take a few dozen: rounding errors and
+# vectors of length zero must not make it run for ever.
+MOST_STEPS, ROUNDING = 1_000, 1e-9
 
 
 @dataclass(frozen=True)
@@ -169,6 +172,7 @@ def _clusters(vectors: np.ndarray) -> np.ndarray:
     largest = np.abs(vectors).argmax(axis=1)
     signs = np.sign(vectors[np.arange(len(vectors)), largest])
     left = vectors * signs[:, None]
+    left = left[np.isfinite(left).all(axis=1)]
     centres: list[np.ndarray] = []
     least = max(1, RARE_CLUSTER * len(vectors))
     while len(left) >= least:
@@ -178,7 +182,8 @@ def _clusters(vectors: np.ndarray) -> np.ndarray:
             np.linalg.norm(left[:, None] - tried, axis=2),
             np.linalg.norm(left[:, None] + tried, axis=2),
         )
-        near = distance < SAME_VECTOR * np.linalg.norm(tried, axis=1)
+        # A vector is always near itself, also one of length zero: each round removes at least one.
+        near = (distance < SAME_VECTOR * np.linalg.norm(tried, axis=1)) | (distance == 0)
         best = int(near.sum(axis=0).argmax())
         members = left[near[:, best]]
         members = members * np.sign(members @ tried[best])[:, None]
@@ -192,31 +197,34 @@ def _lattice_basis(vectors: np.ndarray, smallest: float) -> np.ndarray:
     """A reduced basis of the lattice that some vectors generate; shorter ones are errors.
 
     Euclid's algorithm: a vector that depends on the basis but is not in its lattice takes the
-    place of a longer one.
+    place of a longer one. Vectors that generate no lattice within `MOST_STEPS` give no basis.
     """
-    pool = sorted(vectors, key=np.linalg.norm)
-    basis = np.zeros((0, vectors.shape[1]))
-    while pool:
+    pool = sorted(vectors[np.isfinite(vectors).all(axis=1)], key=np.linalg.norm)
+    if pool:  # what is nothing beside the longest vector is rounding
+        smallest = max(smallest, ROUNDING * float(np.linalg.norm(pool[-1])))
+    nothing = basis = np.zeros((0, vectors.shape[1]))
+    for _ in range(MOST_STEPS):
+        if not pool:
+            return basis
         vector = pool.pop(0)
         if len(basis):
             vector = vector - np.rint(vector @ np.linalg.pinv(basis)) @ basis
-        if np.linalg.norm(vector) < smallest:
+        if (length := np.linalg.norm(vector)) == 0 or length < smallest:
             continue
         outside = vector - vector @ np.linalg.pinv(basis) @ basis if len(basis) else vector
         if np.linalg.norm(outside) > smallest / 2:
             basis = _reduced(np.vstack([basis, vector]))
         else:
             pool = [vector, *basis, *pool]
-            basis = np.zeros((0, vectors.shape[1]))
+            basis = nothing
             pool.sort(key=np.linalg.norm)
-    return basis
+    return nothing
 
 
 def _reduced(basis: np.ndarray) -> np.ndarray:
     """Subtract basis vectors from longer ones while that makes these shorter."""
     basis = basis.copy()
-    changed = True
-    while changed:
+    for _ in range(MOST_STEPS):
         basis = basis[np.argsort(np.linalg.norm(basis, axis=1), kind="stable")]
         changed = False
         for a in range(len(basis)):
@@ -225,6 +233,8 @@ def _reduced(basis: np.ndarray) -> np.ndarray:
                 new = basis[a] - times * basis[b]
                 if new @ new < (1 - 1e-9) * (basis[a] @ basis[a]):
                     basis[a], changed = new, True
+        if not changed:
+            break
     return basis
 
 

@@ -22,6 +22,9 @@ MUCH_LOST = 0.1
 # differs by less than this part from pair to pair: geodesic distances of spheres, circles and their
 # products have .01 to .02, sums of such .08, noise of a tenth .12, city blocks .18.
 EVEN_NEARBY = 0.05
+# Volumes and curvatures take powers of lengths up to about the dimension: beyond these extents they
+# are no longer numbers.
+SMALLEST_EXTENT, LARGEST_EXTENT = 1e-30, 1e30
 
 
 def count_roots(counts: Any) -> np.ndarray:
@@ -95,10 +98,11 @@ class RowMeasure:
                [1. , 0. ]])
         """
         if self.metric == "precomputed":
-            return _scaled(check_distances(X))
-        points = check_points(X, name="X")
+            return _scaled(check_extent(check_distances(X)))
+        points = check_extent(check_points(X, name="X"))
         if not callable(self.metric):
-            return self._rows(points), ()
+            rows = self._rows(points)
+            return (rows if self.prepare is None else check_extent(rows, "prepare(X)")), ()
         if len(points) > MOST_ASKED:
             raise InputError(
                 f"A metric of your own is asked for every pair, of at most {MOST_ASKED:,} points; "
@@ -147,6 +151,25 @@ class RowMeasure:
                 f"{int((length == 0).sum())} that are."
             )
         return rows / length
+
+
+def check_extent(points: np.ndarray, name: str = "X") -> np.ndarray:
+    """Require values whose higher powers are numbers: volumes take the dimension's power of them.
+
+    Examples
+    --------
+    >>> check_extent(np.array([[0.0], [1e120]]))
+    Traceback (most recent call last):
+    geodis.base.check.InputError: X must vary by 1e-30 to 1e+30; got 1e+120: give it in other units.
+    """
+    with np.errstate(over="ignore"):
+        extent = np.ptp(points, axis=0).max(initial=0.0)
+    if extent > 0 and not SMALLEST_EXTENT <= extent <= LARGEST_EXTENT:
+        raise InputError(
+            f"{name} must vary by {SMALLEST_EXTENT:g} to {LARGEST_EXTENT:g}; got {extent:.3g}: "
+            "give it in other units."
+        )
+    return points
 
 
 def _scaled(distances: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:

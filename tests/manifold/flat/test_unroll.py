@@ -15,7 +15,7 @@ from geodis.data.manifolds.flat_products import (
     involute,
 )
 from geodis.manifold.flat.differences import Edges, edges_of, solve_differences
-from geodis.manifold.flat.periods import _lattice_basis, find_periods
+from geodis.manifold.flat.periods import _clusters, _lattice_basis, find_periods
 from geodis.manifold.flat.unroll import along_tree, integrate, parallel_frame, unrolled_coordinates
 from geodis.manifold.local.graph import graph_of_neighbors
 from geodis.manifold.local.neighbors import nearest_neighbors
@@ -287,6 +287,18 @@ def test_lattice_basis_from_redundant_generators(dense):
     back = found @ np.linalg.pinv(basis)
     np.testing.assert_allclose(back, np.rint(back), atol=0.02)
     assert abs(np.linalg.det(np.rint(back))) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-320, 1.0, 1e200])
+def test_a_lattice_reduction_ends_whatever_it_is_given(size):
+    zeros, broken = np.zeros((30, 2)), np.full((30, 2), np.nan)
+    some = np.vstack([size * np.eye(2), zeros, broken])
+    with np.errstate(over="ignore"):  # 1e200 has no square
+        assert len(_clusters(zeros)) == 1 and len(_clusters(broken)) == 0
+        assert np.isfinite(_clusters(some)).all()
+        assert np.isfinite(_lattice_basis(some, 0.0)).all()
+        incommensurable = size * np.array([[1.0, 0.0], [np.sqrt(2), 0.0], [np.e, 0.0]])
+        assert np.isfinite(_lattice_basis(incommensurable, 0.0)).all()
 
 
 def test_a_closed_curve():
