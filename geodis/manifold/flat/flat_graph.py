@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
 
+import numpy as np
+from scipy.sparse import csr_array, csr_matrix
+from scipy.sparse.csgraph import connected_components
+
+from geodis.base.jobs import blocks
 from geodis.manifold.flat.periods import Periods, find_periods
 from geodis.manifold.flat.unroll import parallel_frame, unrolled_coordinates
-from geodis.manifold.local.graph import NeighborGraph, graph_of_neighbors
-from geodis.manifold.local.neighbors import nearest_neighbors
+from geodis.manifold.local.batched_fits import principal_frame
+from geodis.manifold.local.graph import NeighborGraph, graph_of_neighbors, neighbor_graph
+from geodis.manifold.local.neighbors import nearest_neighbors, nearest_targets
 
 MIN_DEGREE, MAX_DEGREE = 10, 400
 # On a curve many neighbours are shortcuts, and few leave it in pieces: these are tried.
@@ -19,6 +25,28 @@ WORSE, NEGLIGIBLE = 2.0, 1e-3
 # Of the points in the largest piece: enough to leave the others rather than to join them by long
 # edges.
 NEARLY_ALL = 0.95
+# An edge of a curve whose direction has a smaller cosine with the tangent of an end is a short cut
+# to another turn.
+ALONG = 0.6
+# Rows at which a curve is checked, and neighbours at the fewest: twice the three unknowns, and two.
+CHECKED_ROWS, LEAST_CHECKED = 500, 8
+# Numbers in a block of displacements: 8 MB.
+BLOCK_ENTRIES = 2**20
+# Squared errors below this part of the variance of the rows are as good as none: 3 % in length.
+NO_ERROR = 1e-3
+# Error of rows predicted along a curve over the error of local curved fits. Curves in the right
+# order had .02 to 1.2, wrong ones 1.8 to 1,400. In bands nearly as thick as the ring is wide right
+# orders reach 2.0 too: there nobody can tell.
+WRONG_ORDER = 1.6
+# A mended curve must do better: those in the right order had at most 1.1, and a star with its arms
+# on one another 1.8. Of errors that differ by less than the second nothing is concluded.
+MENDED, AS_GOOD = 1.3, 1.2
+# Points around which arms are counted, neighbours that are looked at there, and those that hang
+# together; and an arm has so many points at the fewest, and such a part of those in the shell.
+BRANCH_CENTRES, BRANCH_NEIGHBORS, LINKS = 200, 60, 4
+SMALLEST_ARM, SMALL_ARM = 3, 0.05
+# Neighbours of all points that are held, at most.
+HELD_NEIGHBORS = 2**23
 
 
 def unrolled_with_periods(
@@ -52,6 +80,230 @@ def curve_graph(
         if (found := (not len(periods), rel)) < least:
             best, least = graph, found
     return best
+
+
+def order_error(
+    points: np.ndarray, coordinates: np.ndarray, periods: np.ndarray, n_neighbors: int
+) -> float:
+    r"""How badly the order along a curve predicts its rows: 1 for a right one, whatever the noise.
+
+    A row x is predicted from its c nearest others along the curve by a quadratic in the coordinate,
+    and from its c nearest others in space by a quadratic along their first principal direction::
+
+        (mean |x - x_along|^2 + v) / (mean |x - x_local|^2 + v),      v = .001 of the variance
+
+    Noise across the curve is in both, so that a thick band is no error. An order that runs to and
+    fro, or puts two branches on one another, is.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    coordinates : ndarray of shape (n,)
+    periods : ndarray of shape (b, 1)
+        No rows where the curve is open.
+    n_neighbors : int
+        Neighbours c that average over the noise: those of the tangent fits.
+
+    Returns
+    -------
+    float
+        NaN with fewer than twice as many points as neighbours are needed at least.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> band = rng.uniform(0, 5, 400) + 1j * rng.uniform(0.9, 1.1, 400)  # angle and radius
+    >>> arc = np.column_stack([np.cos(band.real), np.sin(band.real)]) * band.imag[:, None]
+    >>> none = np.zeros((0, 1))
+    >>> round(order_error(arc, band.real, none, 40), 1), order_error(arc, arc[:, 0], none, 40) > 9
+    (0.9, True)
+    """
+    n = len(points)
+    if n < 2 * LEAST_CHECKED:
+        return np.nan
+    count = int(np.clip(n_neighbors, LEAST_CHECKED, n // 2))
+    rows = np.unique(np.linspace(0, n - 1, CHECKED_ROWS).astype(np.intp))
+    place = coordinates[:, None]
+    if len(periods):
+        turn = 2 * np.pi * coordinates / periods[0, 0]
+        place = np.column_stack([np.cos(turn), np.sin(turn)])
+    on_curve = local = 0.0
+    for some in blocks(len(rows), max(1, BLOCK_ENTRIES // (count * points.shape[1]))):
+        own = rows[some]
+        near = nearest_targets(place, own, count)
+        along = coordinates[near] - coordinates[own, None]
+        if len(periods):
+            along -= periods[0, 0] * np.rint(along / periods[0, 0])
+        on_curve += _squared_error(points, own, near, along)
+        near = nearest_targets(points, own, count)
+        chords = points[near] - points[own, None]
+        first = principal_frame(chords, np.ones(near.shape), 1)[:, 0]
+        local += _squared_error(points, own, near, np.einsum("rcd,rd->rc", chords, first))
+    none = NO_ERROR * len(rows) * points.var(axis=0).sum()
+    return float((on_curve + none) / max(local + none, np.finfo(float).tiny))
+
+
+def _squared_error(
+    points: np.ndarray, rows: np.ndarray, near: np.ndarray, along: np.ndarray
+) -> float:
+    """Of rows predicted at zero by quadratics in the coordinates (r, c) of their neighbours."""
+    unit = along / np.maximum(np.abs(along).max(axis=1, keepdims=True), np.finfo(float).tiny)
+    design = np.stack([np.ones_like(unit), unit, unit**2], axis=2)
+    weights = np.linalg.pinv(design)[:, :1]  # of the constant term
+    return float(((points[rows] - (weights @ points[near])[:, 0]) ** 2).sum())
+
+
+@dataclass(frozen=True)
+class CurveOrder:
+    """Whether the rows follow a fitted curve.
+
+    Attributes
+    ----------
+    error : float
+        As `order_error` says.
+    row : int
+        Where more than two arms meet; -1 where none do, or the order is right.
+    """
+
+    error: float
+    row: int = -1
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the order along the curve is not that of the rows."""
+        return self.error > WRONG_ORDER
+
+
+def curve_order(
+    points: np.ndarray, coordinates: np.ndarray, periods: np.ndarray, n_neighbors: int
+) -> CurveOrder:
+    """Check the order along a curve, and where it is wrong look for branches.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    coordinates : ndarray of shape (n,)
+    periods : ndarray of shape (b, 1)
+    n_neighbors : int
+        As in `order_error`.
+
+    Returns
+    -------
+    CurveOrder
+
+    Examples
+    --------
+    >>> arm = np.random.default_rng(0).uniform(size=(300, 1))
+    >>> angle = np.arange(300) % 3 * 2 * np.pi / 3
+    >>> star = arm * np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> found = curve_order(star, arm[:, 0], np.zeros((0, 1)), 8)
+    >>> found.is_wrong, bool(arm[found.row] < 0.3)
+    (True, True)
+    """
+    error = order_error(points, coordinates, periods, n_neighbors)
+    if not error > WRONG_ORDER:
+        return CurveOrder(error)
+    n = len(points)
+    rows = np.unique(np.linspace(0, n - 1, BRANCH_CENTRES).astype(np.intp))
+    count = min(max(BRANCH_NEIGHBORS, 3 * n_neighbors), n // 3)
+    near = nearest_targets(points, rows, count)
+    linked = graph_of_neighbors(nearest_neighbors(points, LINKS), LINKS).adjacency
+    inner = count // 3
+    third = [
+        _third_arm(linked, r, own[:inner], own[inner:]) for r, own in zip(rows, near, strict=True)
+    ]
+    most = int(np.argmax(third))
+    least = max(SMALLEST_ARM, SMALL_ARM * (count - inner))
+    return CurveOrder(error, int(rows[most]) if third[most] >= least else -1)
+
+
+def _third_arm(linked: csr_array, row: int, inner: np.ndarray, shell: np.ndarray) -> int:
+    """Points in the third of the pieces of a shell that hang together with what it encloses."""
+    piece = connected_components(linked[shell][:, shell], directed=False)[1]
+    touching = np.diff(linked[shell][:, np.append(inner, row)].indptr) > 0
+    sizes = np.sort(np.bincount(piece)[np.unique(piece[touching])])
+    return int(sizes[-3]) if len(sizes) > 2 else 0
+
+
+def mended_curve(
+    points: np.ndarray,
+    tangents: np.ndarray,
+    periods: Periods,
+    n_neighbors: int | None,
+    n_jobs: int,
+) -> Periods:
+    """The unrolling of a curve, or where its order is wrong that along edges without short cuts.
+
+    Where turns come as near as the neighbours that hold a curve together, edges lead across: those
+    that do not go along it are left out. Where noise is wider than neighbours are far, the loops of
+    a graph err by more than a period: its edges must be as long as the noise is wide, and lead to
+    some of the neighbours of the tangent fits. Of all these unrollings whose order is right the one
+    that predicts best is taken, and one that closes before others.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    tangents : ndarray of shape (n, 1, d)
+    periods : Periods
+        The unrolling that there is; returned as it is where its order is right.
+    n_neighbors : int or None
+        Those of the tangent fits.
+    n_jobs : int
+    """
+    count = n_neighbors or LEAST_CHECKED
+
+    def error(found: Periods) -> float:
+        return order_error(points, found.unrolling.coordinates[:, 0], found.vectors, count)
+
+    if not error(periods) > WRONG_ORDER:
+        return periods
+    n, most = len(points), CURVE_DEGREES[-1]
+    right: list[tuple[float, Periods]] = []
+    held = min(max(most, min(count, HELD_NEIGHBORS // n)), n - 1)
+    # Draws of its own leave those of the split as they are.
+    near = nearest_neighbors(points, held, n_jobs=n_jobs, random_state=0).indices
+    nearest = [near[:, : min(degree, held)] for degree in CURVE_DEGREES]
+    for some in [*nearest, near[:, np.linspace(0, held - 1, min(most, held)).astype(np.intp)]]:
+        edges = _along_tangents(points, tangents[:, 0], some)
+        if connected_components(edges, directed=False, return_labels=False) > 1:
+            continue
+        found = unrolled_with_periods(points, tangents, neighbor_graph(graph=edges))
+        if (own := error(found)) < MENDED:
+            right.append((own, found))
+    if not right:
+        return periods
+    least = min(own for own, _ in right)
+    # A circle with a gap that few neighbours do not bridge unrolls too, as an interval.
+    good = [
+        (not len(found), own, j) for j, (own, found) in enumerate(right) if own < AS_GOOD * least
+    ]
+    return right[min(good)[2]][1]
+
+
+def _along_tangents(points: np.ndarray, tangents: np.ndarray, near: np.ndarray) -> csr_matrix:
+    """Edges to neighbours (n, c) along the tangents (n, d) of both ends.
+
+    A small piece that they leave keeps its shortest edge to the largest, which closes no loop.
+    """
+    n, count = near.shape
+    first, second = np.repeat(np.arange(n), count), near.ravel()
+    chord = points[second] - points[first]
+    length = np.linalg.norm(chord, axis=1)
+    kept = np.ones(len(chord), bool)
+    for end in (first, second):
+        kept &= np.abs((chord * tangents[end]).sum(axis=1)) > ALONG * length
+
+    def graph(some: np.ndarray) -> csr_matrix:
+        one_way = csr_matrix((length[some], (first[some], second[some])), shape=(n, n))
+        return one_way.maximum(one_way.T)
+
+    piece = connected_components(graph(kept), directed=False)[1]
+    outside = piece != np.bincount(piece).argmax()
+    if 0 < outside.mean() < 1 - NEARLY_ALL:
+        to_largest = np.flatnonzero(outside[first] & ~outside[second])
+        to_largest = to_largest[np.argsort(length[to_largest], kind="stable")]
+        kept[to_largest[np.unique(piece[first[to_largest]], return_index=True)[1]]] = True
+    return graph(kept)
 
 
 def connected_graph(

@@ -20,6 +20,7 @@ from geodis.manifold.flat.flat_graph import (
     MANY_ON_CURVE,
     connected_graph,
     curve_graph,
+    mended_curve,
     unrolled_with_periods,
 )
 from geodis.manifold.flat.periods import Periods
@@ -160,6 +161,8 @@ def split_flat_part(
         graph = neighbor_graph(graph=graph.adjacency[inside][:, inside])
         note = f"only the largest piece of its graph, {len(inside)} of {len(rows)} points"
     periods = unrolled_with_periods(places[inside], own[inside], graph)
+    if f == 1 and not given and n_neighbors is None:
+        periods = mended_curve(places[inside], own[inside], periods, tangent_neighbors, workers)
     unrolled = periods.unrolling
     strain = strain_of(unrolled, periods.vectors)
     # Among given neighbours, near points need not be near on the manifold.
