@@ -62,6 +62,7 @@ def scanned_fit(est: GeoManCER, X: Any, **given: Any) -> GeoManCER:
             f"the dimension was not clear ({estimate}): fits of dimension {listed} were made, with "
             f"so many doubts, and {kept} kept: give dim where it is known, or more points",
             *_own_doubts(fits[kept]),
+            *fits[kept]._late_doubts(told=False),
         )
         est.uncertain_ = True
     return est
@@ -91,8 +92,12 @@ def candidates(estimate: DimensionEstimate, fitted: int) -> list[int]:
 
 
 def _own_doubts(est: GeoManCER) -> list[str]:
-    """What speaks against a fit, the dimension aside."""
-    return [text for text in est.doubts_ if not text.startswith(("dimension ", "dim="))]
+    """What speaks against a fit, the dimension and the checks of the finished fit aside."""
+    return [
+        text
+        for text in est.doubts_
+        if text not in est._late and not text.startswith(("dimension ", "dim="))
+    ]
 
 
 def _blemishes(est: GeoManCER, estimate: DimensionEstimate, dim: int) -> tuple[bool, int, float]:

@@ -29,8 +29,9 @@ from geodis.manifold.coupling.product_tested import ProductTested
 from geodis.manifold.denoising.denoised_fit import DenoisedFit
 from geodis.manifold.denoising.surface_points import SurfacePoints
 from geodis.manifold.dimension_scan import scanned_fit
-from geodis.manifold.flat.flat_axes import split_flat_axes
+from geodis.manifold.flat.flat_axes import FlatAxes, split_flat_axes
 from geodis.manifold.flat.flat_evidence import FlatEvidence
+from geodis.manifold.flat.flat_graph import CurveOrder, curve_order
 from geodis.manifold.holonomy.departure import Departure
 from geodis.manifold.holonomy.eigenfields import FactorRule
 from geodis.manifold.holonomy.loops import Holonomy, loop_holonomy
@@ -38,6 +39,7 @@ from geodis.manifold.local.dimension import intrinsic_dimension
 from geodis.manifold.local.dimension_estimate import DimensionEstimate
 from geodis.manifold.local.exact_search import Apart
 from geodis.manifold.local.graph import NeighborGraph
+from geodis.manifold.local.neighbors import distinct_rows
 from geodis.manifold.local.tangents import TangentMethod
 from geodis.manifold.maps.factor_map import FactorMap
 from geodis.manifold.new_points import FittedAxes
@@ -51,7 +53,7 @@ from geodis.manifold.refine import split_pieces
 from geodis.manifold.split_result import Split
 from geodis.manifold.task import FlatTreatment, Settings, Task
 from geodis.manifold.topology.topology_of import Topology
-from geodis.manifold.verdict.doubts import doubts_of_fit, remedy_for_counts
+from geodis.manifold.verdict.doubts import doubts_of_fit, late_doubts, remedy_for_counts
 from geodis.manifold.verdict.evidence import Evidence, collect_evidence
 from geodis.manifold.verdict.fit_summary import describe_fit, warnings_of
 from geodis.manifold.verdict.shown_fit import ShownFit
@@ -360,6 +362,9 @@ class GeoManCER(
             split = split_pieces(ready.points, dim, task, built)
             flat = split_flat_axes(ready.points, split, task, built, treatment)
             sampled += paths[any(map(len, flat.periods))]
+            order = None
+            if dim == 1 and graph is None and flat.pieces:
+                order = _order_of_curve(ready.points, flat, split.tangent_neighbors)
         # Nothing is published before everything is done: an interrupt leaves the old state.
         self.dim_ = dim
         self.n_directions_ = ready.directions.n_directions
@@ -392,8 +397,13 @@ class GeoManCER(
             sampled,
         )
         self.doubts_ += scaled
-        if self.doubts_ and measure.is_plain and getattr(X, "dtype", None) != np.uint8:
-            self.doubts_ += remedy_for_counts(points)
+        may_be_counts = measure.is_plain and getattr(X, "dtype", None) != np.uint8
+        counts = remedy_for_counts(points) if may_be_counts else ()
+        self.doubts_ += counts if self.doubts_ else ()
+        self._order = order
+        late = self._late_doubts(told=self.dim != "auto")
+        self._late = late if self.doubts_ or not late else (*late, *counts)
+        self.doubts_ += self._late
         self.uncertain_ = bool(self.doubts_)
         self.eigenvalues_ = self.evidence_[0].eigenvalues if self.evidence_ else np.zeros(0)
         self.history_ = split.history
@@ -432,6 +442,11 @@ class GeoManCER(
         if sample is not None and (whole := whole_problem_sentence(split, len(points))):
             warnings.warn(f"{whole}.", GeodisWarning, stacklevel=2)
         return self
+
+    def _late_doubts(self, told: bool) -> tuple[str, ...]:
+        """What checks of the finished fit found; see `late_doubts`."""
+        dims = self.factor_dims_.tolist()
+        return late_doubts(dims, self.dimension_, told, self.evidence_, self._order)
 
     @property
     def holonomy_(self) -> Holonomy:
@@ -539,6 +554,15 @@ class GeoManCER(
     def _check_fitted(self) -> None:
         if not hasattr(self, "split_"):
             raise NotFittedError("This GeoManCER is not fitted yet: call fit first.")
+
+
+def _order_of_curve(points: np.ndarray, flat: FlatAxes, n_neighbors: int) -> CurveOrder:
+    """The order of the largest piece of a curve, with rows of the points."""
+    rows = flat.pieces[0].rows
+    places, first, _ = distinct_rows(points[rows])
+    rows = rows[first]
+    order = curve_order(places, flat.coordinates[rows, 0], flat.pieces[0].periods[0], n_neighbors)
+    return order if order.row < 0 else replace(order, row=int(rows[order.row]))
 
 
 def _peak_memory() -> float:

@@ -26,3 +26,24 @@ def test_a_scan_keeps_the_cleanest_and_says_so(seed):
 def test_other_words_are_refused():
     with pytest.raises(InputError, match="'auto' or 'scan'; got 'guess'"):
         GeoManCER(dim="guess", verbose=0).fit(np.random.default_rng(0).uniform(size=(60, 3)))
+
+
+def test_checks_of_finished_fits_do_not_move_the_dimension(monkeypatch):
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0, 2 * np.pi, 400)
+    points = np.column_stack([np.cos(angle), np.sin(angle)])
+    points = np.hstack([points, np.zeros((400, 3))]) + 0.12 * rng.standard_normal((400, 5))
+
+    def scanned():
+        return GeoManCER(dim="scan", verbose=0).fit(points)
+
+    before = scanned()
+    assert before.doubts_[0].startswith("the dimension was not clear")
+
+    def said(dims, *others):
+        return tuple(f"doubt {j} of the check" for j in range(9 * (sum(dims) == before.dim_)))
+
+    monkeypatch.setattr("geodis.manifold.geomancer.late_doubts", said)
+    after = scanned()
+    assert after.dim_ == before.dim_ and after.doubts_[0] == before.doubts_[0]
+    assert after.doubts_[-1] == "doubt 8 of the check" and after.uncertain_

@@ -441,3 +441,17 @@ def test_many_points_are_split_on_a_sample(monkeypatch):
     assert gd.subspace_angles(found, tangents).mean() < 0.2
     alone = fit(gd.product_manifold("S^3", 4000, random_state=0).points)
     assert alone.n_factors_ == 1 and alone.axes_.shape == (4000, 3, 4)
+
+
+@pytest.mark.parametrize("spec", ["S^1", "S^2", "S^2 x S^1"])
+@pytest.mark.parametrize("scale", [1e-300, 1e-150, 1e-31, 1e-25, 1e25, 1e31, 1e120, 1e300])
+def test_factors_are_the_same_at_every_scale_or_it_is_refused_in_a_sentence(spec, scale):
+    points = gd.product_manifold(spec, 400, random_state=0).points
+    if not 1e-30 < scale < 1e30:
+        with pytest.raises(InputError, match=r"^X must vary by 1e-30 to 1e\+30; got \S+: give it"):
+            gd.GeoManCER(verbose=0).fit(scale * points)
+        return
+    one, other = (gd.GeoManCER(verbose=0).fit(c * points) for c in (1.0, scale))
+    assert other.factor_dims_.tolist() == one.factor_dims_.tolist()
+    assert other.names_ == one.names_
+    np.testing.assert_allclose(other.coordinates(0) / scale, one.coordinates(0), atol=1e-3)

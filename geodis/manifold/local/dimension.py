@@ -28,7 +28,7 @@ from geodis.manifold.local.dimension_by_distances import (
 from geodis.manifold.local.dimension_estimate import FILLS, DimensionEstimate
 from geodis.manifold.local.exact_search import Apart
 from geodis.manifold.local.neighbors import Neighbors, distinct_rows
-from geodis.manifold.local.normal_noise import is_normal_noise
+from geodis.manifold.local.normal_noise import is_normal_noise, shell_spread
 from geodis.manifold.other_dimensions.named_methods import DimensionMethod, dimension_by_method
 from geodis.manifold.preparation.principal import KeptDirections, kept_directions
 
@@ -67,6 +67,9 @@ UNEVEN, NOTHING_HIDDEN = 0.01, 100.0
 MIXED = 0.2
 # Two estimates from distances that are both as near to one dimension leave no doubt of it.
 CLOSE = 0.2
+# The two nearest neighbours see so much more than the dimension where noise or a small factor is as
+# wide as neighbours are far; and neighbours for each unknown of the fits that tell which.
+MORE_NEARBY, SHELL_NEIGHBORS = 0.3, 4
 # Dimensions tried at first; more where distances see more. They see too little in high dimension,
 # so that a third more is tried.
 FEWEST_TRIED, TRIED_BEYOND = 6, 1.3
@@ -159,6 +162,17 @@ def intrinsic_dimension(
     )
     fits = above_noise(_fits(places, distances, rng, apart), directions.noise)
     estimate = _judged(fits, distances, directions.noise, *places.shape)
+    if estimate.scale and estimate.agree and estimate.two_nn > estimate.dim + MORE_NEARBY:
+        # Where the fits are best, with neighbours enough to know their middle well.
+        best = max(
+            (own[estimate.dim - 1], count)
+            for own, count in zip(fits.ratios, fits.counts, strict=True)
+            if len(own) >= estimate.dim
+        )[1]
+        count = max(best, SHELL_NEIGHBORS * tangent_terms(estimate.dim))
+        if count <= len(places) - (1 if apart is None else apart.most()):
+            spread = shell_spread(places, estimate.dim, count, apart)
+            estimate = replace(estimate, spread=spread)
     if estimate.dim < places.shape[1] or not is_normal_noise(places):
         return estimate
     return replace(

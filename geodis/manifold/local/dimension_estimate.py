@@ -30,6 +30,10 @@ SPLITTABLE = 3
 
 ENOUGH_FOR_SURFACES = 20
 
+# A spread of distances from the fits that is a shell: small spheres had .03 to .18, noise .95 and
+# more if normal, .59 if uniform, .42 on a grid, .30 if uniform in a ball of ten dimensions.
+SHELL = 0.25
+
 
 @dataclass(frozen=True)
 class DimensionEstimate:
@@ -62,6 +66,9 @@ class DimensionEstimate:
     changes : str
         How the dimension falls as the scale grows, as in "4 up to 200 neighbours, 2 beyond"; empty
         where it does not.
+    spread : float
+        How widely distances from the fits spread, in units of normal noise (`shell_spread`); NaN
+        where nothing asked for it.
     """
 
     dim: int
@@ -77,6 +84,12 @@ class DimensionEstimate:
     scales: tuple[int, ...]
     ratios: tuple[tuple[float, ...], ...]
     changes: str = ""
+    spread: float = float("nan")
+
+    @property
+    def may_hide(self) -> bool:
+        """Whether what the fits leave looks like a small factor rather than noise."""
+        return self.spread < SHELL
 
     @property
     def remarkable(self) -> bool:

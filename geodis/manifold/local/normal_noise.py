@@ -1,13 +1,19 @@
-"""Points -> whether they scatter like normal noise in all their directions."""
+"""Points -> whether they, or what curved fits leave of them, scatter like normal noise."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from geodis.manifold.local.batched_fits import principal_frame
+from geodis.manifold.local.exact_search import Apart
+from geodis.manifold.local.neighbors import nearest_targets
+
 # Standard errors within which both of Mardia's numbers are those of normal noise, and directions
 # from which on noise is the likelier reading: a few normal latents are asked about as such.
 CLOSE, LEAST_DIM = 4.0, 5
 ENOUGH = 100
+# Points whose residual is looked at: the spread of normal noise is then 1 within about .2.
+SHELL_ROWS = 400
 
 
 def is_normal_noise(points: np.ndarray) -> bool:
@@ -54,3 +60,54 @@ def is_normal_noise(points: np.ndarray) -> bool:
     third = np.einsum("ia,ib,ic->abc", white, white, white, optimize=True) / n
     freedoms = d * (d + 1) * (d + 2) / 6
     return bool(n * float((third**2).sum()) / 6 < freedoms + CLOSE * np.sqrt(2 * freedoms))
+
+
+def shell_spread(
+    points: np.ndarray, dim: int, n_neighbors: int, apart: Apart | None = None
+) -> float:
+    r"""How widely the distances from a fitted surface spread, in units of normal noise.
+
+    Points of a small spherical factor lie at one distance from the surface that fits everything
+    else: on a shell. Each of some points is predicted from its neighbours by a quadratic in their
+    first principal directions. Of the residuals r, with eigenvalues l_a of their covariance::
+
+        var |r|^2 / (2 sum_a l_a^2)
+
+    is 1 for normal noise in any number of directions, more where noise is heavy or uneven, and near
+    0 on a shell.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    dim : int
+        Less than d.
+    n_neighbors : int
+        More than the unknowns of a fit.
+    apart : Apart, optional
+        Points that are no neighbours of one another.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from geodis import product_manifold
+    >>> small = product_manifold("S^2 x S^1(.01)", 1000, random_state=0).points
+    >>> noisy = product_manifold("S^2", 1000, noise=0.01, random_state=0).points
+    >>> round(shell_spread(small, 2, 80), 1), shell_spread(noisy, 2, 80) > 0.8
+    (0.1, True)
+    """
+    n, d = points.shape
+    rows = np.unique(np.linspace(0, n - 1, SHELL_ROWS).astype(np.intp))
+    near = nearest_targets(points, rows, n_neighbors, apart)
+    first, second = np.triu_indices(dim)
+    left = np.empty((len(rows), d))
+    for r, own in enumerate(near):
+        chords = points[own] - points[rows[r]]
+        along = chords @ principal_frame(chords[None], np.ones((1, len(own))), dim)[0].T
+        along /= max(np.abs(along).max(), np.finfo(float).tiny)
+        design = np.hstack([np.ones((len(own), 1)), along, along[:, first] * along[:, second]])
+        left[r] = np.linalg.pinv(design)[0] @ chords  # the constant term
+    values = np.linalg.eigvalsh(np.atleast_2d(np.cov(left.T)))
+    return float((left**2).sum(axis=1).var() / max(2 * (values**2).sum(), np.finfo(float).tiny))

@@ -66,8 +66,9 @@ def warnings_of(est: GeoManCER) -> list[str]:
     told = est.dim != "auto"
     about_rows = doubts_of_rows(est.graph_, est.outliers_, est.axes_, many=SOME)
     about_dimension = doubts_of_dimension(est.dim_, est.dimension_, told)
+    late = est._late_doubts(told)
     asked = transposed_question((len(est.axes_), est.axes_.shape[2]))
-    said = [f"{text[0].upper()}{text[1:]}." for text in (*about_rows, *about_dimension)]
+    said = [f"{text[0].upper()}{text[1:]}." for text in (*about_rows, *about_dimension, *late)]
     return [asked] * bool(asked) + said
 
 
