@@ -134,10 +134,7 @@ def _map_texts(table: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFram
 
 
 def to_jsonable(value: Any) -> Any:
-    """Turn numpy scalars and arrays, tuples and NaN into what JSON can hold (NaN becomes null).
-
-    Of a function its name is kept.
-    """
+    """Turn numpy scalars and arrays, tuples and NaN into what JSON can hold (NaN becomes null)."""
     if isinstance(value, dict):
         return {str(key): to_jsonable(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray) and value.dtype.kind in "biu":
@@ -152,8 +149,6 @@ def to_jsonable(value: Any) -> Any:
         return int(value)
     if isinstance(value, float | np.floating):
         return float(value) if np.isfinite(value) else None
-    if callable(value):
-        return getattr(value, "__name__", repr(value))
     return value
 
 

@@ -88,13 +88,17 @@ class Report(Analysis):
     def to_dict(self) -> dict[str, Any]:
         """Every number, and how it was made, as plain values."""
         kept = {section.name: ask(section, "to_dict", self).value for section in all_sections()}
+        settings = {  # a prepare or metric of the user's own, by its name
+            name: getattr(value, "__name__", repr(value)) if callable(value) else value
+            for name, value in asdict(self.settings).items()
+        }
         return to_jsonable(
             {
                 "summary": list(self.summary),
                 "warnings": list(self.warnings),
                 "date": self.date,
                 "data_hash": self.data_hash,
-                "settings": asdict(self.settings),
+                "settings": settings,
                 **{
                     name: value
                     for name, value in kept.items()
