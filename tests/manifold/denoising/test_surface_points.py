@@ -13,6 +13,7 @@ def off_surface(points, clean):
     return np.sqrt(((away**2).sum(axis=1) - (along**2).sum(axis=1)).mean())
 
 
+@pytest.mark.filterwarnings("ignore:Tangents err by 0.2")  # of the torus with most noise
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("noise", [0.01, 0.05, 0.15])
 @pytest.mark.parametrize("spec", ["S^1", "S^2 x S^1", "torus(2, .7)", "SO(3)"])
