@@ -126,4 +126,4 @@ def write_table(
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    return f"{value:.3g}" if isinstance(value, float) else str(value).replace("|", "\\|")
