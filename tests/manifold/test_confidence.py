@@ -2,6 +2,7 @@ import json
 import warnings
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -291,3 +292,14 @@ def test_leaves_cover_the_axes_once():
     for leaf in found:
         inside = est.split_.axes[:, leaf.rows] @ leaf.basis.T
         np.testing.assert_allclose((inside**2).sum(axis=(1, 2)), leaf.dim)
+
+
+@pytest.mark.parametrize(
+    ("n_chosen", "n_others", "enough"),
+    [(10, 42, True), (300, 1000, True), (9, 1000, False), (300, 41, False), (9, 41, False)],
+)
+def test_fits_on_halves_need_points_to_compare_and_points_to_fit(n_chosen, n_others, enough):
+    leaf = SimpleNamespace(fewest=10)  # a fit of twice so many neighbours, and the point itself
+    local = SimpleNamespace(chosen=range(n_chosen), others=range(n_others), leaves=[leaf])
+    local.points = range(n_chosen + n_others)
+    assert (LocalAxes.lacking(local) == ()) is enough

@@ -68,3 +68,22 @@ def test_the_shape_of_arrays_of_images_is_told_at_the_constructor():
     assert [input_shape(one) for one in ((3, 4, 4), (64, 28, 28), (3, 64, 3))] == [
         *((3, 4, 4), (64, 28, 28), (3, 64, 3))
     ]
+
+
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_channels_that_stand_last_are_seen(channels):
+    with pytest.raises(InputError, match="channels first"):
+        input_shape((64, 64, channels))
+    with pytest.raises(InputError, match="channels first"):
+        input_shape((5, 5, channels))
+    assert input_shape((channels, 64, 64)) == (channels, 64, 64)
+
+
+def test_no_image_has_two_or_five_channels_last():
+    assert input_shape((64, 64, 2)) == (64, 64, 2)
+    assert input_shape((64, 64, 5)) == (64, 64, 5)
+
+
+def test_vectors_are_not_taken_from_images():
+    with pytest.raises(InputError, match=r"got rows of shape \(2, 3, 5\)"):
+        to_input(np.zeros((4, 2, 3, 5)), (5,))

@@ -12,10 +12,11 @@ import pytest
 
 import geodis as gd
 from geodis.base import array_file
+from geodis.base.array_file import write_arrays
 from geodis.base.check import InputError
 from geodis.base.row_source import row_source
 from geodis.parts import factorise_parts, map_part, open_parts
-from geodis.parts.parts_folder import part_path
+from geodis.parts.parts_folder import PartsFolder, part_path
 from tests import ROOT
 from tests.parts import tasks_of_parts
 
@@ -293,6 +294,32 @@ def test_what_the_sample_missed_is_said_and_found(big, tmp_path, monkeypatch):
     assert bytes_of(tmp_path / "two") == first
 
 
+@pytest.mark.parametrize("n_outside", [(0, 30, 1, 25, 4), (50, 0, 0, 0, 10)])
+def test_a_second_sample_is_drawn_from_the_rows_that_lie_outside(n_outside, tmp_path):
+    """Against the rows themselves, told of all parts at once."""
+    rng = np.random.default_rng(0)
+    outside = np.zeros((5, 100), bool)
+    for number, count in enumerate(n_outside):
+        outside[number, rng.choice(100, count, replace=False)] = True
+        write_arrays(part_path(tmp_path, number), {"outside": outside[number]})
+    notes = [{"outside": count} for count in n_outside]
+    true = np.flatnonzero(outside.ravel())
+    made = {"sample": 1000, "part_rows": 100, "seed": 0}
+    np.testing.assert_array_equal(module._second_sample(tmp_path, notes, made), true)
+    few = module._second_sample(tmp_path, notes, {**made, "sample": 80})
+    assert len(few) == 40 and np.isin(few, true).all() and (np.diff(few) > 0).all()
+    # One of every 60 / 40 of them, in order: an even sample.
+    ranks = np.searchsorted(true, few)
+    assert (np.abs(ranks - 1.5 * np.arange(40) - 0.5) <= 1).all()
+
+
+@pytest.mark.parametrize(("count", "drawn"), [(39, 0), (40, 40)])
+def test_a_piece_has_forty_rows_at_least(count, drawn, tmp_path):
+    write_arrays(part_path(tmp_path, 0), {"outside": np.arange(100) < count})
+    made = {"sample": 1000, "part_rows": 100, "seed": 0}
+    assert len(module._second_sample(tmp_path, [{"outside": count}], made)) == drawn
+
+
 def test_one_folder_is_written_by_one_run(big, tmp_path):
     fcntl = pytest.importorskip("fcntl")
     out = tmp_path / "out"
@@ -361,3 +388,11 @@ def test_the_command_line(big, tmp_path, geodis):
     assert code == 2 and "--resample belongs to --sample; got it without" in said
     code, _, said = geodis("factorise", file, "--sample", 500, "--out", out)
     assert code == 2 and "choose another --out" in said
+
+
+def test_every_doubt_about_the_fit_is_in_the_summary(tmp_path):
+    made = {"shape": [500, 3], "part_rows": 100}
+    fit = {"sampled": 90, "factor_dims": [2, 1], "flat": [False, True]}
+    fit["doubts"] = ["the first doubt", "the second doubt"]
+    told = str(PartsFolder(tmp_path, {"made_with": made, "fit": fit}))
+    assert "the first doubt" in told and "the second doubt" in told

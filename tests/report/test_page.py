@@ -268,3 +268,23 @@ def test_a_template_that_lacks_a_value_says_so():
     with pytest.raises(UndefinedError, match="rows"):
         render_template("definitions.html")
     assert definitions({"<a>": "&"}) == "<dl><dt>&lt;a&gt;</dt><dd>&amp;</dd></dl>"
+
+
+def test_a_panel_is_chosen_where_there_are_several():
+    axes = [Axis("a"), Axis("b")]
+    dots = Dots(Picked("points", "x"), Picked("points", "y"))
+    for count in (1, 2):
+        panels = [Panel([dots], title=f"panel {i}") for i in range(count)]
+        figure = Choices("p", "points", panels, axes, {"points": np.eye(2)}, y=1)
+        names = [choice.name for choice in page._choices(figure)]
+        assert names == ["panel"] * (count > 1) + ["x", "y"]
+
+
+def test_scores_of_which_less_is_better_are_marked_so(tmp_path):
+    report = example_report()
+    body = next(one.body for one in page.section_views(report) if one.name == "scores")
+    cells = re.findall(r"<tr[^>]*><td>(.*?)</td>", body, re.S)
+    named = [re.sub("<[^>]+>", "", cell).split() for cell in cells]
+    marked = {name: bool(more) for name, *more in named if name in report.scores.frame.index}
+    better = report.scores.frame["better"]
+    assert marked == (better == "lower").to_dict() and 0 < sum(marked.values()) < len(marked)

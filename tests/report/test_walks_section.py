@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import geodis as gd
+from geodis.report.analysis import ReportSettings
+from geodis.report.material import gather_material
 from geodis.report.page import render as page
+from geodis.report.sections.walks import WalksSection
 
 
 @pytest.fixture(scope="module")
@@ -48,3 +51,17 @@ def test_without_images_or_factors_there_are_none_and_it_is_said():
     assert view(gd.report(points, out=None, verbose=0)) is None
     with_images = gd.report(points, images=np.zeros((400, 3, 3)), out=None, verbose=0)
     assert "one of several factors" in view(with_images).body
+
+
+@pytest.mark.parametrize(
+    ("shape", "seen"),
+    [((9, 4, 5), True), ((9, 4, 5, 1), True), ((9, 4, 5, 3), True), ((9, 4, 5, 7), False)],
+)
+def test_walks_need_images_that_an_eye_can_see(shape, seen):
+    material = gather_material(np.random.default_rng(0).random((9, 2)), None, np.zeros(shape))
+    assert (WalksSection().needs(material, ReportSettings()) == "") is seen
+
+
+def test_walks_need_images():
+    material = gather_material(np.random.default_rng(0).random((9, 2)))
+    assert WalksSection().needs(material, ReportSettings())

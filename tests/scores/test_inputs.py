@@ -129,3 +129,10 @@ def test_numbers_that_cannot_be_added_are_refused(scale):
         scores.mig(latents * -scale, factors)
     with pytest.raises(InputError, match=r"factors must lie between .*: divide them"):
         scores.mig(latents, factors * scale)
+
+
+def test_two_rows_are_enough_unless_a_score_needs_more():
+    assert check_scored([[0.0], [1.0]], ["a", "b"])[1].sizes.tolist() == [2]
+    for n, options in ((1, {}), (2, {"min_points": 3})):
+        with pytest.raises(InputError, match="too few rows"):
+            check_scored(np.arange(n)[:, None] * 1.0, np.arange(n), **options)

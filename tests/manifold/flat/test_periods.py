@@ -5,6 +5,7 @@ import pytest
 
 from geodis import GeoManCER, product_manifold, sample_population
 from geodis.manifold.flat.flat_graph import connected_graph, unrolled_with_periods
+from geodis.manifold.flat.periods import _clusters
 
 
 @pytest.mark.parametrize(("ratio", "seed"), [(1, 0), (1, 1), (4, 0), (4, 1)])
@@ -33,3 +34,13 @@ def test_few_cells_tuned_to_two_circles_are_split_or_doubted(seed):
 def test_tori_of_revolution_stay_whole(spec):
     est = GeoManCER(verbose=0).fit(product_manifold(spec, 2000, random_state=0).points)
     assert est.factor_dims_.tolist() == [2] and not est.uncertain_
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_loops_are_gathered_into_clusters_the_fullest_first_in_any_order(seed):
+    rng = np.random.default_rng(seed)
+    vectors = np.repeat([[0.0, 2.0], [3.0, 0.0]], [30, 60], axis=0)
+    vectors = vectors * rng.choice([-1, 1], (90, 1)) + 0.05 * rng.standard_normal((90, 2))
+    for order in (slice(None), slice(None, None, -1), rng.permutation(90)):
+        clusters = _clusters(vectors[order])
+        assert np.abs(clusters) == pytest.approx(np.array([[3.0, 0.0], [0.0, 2.0]]), abs=0.05)

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 import geodis as gd
-from geodis.manifold.holonomy.departure import Departure
+from geodis.manifold.holonomy.departure import RATIO_PER_LENGTH, Departure, departure_of
+from geodis.manifold.holonomy.eigenfields import Eigenfields
+from geodis.manifold.holonomy.factor_count import FactorCount
+from geodis.manifold.local.tangent_error import TangentError
 from tests.conftest import sphere, warped
 
 
@@ -106,3 +109,22 @@ def test_a_nonlinear_map_of_the_space_makes_no_product():
 def test_one_factor_has_nothing_to_depart_from():
     est = departure(sphere(1200, 3, np.random.default_rng(0)))
     assert est.departure_ is None
+
+
+def two_factors(energies):
+    """The departure of fields with these energies (20, 2) in parts; tangents without error."""
+    values, nothing = energies.sum(axis=0), np.zeros(2)
+    some = np.zeros((20, 3, 2), np.float32)
+    fields = Eigenfields(values, some, nothing, nothing, 1, 1, True, 2.0, energies)
+    counted = FactorCount(2, False, np.zeros((1, 1, 2, 2)), np.ones((1, 1)), np.zeros(1))
+    return departure_of(fields, counted, TangentError(0.0, 0.0))
+
+
+def test_the_interval_holds_the_true_value_nine_times_in_ten():
+    rng = np.random.default_rng(0)
+    upper = rng.gamma(4, size=(2000, 20))
+    lower = 0.1 * upper * rng.gamma(2, 0.5, size=upper.shape)
+    true = np.sqrt(0.1) / RATIO_PER_LENGTH
+    found = [two_factors(np.stack([a, b], axis=1) / 80) for a, b in zip(lower, upper, strict=True)]
+    held = np.mean([one.low <= true <= one.high for one in found])
+    assert 0.84 < held < 0.93

@@ -302,3 +302,26 @@ def test_factors_are_counted_by_the_combinations_that_commute(dims, flat, rng):
     assert count_factors(eigenfields(fields.matrices(), n_parallel=0)).n_factors == 1
     with pytest.raises(InputError, match=r"factors apart; got n_factors=9\."):
         count_factors(fields, 9)
+
+
+def test_commutators_are_means_over_fields_and_points(rng):
+    """Against loops over combinations, fields and points."""
+    matrices = rng.standard_normal((20, 3, 4, 4))
+    matrices += matrices.swapaxes(2, 3)
+    fields = eigenfields(matrices)
+    counted = count_factors(fields, 2, random_state=0)
+    assert len(counted.matrices) == 20
+    for row, value in zip(counted.combinations, counted.commutators, strict=True):
+        squares = []
+        for here in counted.matrices:
+            own = sum(c * field for c, field in zip(row, here, strict=True))
+            squares += [((own @ field - field @ own) ** 2).sum() for field in here]
+        assert value == pytest.approx(np.mean(squares), rel=1e-5)
+
+
+def test_noise_does_not_add_up_over_many_fields():
+    """Six factors have five fields, each as noisy as the one of two factors."""
+    _, two = parallel_fields((1, 1), np.random.default_rng(0), noise=0.08)
+    _, six = parallel_fields((1,) * 6, np.random.default_rng(0), noise=0.08)
+    assert count_factors(two, random_state=0).n_factors == 2
+    assert count_factors(six, random_state=0).n_factors == 6

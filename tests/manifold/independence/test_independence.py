@@ -8,6 +8,7 @@ import pytest
 from geodis.base.check import InputError
 from geodis.data.manifolds.draws import random_rotations
 from geodis.data.manifolds.flat_products import CASES, grid_coordinates
+from geodis.manifold.independence.alike import told_by_spread_alone
 from geodis.manifold.independence.contrasts import (
     CONTRASTS,
     moment_entropy,
@@ -343,3 +344,10 @@ def test_messages():
 def test_ties_of_a_single_coordinate_are_looked_for(rng):
     assert without_ties(np.linspace(0, 1, 50)[:, None], rng)[0].shape == (50, 1)
     assert without_ties(np.repeat(np.arange(10.0), 5)[:, None], rng)[0].shape[1] == 1
+
+
+def test_of_many_points_some_tell_what_looks_alike():
+    rng = np.random.default_rng(0)
+    normal, uniform = rng.standard_normal((2500, 2)), rng.uniform(size=(2500, 2))
+    assert told_by_spread_alone(normal * [3, 1], (1, 1), 0.0, rng)
+    assert not told_by_spread_alone(uniform * [3, 1], (1, 1), 0.0, rng)

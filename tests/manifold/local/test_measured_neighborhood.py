@@ -6,6 +6,7 @@ import pytest
 from geodis import product_manifold
 from geodis.manifold import tangent_frames
 from geodis.manifold.angles import principal_angles
+from geodis.manifold.local import neighborhood_size
 from geodis.manifold.local.exact_search import searcher
 from geodis.manifold.local.measured_neighborhood import more_neighbors
 from geodis.manifold.local.neighborhood_size import balanced_n_neighbors, most_neighbors
@@ -65,3 +66,22 @@ def test_never_more_than_asked():
     search = searcher(points)
     assert more_neighbors(points, 4, 100, 200, search) <= 200
     assert more_neighbors(points, 4, 800, 10_000, search) == 800  # a quarter of the points
+
+
+@pytest.mark.parametrize("bend", [0.016, 0.085, 0.5, 30.0])
+def test_the_number_of_neighbours_has_the_least_predicted_error(bend, monkeypatch):
+    """Against s^2 v + beta r^4 / 4 where noise, variance and what is left are known exactly."""
+    tried = {}
+
+    def measured(points, rows, near, dim, n_jobs):
+        count = near.indices.shape[1]
+        radius, variance = (count / 5000) ** 0.5, 1 / count
+        misfit = 0.01**2 + bend * radius**6
+        tried[count] = misfit * variance / radius**2 + bend * radius**4 / 4
+        return misfit, variance / radius**2, radius
+
+    monkeypatch.setattr(neighborhood_size, "_try_neighborhood", measured)
+    points = np.random.default_rng(0).standard_normal((5000, 5))
+    count = balanced_n_neighbors(points, 2, searcher(points), random_state=0)
+    assert count == min(tried, key=tried.get)
+    assert min(tried) < count < max(tried)

@@ -5,12 +5,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from geodis.data.manifolds.products import product_manifold
-from geodis.manifold.topology.betti import betti_numbers
+from geodis.manifold.topology.betti import CHANCE, REAL, _count, betti_numbers
 from geodis.manifold.topology.local_fits import local_fits
 from geodis.manifold.topology.one_dimension import follow_line
 from geodis.manifold.topology.orientation import handedness
 from geodis.manifold.topology.place_graph import farthest_distances, place_graph
-from geodis.manifold.topology.rim import _cut_balls, find_rim
+from geodis.manifold.topology.rim import OUT, _cut_balls, _expected, find_rim
 from geodis.manifold.topology.scalar_curvature import scalar_curvature
 from geodis.manifold.topology.space_names import sphere_volume
 
@@ -157,3 +157,20 @@ def test_volumes_of_unit_spheres():
         [sphere_volume(k) for k in (1, 2, 3, 4)],
         [2 * np.pi, 4 * np.pi, 2 * np.pi**2, 8 * np.pi**2 / 3],
     )
+
+
+def test_a_ball_cut_by_a_plane_on_a_line_and_in_the_plane():
+    assert _expected(1) == pytest.approx((1 - OUT) / (1 + OUT))
+    segment = np.arccos(OUT) - OUT * np.sqrt(1 - OUT**2)
+    assert _expected(2) == pytest.approx(segment / (np.pi - segment))
+
+
+@pytest.mark.parametrize("kind", CHANCE)
+def test_bars_are_holes_gaps_between_samples_or_either(kind):
+    """In spacings of the samples: what dies within one and a half is never a hole."""
+    beyond = 1.01 * np.array(REAL[kind])
+    hole = [beyond[0] / beyond[1] / 1.01, beyond[0]]
+    either = [1e-3, (CHANCE[kind][0] + REAL[kind][0]) / 2]
+    assert _count(np.array([hole, [0.5, 1.5], [1.0, 1.4]]), kind) == 1
+    assert _count(np.array([[0.01, 1.5], [1.4, 1.5]]), kind) == 0
+    assert _count(np.array([hole, either]), kind) is None

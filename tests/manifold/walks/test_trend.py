@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from geodis.manifold.walks.joint_map import joint_map
+from geodis.manifold.walks.joint_map import NEAREST, joint_map
 from geodis.manifold.walks.trend import fit_trend
 
 
@@ -54,3 +54,17 @@ def test_surroundings_are_those_of_the_samples():
     back = joint.around(places[2:], -ahead[2:], np.ones((2, 1, 1)))
     np.testing.assert_array_equal(back.left, [True, True])
     assert np.all(np.abs(near.spacing[:2] / (2 / 4000) - 0.5) < 0.3)  # twenty on each side
+
+
+def test_what_is_around_a_place_is_told_by_its_nearest_sample():
+    """Against all distances; the samples lie ever more densely."""
+    y = np.random.default_rng(0).uniform(0, 1, (200, 1)) ** 2
+    joint = joint_map(y, [y], np.ones(200, bool), 1)
+    targets = np.linspace(0.02, 0.95, 12)[:, None]
+    around = joint.around(targets, np.ones((12, 1)), np.ones((12, 1, 1)))
+    apart = np.abs(targets - y.T)
+    np.testing.assert_array_equal(around.nearest, apart.argmin(axis=1))
+    np.testing.assert_allclose(around.gap, apart.min(axis=1), atol=1e-12)
+    within = np.sort(np.abs(y[around.nearest] - y.T), axis=1)  # the first is the sample itself
+    np.testing.assert_allclose(around.reach, within[:, NEAREST], atol=1e-12)
+    np.testing.assert_allclose(around.spacing, within[:, NEAREST] / NEAREST, atol=1e-12)

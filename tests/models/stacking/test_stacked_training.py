@@ -320,3 +320,9 @@ def test_passes_of_the_users_own_are_not_stacked():
 def test_bad_stacks_are_said_in_one_sentence(members, options, message):
     with pytest.raises(InputError, match=message):
         train_stacked(members, ROWS, 1, verbose=0, **options)
+
+
+@pytest.mark.parametrize("steps", [0, -1])
+def test_a_stack_takes_a_step_at_least(steps):
+    with pytest.raises(InputError, match=f"steps must be at least 1; got {steps}"):
+        train_stacked([VAE((6,), 2)], ROWS, steps, verbose=0)

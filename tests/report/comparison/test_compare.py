@@ -3,6 +3,8 @@
 import json
 import re
 import warnings
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,7 +12,9 @@ import pytest
 
 import geodis as gd
 from geodis.base.check import InputError
+from geodis.distances.grid_distances import GROUND_TRUTH, LATENT
 from geodis.report.comparison import compare as module
+from geodis.report.comparison.comparison_figures import distances_of_runs_figure
 from tests.report.example import HOSTILE
 
 
@@ -160,3 +164,18 @@ def test_seeds_of_a_table_that_do_not_differ_are_said_not_to():
                    .scores.differences if one.score == "mig")  # fmt: skip
     with pytest.raises(InputError, match="at least two runs with scores; got 1"):
         gd.compare(table().iloc[:2], out=None)
+
+
+def test_the_page_of_a_table_links_to_the_documentation_that_was_named(tmp_path):
+    page = gd.compare(table(seeds=2), out=tmp_path, docs="https://a.b/docs/").path.read_text()
+    assert "https://a.b/docs/score_cards.html#mig" in page
+
+
+def test_distances_of_several_runs_are_told_apart_by_a_legend():
+    measured: Any = {
+        (GROUND_TRUTH, LATENT): SimpleNamespace(spearman=0.5, spearman_interval=(0.4, 0.6))
+    }
+    one: Any = SimpleNamespace(random=measured, factors={"x": measured})
+    panel = distances_of_runs_figure({"first": one, "second": one}).panels[0][0]
+    assert panel.legend != "none"
+    assert [mark.label for mark in panel.marks] == ["first", "second"]

@@ -1,11 +1,15 @@
 """Differences of scores: none where there is none, the right way round where there is one."""
 
+from types import SimpleNamespace
+
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import stats
 
 import geodis as gd
 from geodis.report.comparison.compared_runs import gather_runs
-from geodis.report.comparison.paired_scores import holm, pair_scores
+from geodis.report.comparison.paired_scores import differences_of, holm, pair_scores
 
 CHEAP = ("mig", "modularity", "sap_continuous")
 
@@ -75,3 +79,25 @@ def test_holm_is_bonferroni_for_the_smallest_and_no_less_for_the_next():
     assert corrected[1] == pytest.approx(0.004) and (corrected >= p).all()
     assert (np.diff(corrected[np.argsort(p)]) >= 0).all()
     assert holm(np.array([])).shape == (0,)
+
+
+def test_one_run_a_model_is_held_against_the_spread_over_the_same_halves():
+    """Against Student's t of the differences over the halves, turned so that more is better."""
+    rng = np.random.default_rng(0)
+    runs = SimpleNamespace(of_model={"a": [0], "b": [1]}, names=("a0", "b0"), seeded=False)
+    resampled = {(name, run): rng.standard_normal(12) for name in "xy" for run in runs.names}
+    value = pd.DataFrame({"a0": [0.7, 0.2], "b0": [0.4, 0.9]}, index=["x", "y"])
+    sign = pd.Series({"x": 1.0, "y": -1.0})
+    found = differences_of(runs, value.mul(sign, axis=0), sign, resampled)
+    assert [(one.score, one.first, one.second, one.by) for one in found] == [
+        ("x", "a", "b", "rows"),
+        ("y", "a", "b", "rows"),
+    ]
+    gaps = [0.3, 0.7]
+    spreads = [np.std(resampled[s, "a0"] - resampled[s, "b0"], ddof=1) for s in "xy"]
+    raw = [2 * stats.t.sf(gap / spread, 11) for gap, spread in zip(gaps, spreads, strict=True)]
+    reach = np.array(spreads) * stats.t.ppf(0.975, 11)
+    assert [one.difference for one in found] == pytest.approx(gaps)
+    assert [one.p for one in found] == pytest.approx(holm(np.array(raw)))
+    assert [one.low for one in found] == pytest.approx(gaps - reach)
+    assert [one.high for one in found] == pytest.approx(gaps + reach)

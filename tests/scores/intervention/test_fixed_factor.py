@@ -99,6 +99,10 @@ class TestBoth:
         score = function(factors * 1.0, factors, random_state=0, **SMALL)
         assert float(score) == 1.0 and "fewer than 10 rows are never fixed, of: 1" in score.note
 
+    def test_nothing_is_noted_where_every_value_has_rows_enough(self, function):
+        factors, _ = sample(0)
+        assert function(factors * 1.0, factors, random_state=0, **SMALL).note == ""
+
     def test_too_few_rows_say_what_is_needed(self, function):
         factors, rng = sample(0, n=15)
         with pytest.raises(InputError, match="two factors with two values of 10 rows or more"):

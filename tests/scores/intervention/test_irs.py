@@ -112,3 +112,10 @@ def test_an_encoder_of_a_large_grid_is_sampled():
     # The image is 20 a + b: robust to b, hardly to a.
     score = scores.irs(encoder, grid, n_samples=200, random_state=0)
     assert sum(seen) == 200 and score.details["parents"].tolist() == [0]
+
+
+@pytest.mark.parametrize("quantile", [-0.01, 1.01])
+def test_a_quantile_lies_between_zero_and_one(quantile):
+    factors = np.random.default_rng(0).integers(3, size=(90, 2))
+    with pytest.raises(InputError, match="quantile must be"):
+        scores.irs(factors * 1.0, factors, quantile=quantile)

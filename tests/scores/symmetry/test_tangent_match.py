@@ -105,3 +105,21 @@ def test_what_it_needs(spheres):
         tangent_match(sample.points, of_spheres(sample.points))
     with pytest.raises(InputError, match="needs a factor that is not of labels"):
         tangent_match(sample.points, ["a", "b"] * 450, groups=est)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_gradients_are_least_squares_over_the_nearest_neighbours(k):
+    """Against `numpy.linalg.lstsq` point by point, for functions that are not linear."""
+    rng = np.random.default_rng(k)
+    points = rng.uniform(size=(150, k + 1))
+    axes = np.linalg.qr(rng.standard_normal((150, k + 1, k)))[0].swapaxes(1, 2)
+    values = np.column_stack([np.sin(3 * points[:, 0]), (points**2).sum(axis=1)])
+    rows = np.array([3, 70, 149])
+    found = local_gradients(points, axes, values, rows)
+    for row, gradient in zip(rows, found, strict=True):
+        distance = np.linalg.norm(points - points[row], axis=1)
+        near = np.argsort(distance)[1 : 1 + 3 * k + 3]
+        along = (points[near] - points[row]) @ axes[row].T
+        design = np.column_stack([np.ones(len(near)), along])
+        expected = np.linalg.lstsq(design, values[near], rcond=None)[0][1:]
+        np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-7)

@@ -4,9 +4,11 @@ import numpy as np
 import pandas
 import pytest
 
+import geodis as gd
 from geodis import scores
 from geodis.base.check import InputError
 from geodis.data.grids.grid import FactorGrid
+from geodis.scores.traversal.traversed import open_traversals
 
 ALL = ("linearity_ratio", "axis_ratio", "axis_orientation", "flatness", "distance_correlation")
 SEEDS = (0, 1, 2)
@@ -108,3 +110,24 @@ def test_a_factor_with_too_few_traversals_is_left_out_and_it_is_said(rng):
         assert "Left out, for they need 5 of them: factor 1, factor 2." in scored.note
         assert np.isfinite(scored.per_factor[0]) and np.isnan(scored.per_factor[1:]).all()
         assert float(scored) == pytest.approx(scored.per_factor[0])
+
+
+def test_traversals_of_incomplete_rows_have_three_values_or_all():
+    rng = np.random.default_rng(0)
+    factors = np.stack(np.unravel_index(np.arange(60), (2, 5, 6)), axis=1)
+    rows = rng.permutation(60)[:36]
+    opened = open_traversals(rng.standard_normal((36, 3)), factors[rows], "flatness", None, 0)
+    for j, least in enumerate((2, 3, 3)):
+        assert opened.traversals[j].lengths.min() == least
+
+
+def test_rounding_of_single_precision_is_no_movement_in_the_table():
+    """The table calls every score of a grid with the latents as they were given."""
+    grid, code = grid_and_code(0, z=3)
+    steps = 100.0 * grid.factors(range(len(grid)))[:, :1]  # moves with the first factor alone
+    noise = 1e-5 * np.random.default_rng(0).standard_normal((len(grid), 1))
+    given = np.hstack([code, steps + noise]).astype(np.float32)
+    table = gd.score_latents(given, grid, ["linearity_ratio", "axis_ratio"], chance=0, verbose=0)
+    for name in ("linearity_ratio", "axis_ratio"):
+        score = getattr(scores, name)
+        assert table[name] == float(score(given, grid)) != float(score(given.astype(float), grid))

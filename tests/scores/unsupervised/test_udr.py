@@ -62,3 +62,8 @@ def test_udr_says_what_it_needs(rng):
         scores.udr([z, z], log_variances=[z])
     with pytest.raises(InputError, match="similarity must be one of"):
         scores.udr([z, z], similarity="pearson")
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+def test_where_no_latent_is_active_nothing_matches(shape):
+    assert matching_strength(np.zeros(shape)) == 0
