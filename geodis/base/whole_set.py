@@ -59,6 +59,9 @@ def whole_set(folder: str | os.PathLike[str]) -> Iterator[Path]:
     ['.geodis-files.json', 'page.html']
     """
     folder = Path(folder).resolve()
+    if folder.exists() and not (folder.is_dir() and os.access(folder, os.W_OK)):
+        kind = "a folder that cannot be written to" if folder.is_dir() else "a file"
+        raise InputError(f"The folder to write to must be new or writable; {folder} is {kind}.")
     new = [one for one in (folder, *folder.parents) if not one.exists()]
     try:
         if folder.parent in new:
@@ -76,8 +79,8 @@ def whole_set(folder: str | os.PathLike[str]) -> Iterator[Path]:
                 _put(made, folder)
         finally:
             lock.close()
-            if made.exists() and not _listed_in(made):
-                _remove(made)
+            if made.parent != folder or not _listed_in(made):  # what was begun within is finished
+                _remove(made)  # by the next call
     finally:
         for one in new:  # those that stayed empty
             with suppress(OSError):
@@ -96,18 +99,15 @@ class _OnlyTriedError(Exception):
 
 def _new_staging(folder: Path) -> tuple[Path, IO[bytes]]:
     """A folder to write into, and its lock: beside `folder` if it can be exchanged with that."""
-    name = STAGING + secrets.token_hex(4)
     if not os.path.ismount(folder) and folder not in (Path.cwd(), *Path.cwd().parents):
         with suppress(OSError):
-            made = folder.parent / name
-            made.mkdir()
+            made, lock = _locked(folder.parent)
             if not folder.exists() or _same_owner(made, folder):
-                return made, _locked(made)
-            made.rmdir()
+                return made, lock
+            lock.close()
+            _remove(made)
     folder.mkdir(exist_ok=True)
-    made = folder / name
-    made.mkdir()
-    return made, _locked(made)
+    return _locked(folder)
 
 
 def _same_owner(made: Path, folder: Path) -> bool:
@@ -115,35 +115,53 @@ def _same_owner(made: Path, folder: Path) -> bool:
     return (one.st_uid, one.st_gid, one.st_dev) == (other.st_uid, other.st_gid, other.st_dev)
 
 
-def _locked(made: Path) -> IO[bytes]:
-    """Begin the manifest and hold it locked, which says that this process is alive."""
-    file = (made / MANIFEST).open("wb")
-    with suppress(OSError):  # some file systems have no locks
-        lock_file(file.fileno())
-    return file
+def _locked(parent: Path) -> tuple[Path, IO[bytes]]:
+    """Make a folder with a locked manifest, which says that this process is alive."""
+    while True:
+        made = parent / f"{STAGING}{secrets.token_hex(4)}"
+        made.mkdir()
+        try:
+            file = (made / MANIFEST).open("wb")
+        except FileNotFoundError:
+            continue
+        try:
+            lock_file(file.fileno())
+        except BlockingIOError:
+            file.close()
+            continue
+        except OSError:  # some file systems have no locks
+            return made, file
+        # Until it was locked, another process may have taken it for abandoned and removed it.
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), (made / MANIFEST).stat()):
+                return made, file
+        file.close()
 
 
 def _finish_earlier(folder: Path) -> None:
     """Finish or remove what processes left that were killed."""
-    for place in (folder.parent, folder):
-        for made in place.glob(f"{STAGING}*"):
-            if not _is_abandoned(made):
-                continue
+    for made in folder.parent.glob(f"{STAGING}*"):
+        with suppress(OSError):  # of another user, or just being removed by another process
             written = _listed_in(made)
-            if written and place == folder:
-                _check_own(folder, apart=made, also=written)
-                _move_files(made, folder)
-            elif not written or not any(_not_own(made, written)):
+            if _is_abandoned(made) and not (written and any(_not_own(made, written))):
                 _remove(made)
+    for made in folder.glob(f"{STAGING}*"):
+        if not _is_abandoned(made):
+            continue
+        if written := _listed_in(made):
+            _check_own(folder, apart=made, also=written)
+            _move_files(made, folder)
+        else:
+            _remove(made)
 
 
 def _is_abandoned(made: Path) -> bool:
     """Whether we made it, and no process writes to it."""
     if made.is_symlink() or not made.is_dir():
         return False
-    if not (made / MANIFEST).exists():
-        return not any(made.iterdir())
     try:
+        if not (made / MANIFEST).exists():
+            return not any(made.iterdir())
         with (made / MANIFEST).open("r+b") as file:
             lock_file(file.fileno())
     except OSError:
@@ -279,14 +297,15 @@ def _move_files(made: Path, folder: Path) -> None:
 
 
 def _remove(made: Path) -> None:
-    """Remove a folder; the manifest, which says that it is ours, goes last."""
-    for path in made.iterdir():
-        if path.is_dir():
-            shutil.rmtree(path)
-        elif path.name != MANIFEST:
-            path.unlink()
-    (made / MANIFEST).unlink(missing_ok=True)
-    made.rmdir()
+    """Remove a folder, or what can be; the manifest, which says that it is ours, goes last."""
+    with suppress(OSError):  # another process may be removing it too
+        for path in made.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name != MANIFEST:
+                path.unlink(missing_ok=True)
+        (made / MANIFEST).unlink(missing_ok=True)
+        made.rmdir()
 
 
 @contextmanager

@@ -240,3 +240,46 @@ def test_a_folder_beside_which_nothing_can_be_written(tmp_path, monkeypatch):
         write_set(tmp_path / "out", text)
         assert contents(tmp_path) == {f"out/{name}": text for name in of(text)}
     assert not leftovers(tmp_path)
+
+
+def test_processes_that_write_beside_each_other_do_not_disturb_each_other(tmp_path):
+    lines = (
+        "import sys\nfrom pathlib import Path\nfrom geodis.base.whole_set import whole_set\n"
+        "for i in range(60):\n"
+        "    with whole_set(Path(sys.argv[1])) as made:\n"
+        "        (made / 'sub').mkdir()\n"
+        "        (made / 'sub' / 'page').write_text(str(i))\n"
+    )
+    running = [
+        subprocess.Popen([sys.executable, "-c", lines, str(tmp_path / name)]) for name in "abc"
+    ]
+    assert [process.wait(120) for process in running] == [0, 0, 0]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
+    assert [(tmp_path / name / "sub" / "page").read_text() for name in "abc"] == ["59"] * 3
+
+
+def test_a_file_is_no_folder_to_write_to(tmp_path):
+    (tmp_path / "f.csv").write_text("mine")
+    with pytest.raises(InputError, match=r"f\.csv is a file"), whole_set(tmp_path / "f.csv"):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["f.csv"]
+
+
+def test_a_folder_that_is_protected_is_left_alone(tmp_path, monkeypatch):
+    write_set(tmp_path / "r", "old")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write everywhere
+    with pytest.raises(InputError, match="cannot be written to"), whole_set(tmp_path / "r"):
+        pass
+    assert contents(tmp_path / "r") == {"page": "old", "figures/old": "old"}
+
+
+def test_leftovers_that_cannot_be_looked_at_stop_nobody(tmp_path, monkeypatch):
+    """As those of another user in a folder that many write to."""
+    (tmp_path / f"{STAGING}aa").mkdir()
+
+    def refused(path):
+        raise PermissionError(path)
+
+    monkeypatch.setattr(module, "_is_abandoned", refused)
+    write_set(tmp_path / "r", "new")
+    assert contents(tmp_path / "r") == {"page": "new", "figures/new": "new"}
