@@ -34,6 +34,8 @@ FORMATS = {
 # Modes of Pillow that are pixels of 8 bits already; palettes and bits are spread out.
 AS_THEY_ARE = ("L", "RGB", "RGBA")
 SPREAD = {"P": "RGB", "1": "L", "LA": "RGBA"}
+# Lists of files that geodis wrote.
+WRITTEN = ".geodis-*.json"
 # The factor of folders in a folder.
 CLASS = "class"
 
@@ -65,10 +67,13 @@ def read_images(folder: Path, mmap: bool) -> Contents:
 
 
 def _images_below(folder: Path) -> list[Path]:
-    """Images in the order of their names; links to folders are not followed."""
+    """Images in the order of their names, without what is hidden and what geodis drew."""
     found = []
     for place, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
+        if links := [name for name in folders if Path(place, name).is_symlink()]:
+            raise InputError(f"{folder} must hold its own folders; got {links[0]}, a link.")
+        folders[:] = [name for name in folders if not any(Path(place, name).glob(WRITTEN))]
         found += [Path(place, name) for name in names if Path(name).suffix.lower() in FORMATS]
     for file in found:
         if file.is_symlink():

@@ -87,13 +87,15 @@ def test_folders_of_classes_are_read_in_order_and_are_a_factor(tmp_path, pixels)
 def test_links_do_not_lead_out_of_the_folder(tmp_path, pixels):
     write(tmp_path / "elsewhere", pixels[:1])
     folder = write(tmp_path / "images", pixels)
-    (folder / "further").symlink_to(tmp_path / "elsewhere", target_is_directory=True)
     (folder / "img99.png").symlink_to(folder / "img3.png")
-    # A link to a folder is not followed; one to an image of the folder itself is.
     np.testing.assert_array_equal(load_array(folder), pixels[[*range(12), 3]])
     (folder / "img99.png").unlink()
     (folder / "img99.png").symlink_to(tmp_path / "elsewhere" / "img0.png")
     with pytest.raises(InputError, match=r"must hold its own files; got img99\.png, a link out"):
+        load_array(folder)
+    (folder / "img99.png").unlink()
+    (folder / "further").symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    with pytest.raises(InputError, match="must hold its own folders; got further, a link"):
         load_array(folder)
 
 
@@ -115,3 +117,10 @@ def test_a_bomb_is_refused_before_its_pixels_are_there(tmp_path, monkeypatch):
     assert (folder / "img0.png").stat().st_size < 2**14
     with pytest.raises(InputError, match=r"would take .* more than .* GEODIS_MAX_BYTES"):
         load_array(folder)
+
+
+def test_what_geodis_wrote_into_a_folder_is_none_of_its_images(tmp_path, pixels):
+    folder = write(tmp_path / "images", pixels)
+    write(folder / "out", pixels[:, :3])
+    (folder / "out" / ".geodis-written.json").write_text("{}")
+    np.testing.assert_array_equal(load_array(folder), pixels)
