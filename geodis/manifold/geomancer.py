@@ -397,8 +397,8 @@ class GeoManCER(
             sampled,
         )
         self.doubts_ += scaled
-        may_be_counts = measure.is_plain and getattr(X, "dtype", None) != np.uint8
-        counts = remedy_for_counts(points) if may_be_counts else ()
+        of_bytes = getattr(X, "dtype", None) == np.uint8
+        counts = remedy_for_counts(points, of_bytes) if measure.is_plain else ()
         self.doubts_ += counts if self.doubts_ else ()
         self._order = order
         late = self._late_doubts(told=self.dim != "auto")

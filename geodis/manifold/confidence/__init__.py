@@ -1,1 +1,1 @@
-"""How far a fit can be trusted: how often its factors are found again, and how far they err."""
+"""How far a fit can be trusted: how often refits give the same factors, and how far they err."""

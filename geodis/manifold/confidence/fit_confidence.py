@@ -227,7 +227,7 @@ def fit_confidence(
     point's own shift by noise and the bias of curvature. Tangent fits are repeated at some of the
     points alone, and four parts told apart: see `likely_errors`. Which direction in a tangent
     space belongs to which factor is not repeated there, but for flat factors that were told
-    apart by their coordinates; where factors were not found again, bounds mean nothing.
+    apart by their coordinates; where refits gave others, bounds mean nothing.
 
     Parameters
     ----------

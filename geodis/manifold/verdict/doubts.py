@@ -143,8 +143,8 @@ def _doubt_of_order(order: CurveOrder, dim: int, estimate: DimensionEstimate, to
     )
 
 
-def remedy_for_counts(points: np.ndarray) -> tuple[str, ...]:
-    """What to do with counts, whose noise grows with them.
+def remedy_for_counts(points: np.ndarray, of_bytes: bool = False) -> tuple[str, ...]:
+    """What to do with counts, whose noise grows with them; bytes may also be pixels.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def remedy_for_counts(points: np.ndarray) -> tuple[str, ...]:
     some = points[:ROWS_LOOKED_AT]
     if some.min() < 0 or some.max() < LEAST_COUNT or (some != np.rint(some)).any():
         return ()
-    if points.max() == LARGEST_BYTE:
+    if points.max() == LARGEST_BYTE or (of_bytes and points.max() > LARGEST_BYTE // 2):
         return ()
     return ("the values are whole numbers: if they are counts, fit with prepare='sqrt'",)
 

@@ -8,7 +8,7 @@ import pytest
 
 from geodis import GeoManCER, intrinsic_dimension, product_manifold
 from geodis.manifold.local.tangent_error import TangentError
-from geodis.manifold.verdict.doubts import late_doubts
+from geodis.manifold.verdict.doubts import late_doubts, remedy_for_counts
 from geodis.manifold.verdict.evidence import Evidence
 from tests.manifold.flat.test_flat_graph import ring, star
 
@@ -79,3 +79,10 @@ def test_surfaces_whose_tangents_err_are_doubted(angle, said):
     assert len(doubts) == said and all("where dimension 2 was fitted" in one for one in doubts)
     assert late_doubts((3,), estimate, False, [replace(item, dim=3)], None) == ()
     assert late_doubts((1, 1), estimate, False, [item], None) == ()
+
+
+def test_counts_of_bytes_are_counts_and_pixels_are_not():
+    counts = np.random.default_rng(0).poisson(9.0, (300, 5)).astype(float)
+    assert remedy_for_counts(counts, of_bytes=True) == remedy_for_counts(counts) != ()
+    assert remedy_for_counts(counts + 150, of_bytes=True) == ()
+    assert remedy_for_counts(np.append(counts, [[255.0] * 5], axis=0)) == ()
