@@ -229,8 +229,7 @@ CALLS = {
 BEHIND = {
     *("curve_graph", "connected_graph", "run_jobs", "LocalAxes", "repeat_fit", "dims_of_map"),
     *("ReportSettings", "compare", "nearest_fitted", "share_at_same_places", "more_neighbors"),
-    "common_points",
-    "angles_of_parts",
+    *("common_points", "angles_of_parts", "mended_curve"),
 }
 
 

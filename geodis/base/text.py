@@ -22,6 +22,17 @@ def printable(text: object) -> str:
     return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", str(text))
 
 
+def function_name(function: Any) -> str:
+    """The name of a function, or of the class of another object that can be called.
+
+    Examples
+    --------
+    >>> function_name(len), function_name(lambda rows: rows)
+    ('len', '<lambda>')
+    """
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
 def listed(words: Sequence[Any]) -> str:
     """Words as a sentence lists them; at least one.
 

@@ -70,6 +70,7 @@ class ReportSettings:
     docs: str = ""
     has_factors: bool = False
     has_images: bool = False
+    has_pixels: bool = False
     has_times: bool = False
 
     def __post_init__(self) -> None:

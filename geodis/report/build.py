@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -131,11 +132,12 @@ def report(
     (3, True)
     """
     sources = dict(sources or {})
-    if has_pixels(latents):
+    pixels = has_pixels(latents)
+    if pixels:
         if images is None:
             images = latents
             sources |= {"images": sources["latents"]} if "latents" in sources else {}
-        latents = latents.reshape(len(latents), -1)
+        latents = latents.reshape(len(latents), math.prod(latents.shape[1:]))
     settings = ReportSettings(
         title=title or "Report",
         about=about,
@@ -154,6 +156,7 @@ def report(
         docs=docs,
         has_factors=factors is not None,
         has_images=images is not None,
+        has_pixels=pixels,
         has_times=times is not None,
     )
     _check_settings(settings)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from geodis.base.text import with_notes
+from geodis.base.text import function_name, with_notes
 from geodis.base.write import to_jsonable, write_json
 from geodis.report.analysis import Analysis, versions
 from geodis.report.ask import ask
@@ -88,10 +88,10 @@ class Report(Analysis):
     def to_dict(self) -> dict[str, Any]:
         """Every number, and how it was made, as plain values."""
         kept = {section.name: ask(section, "to_dict", self).value for section in all_sections()}
-        settings = {  # a prepare or metric of the user's own, by its name
-            name: getattr(value, "__name__", repr(value)) if callable(value) else value
-            for name, value in asdict(self.settings).items()
-        }
+        settings = {name: getattr(self.settings, name) for name in vars(self.settings)}
+        for name in ("prepare", "metric"):
+            if callable(settings[name]):
+                settings[name] = function_name(settings[name])
         return to_jsonable(
             {
                 "summary": list(self.summary),

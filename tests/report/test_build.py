@@ -2,6 +2,7 @@ import html
 import importlib
 import inspect
 import json
+import threading
 import warnings
 from types import SimpleNamespace
 
@@ -410,3 +411,40 @@ def test_images_are_rows_of_pixels_and_never_counts():
         assert "leave dim out" in doubts(pixels) and "counts" not in doubts(pixels)
         assert "leave dim out" in doubts(brightest) and "counts" not in doubts(brightest)
         assert "if they are counts" in doubts(pixels.astype(float))
+
+
+class _NoCopy:
+    """A preparation that cannot be copied, and has no name."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+
+    def __call__(self, rows):
+        return rows + 0
+
+
+def test_a_preparation_may_be_any_object_that_can_be_called():
+    ring = np.random.default_rng(0).normal(size=(60, 3))
+    made = gd.report(ring, prepare=_NoCopy(), out=None, verbose=0)
+    assert made.to_dict()["settings"]["prepare"] == "_NoCopy"
+    nameless = gd.report(ring, prepare=lambda rows: rows + 0, out=None, verbose=0)
+    assert "prepare=..." in render_page(nameless)
+
+
+def test_bytes_beside_other_images_are_rows_in_the_lines_of_python():
+    pixels = np.random.default_rng(0).integers(0, 256, (60, 6, 6), dtype=np.uint8)
+    files = {"latents": "pixels.npy", "images": "others.npy"}
+    made = gd.report(pixels, images=pixels[..., None], sources=files, out=None, verbose=0)
+    assert "gd.load_array('pixels.npy').reshape(60, -1)" in html.unescape(render_page(made))
+
+
+def test_no_images_are_refused_in_a_sentence():
+    with pytest.raises(InputError, match="latents must have shape"):
+        gd.report(np.zeros((0, 8, 8), np.uint8), out=None, verbose=0)
+
+
+def test_control_characters_of_names_are_not_in_the_page():
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    factors = {"a\x01b": np.arange(60) % 3, "c": np.arange(60) % 2}
+    page = render_page(gd.report(rows, factors, out=None, verbose=0))
+    assert "\x01" not in page and "a\N{REPLACEMENT CHARACTER}b" in page

@@ -26,7 +26,8 @@ CHANGED = {
     "random_state": 3,
 }
 # Texts around the results, and how many processes make them.
-BESIDE = {"title", "about", "sources", "n_jobs", "docs", "has_factors", "has_images", "has_times"}
+BESIDE = {"title", "about", "sources", "n_jobs", "docs", "has_factors", "has_images"}
+BESIDE |= {"has_times", "has_pixels"}
 
 
 def arguments_of(settings):

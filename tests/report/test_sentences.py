@@ -47,10 +47,10 @@ def test_how_far_the_geometry_can_be_trusted(tmp_path):
     points = gd.product_manifold("S^2 x S^1", 600, random_state=0).points
     report = gd.report(points, out=tmp_path / "r", verbose=0)
     assert "found the same" not in " ".join(report.summary)  # repeatable is not valid
-    page = report.path.read_text(encoding="utf-8").split("Would it be found again?")[1]
-    tally, stable = re.findall("<p.*?>(.*?)</p>", page, re.DOTALL)[:2]
+    page = report.path.read_text(encoding="utf-8").split("<h3>Refits</h3>")[1]
+    tally = re.findall("<p.*?>(.*?)</p>", page, re.DOTALL)[0]
     assert tally == report.manifold.confidence_.sentence
-    assert "not whether\nit is right" in stable
+    assert "repeatable, which does not make it right" in tally
     kept = json.loads((tmp_path / "r" / "results.json").read_text())["manifold"]["confidence"]
     assert kept["found"] == {"2 + 1": 1} and kept["quick"]
     assert 0 < max(kept["median_bound"]) < 0.01
@@ -168,7 +168,8 @@ def test_a_score_at_chance_is_not_in_the_summary():
     assert frame.at["mig", "value"] < frame.at["mig", "chance"] + NEAR_CHANCE
     assert not re.search("MIG|DCI|SAP|modularity|apart best", report.summary[1])
     assert "with a chance level exceed it by more than 0.02" in report.summary[1]
-    assert in_plain_words(report).endswith("No map shows the given factors factor 0 and factor 1.")
+    unseen = "No map shows the given factors “factor 0” and “factor 1”."
+    assert in_plain_words(report).endswith(unseen)
 
 
 def test_scores_that_one_factor_makes_perfect_do_not_lead_the_summary():

@@ -34,7 +34,7 @@ DEADLY = "Every worker that took this task died on it, perhaps of too little mem
 
 
 def require_distributed() -> Any:
-    """The package distributed, or a sentence that says which extra brings it."""
+    """The package distributed, or a sentence that says what is missing."""
     return require("distributed", purpose="a cluster")
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from geodis.base.text import printable
+
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
@@ -21,6 +23,8 @@ def _environment() -> Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        # Control characters of names are ill-formed in a page; what is marked up was looked at.
+        finalize=lambda value: printable(value) if type(value) is str else value,
     )
 
 

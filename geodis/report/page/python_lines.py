@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from geodis.base.text import function_name
 from geodis.report.analysis import Analysis, ReportSettings
 
 USUAL = ReportSettings()
@@ -27,8 +28,11 @@ def fitted_rows(analysis: Analysis) -> str:
 
 
 def shown_value(value: Any) -> str:
-    """A setting as it stands in a call; of a function, its name."""
-    return str(getattr(value, "__name__", repr(value)))
+    """A setting as it stands in a call; of a function its name, or dots where it has none."""
+    if not callable(value):
+        return repr(value)
+    name = function_name(value)
+    return name if name.isidentifier() else "..."
 
 
 def opening_lines(analysis: Analysis) -> str:
@@ -65,7 +69,7 @@ def _loading(analysis: Analysis) -> list[str]:
             if shape:
                 told = ", ".join(f"{what}={value!r}" for what, value in shape.items())
                 array = f"gd.as_factors({array}, {told})"
-        if name == "latents" and file and file == settings.sources.get("images"):
+        if name == "latents" and file and settings.has_pixels:
             array += f".reshape({analysis.material.n_given}, -1)"
         lines.append(f"{name} = {array}{remark}")
     return lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from geodis.base.text import function_name
 from geodis.report.analysis import Analysis, versions
 from geodis.report.page.markup import definitions
 from geodis.report.page.python_lines import opening_lines
@@ -33,7 +34,7 @@ class MadeSection(Section):
         rows = {}
         for name, absent in SETTINGS.items():
             value = getattr(analysis.settings, name)
-            told = getattr(value, "__name__", str(value))  # of a function, its name
+            told = function_name(value) if callable(value) else str(value)
             rows[name.replace("_", " ")] = absent if value is None else told
         parts = analysis.parts.values()
         rows["seconds"] = ", ".join(f"{part.name} {part.seconds:.1f}" for part in parts)

@@ -36,4 +36,5 @@ def in_plain_words(analysis: Analysis) -> str:
     if not unseen:
         return f"{opening}."
     given = "the given factor" if len(unseen) == 1 else "the given factors"
-    return f"{opening}. No map shows {given} {listed(unseen)}."
+    names = listed([f"“{name}”" for name in unseen])
+    return f"{opening}. No map shows {given} {names}."
