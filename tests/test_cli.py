@@ -16,7 +16,9 @@ from PIL import Image
 from geodis import __version__, cli
 from geodis.base.check import InputError
 from geodis.commands.shared.options import flat_options
+from geodis.commands.shared.output import WRITTEN, OutputFolder
 from tests import ROOT
+from tests.manifold.coupling.test_same_places import twisted_sphere
 
 
 def test_version(geodis):
@@ -140,6 +142,17 @@ def test_factorise_writes_what_it_lists(geodis, product, tmp_path):
     assert [one["dim"] for one in summary["maps"]] == [2, 1]
     assert sum(one["n_coordinates"] for one in summary["maps"]) == places.shape[1]
     assert all(0 <= one["residual"] < 0.2 for one in summary["maps"])
+
+
+def test_the_summary_of_a_factorisation_has_the_doubts_that_maps_add(geodis, tmp_path):
+    np.save(tmp_path / "tw.npy", twisted_sphere(800, 2))
+    folder = tmp_path / "f"
+    code, out, _ = geodis("factorise", tmp_path / "tw.npy", "--dim", 3, "--json", "--out", folder)
+    assert code == 0
+    for text in (out, (folder / "summary.json").read_text()):
+        summary = json.loads(text)
+        assert summary["uncertain"] is True
+        assert any("nearby and not for the whole" in doubt for doubt in summary["doubts"])
 
 
 def test_factorise_says_why_there_are_no_maps(geodis, tmp_path):
@@ -268,6 +281,12 @@ def test_report_writes_what_it_lists(geodis, tmp_path):
         (["walk", "points.npy", "--factor", 0], "points.npy"),
         (["scores", "points.npy", "--factors", "f.csv"], "scores.md"),
         (["distances", "--data", "xysquares"], "matrices.png"),
+        (["train", "--images", "x.npy"], "model.safetensors"),
+        (["train", "--images", "x.npy"], "config.json"),
+        (["train", "--images", "x.npy"], "checkpoint.safetensors"),
+        (["train", "--images", "x.npy"], "history.json"),
+        (["train", "--images", "x.npy"], "training.png"),
+        (["train", "--images", "x.npy", "--log", "csv"], "history.csv"),
     ],
 )
 def test_no_command_replaces_a_file_of_others(geodis, monkeypatch, tmp_path, words, name):
@@ -277,6 +296,71 @@ def test_no_command_replaces_a_file_of_others(geodis, monkeypatch, tmp_path, wor
     assert (code, out) == (2, "")
     assert f"must be a folder in which no file of yours is replaced; got . with {name}" in err
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(name, "mine")]
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["sample", "S^2", "--out", "p.npy"], "p.npy"),
+        (["encode", "run", "--out", "z.npz"], "z.npz"),
+        (["learn-kernel", "--data", "xysquares", "--out", "k.safetensors"], "k.safetensors"),
+        (["learn-kernel", "--data", "xysquares", "--out", "k.safetensors"], "k.json"),
+        (["learn-kernel", "--data", "xysquares", "--out", "k.safetensors"], "k.png"),
+    ],
+)
+def test_no_command_replaces_a_single_file_of_others(geodis, monkeypatch, tmp_path, words, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text("mine")
+    code, out, err = geodis(*words)
+    assert (code, out) == (2, "")
+    assert f"must be a file that replaces none of yours; got {name} there" in err
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(name, "mine")]
+
+
+def test_a_single_file_is_replaced_by_the_same_command(geodis, tmp_path):
+    words = ("sample", "S^2", "--n", 20, "--out", tmp_path / "p.npy")
+    assert geodis(*words)[0] == 0
+    assert geodis(*words, "--seed", 1)[0] == 0
+    np.save(tmp_path / "p.npy", np.zeros(3))
+    code, _, err = geodis(*words)
+    assert code == 2 and "p.npy there, not written by geodis or changed since" in err
+    assert np.load(tmp_path / "p.npy").shape == (3,)
+
+
+def test_a_folder_or_a_link_in_the_place_of_a_file_is_not_replaced(geodis, tmp_path):
+    latents, _ = report_inputs(tmp_path)
+    (tmp_path / "inspection.txt").mkdir()
+    (tmp_path / "inspection.json").symlink_to(tmp_path / "nothing")
+    code, _, err = geodis("inspect", latents, "--out", tmp_path)
+    assert code == 2 and "with inspection.json and inspection.txt: name another folder" in err
+
+
+def test_images_without_rows_are_told_in_one_sentence(geodis, tmp_path):
+    np.save(tmp_path / "z.npy", np.zeros((0, 8, 8), dtype=np.uint8))
+    code, out, err = geodis("inspect", tmp_path / "z.npy")
+    assert (code, out) == (2, "") and "got 0" in err and len(err.strip().splitlines()) == 1
+
+
+def test_a_file_that_is_missing_leaves_no_folder(geodis, tmp_path):
+    code, _, err = geodis("inspect", tmp_path / "no.npy", "--out", tmp_path / "a" / "b" / "c")
+    assert code == 2 and "no.npy" in err and not list(tmp_path.iterdir())
+
+
+def test_the_list_has_files_of_other_commands_and_every_file_at_once(tmp_path):
+    first, second = OutputFolder(tmp_path, ["a", "b"]), OutputFolder(tmp_path, ["c"])
+
+    def listed():
+        return sorted(json.loads((tmp_path / WRITTEN).read_text())["sha256"])
+
+    first.write_text("a", "one", "1")
+    first.path("b", "two")  # whose writing may take long, or be killed
+    assert listed() == ["a"]
+    with second:
+        second.write_text("c", "three", "3")
+    assert listed() == ["a", "c"]
+    with first:
+        (tmp_path / "b").write_text("2")
+    assert listed() == ["a", "b", "c"]
 
 
 def test_a_command_replaces_what_it_wrote_and_nothing_that_was_changed(geodis, tmp_path):

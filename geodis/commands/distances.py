@@ -142,8 +142,6 @@ def draw_distances(
     from geodis import plots
     from geodis.distances import traversal_matrices
 
-    picture = folder.path("correlations.png", "how far kinds of distances agree, by factor")
-    plots.save_figure(plots.plot_distance_correlations(results["correlations"]), picture)
     matrices = traversal_matrices(
         compared.grid,
         compared.code,
@@ -152,6 +150,8 @@ def draw_distances(
         random_state=common.seed,
         verbose=common.verbose,
     )
+    picture = folder.path("correlations.png", "how far kinds of distances agree, by factor")
+    plots.save_figure(plots.plot_distance_correlations(results["correlations"]), picture)
     if any(matrices.values()):
         picture = folder.path("matrices.png", "average distances along every factor")
         plots.save_figure(plots.plot_traversal_matrices(matrices), picture)

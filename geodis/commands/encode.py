@@ -11,7 +11,7 @@ import typer
 from geodis.base.check import InputError
 from geodis.base.write import whole_file
 from geodis.commands.shared.options import CommonOptions, DeviceOption
-from geodis.commands.shared.output import say
+from geodis.commands.shared.output import output_file, say
 from geodis.commands.shared.runs import RunArgument, data_of, open_model
 
 
@@ -46,6 +46,7 @@ def encode_command(
 
     if out.suffix != ".npz":
         raise InputError(f"--out must end in .npz; got {out}.")
+    folder = output_file(out)
     model = open_model(run, device)
     rows = data_of(run, common.quiet) if images is None else load_array(images)
     index = np.arange(len(rows))
@@ -60,7 +61,7 @@ def encode_command(
         arrays["log_variances"] = log_variances
     if grid is not None:
         arrays |= arrays_of_factors(replace(grid.known_factors(index), values=grid.factors(index)))
-    with whole_file(out) as temporary:
+    with folder, whole_file(folder.path(out.name, "the latents")) as temporary:
         np.savez(temporary, **arrays)
     parts = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
     shapes = {name: array.shape for name, array in arrays.items()}

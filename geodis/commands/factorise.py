@@ -108,6 +108,9 @@ def factorise_command(
 ) -> None:
     """Split points into independent factors, with the directions of each (GeoManCER).
 
+    With --out the maps of the factors are made too. They take longer, and only they show where
+    factors hold nearby and not for the whole: what is certain without them may be uncertain then.
+
     Examples: `geodis factorise latents.npy --out factors`, `geodis factorise run.npz:z --dim 5`,
     `geodis factorise big.npy --sample 100000 --out parts`
     """
@@ -124,9 +127,8 @@ def factorise_command(
         "verbose": int(common.verbose),
     }
     est, notes = fit_and_note(points, settings)
-    values = {"file": file, **factorisation_summary(est, notes)}
-    if out is not None:
-        values["maps"] = maps_or_note(est)
+    maps = {} if out is None else {"maps": maps_or_note(est)}  # first: they may add a doubt
+    values = {"file": file, **factorisation_summary(est, notes), **maps}
     say(est.summary(), values, common.as_json)
     if folder is not None:
         with folder:

@@ -50,10 +50,10 @@ def inspect_command(
         with folder:
             write_json(folder.path("inspection.json", "the same for machines"), values)
             folder.write_text("inspection.txt", "the first table", f"{file}\n\n{inspection}")
+            picture = folder.path("principal_components.png", "variance along each component")
             axis = plot_principal_spectrum(
                 inspection.explained, inspection.dimension.dim, edge=inspection.edge_share
             )
-            picture = folder.path("principal_components.png", "variance along each component")
             save_figure(axis, picture)
         if not common.as_json:
             folder.list_files()

@@ -11,7 +11,7 @@ import typer
 from geodis.base.check import InputError
 from geodis.commands.shared.data_source import DataSource, open_data
 from geodis.commands.shared.options import CommonOptions
-from geodis.commands.shared.output import list_files, say
+from geodis.commands.shared.output import output_file, say
 
 if TYPE_CHECKING:
     from geodis.data.grids.grid import FactorGrid
@@ -79,16 +79,20 @@ def learn_kernel_command(
 
     if out.suffix != ".safetensors":
         raise InputError(f"--out must end in .safetensors; got {out}.")
+    others = [out.with_suffix(".json").name]
+    if learnt.features is None:
+        others.append(out.with_suffix(".png").name)
+    folder = output_file(out, *others)
     grid = open_data(source, common.quiet)
     if not isinstance(grid, FactorGrid):
         raise InputError("--images need --factors, one row an image; got none.")
     loss = learn_loss(grid, learnt, learning, common)
-    written = {out: "the learnt loss", out.with_suffix(".json"): "how it was made"}
-    if isinstance(loss, LossKernel):
-        picture = out.with_suffix(".png")
-        save_figure(plot_kernels({loss.name: loss}).ravel()[0], picture)
-        written[picture] = "the kernel"
-    save_kernel(loss, out)
+    with folder:
+        save_kernel(loss, folder.path(out.name, "the learnt loss"))
+        folder.path(out.with_suffix(".json").name, "how it was made")  # which is written with it
+        if isinstance(loss, LossKernel):
+            picture = folder.path(out.with_suffix(".png").name, "the kernel")
+            save_figure(plot_kernels({loss.name: loss}).ravel()[0], picture)
     made = loss.made
     sentence = (
         f"{loss.name}: rank correlation with the ground truth {made['held_out']:.4f} on "
@@ -97,7 +101,7 @@ def learn_kernel_command(
     )
     say(sentence, made, common.as_json)
     if not common.as_json:
-        list_files("Written", written)
+        folder.list_files()
 
 
 def learn_loss(

@@ -11,7 +11,7 @@ from geodis.base.check import InputError
 from geodis.base.text import counted
 from geodis.base.write import whole_file
 from geodis.commands.shared.options import CommonOptions
-from geodis.commands.shared.output import say
+from geodis.commands.shared.output import output_file, say
 
 
 def sample_command(
@@ -34,8 +34,9 @@ def sample_command(
 
     if out.suffix != ".npy":
         raise InputError(f"--out must end in .npy; got {out}.")
+    folder = output_file(out)
     drawn = product_manifold(spec, n, rotate=rotate, noise=noise, pad=pad, random_state=common.seed)
-    with whole_file(out) as temporary:
+    with folder, whole_file(folder.path(out.name, "the points")) as temporary:
         np.save(temporary, drawn.points)
     n, columns = drawn.points.shape
     values = {"out": str(out), "spec": spec, "n": n, "columns": columns, "seed": common.seed}

@@ -127,20 +127,22 @@ def write_scores(folder: OutputFolder, table: ScoreTable, values: dict[str, Any]
         picture = folder.path("scores.png", "every score beside its chance level")
         plots.save_figure(plots.plot_scores(table), picture)
     if "mig" in table.scores:
+        meaning = "mutual information of latents and factors"
+        picture = folder.path("information.png", meaning)
         axis = plots.plot_score_matrix(
             table.scores["mig"],
             title="Mutual information",
             unit="share of the factor's entropy",
             limit=1.0,
         )
-        meaning = "mutual information of latents and factors"
-        plots.save_figure(axis, folder.path("information.png", meaning))
+        plots.save_figure(axis, picture)
     if "dci" in table.scores:
+        meaning = "importance of every latent for every factor"
+        picture = folder.path("importances.png", meaning)
         axis = plots.plot_score_matrix(
             table.scores["dci"],
             title="Importances (DCI)",
             unit="share of a factor's importance",
             limit=1.0,
         )
-        meaning = "importance of every latent for every factor"
-        plots.save_figure(axis, folder.path("importances.png", meaning))
+        plots.save_figure(axis, picture)

@@ -56,6 +56,8 @@ def sweep_command(
     `geodis sweep study.toml --cluster local --out study`
     """
     from geodis.models import sweep
+    from geodis.models.sweeps.planned_run_folder import RUNS
+    from geodis.models.sweeps.run_lock import ROW
 
     choices = read_grid(file)
     if common.seed:
@@ -65,17 +67,23 @@ def sweep_command(
         for name, given in _table(choices.pop("data"), "data", file).items()
     }
     device: Any = where.device
+    # Tables beside finished runs are of a sweep; other sweeps may write them at the same time.
+    begun = any(out.glob(f"{RUNS}/*/{ROW}"))
+    folder = OutputFolder(out, () if begun else ("table.csv", "table.parquet"))
     try:
-        done = sweep(
-            out,
-            choices.pop("models"),
-            data,
-            device=device,
-            cluster=where.cluster,
-            n_workers=where.workers,
-            verbose=common.verbose,
-            **choices,
-        )
+        with folder:
+            folder.path("table.csv", "settings, terms and scores of every run, by step")
+            folder.path("table.parquet", "the same with types")
+            done = sweep(
+                out,
+                choices.pop("models"),
+                data,
+                device=device,
+                cluster=where.cluster,
+                n_workers=where.workers,
+                verbose=common.verbose,
+                **choices,
+            )
     except KeyboardInterrupt:
         tell(f"{out} keeps what is done; the same command goes on from it.", error=True)
         raise
@@ -83,11 +91,7 @@ def sweep_command(
     values |= {"diverged": done.diverged, "elsewhere": done.elsewhere}
     say(done, values, common.as_json)
     if not common.as_json:
-        folder = OutputFolder(out)
-        folder.path("table.csv", "settings, terms and scores of every run, by step")
-        if (out / "table.parquet").exists():
-            folder.path("table.parquet", "the same with types")
-        folder.path("runs", "the folder of every model, as `geodis train` writes it")
+        folder.meanings[out / RUNS] = "the folder of every model, as `geodis train` writes it"
         folder.list_files()
 
 

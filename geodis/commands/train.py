@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
     from geodis.data.grids.grid import FactorGrid
     from geodis.models import EarlyStopping, Model, RunLogger, Training
+
+NAMES = (
+    "model.safetensors", "config.json", "checkpoint.safetensors", "checkpoint-older.safetensors",
+    "checkpoint-damaged.safetensors", "history.json", "history.csv", "training.png",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -150,17 +156,41 @@ def train_command(
 
     kind = model_named(model)
     refuse_options_of_other_models(kind, built, training)
+    folder = OutputFolder(out, () if is_begun(out) else NAMES)
     rows = open_data(source, common.quiet)
     untrained = build_model(kind, rows, built, common.seed)
     require_factors(untrained, rows, training.supervision)
-    done = run_training(untrained, rows, steps, out, training, common)
-    folder = OutputFolder(out)
-    text, values = exponents_of(untrained)
-    write_run(folder, done, source, values)
+    with folder:
+        if "csv" in (training.log or ()):
+            folder.path("history.csv", "every term of the loss, written as it came")
+        done = run_training(untrained, rows, steps, out, training, common)
+        text, values = exponents_of(untrained)
+        write_run(folder, done, source, values)
     told = {"out": str(out), **values, "history": done.history}
     say(f"{kind.__name__}: {done}{text}", told, common.as_json)
     if not common.as_json:
         folder.list_files()
+
+
+def is_begun(out: Path) -> bool:
+    """Whether a folder is of a run: what training wrote there, it may replace."""
+    from geodis.base.tensors import read_note
+    from geodis.models.saving import CHECKPOINT, OLDER_CHECKPOINT, read_config
+    from geodis.models.training.run_loggers import HEADER
+
+    for name in (CHECKPOINT, OLDER_CHECKPOINT):
+        with suppress(InputError):
+            if {"config", "steps", "history", "run"} <= set(read_note(out / name)):
+                return True
+    with suppress(InputError):
+        told = read_config(out).get("training")
+        return isinstance(told, dict) and "identity" in told
+    # A run that was killed before its first checkpoint leaves its log alone.
+    if [name for name in NAMES if (out / name).exists()] != ["history.csv"]:
+        return False
+    with suppress(OSError, UnicodeDecodeError), (out / "history.csv").open(encoding="utf-8") as log:
+        return log.readline().strip() == ",".join(HEADER)
+    return False
 
 
 def refuse_options_of_other_models(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from geodis.commands.shared.options import CommonOptions, DeviceOption
-from geodis.commands.shared.output import say
+from geodis.commands.shared.output import output_file, say
 from geodis.commands.shared.runs import RunArgument, data_of, open_model
 
 # Images that say how far each latent goes.
@@ -42,6 +42,8 @@ def traverse_command(
     from geodis.models import encode, traverse
 
     model = open_model(run, device)
+    picture = run / "traversals.png" if out is None else out
+    folder = output_file(picture)
     rows = data_of(run, common.quiet)
     check_int(index, "--index", high=len(rows) - 1)
     pick = check_random_state(common.seed).choice(
@@ -64,8 +66,8 @@ def traverse_command(
         f"{type(model).__name__}: latents by standard deviation", loc="left", fontsize=10
     )
     axis.set_xlabel("standard deviations from the mean")
-    picture = run / "traversals.png" if out is None else out
-    plots.save_figure(axis, picture)
+    with folder:
+        plots.save_figure(axis, folder.path(picture.name, "the picture"))
     text = f"{picture}: {counted(len(traversals), 'latent')}, {counted(steps, 'step')} each"
     values = {"out": str(picture), "deviations": spread, "order": order, "steps": steps}
     say(text, values, common.as_json)

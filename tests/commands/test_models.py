@@ -70,7 +70,7 @@ def test_a_model_is_trained_encoded_and_drawn(geodis, images):
     )
     assert (code, err) == (0, "") and "AdaTVAE: 4 steps on cpu in float32" in out
     run = images / "run"
-    written = {path.name for path in run.iterdir()}
+    written = {path.name for path in run.glob("[!.]*")}
     assert written == {
         "model.safetensors",
         "config.json",
@@ -105,6 +105,12 @@ def test_a_model_is_trained_encoded_and_drawn(geodis, images):
     code, out, _ = geodis("traverse", run, "--steps", 3, "--index", 7, "--quiet")
     assert code == 0 and "3 latents, 3 steps each" in out
     assert (run / "traversals.png").read_bytes().startswith(b"\x89PNG")
+    for again in (("traverse", run), ("encode", run, "--out", images / "z.npz")):
+        assert geodis(*again, "--quiet")[0] == 0
+    (run / "traversals.png").write_text("mine")
+    code, _, err = geodis("traverse", run, "--quiet")
+    assert code == 2 and "traversals.png there, not written by geodis or changed since" in err
+    assert (run / "traversals.png").read_text() == "mine"
 
 
 def test_the_same_command_with_more_steps_goes_on(geodis, images):
@@ -113,6 +119,26 @@ def test_the_same_command_with_more_steps_goes_on(geodis, images):
     assert code == 0 and "VAE: 6 steps" in out
     code, _, err = start(geodis, images, "--model", "ae", "--steps", 8)
     assert code == 2 and "is a checkpoint of VAE, and the model is AE" in err
+
+
+def test_a_model_of_others_is_kept(geodis, images):
+    run = images / "run"
+    run.mkdir()
+    (run / "history.csv").write_text("step,name,value\n0,kl,0.5\n")  # as a kill leaves it
+    assert start(geodis, images, "--model", "vae", "--log", "csv")[0] == 0
+    for name in ("checkpoint.safetensors", ".geodis-written.json"):  # the configuration is enough
+        (run / name).unlink()
+    assert start(geodis, images, "--model", "vae", "--log", "csv")[0] == 0
+    for name in ("config.json", ".geodis-written.json"):  # and so is the checkpoint
+        (run / name).unlink()
+    assert start(geodis, images, "--model", "vae", "--log", "csv")[0] == 0
+    for path in [*run.glob("checkpoint*"), run / ".geodis-written.json"]:
+        path.unlink()
+    (run / "config.json").write_text('{"model_type": "vit"}')
+    before = {path.name: path.read_bytes() for path in run.iterdir()}
+    code, _, err = start(geodis, images, "--model", "vae")
+    assert code == 2 and "with model.safetensors, config.json" in err
+    assert {path.name: path.read_bytes() for path in run.iterdir()} == before
 
 
 def test_rows_without_factors_and_other_images(geodis, tmp_path):

@@ -65,6 +65,19 @@ def test_a_grid_becomes_a_table_and_goes_on(geodis, study):
     assert (code, err) == (0, "")
 
 
+def test_a_table_of_others_is_kept_and_that_of_a_sweep_is_replaced(geodis, study):
+    command = ("sweep", study / "study.toml", "--out", study / "out", "--quiet")
+    (study / "out").mkdir()
+    (study / "out" / "table.csv").write_text("mine")
+    code, _, err = geodis(*command)
+    assert code == 2 and "with table.csv: name another folder" in err
+    assert [path.read_text() for path in (study / "out").iterdir()] == ["mine"]
+    (study / "out" / "table.csv").unlink()
+    assert geodis(*command)[0] == 0
+    (study / "out" / ".geodis-written.json").unlink()  # as after a sweep from Python
+    assert geodis(*command)[0] == 0
+
+
 def test_an_interrupt_says_how_it_goes_on(geodis, study, monkeypatch):
     def stop(*arguments, **options):
         sweep(*arguments, **{**options, "seeds": 1})

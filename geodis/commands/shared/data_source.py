@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -86,7 +87,8 @@ def load_points(file: str) -> np.ndarray:
     from geodis.data.files.load import load_array
 
     array = load_array(file)
-    return array.reshape(len(array), -1) if has_pixels(array) else array
+    # Not -1, which numpy cannot tell where there are no rows.
+    return array.reshape(len(array), math.prod(array.shape[1:])) if has_pixels(array) else array
 
 
 def open_data(source: DataSource, quiet: bool) -> FactorGrid | np.ndarray:

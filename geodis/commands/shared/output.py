@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -17,19 +19,21 @@ from geodis.base.write import to_jsonable, whole_file, write_json
 WRITTEN = ".geodis-written.json"
 
 
-def check_folder(folder: Path) -> None:
+def check_folder(folder: Path, must: str = "--out must be") -> None:
     """Find what would stop the writing before the work, not after it."""
-    made = not folder.exists()
+    new = [one for one in (folder, *folder.parents) if not one.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder):
             pass
-        if made:
-            folder.rmdir()
     except OSError as problem:
         raise InputError(
-            f"--out must be a folder that can be written to; got {folder} ({problem.strerror})."
+            f"{must} a folder that can be written to; got {folder} ({problem.strerror})."
         ) from problem
+    finally:
+        for one in new:  # those that stayed empty
+            with suppress(OSError):
+                one.rmdir()
 
 
 def say(text: object, values: Mapping[str, Any], as_json: bool) -> None:
@@ -53,6 +57,8 @@ class OutputFolder:
     folder : Path
     names : sequence of str
         What may be written, which is looked for before the work.
+    single : bool
+        Whether --out names a file in the folder, and not the folder.
 
     Raises
     ------
@@ -66,14 +72,20 @@ class OutputFolder:
         What each file is that was written so far.
     """
 
-    def __init__(self, folder: Path, names: Sequence[str] = ()) -> None:
+    def __init__(self, folder: Path, names: Sequence[str] = (), *, single: bool = False) -> None:
         self.folder = folder
         self.meanings: dict[Path, str] = {}
         self._names = names
-        self._listed = listed_files(folder / WRITTEN) or {}
-        check_folder(folder)
-        there = [name for name in names if (folder / name).exists()]
-        taken = [name for name in there if self._listed.get(name) != file_hash(folder / name)]
+        written = listed_files(folder / WRITTEN) or {}
+        check_folder(folder, "--out must be in" if single else "--out must be")
+        there = [name for name in names if os.path.lexists(folder / name)]
+        taken = [name for name in there if not _is_same(folder / name, written.get(name))]
+        if taken and single:
+            raise InputError(
+                "--out must be a file that replaces none of yours; got "
+                f"{listed([str(folder / name) for name in taken])} there, not written by geodis or "
+                "changed since: name another file."
+            )
         if taken:
             raise InputError(
                 "--out must be a folder in which no file of yours is replaced; got "
@@ -85,12 +97,19 @@ class OutputFolder:
 
     def __exit__(self, *exception: object) -> None:
         """List what was written."""
-        made = {path.name: file_hash(path) for path in self.meanings if path.is_file()}
-        write_json(self.folder / WRITTEN, {"sha256": self._listed | made})
+        self._list(*self.meanings)
+
+    def _list(self, *paths: Path) -> None:
+        """Add files to the list as it now is: other commands may have added theirs."""
+        made = {path.name: file_hash(path) for path in paths if path.is_file()}
+        if made:
+            written = listed_files(self.folder / WRITTEN) or {}
+            write_json(self.folder / WRITTEN, {"sha256": written | made})
 
     def path(self, name: str, meaning: str) -> Path:
-        """Path of a file that is about to be written, and what it is."""
+        """Path of a file that is about to be written, and what it is; the one before is listed."""
         assert not self._names or name in self._names
+        self._list(*list(self.meanings)[-1:])
         self.meanings[self.folder / name] = meaning
         return self.folder / name
 
@@ -101,7 +120,19 @@ class OutputFolder:
 
     def list_files(self) -> None:
         """Say what was written and where."""
-        list_files("Written", self.meanings)
+        there = {path: meaning for path, meaning in self.meanings.items() if path.exists()}
+        list_files("Written", there)
+
+
+def output_file(out: Path, *beside: str) -> OutputFolder:
+    """The folder of a file that --out names, and of those that are written beside it."""
+    return OutputFolder(out.parent, (out.name, *beside), single=True)
+
+
+def _is_same(path: Path, sha256: str | None) -> bool:
+    """Whether a path is a file with the hash that the list gives."""
+    regular = path.is_file() and not path.is_symlink()
+    return sha256 is not None and regular and file_hash(path) == sha256
 
 
 def list_files(title: str, meanings: Mapping[Path, str]) -> None:
