@@ -302,4 +302,4 @@ def test_a_figure_that_is_no_json_leaves_the_others(added, tmp_path):
 def test_half_a_character_does_not_cost_the_page(added, tmp_path):
     register_section(type("Other", (Section,), {**PLAIN, "sentence": lambda *_: "a \ud800"}))
     _, page = check_the_rest(quick_report(tmp_path), tmp_path)
-    assert "a &#55296;" in page
+    assert "a \N{REPLACEMENT CHARACTER}" in page
