@@ -207,6 +207,20 @@ def has_pixels(array: Any) -> bool:
     return isinstance(array, np.ndarray) and array.dtype == np.uint8 and array.ndim in (3, 4)
 
 
+def rows_of_pixels(array: Any) -> Any:
+    """Images of bytes as rows (n, pixels); anything else as it is.
+
+    Examples
+    --------
+    >>> rows_of_pixels(np.zeros((0, 8, 8, 3), np.uint8)).shape
+    (0, 192)
+    """
+    if not has_pixels(array):
+        return array
+    # Not -1, which numpy cannot tell where there are no rows.
+    return array.reshape(len(array), math.prod(array.shape[1:]))
+
+
 def shape_hint(shape: Sequence[int]) -> str:
     """What makes rows of points of an array of another shape.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from geodis.base.check import InputError, check_int, has_pixels
+from geodis.base.check import InputError, check_int, has_pixels, rows_of_pixels
 from geodis.base.jobs import check_jobs
 from geodis.base.progress import Stages
 from geodis.base.whole_set import check_whole_set, whole_set
@@ -137,7 +136,7 @@ def report(
         if images is None:
             images = latents
             sources |= {"images": sources["latents"]} if "latents" in sources else {}
-        latents = latents.reshape(len(latents), math.prod(latents.shape[1:]))
+        latents = rows_of_pixels(latents)
     settings = ReportSettings(
         title=title or "Report",
         about=about,

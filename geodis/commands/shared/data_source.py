@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from geodis.base.check import InputError, has_pixels
+from geodis.base.check import InputError, rows_of_pixels
 from geodis.commands.shared.options import PeriodOption, periods_of
 from geodis.data.grids.by_name import BUILT_IN, PUBLISHED, built_in_grid
 
@@ -86,9 +85,7 @@ def load_points(file: str) -> np.ndarray:
     """The points of a file, or the pixels of its images."""
     from geodis.data.files.load import load_array
 
-    array = load_array(file)
-    # Not -1, which numpy cannot tell where there are no rows.
-    return array.reshape(len(array), math.prod(array.shape[1:])) if has_pixels(array) else array
+    return rows_of_pixels(load_array(file))
 
 
 def open_data(source: DataSource, quiet: bool) -> FactorGrid | np.ndarray:
