@@ -146,7 +146,7 @@ def test_the_tally_counts_whole_fits():
     assert confidence.found == {(2, 1): 5} and confidence.agreeing == 5
     assert [f.n for f in confidence.fits] == [400, 400, 800, 800, 800]
     assert confidence.tally == (
-        "The same factors came out of 5 of 5 refits, with dimension 3 as given: the answer is "
+        "The same factors came out of 5 of 5 refits, with the dimension held at 3: the answer is "
         "repeatable, which does not make it right."
     )
     for repeated in confidence.fits:
@@ -160,7 +160,7 @@ def test_fits_that_find_other_factors_are_counted_as_such():
     confidence = trust(est, quick=True)
     assert confidence.found == {(4,): 1} and confidence.agreeing == 0
     assert confidence.tally == (
-        "A refit on 200 of the points, with dimension 4 as given, gave dimensions 4 instead."
+        "A refit on 200 of the points, with the dimension held at 4, gave dimensions 4 instead."
     )
 
 
@@ -174,18 +174,19 @@ def test_that_no_split_was_found_again_is_no_support():
         assert confidence.found == {(2,): len(confidence.fits)}
         said = f"{confidence.sentence} {confidence} {' '.join(confidence.bounds())}"
         assert "No split was found in" in said and "does not show that there is none" in said
-        assert "with dimension 2 as given" in said
+        assert "with the dimension held at 2" in said
         assert not any(word in said for word in ("same factors", "err by less", "°"))
 
 
 def test_refits_that_disagree_are_counted():
     confidence = replace(trust(fitted("clean"), quick=True), found={(2, 2): 3, (4,): 2})
     assert confidence.tally == (
-        "The same factors came out of 3 of 5 refits, with dimension 4 as given (dimensions 4 in 2)."
+        "The same factors came out of 3 of 5 refits, with the dimension held at 4 (dimensions 4 in "
+        "2)."
     )
     one = replace(confidence, dims=(4,))
     assert one.tally == (
-        "No split was found in 2 of 5 refits, with dimension 4 as given (dimensions 2 + 2 in 3)."
+        "No split was found in 2 of 5 refits, with the dimension held at 4 (dimensions 2 + 2 in 3)."
     )
     assert replace(confidence, dims=(1,), found={(1,): 2}).tally.startswith("One dimension does")
 

@@ -139,7 +139,7 @@ class FitConfidence:
         refits = (
             f"a refit on {n:,} of the points" if alone else f"{self.agreeing} of {total} refits"
         )
-        given = f"with dimension {dim} as given"
+        given = f"with the dimension held at {dim}"
         others = [f"{_named(dims)} in {m}" for dims, m in self.found.items() if dims != self.dims]
         if others and alone:
             other = _named(*self.found)
