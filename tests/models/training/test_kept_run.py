@@ -225,5 +225,6 @@ def test_sigterm_to_a_process_and_its_workers_leaves_a_checkpoint(tmp_path):
         assert process.stdout.readline() == "under way\n"
         os.killpg(process.pid, signal.SIGTERM)
         _, error = process.communicate(timeout=60)
-    assert error.strip().splitlines()[-1].startswith("KeyboardInterrupt")
+    # the end of the interpreter may say more, of a worker found dead by then
+    assert any(line.startswith("KeyboardInterrupt") for line in error.splitlines())
     assert steps_kept(tmp_path) >= 9
