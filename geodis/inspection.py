@@ -21,6 +21,7 @@ from geodis.base.check import (
 from geodis.base.progress import Stages
 from geodis.base.shown_html import findings_html
 from geodis.base.text import counted
+from geodis.manifold.doubts import with_sentences
 from geodis.manifold.local.dimension import MANY, intrinsic_dimension
 from geodis.manifold.local.dimension_estimate import DimensionEstimate, points_needed
 from geodis.manifold.local.graph import connecting_degree, graph_of_neighbors
@@ -119,7 +120,7 @@ class Inspection:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
         plain = asdict(self)
-        plain["dimension"] |= {"dim": self.dimension.dim, "agree": self.dimension.agree}
+        plain["dimension"] = with_sentences(self.dimension) | {"agree": self.dimension.agree}
         plain["enough_points"] = self.enough_points
         return plain
 
@@ -225,7 +226,7 @@ def inspect_points(
         used, n_distinct = _usable_rows(points, finite_rows, max_points, rng, notes)
         if not measure.is_plain:
             used, scaled = measure.points_of(used)
-            notes += [f"{sentence}." for sentence in scaled]
+            notes += [doubt.advice for doubt in scaled]
         with stages.stage("principal components"):
             spectrum = principal_components(used, random_state=rng)
             directions = kept_directions(used, spectrum=spectrum)

@@ -4,9 +4,11 @@ import importlib.util
 import inspect
 import re
 from importlib import import_module
+from typing import get_args
 
 import pytest
 
+from geodis.manifold.doubts import DOUBTS, Kind
 from tests import ROOT
 
 PAGES = ROOT / "docs" / "pages"
@@ -173,6 +175,22 @@ def test_the_cards_of_the_scores_are_those_beside_their_registration(tmp_path):
     )
     module.write_cards(tmp_path / "cards.md")
     assert (tmp_path / "cards.md").read_text(encoding="utf-8") == module.cards_page()
+
+
+def test_every_doubt_is_on_the_page_of_doubts():
+    module = hook("doubts_page")
+    text = module.PAGE.read_text(encoding="utf-8")
+    assert text == module.doubts_page(), "behind: run python docs/doubts_page.py"
+    for of in DOUBTS.values():
+        assert f"### `{of.code}`" in text and of.why in text
+
+
+def test_every_kind_of_doubt_has_a_picture(tmp_path):
+    module = hook("doubts_page")
+    module.draw_all(tmp_path)
+    drawn = {path.name for path in tmp_path.iterdir()}
+    assert drawn == set(re.findall(r"figures/doubts/([\w.]+)", module.doubts_page()))
+    assert drawn == {f"{module.picture_name(kind)}.png" for kind in get_args(Kind)}
 
 
 def test_every_analysis_with_results_is_on_the_page_of_tables(tmp_path):

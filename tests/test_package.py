@@ -316,6 +316,7 @@ NAMED_AFTER_OTHERS = ("commands", "commands/pages", "plots", "plots/geometry", "
 
 # These stand in several rooms, and mean the same in each.
 MEANT_TWICE = {
+    "doubts": "the registry, and what is doubted about a fit",
     "metric_encoder": "the model, and the network that it is made of",
     "registry": "what is registered in the room, by name",
     "report": "the room is called as its function",

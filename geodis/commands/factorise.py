@@ -198,6 +198,8 @@ def factorisation_summary(est: GeoManCER, notes: list[str]) -> dict[str, Any]:
     import numpy as np
     import scipy
 
+    from geodis.manifold.doubts import with_sentences
+
     n, k, d = est.axes_.shape
     graph, estimate = est.graph_, est.dimension_
     sizes = np.sort(np.bincount(graph.piece))[::-1]
@@ -210,6 +212,7 @@ def factorisation_summary(est: GeoManCER, notes: list[str]) -> dict[str, Any]:
         "flat": est.flat_,
         "uncertain": est.uncertain_,
         "doubts": est.doubts_,
+        "doubt_codes": [doubt.code for doubt in est.doubts_],
         "departure": est.departure_ and asdict(est.departure_),
         "outliers": np.flatnonzero(est.outliers_),
         "n_copies": est.n_copies_,
@@ -217,10 +220,10 @@ def factorisation_summary(est: GeoManCER, notes: list[str]) -> dict[str, Any]:
         "converged": est.converged_,
         "refined": est.split_.refined,
         "eigenvalues": est.eigenvalues_,
-        "evidence": [asdict(evidence) for evidence in est.evidence_],
-        "flat_evidence": est.flat_evidence_ and asdict(est.flat_evidence_),
+        "evidence": [with_sentences(evidence) for evidence in est.evidence_],
+        "flat_evidence": est.flat_evidence_ and with_sentences(est.flat_evidence_),
         "periods": [period.tolist() for period in est.periods_],
-        "dimension": {**asdict(estimate), "agree": estimate.agree},
+        "dimension": {**with_sentences(estimate), "agree": estimate.agree},
         "graph": {
             "edges": graph.n_edges,
             "method": graph.method,

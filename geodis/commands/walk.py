@@ -99,6 +99,7 @@ def walk_command(
         "spacing": walk.spacing,
         "uncertain": est.uncertain_,
         "doubts": est.doubts_,
+        "doubt_codes": [doubt.code for doubt in est.doubts_],
         "warnings": notes,
         "settings": est.get_params(),
     }

@@ -29,6 +29,7 @@ from .other_dimensions.carre_du_champ import (
     carre_du_champ_dimension as carre_du_champ_dimension,
     VotedDimension as VotedDimension,
 )
+from .doubts import Doubt as Doubt, DoubtKind as DoubtKind
 from .local.curved_fit_ratio import (
     curved_fit_ratios as curved_fit_ratios,
     FitRatios as FitRatios,

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from geodis.base.check import InputError
+from geodis.manifold.doubts import doubt
 from geodis.manifold.local.dimension_estimate import DimensionEstimate
 
 if TYPE_CHECKING:
@@ -25,9 +26,9 @@ LEAVES_NOTHING = 2.0
 def scanned_fit(est: GeoManCER, X: Any, **given: Any) -> GeoManCER:
     """Fit with every dimension that may be meant, and become the cleanest of these fits.
 
-    Cleanest is one whose curved fits leave nothing long at some scale, then the one with the fewest
-    doubts, of the dimension aside, and of two that are as clean the one whose fits leave least. A
-    dimension that is clear is not scanned.
+    A fit is clean if its curved fits leave nothing long at some scale; among these the doubts with
+    the least total weight decide, and then how little the fits leave. Doubts about the dimension
+    itself weigh nothing. A dimension that is clear is not scanned.
 
     Parameters
     ----------
@@ -56,12 +57,18 @@ def scanned_fit(est: GeoManCER, X: Any, **given: Any) -> GeoManCER:
     own = est.get_params()
     est.__dict__.update({k: v for k, v in vars(fits[kept]).items() if k not in own})
     if len(fits) > 1:
-        count = {dim: len(_own_doubts(one)) for dim, one in fits.items()}
-        listed = ", ".join(f"{dim} ({count[dim]})" for dim in sorted(fits))
+        weights = ", ".join(f"{dim} ({_weight(fits[dim]):g})" for dim in sorted(fits))
+        given = fits[kept].dim != "auto"
+        replaced = fits[kept]._late_doubts(told=given)
         est.doubts_ = (
-            f"the dimension was not clear ({estimate}): fits of dimension {listed} were made, with "
-            f"so many doubts, and {kept} kept: give dim where it is known, or more points",
-            *_own_doubts(fits[kept]),
+            doubt(
+                "scanned-dimension",
+                "dimension",
+                estimate=estimate.account,
+                fits=weights,
+                kept=kept,
+            ),
+            *(one for one in est.doubts_ if one.about != "dimension" and one not in replaced),
             *fits[kept]._late_doubts(told=False),
         )
         est.uncertain_ = True
@@ -91,20 +98,16 @@ def candidates(estimate: DimensionEstimate, fitted: int) -> list[int]:
     return [dim for dim in nearest if 1 <= dim <= estimate.n_directions][: MOST_FITS - 1]
 
 
-def _own_doubts(est: GeoManCER) -> list[str]:
-    """What speaks against a fit, the dimension and the checks of the finished fit aside."""
-    return [
-        text
-        for text in est.doubts_
-        if text not in est._late and not text.startswith(("dimension ", "dim="))
-    ]
+def _weight(est: GeoManCER) -> float:
+    """How much speaks against a fit."""
+    return sum(one.weight for one in est.doubts_)
 
 
-def _blemishes(est: GeoManCER, estimate: DimensionEstimate, dim: int) -> tuple[bool, int, float]:
+def _blemishes(est: GeoManCER, estimate: DimensionEstimate, dim: int) -> tuple[bool, float, float]:
     """What speaks against a fit, in the order in which it counts."""
     ratio = _best_ratio(estimate, dim)
     filled = dim >= estimate.n_directions
-    return ratio < LEAVES_NOTHING and not filled, len(_own_doubts(est)), -ratio
+    return ratio < LEAVES_NOTHING and not filled, _weight(est), -ratio
 
 
 def _best_ratio(estimate: DimensionEstimate, dim: int) -> float:

@@ -29,6 +29,7 @@ from geodis.manifold.coupling.product_tested import ProductTested
 from geodis.manifold.denoising.denoised_fit import DenoisedFit
 from geodis.manifold.denoising.surface_points import SurfacePoints
 from geodis.manifold.dimension_scan import scanned_fit
+from geodis.manifold.doubts import Doubt
 from geodis.manifold.flat.flat_axes import FlatAxes, split_flat_axes
 from geodis.manifold.flat.flat_evidence import FlatEvidence
 from geodis.manifold.flat.flat_graph import CurveOrder, curve_order
@@ -48,7 +49,7 @@ from geodis.manifold.preparation.kept_apart import coverage_doubts, kept_apart, 
 from geodis.manifold.preparation.prepared import Prepared, graph_of, prepared, supported_dim
 from geodis.manifold.preparation.principal import KeptDirections
 from geodis.manifold.preparation.row_measure import Metric, Preparation, RowMeasure
-from geodis.manifold.preparation.sampled import sampled_points, whole_problem_sentence
+from geodis.manifold.preparation.sampled import sampled_points, whole_problem_doubts
 from geodis.manifold.refine import split_pieces
 from geodis.manifold.split_result import Split
 from geodis.manifold.task import FlatTreatment, Settings, Task
@@ -147,10 +148,10 @@ class GeoManCER(
         For the whole manifold first, then for every factor that was tested on its own.
     uncertain_ : bool
         Do not publish this without reading `doubts_`.
-    doubts_ : tuple of str
-        Every reason to doubt the answer that was noticed, with what to do about it; once maps,
-        names or coordinates have been asked for, whether they hold for the whole manifold, and
-        once the product test has, what it found too.
+    doubts_ : tuple of Doubt
+        Every reason to doubt the answer that was noticed: a `Doubt` is its sentence, and has a
+        code, the numbers behind it and what to do. Maps and the product test add theirs once they
+        have been asked for.
     departure_ : Departure or None
         How far the metric is from that of a product, in lengths; None with one factor, and where
         errors of the tangents cannot be measured.
@@ -215,7 +216,7 @@ class GeoManCER(
     eigenvalues_: np.ndarray
     evidence_: list[Evidence]
     uncertain_: bool
-    doubts_: tuple[str, ...]
+    doubts_: tuple[Doubt, ...]
     departure_: Departure | None
     outliers_: np.ndarray
     n_copies_: int
@@ -317,8 +318,8 @@ class GeoManCER(
             )
             X, sample_rows = taken.points, taken.rows
             groups, times = (of_rows(values, sample_rows) for values in (groups, times))
-            if taken.sentence:
-                warnings.warn(f"{taken.sentence}.", GeodisWarning, stacklevel=2)
+            for found in taken.doubts:
+                warnings.warn(found.advice, GeodisWarning, stacklevel=2)
         if isinstance(self.dim, str) and self.dim == "scan":
             scanned_fit(self, X, graph=graph, groups=groups, times=times, confidence=confidence)
             self.sample_rows_ = sample_rows
@@ -341,13 +342,13 @@ class GeoManCER(
                 task.searches.tell(ready.points, ready.further.nearest)
             with stages.stage("graph"):
                 built = graph_of(ready, dim, task, graph)
-            sampled = (
+            sampled: tuple[Doubt, ...] = (
                 () if ready.near is None else sampling_doubts(ready.inside, ready.near, dim=dim)
             )
             if ready.near is not None and apart is not None:
                 inside = apart.rows(np.flatnonzero(~ready.outliers))
                 sampled += coverage_doubts(ready.inside, ready.near, inside)
-            paths: list[tuple[str, ...]] = [(), ()]  # of a curve that is open, and that closes
+            paths: list[tuple[Doubt, ...]] = [(), ()]  # of a curve that is open, and that closes
             if ready.near is not None and dim == 1 and times is None:
                 paths = [
                     path_doubts(
@@ -402,8 +403,9 @@ class GeoManCER(
         self.doubts_ += counts if self.doubts_ else ()
         self._order = order
         late = self._late_doubts(told=self.dim != "auto")
-        self._late = late if self.doubts_ or not late else (*late, *counts)
-        self.doubts_ += self._late
+        if late and not self.doubts_:
+            late += tuple(replace(one, weight=0.0) for one in counts)
+        self.doubts_ += late
         self.uncertain_ = bool(self.doubts_)
         self.eigenvalues_ = self.evidence_[0].eigenvalues if self.evidence_ else np.zeros(0)
         self.history_ = split.history
@@ -439,11 +441,11 @@ class GeoManCER(
                 _ = self.product_test_
         for text in warnings_of(self):
             warnings.warn(text, GeodisWarning, stacklevel=2)
-        if sample is not None and (whole := whole_problem_sentence(split, len(points))):
-            warnings.warn(f"{whole}.", GeodisWarning, stacklevel=2)
+        for found in () if sample is None else whole_problem_doubts(split, len(points)):
+            warnings.warn(found.advice, GeodisWarning, stacklevel=2)
         return self
 
-    def _late_doubts(self, told: bool) -> tuple[str, ...]:
+    def _late_doubts(self, told: bool) -> tuple[Doubt, ...]:
         """What checks of the finished fit found; see `late_doubts`."""
         dims = self.factor_dims_.tolist()
         return late_doubts(dims, self.dimension_, told, self.evidence_, self._order)

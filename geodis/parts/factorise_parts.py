@@ -22,7 +22,7 @@ from geodis.base.write import write_json
 from geodis.data.files.open_rows import open_rows
 from geodis.manifold.atlas.fitted_atlas import Atlas
 from geodis.manifold.geomancer import GeoManCER
-from geodis.manifold.preparation.sampled import sampled_points, whole_problem_sentence
+from geodis.manifold.preparation.sampled import sampled_points, whole_problem_doubts
 from geodis.parts.file_states import check_unchanged, file_state, hash_of, path_before_key
 from geodis.parts.map_part import PartTask, is_done, map_part, no_room
 from geodis.parts.parts_folder import (
@@ -196,7 +196,7 @@ def _fitted(
         warnings.simplefilter("ignore", UserWarning)  # all of it is in the doubts
         est.fit(taken.points)
         atlas = est.atlas(coordinates=made["coordinates"])
-    said = [taken.sentence, whole_problem_sentence(est.split_, len(taken.points))]
+    doubts = (*est.doubts_, *taken.doubts, *whole_problem_doubts(est.split_, len(taken.points)))
     try:
         atlas.save(path)
     except OSError as error:
@@ -209,7 +209,8 @@ def _fitted(
         "factor_dims": est.factor_dims_,
         "flat": est.flat_,
         "uncertain": est.uncertain_,
-        "doubts": [*est.doubts_, *(sentence for sentence in said if sentence)],
+        "doubts": doubts,
+        "doubt_codes": [doubt.code for doubt in doubts],
         "columns": atlas.get_feature_names_out(),
     }
     write_json(folder / MANIFEST, manifest)

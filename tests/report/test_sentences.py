@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import geodis as gd
+from geodis.manifold.doubts import doubt
 from geodis.manifold.local.dimension import intrinsic_dimension
 from geodis.plots.geometry.spectra import eigenvalue_spectrum_figure
 from geodis.report.analysis import ReportSettings
@@ -93,13 +94,15 @@ def test_scores_at_chance_are_named():
 )
 def test_a_dimension_that_is_not_clear_is_in_the_sentence(monkeypatch, verdict, said):
     sphere = gd.product_manifold("S^2", 300, random_state=0).points
-    doubts = () if verdict == "clear" else ("it was told",)
+    doubts = (
+        () if verdict == "clear" else (doubt("one-method", "dimension", method="guess", found=""),)
+    )
     estimate = replace(intrinsic_dimension(sphere), verdict=verdict, doubts=doubts)
     monkeypatch.setattr("geodis.inspection.intrinsic_dimension", lambda *_, **__: estimate)
     report = gd.report(sphere, out=None, verbose=0)
     about = f"of about 2 dimensions (the dimension is {said}) that"
     assert (about in report.summary[0]) == bool(said)
-    assert any("it was told" in text for text in report.warnings) == bool(said)
+    assert any("by guess alone" in text for text in report.warnings) == bool(said)
     for first in (report.summary[0], in_plain_words(report)):
         assert first.startswith("Uncertain: ") == bool(said)
 

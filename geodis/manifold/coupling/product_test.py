@@ -13,11 +13,11 @@ from geodis.manifold.coupling.local_stretch import local_stretches
 from geodis.manifold.coupling.map_splits import dims_of_map
 from geodis.manifold.coupling.same_places import (
     FEW,
-    OVERLAID,
     common_points,
     share_at_same_places,
 )
 from geodis.manifold.coupling.stretch_dependence import Strength, stretch_dependence
+from geodis.manifold.doubts import Doubt, doubt
 from geodis.manifold.local.exact_search import searcher
 from geodis.manifold.local.graph import NeighborGraph
 from geodis.manifold.maps.factor_map import FactorMap
@@ -182,37 +182,27 @@ class ProductTest:
         return not (self.collapsed or self.looped or changes)
 
     @property
-    def doubts(self) -> tuple[str, ...]:
+    def doubts(self) -> tuple[Doubt, ...]:
         """What speaks against these factors, with what to do about it."""
         found = []
         if self.merge is not None:
-            a, b = self.merge
-            advice = f"take factors {a} and {b} for one to begin with, or for nearly independent"
+            pair = dict(zip(("one", "other"), self.merge, strict=True))
             if self.looped:
-                found.append(
-                    f"the shortest loops go around in factors {a} and {b} at once, so that these "
-                    "are directions of one torus rather than factors: leave n_factors out where it "
-                    "was given, or take the two for one"
-                )
+                found.append(doubt("common-loops", "split", **pair))
             elif self.collapsed:
                 lost = " and ".join(map(str, self.collapsed))
-                many = len(self.collapsed) > 1
-                which = f"factors {lost} have no maps" if many else f"factor {lost} has no map"
-                found.append(
-                    f"{which} of {'their' if many else 'its'} own: leave n_factors out where it "
-                    f"was given, or {advice}"
-                )
+                which = f"factor {lost} has no map of its own"
+                if len(self.collapsed) > 1:
+                    which = f"factors {lost} have no maps of their own"
+                found.append(doubt("no-map", "split", which=which, **pair))
             else:
-                assert self.worst is not None
-                found.append(f"{self.worst}: {advice}")
+                found.append(doubt("changing-lengths", "split", change=str(self.worst), **pair))
         for j, dims in enumerate(self.splits):
             if len(dims) > 1:
-                shown = " + ".join(map(str, dims))
-                found.append(
-                    f"the map of factor {j} splits again into {shown}: fit with "
-                    f"n_factors={len(self.splits) + len(dims) - 1} to look at them"
-                )
-        return (*found, OVERLAID) if self.overlaid else tuple(found)
+                shown, total = " + ".join(map(str, dims)), len(self.splits) + len(dims) - 1
+                about = ("factor", j)
+                found.append(doubt("map-splits", about, factor=j, dims=shown, n_factors=total))
+        return (*found, doubt("overlaid", "maps")) if self.overlaid else tuple(found)
 
     @property
     def verdict(self) -> str:

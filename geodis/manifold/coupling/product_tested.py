@@ -10,6 +10,7 @@ from geodis.base.check import InputError, MissingResultError
 from geodis.base.jobs import one_blas_thread
 from geodis.base.progress import Stages
 from geodis.manifold.coupling.product_test import ProductTest, product_test
+from geodis.manifold.doubts import Doubt, each_once
 from geodis.manifold.flat.flat_axes import FlatAxes
 from geodis.manifold.local.graph import NeighborGraph
 from geodis.manifold.maps.factor_map import FactorMap
@@ -25,7 +26,7 @@ class ProductTested:
 
     verbose: int
     graph_: NeighborGraph
-    doubts_: tuple[str, ...]
+    doubts_: tuple[Doubt, ...]
     uncertain_: bool
     _places: np.ndarray
     _flat: FlatAxes
@@ -67,6 +68,6 @@ class ProductTested:
                 except InputError as problem:
                     raise MissingResultError(str(problem)) from problem
             self._product_test.append(made)
-            self.doubts_ = tuple(dict.fromkeys((*self.doubts_, *made.doubts)))
+            self.doubts_ = each_once((*self.doubts_, *made.doubts))
             self.uncertain_ = bool(self.doubts_)
         return self._product_test[0]

@@ -21,11 +21,6 @@ APART = 1.25
 # Of the points that have the places of others in all maps: none on a product, also under noise,
 # and a third or more where two sheets lie on one another.
 FEW = 0.05
-OVERLAID = (
-    "points that lie apart have the same coordinates in all maps, as where one factor is twisted "
-    "around another: factors, names and coordinates hold nearby and not for the whole; compare "
-    "coordinates of near points only"
-)
 
 
 def share_at_same_places(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from geodis.base.jobs import check_jobs
+from geodis.manifold.doubts import FLAT, Doubt, doubt
 from geodis.manifold.flat.differences import Edges
 from geodis.manifold.flat.flat_part import (
     FlatEvidence,
@@ -179,7 +180,7 @@ def split_flat_axes(
             tried = worth.verdict != "no"
         asked = [tried]
     if not any(asked):
-        return _as_it_was(split, _only_doubted(split.dims[0], worth.doubt))
+        return _as_it_was(split, _only_doubted(split.dims[0]) if worth.half_closed else None)
     with task.stages.stage("flat factors"):
         part, own = _unrolled(points, split, task, graph, asked)
         if tried:
@@ -230,10 +231,10 @@ def _as_it_was(split: Split, evidence: FlatEvidence | None) -> FlatAxes:
     return FlatAxes(split.axes, split.dims, split.flat, *nothing)
 
 
-def _only_doubted(dim: int, doubt: str) -> FlatEvidence | None:
-    """What is said of a part that a sample of it did not unroll."""
-    doubts = (f"not unrolled: {doubt}",)
-    return FlatEvidence(dim, (dim,), np.nan, np.nan, np.nan, doubts=doubts) if doubt else None
+def _only_doubted(dim: int) -> FlatEvidence:
+    """What is said of a part of which a sample has one direction that closes."""
+    doubts = (doubt("half-closed", FLAT),)
+    return FlatEvidence(dim, (dim,), np.nan, np.nan, np.nan, doubts=doubts)
 
 
 def _unrolled(
@@ -247,8 +248,7 @@ def _unrolled(
     if ratio < MIN_FIELD_RATIO:
         part = _with_doubt(
             part,
-            "the number of parallel fields is not clear, and with it what is flat: the eigenvalue "
-            f"of the next is only {ratio:.2f} times as large; give more points, or the dimension",
+            doubt("unclear-flatness", FLAT, ratio=ratio),
         )
     if len(rows) < len(points):
         frames = np.full((len(points), *part.frames.shape[1:]), np.nan)
@@ -281,8 +281,8 @@ def _unrolled_rows(
     )
 
 
-def _with_doubt(part: FlatPart, doubt: str) -> FlatPart:
-    return replace(part, evidence=replace(part.evidence, doubts=(*part.evidence.doubts, doubt)))
+def _with_doubt(part: FlatPart, one: Doubt) -> FlatPart:
+    return replace(part, evidence=replace(part.evidence, doubts=(*part.evidence.doubts, one)))
 
 
 def _may_be_tried(split: Split, task: Task) -> bool:
@@ -295,13 +295,9 @@ def _may_be_tried(split: Split, task: Task) -> bool:
     )
 
 
-def _why_tried(split: Split) -> str:
+def _why_tried(split: Split) -> Doubt:
     assert split.fields is not None
-    return (
-        "transport found no flat part (the most constant field varies by "
-        f"{split.fields.variation.min():.2f}): the coordinates rest on the unrolling alone, and "
-        "lengths along one depend on the others; factors are independent parameters at best"
-    )
+    return doubt("unrolled-alone", FLAT, variation=split.fields.variation.min())
 
 
 def _is_curved(part: FlatPart) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from geodis.manifold.doubts import Doubt
 from geodis.manifold.flat.curvature import Curvature
 from geodis.manifold.independence.rotation_to_factors import ContrastResult
 
@@ -39,7 +40,7 @@ class FlatEvidence:
         Largest mutual information between directions of two factors, in nats.
     reasons : tuple of str
         Why directions stayed together, or all of them.
-    doubts : tuple of str
+    doubts : tuple of Doubt
         Why the split may be wrong.
     notes : tuple of str
         What was done, a sentence each.
@@ -57,7 +58,7 @@ class FlatEvidence:
     contrasts: tuple[ContrastResult, ...] = ()
     information: np.ndarray | None = None
     reasons: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property

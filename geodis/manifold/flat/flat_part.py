@@ -14,6 +14,7 @@ import numpy as np
 
 from geodis.base.check import InputError, check_int, check_points, check_random_state, to_numpy
 from geodis.base.jobs import check_jobs
+from geodis.manifold.doubts import FLAT, Doubt, doubt
 from geodis.manifold.flat.curvature import Curvature, measure_curvature
 from geodis.manifold.flat.flat_evidence import FlatEvidence
 from geodis.manifold.flat.flat_graph import (
@@ -224,7 +225,7 @@ def _split(
             "explain: it is curved, or too coarsely sampled for its noise"
         )
         return _refusal(unrolled.frames, why, unrolled, strain, curvature)
-    doubts: list[str] = []
+    doubts: list[Doubt] = []
     closed = [np.linalg.qr(periods.vectors[list(g)].T)[0].T for g in periods.groups]
     dims = [len(group) for group in closed]
     rows = list(closed)
@@ -243,32 +244,24 @@ def _split(
         rows.append(outside)
         dims.append(len(outside))
         reasons = (f"{n} points are too few to judge {len(outside)} directions",)
-        doubts.append(f"{reasons[0]}, which may be several factors: give more points")
+        doubts.append(doubt("few-for-directions", FLAT, n=n, directions=len(outside)))
     elif len(outside):
         told = independent_rotation(unrolled.coordinates @ outside.T, random_state=rng)
         rows += np.split(told.rotation @ outside, np.cumsum(told.dims)[:-1])
         dims += told.dims
         instability, contrast, contrasts = told.instability, told.contrast, told.contrasts
         reasons = told.reasons
-        doubts += [d for d in told.doubts if "share" not in d]  # said below for all factors
+        # What is shared is said below for all factors.
+        doubts += [one for one in told.doubts if one.code != "shared-information"]
         if told.instability > MAX_INSTABILITY:
-            doubts.append(
-                f"directions were left together because they turn by {told.instability:.0f} "
-                "degrees between halves of the points, so they may be several factors: give more "
-                "points"
-            )
+            doubts.append(doubt("unstable-directions", FLAT, angle=told.instability))
     several = len(dims) > 1
     doubts = [*_doubts_of_unrolling(unrolled, strain, curvature, several), *doubts]
     if curvature is not None and curvature.curved:
-        said = f"it curves ({curvature})"
         if several and curvature.matters:
-            doubts.append(
-                f"{said}, so directions that look independent need not be factors: take its "
-                "coordinates as a map of one factor, unless the data should be a product of other "
-                "lengths"
-            )
+            doubts.append(doubt("curved-part", FLAT, curvature=str(curvature)))
         else:  # by next to nothing, or one factor, which may curve as it likes
-            notes.append(said)
+            notes.append(f"it curves ({curvature})")
     order = np.argsort([-dim for dim in dims], kind="stable")
     dims, rows = [dims[j] for j in order], [rows[j] for j in order]
     rotation = polar_rows(np.concatenate(rows))  # closed directions are only nearly orthogonal
@@ -307,7 +300,7 @@ def _doubts_of_unrolling(
     strain: float,
     curvature: Curvature | None,
     several: bool,
-) -> list[str]:
+) -> list[Doubt]:
     """Why coordinates that mean something may still not be the latent variables.
 
     A frame may turn by noise or by curvature: where curvature was measured, and was none, by noise.
@@ -317,32 +310,19 @@ def _doubts_of_unrolling(
     doubts = []
     f = unrolled.coordinates.shape[1]
     if f > 1 and strain > DOUBTED_STRAIN:
-        doubts.append(
-            f"lengths along the coordinates are wrong by {strain:.0%}: trust their order, not "
-            "their lengths, or give more points"
-        )
+        doubts.append(doubt("wrong-lengths", FLAT, strain=strain))
     elif (
         several
         and curvature is not None
         and strain > max(FLAT_STRAIN, EXPLAINED * curvature.noise_strain)
     ):
-        doubts.append(
-            f"lengths along the coordinates are wrong by {strain:.1%}, of which noise explains "
-            f"{curvature.noise_strain:.1%}: the part is not flat, and its directions need not be "
-            "factors; take it for one factor, or give more points"
-        )
+        doubts.append(doubt("not-flat", FLAT, strain=strain, noise=curvature.noise_strain))
     seen = several and curvature is not None and curvature.z > SEEN
     known_flat = curvature is not None and not curvature.curved and not seen
     if f > 1 and unrolled.turn > DOUBTED_TURN and not known_flat:
-        doubts.append(
-            f"its frame turns by {unrolled.turn:.2f} radian from end to end: noise, or not quite "
-            "flat; more neighbours for the tangents, or fewer columns, tell which"
-        )
+        doubts.append(doubt("turning-frame", FLAT, turn=unrolled.turn))
     if unrolled.rel > DOUBTED_REL:
-        doubts.append(
-            f"no coordinates explain {unrolled.rel:.0%} of the squared steps: noise as long as the "
-            "steps, or shortcuts between neighbours; give more points, or n_neighbors"
-        )
+        doubts.append(doubt("unexplained-steps", FLAT, rel=unrolled.rel))
     return doubts
 
 
@@ -356,7 +336,7 @@ def _refusal(
     """No coordinates; where there are several dimensions, that they may be factors is a doubt."""
     n, f, _ = frames.shape
     measured = (unrolled.hol, unrolled.turn, unrolled.rel) if unrolled else (np.nan,) * 3
-    doubts = (f"not unrolled, so it may be several factors: {reason}",) if f > 1 else ()
+    doubts = (doubt("not-unrolled", FLAT, reason=reason),) if f > 1 else ()
     evidence = FlatEvidence(
         f,
         (f,),

@@ -26,10 +26,6 @@ from geodis.manifold.local.neighbors import distinct_rows
 # 11 and more from it, 4 spikes at the peak included, and bent cylinders of noisy cells 3 to 8.
 ASKED_POINTS, MORE_POINTS = 500, 1_000
 CERTAINLY = 10.0
-CLOSES_IN_PART = (
-    "one direction closes and the other does not, with lengths that differ from place to place: it "
-    "may be a circle and an interval"
-)
 
 
 @dataclass(frozen=True)
@@ -40,12 +36,12 @@ class Worth:
     ----------
     verdict : {"no", "perhaps", "closed"}
         "closed" where every direction closes, as on a torus alone.
-    doubt : str
-        Why there may be factors all the same, where the answer is no; empty where none is seen.
+    half_closed : bool
+        Whether the answer is no, but one direction closes: there may be two factors all the same.
     """
 
     verdict: Literal["no", "perhaps", "closed"]
-    doubt: str = ""
+    half_closed: bool = False
 
 
 def worth_unrolling(
@@ -139,5 +135,5 @@ def _worth(
     if strain > MAX_STRAIN:
         return None if curvature is not None and curvature.z < CERTAINLY else Worth("no")
     if looks_curved(f, strain, curvature, closed):
-        return Worth("no", CLOSES_IN_PART if f == 2 and len(periods) else "")
+        return Worth("no", half_closed=f == 2 and len(periods) > 0)
     return Worth("closed" if closed else "perhaps")

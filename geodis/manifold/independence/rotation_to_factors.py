@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from geodis.base.check import check_points, check_random_state
+from geodis.manifold.doubts import FLAT, Doubt, doubt
 from geodis.manifold.independence.alike import told_by_spread_alone, why_together
 from geodis.manifold.independence.contrasts import CONTRASTS, Contrast, rank_information
 from geodis.manifold.independence.lp_nested import lp_nested_rotation
@@ -30,10 +31,6 @@ STARTS = 3
 # When a result is doubted.
 MAX_INSTABILITY, MAX_DISAGREEMENT = 8.0, 10.0
 FLAGGED_INFORMATION = 0.015
-SPREAD_ALONE = (
-    "factors are told apart by their spread alone: correlated Gaussians have such principal axes, "
-    "which are not their factors"
-)
 
 
 @dataclass(frozen=True)
@@ -80,7 +77,7 @@ class Independence:
         The result of every contrast.
     reasons : tuple of str
         Why directions stayed together.
-    doubts : tuple of str
+    doubts : tuple of Doubt
         Why the split may be wrong; empty where nothing speaks against it.
     """
 
@@ -91,7 +88,7 @@ class Independence:
     information: np.ndarray
     contrasts: tuple[ContrastResult, ...]
     reasons: tuple[str, ...]
-    doubts: tuple[str, ...]
+    doubts: tuple[Doubt, ...]
 
     @property
     def refused(self) -> bool:
@@ -174,7 +171,7 @@ def independent_rotation(coordinates: Any, *, random_state: Any = 0) -> Independ
     doubts += _disagreement(results, best)
     values = points @ best.rotation.T
     if len(best.dims) > 1 and told_by_spread_alone(values, best.dims, floor, rng):
-        doubts.append(SPREAD_ALONE)
+        doubts.append(doubt("spread-alone", FLAT))
     information, flagged = information_between(values, best.dims)
     doubts += flagged
     return Independence(
@@ -259,7 +256,7 @@ def _instability(
     return float(np.sqrt((np.array(turns) ** 2).mean(axis=0)).max())
 
 
-def _disagreement(results: tuple[ContrastResult, ...], best: ContrastResult) -> list[str]:
+def _disagreement(results: tuple[ContrastResult, ...], best: ContrastResult) -> list[Doubt]:
     by_name = {result.name: result for result in results}
     entropy, support = by_name["entropy"], by_name["support"]
     if entropy.dims != support.dims or len(best.dims) == 1:
@@ -269,10 +266,12 @@ def _disagreement(results: tuple[ContrastResult, ...], best: ContrastResult) -> 
     angle = float(group_angles(support.rotation, entropy.rotation, entropy.dims).max())
     if angle <= MAX_DISAGREEMENT:
         return []
-    return [f"entropy and support disagree by {angle:.0f} degrees"]
+    return [doubt("contrasts-disagree", FLAT, angle=angle)]
 
 
-def information_between(values: np.ndarray, dims: tuple[int, ...]) -> tuple[np.ndarray, list[str]]:
+def information_between(
+    values: np.ndarray, dims: tuple[int, ...]
+) -> tuple[np.ndarray, list[Doubt]]:
     """Largest mutual information between directions of two groups, and what is said about it.
 
     Parameters
@@ -284,30 +283,29 @@ def information_between(values: np.ndarray, dims: tuple[int, ...]) -> tuple[np.n
     Returns
     -------
     information : ndarray of shape (m, m)
-    doubts : list of str
-        A sentence for every two groups that share more than chance and .015 nat.
+    doubts : list of Doubt
+        One for every two groups that share more than chance and .015 nat.
 
     Examples
     --------
     >>> x = np.random.default_rng(0).uniform(size=2000)
-    >>> information_between(np.column_stack([x, x]), (1, 1))[1][0][:54]
-    'its factors 0 and 1 share 2.597 nat of information: ta'
+    >>> information_between(np.column_stack([x, x]), (1, 1))[1][0].statement
+    'flat factors 0 and 1 share 2.597 nat of information'
     """
     m = len(dims)
     group = np.repeat(np.arange(m), dims)
     shared = np.zeros((m, m))
-    doubts = []
+    pairs = []
     for a, b in combinations(range(values.shape[1]), 2):
         g, h = group[a], group[b]
         if g == h:
             continue
         information, error, _ = rank_information(values[:, a], values[:, b])
         if information > FLAGGED_INFORMATION + 2 * error and information > shared[g, h]:
-            doubts.append((g, h))
+            pairs.append((g, h))
         shared[g, h] = shared[h, g] = max(shared[g, h], information)
     said = [
-        f"its factors {g} and {h} share {shared[g, h]:.3f} nat of information: take them for one, "
-        "or draw them independently"
-        for g, h in dict.fromkeys(doubts)
+        doubt("shared-information", FLAT, one=g, other=h, information=shared[g, h])
+        for g, h in dict.fromkeys(pairs)
     ]
     return shared, said

@@ -9,6 +9,7 @@ import numpy as np
 
 from geodis.base.check import InputError, check_int, check_points, check_random_state
 from geodis.base.jobs import check_jobs
+from geodis.manifold.doubts import doubt
 from geodis.manifold.local.curved_fit_ratio import (
     FitRatios,
     curved_fit_ratios,
@@ -25,7 +26,7 @@ from geodis.manifold.local.dimension_by_distances import (
 from geodis.manifold.local.dimension_by_distances import (
     MANY as MANY,
 )
-from geodis.manifold.local.dimension_estimate import FILLS, DimensionEstimate
+from geodis.manifold.local.dimension_estimate import DimensionEstimate
 from geodis.manifold.local.exact_search import Apart
 from geodis.manifold.local.neighbors import Neighbors, distinct_rows
 from geodis.manifold.local.normal_noise import is_normal_noise, shell_spread
@@ -178,10 +179,7 @@ def intrinsic_dimension(
     return replace(
         estimate,
         verdict="undecided",
-        doubts=(
-            f"all noise: in all {estimate.dim} directions that vary the points scatter like normal "
-            "noise, and nothing tells a manifold from it: give dim where it is known",
-        ),
+        doubts=(doubt("all-noise", "dimension", d=estimate.dim),),
     )
 
 
@@ -341,30 +339,28 @@ def _by_fits(
     sure = agreed == run.dim
     doubts = []
     if run.best < CLEAR:
-        doubts.append(f"the curved fits leave directions that are nearly as long ({run.best:.1f})")
+        doubts.append(doubt("nearly-as-long", "dimension", ratio=run.best))
     rows = [fits.counts.index(count) for count in run.scales]
     near = [np.median([fits.ratios[row][k] for row in rows]) for k in range(run.dim - 1)]
     if near and max(near) >= NEARLY and not sure:
-        doubts.append(f"dimension {int(np.argmax(near)) + 1} nearly passes ({max(near):.1f})")
+        smaller = int(np.argmax(near)) + 1
+        doubts.append(doubt("smaller-dimension", "dimension", dim=smaller, ratio=max(near)))
     changes = _changes(run, runs)
     if changes and not sure:
-        doubts.append(f"the dimension changes with the scale: {changes}")
+        doubts.append(doubt("changes-with-scale", "dimension", changes=changes))
     matters = blank.noise > 0 and not sure and run.best < THIN
     if matters and fits.thickness[at][run.dim - 1] > THICK * blank.noise**2:
         thick = np.sqrt(fits.thickness[at][run.dim - 1]) / blank.noise
-        doubts.append(f"the surface is {thick:.0f} times as thick as the noise")
+        doubts.append(doubt("thick-surface", "dimension", times=thick))
     hidden = fits.evenness[best][run.dim - 1] < UNEVEN and run.best < NOTHING_HIDDEN
     if blank.noise == 0 and hidden and not sure and blank.n_directions - run.dim > 1:
-        doubts.append("what the fits leave is no even noise: a small factor may be hidden in it")
+        doubts.append(doubt("uneven-rest", "dimension"))
     if fits.below[at][run.dim - 1] > MIXED:
-        doubts.append(
-            f"at {100 * fits.below[at][run.dim - 1]:.0f} % of the points a smaller dimension is "
-            "clear: dimensions may be mixed"
-        )
+        doubts.append(doubt("mixed-dimensions", "dimension", share=fits.below[at][run.dim - 1]))
     if agreed is not None and not sure and agreed < blank.n_directions:  # noise fills them all
-        doubts.append(f"distances say {agreed}")
+        doubts.append(doubt("distances-disagree", "dimension", dim=agreed))
     if not np.isfinite(blank.two_nn):
-        doubts.append("the points are evenly spaced, which misleads distances")
+        doubts.append(doubt("evenly-spaced", "dimension"))
     return replace(
         blank,
         dim=run.dim,
@@ -401,11 +397,11 @@ def _by_filling(
     doubts = []
     one_less = [ratios[d - 2] for ratios in fits.ratios if len(ratios) >= d - 1] if d > 1 else []
     if not np.isfinite(distances.two_nn):
-        doubts.append("the points are evenly spaced, which misleads distances")
+        doubts.append(doubt("evenly-spaced", "dimension"))
     elif d > 1 and (noise > 0 or distances.agreed != d or max(one_less, default=0.0) >= FILLED):
-        doubts.append(f"noise may fill the {d} directions that vary")
+        doubts.append(doubt("filled-by-noise", "dimension", d=d))
     elif d > 1:
-        doubts.append(FILLS)
+        doubts.append(doubt("fills", "dimension"))
     return replace(blank, dim=d, verdict="doubtful" if doubts else "clear", doubts=tuple(doubts))
 
 
@@ -419,10 +415,7 @@ def _by_agreement(
     known = blank.two_nn / np.sqrt(n) < CLOSE
     close = known and abs(blank.mle - agreed) < CLOSE and abs(blank.two_nn - agreed) < CLOSE
     if n < needed and not close:
-        doubts.append(
-            f"{n:,} points are too few for curved fits of dimension {agreed}, which take "
-            f"{needed:,}: distances alone tell it"
-        )
+        doubts.append(doubt("few-for-fits", "dimension", n=n, dim=agreed, needed=needed))
     return replace(
         blank, dim=agreed, verdict="doubtful" if doubts else "clear", doubts=tuple(doubts)
     )
@@ -431,16 +424,13 @@ def _by_agreement(
 def _undecided(blank: DimensionEstimate, distances: DistanceEstimates, n: int) -> DimensionEstimate:
     """A guess that the points can support, and what to do."""
     most = max(FEWEST_TRIED, largest_fit(n // LARGEST_PART))
-    reason = "no dimension stands out at any scale"
+    tried = ""
     if blank.scales:
-        reason += (
+        tried = (
             f" (1 to {max(map(len, blank.ratios))} were tried with {blank.scales[0]} to "
             f"{blank.scales[-1]} neighbours)"
         )
+    reason = doubt("no-dimension", "dimension", tried=tried)
     if not np.isfinite(distances.two_nn):
-        reason = "the points are evenly spaced, which misleads distances"
-    return replace(
-        blank,
-        dim=min(blank.dim, most),
-        doubts=(f"{reason}: give dim, more points, or points with less noise",),
-    )
+        reason = doubt("evenly-spaced", "dimension")
+    return replace(blank, dim=min(blank.dim, most), doubts=(reason,))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from geodis.base.check import check_int
+from geodis.manifold.doubts import Doubt
 from geodis.manifold.local.curved_fit_ratio import (
     tangent_terms as tangent_terms,
 )
@@ -14,10 +15,6 @@ from geodis.manifold.local.dimension_by_distances import (
 )
 
 Verdict = Literal["clear", "doubtful", "undecided"]
-
-
-# What is said where nothing speaks for noise: it is no reason to warn.
-FILLS = "the points fill all directions that vary"
 
 
 # Points for each unknown of a quadratic fit below which factors may be left merged, and the least
@@ -44,8 +41,8 @@ class DimensionEstimate:
     dim : int
         The dimension; where it is undecided, the best guess.
     verdict : {"clear", "doubtful", "undecided"}
-    doubts : tuple of str
-        Sentences that say what speaks against it; none where it is clear.
+    doubts : tuple of Doubt
+        What speaks against it; none where it is clear.
     scale : int
         Neighbours at which the curved fits told the dimension; 0 where distances alone did.
     ratio : float
@@ -73,7 +70,7 @@ class DimensionEstimate:
 
     dim: int
     verdict: Verdict
-    doubts: tuple[str, ...]
+    doubts: tuple[Doubt, ...]
     scale: int
     ratio: float
     mle: float
@@ -93,25 +90,31 @@ class DimensionEstimate:
 
     @property
     def remarkable(self) -> bool:
-        """Whether the doubts are more than that all directions are filled."""
-        return self.verdict != "clear" and self.doubts != (FILLS,)
+        """Whether there are doubts that weigh anything; that the points fill space does not."""
+        return self.verdict != "clear" and any(doubt.weight for doubt in self.doubts)
 
     @property
     def agree(self) -> bool:
         """Whether the dimension is clear."""
         return self.verdict == "clear"
 
-    def __str__(self) -> str:
-        """One line for people."""
+    @property
+    def account(self) -> str:
+        """The dimension and what speaks against it, without what to do about that."""
         at = f" at {self.scale} neighbours" if self.scale else ""
         told = f"curved fits {self.ratio:.1f} times{at}" if self.scale else "distances"
-        reasons = "".join(f"; {text}" for text in self.doubts)
+        reasons = "".join(f"; {doubt.statement}" for doubt in self.doubts)
         if self.changes and self.changes not in reasons:
             reasons += f"; {self.changes}"
         return (
             f"dimension {self.dim}, {self.verdict} ({told}; maximum likelihood {self.mle:.2f}, "
             f"two nearest neighbours {self.two_nn:.2f}){reasons}"
         )
+
+    def __str__(self) -> str:
+        """One line for people; where nothing is decided, with what to do."""
+        remedy = self.doubts[-1].remedy if self.verdict == "undecided" and self.doubts else ""
+        return f"{self.account}: {remedy}" if remedy else self.account
 
 
 def fewest_points(dim: int) -> int:

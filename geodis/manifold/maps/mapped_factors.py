@@ -24,10 +24,10 @@ from geodis.base.jobs import one_blas_thread
 from geodis.base.progress import Stages
 from geodis.manifold.coupling.same_places import (
     FEW,
-    OVERLAID,
     common_points,
     share_at_same_places,
 )
+from geodis.manifold.doubts import Doubt, doubt, each_once
 from geodis.manifold.flat.flat_axes import FlatAxes
 from geodis.manifold.flat.flat_evidence import FlatEvidence
 from geodis.manifold.linalg import polar_rows
@@ -63,7 +63,7 @@ class MappedFactors(TransformerMixin):
     flat_evidence_: FlatEvidence | None
     graph_: NeighborGraph
     n_features_in_: int
-    doubts_: tuple[str, ...]
+    doubts_: tuple[Doubt, ...]
     uncertain_: bool
     _measure: RowMeasure
     _points: np.ndarray
@@ -110,7 +110,7 @@ class MappedFactors(TransformerMixin):
                 except InputError as problem:
                     raise MissingResultError(str(problem)) from problem
                 if self._overlaid_by(made):
-                    self.doubts_ = tuple(dict.fromkeys((*self.doubts_, OVERLAID)))
+                    self.doubts_ = each_once((*self.doubts_, doubt("overlaid", "maps")))
                     self.uncertain_ = True
             self._maps.extend(made)  # in place: nothing else of the estimator changes
         return tuple(self._maps)
@@ -127,14 +127,16 @@ class MappedFactors(TransformerMixin):
         try:
             maps = self.maps_
         except MissingResultError as problem:
-            return tuple(nameless(int(dim), str(problem)) for dim in self.factor_dims_)
+            why = doubt("few-for-name", "maps", why=str(problem).rstrip("."))
+            return tuple(nameless(int(dim), why) for dim in self.factor_dims_)
         if not self._topologies:
             with Stages("names of the factors", self.verbose) as stages, one_blas_thread():
                 for own, flat in zip(maps, self.flat_, strict=True):
                     with stages.stage("topology"):
                         named = topology_of_map(own, bool(flat), self._settings().n_jobs)
-                        if OVERLAID in self.doubts_:
-                            named = nameless(own.dim, OVERLAID, named.evidence)
+                        for one in self.doubts_:
+                            if one.code == "overlaid":
+                                named = nameless(own.dim, one, named.evidence)
                         self._topologies.append(named)
         return tuple(self._topologies)
 
@@ -357,6 +359,6 @@ def topology_of_map(own: FactorMap, flat: bool, n_jobs: int | None) -> Topology:
         n_jobs=n_jobs,
     )
     if own.residual > ROUGH:
-        doubt = f"lengths on its map are off by {100 * own.residual:.0f} %"
-        named = replace(named, doubts=(*named.doubts, doubt))
+        rough = doubt("rough-map", "name", misfit=own.residual)
+        named = replace(named, doubts=(*named.doubts, rough))
     return named

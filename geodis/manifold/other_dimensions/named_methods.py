@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from geodis.base.check import check_choice
+from geodis.manifold.doubts import doubt
 from geodis.manifold.local.dimension_by_distances import mle_dimension, two_nn_dimension
 from geodis.manifold.local.dimension_estimate import DimensionEstimate
 from geodis.manifold.local.neighbors import nearest_neighbors
@@ -35,21 +36,21 @@ def dimension_by_method(
     near = nearest_neighbors(places, min(max(counts[method], 3), n - 1), n_jobs=n_jobs)
     mle, two_nn = mle_dimension(near.distances[:, :MLE_COUNT]), two_nn_dimension(near.distances)
     told: Any = {"mle": mle, "two_nn": two_nn}.get(method)
-    said = f"by {method.replace('_', ' ')} alone"
+    detail = ""
     if method == "gride":
         curve = gride_dimension(near.distances)
         told = curve.lowest
         listed = ", ".join(f"{value:.1f}" for value in curve.dimensions)
-        said += f" (over scales {listed})"
+        detail = f" (over scales {listed})"
     elif method == "carre_du_champ":
         voted = carre_du_champ_dimension(places, near)
         told = voted.dim
-        said += f" ({voted.share:.0%} of the points say so)"
+        detail = f" ({voted.share:.0%} of the points say so)"
     dim = 1 if not np.isfinite(told) else int(np.clip(round(told), 1, d))
     return DimensionEstimate(
         dim=dim,
         verdict="doubtful" if np.isfinite(told) else "undecided",
-        doubts=(said,),
+        doubts=(doubt("one-method", "dimension", method=method.replace("_", " "), found=detail),),
         scale=0,
         ratio=0.0,
         mle=mle,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from geodis.manifold.doubts import Doubt, doubt
 from geodis.manifold.local.neighbors import Neighbors
 from geodis.manifold.preparation.kept_apart import FEWEST_INDEPENDENT, kept_apart
 
@@ -48,8 +49,8 @@ ALL_NEAR_IN_TIME = 0.9
 
 def sampling_doubts(
     points: np.ndarray, neighbors: Neighbors, *, dim: int | None = None
-) -> tuple[str, ...]:
-    r"""Why points are no random sample of a manifold, in sentences with what to do.
+) -> tuple[Doubt, ...]:
+    r"""Why points are no random sample of a manifold.
 
     A *grid* is told by neighbours at equal distances, more of them than chance has: with r_j the
     distance to neighbour j in dimension k, ``log(r_2 / r_1)`` of a random sample is exponential
@@ -70,7 +71,7 @@ def sampling_doubts(
 
     Returns
     -------
-    tuple of str
+    tuple of Doubt
         Empty where nothing speaks against a random sample.
 
     Examples
@@ -91,24 +92,14 @@ def sampling_doubts(
     if not grid:
         walk = _why_walk(points, indices, distances)
         if walk:
-            return (
-                f"the rows are a trajectory that has not covered its manifold ({walk}): what is "
-                "measured is the path; record for longer, or join recordings that pass the same "
-                "places at other times",
-            )
+            return (doubt("trajectory", "rows", seen=walk),)
         grid = _why_even(indices, distances)
-    if not grid:
-        return ()
-    return (
-        f"the points lie on a regular grid ({grid}), or were rounded as coarsely as they lie "
-        "apart: dimension, tangents and number of factors assume a random sample; draw the values "
-        "of each factor at random, keep more decimals, or use scores for grids",
-    )
+    return (doubt("grid", "rows", seen=grid),) if grid else ()
 
 
 def path_doubts(
     points: np.ndarray, neighbors: Neighbors, *, closed: bool = False, noise: float = 0.0
-) -> tuple[str, ...]:
+) -> tuple[Doubt, ...]:
     """Why a curve may be the path of a walk through more dimensions, or a part of a curve.
 
     Rows in the order of a curve that is passed once are all near in time, whether the curve is all
@@ -129,7 +120,7 @@ def path_doubts(
 
     Returns
     -------
-    tuple of str
+    tuple of Doubt
 
     Examples
     --------
@@ -155,22 +146,16 @@ def path_doubts(
     if closed and np.linalg.norm(points[-1] - points[0]) <= SHORT_STEP * reach:
         return ()
     if passed_once:
-        seen = f"{near:.0%} of the nearest points are within {window} rows"
-        how = "closes where rows of other times cross it" if closed else "does not close"
-        return (
-            f"the rows follow one another along a curve that {how} ({seen}, by chance "
-            f"{2 * window / len(points):.0%}): if they are a recording, the curve may be its path "
-            "and no state space; record for longer, or put the rows in random order if the curve "
-            "is meant",
+        seen = (
+            f"{near:.0%} of the nearest points are within {window} rows, by chance "
+            f"{2 * window / len(points):.0%}"
         )
+        how = "closes where rows of other times cross it" if closed else "does not close"
+        return (doubt("path", "rows", how=how, seen=seen),)
     worth = np.inf if closed else _worth(points, noise)
     if worth >= FEWEST_INDEPENDENT:
         return ()
-    return (
-        f"a slow walk along a curve that does not close: {len(points):,} rows are worth about "
-        f"{worth:.0f} independent ones, and the curve may go on where it has not been; record for "
-        "longer",
-    )
+    return (doubt("slow-walk-on-curve", "rows", n=len(points), worth=worth),)
 
 
 def _why_grid(points: np.ndarray, indices: np.ndarray, distances: np.ndarray) -> str:

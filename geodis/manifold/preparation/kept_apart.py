@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError, check_finite, check_numeric, to_numpy
+from geodis.manifold.doubts import Doubt, doubt
 from geodis.manifold.local.exact_search import Apart
 from geodis.manifold.local.neighbors import Neighbors, nearest_neighbors
 
@@ -82,7 +83,7 @@ def of_rows(values: Any, rows: np.ndarray) -> Any:
     return column[rows]
 
 
-def coverage_doubts(points: np.ndarray, near: Neighbors, apart: Apart | None) -> tuple[str, ...]:
+def coverage_doubts(points: np.ndarray, near: Neighbors, apart: Apart | None) -> tuple[Doubt, ...]:
     """Whether a walk has seen all of its manifold, and groups more than places of their own.
 
     Parameters
@@ -95,8 +96,7 @@ def coverage_doubts(points: np.ndarray, near: Neighbors, apart: Apart | None) ->
 
     Returns
     -------
-    tuple of str
-        A sentence, or nothing.
+    tuple of Doubt
     """
     if apart is None:
         return ()
@@ -104,21 +104,14 @@ def coverage_doubts(points: np.ndarray, near: Neighbors, apart: Apart | None) ->
         worth = len(points) / float(apart.counts().mean())
         if worth >= FEWEST_INDEPENDENT:
             return ()
-        return (
-            f"a slow walk: {len(points):,} rows are worth about {worth:.0f} independent ones, "
-            "which have not covered its manifold; record for longer, or join recordings that "
-            "pass the same places at other times",
-        )
+        return (doubt("slow-walk", "rows", n=len(points), worth=worth),)
     if near.distances.shape[1] < COMPARED or len(points) - apart.most() < COMPARED:
         return ()
     free = nearest_neighbors(points, COMPARED, apart=apart).distances[:, COMPARED - 1]
     farther = float(np.median(free) / np.median(near.distances[:, COMPARED - 1]))
     if farther < FARTHER:
         return ()
-    return (
-        "most places are those of one group: without its rows the nearest points lie "
-        f"{farther:.1f} times as far; give more groups, or none",
-    )
+    return (doubt("separate-groups", "rows", farther=farther),)
 
 
 def _window(points: np.ndarray, code: np.ndarray, moment: np.ndarray, noise: float) -> float:

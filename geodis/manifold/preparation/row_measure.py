@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from geodis.base.check import InputError, check_choice, check_points
+from geodis.manifold.doubts import Doubt, doubt
 from geodis.manifold.preparation.scaled_distances import check_distances, scaled_distances
 
 Preparation = Literal["sqrt"] | Callable[[Any], Any]
@@ -87,7 +88,7 @@ class RowMeasure:
         """Whether only distances are known, so that points have scaled coordinates."""
         return self.metric == "precomputed" or callable(self.metric)
 
-    def points_of(self, X: Any) -> tuple[np.ndarray, tuple[str, ...]]:
+    def points_of(self, X: Any) -> tuple[np.ndarray, tuple[Doubt, ...]]:
         """Points (n, d) of the rows that a fit gets, and what speaks against these.
 
         Examples
@@ -172,14 +173,11 @@ def check_extent(points: np.ndarray, name: str = "X") -> np.ndarray:
     return points
 
 
-def _scaled(distances: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
+def _scaled(distances: np.ndarray) -> tuple[np.ndarray, tuple[Doubt, ...]]:
     """Coordinates of points of which distances are known, and whether these are what was given."""
     found = scaled_distances(distances)
     if found.lost < MUCH_LOST:
         return found.points, ()
     if found.unevenness < EVEN_NEARBY:  # in every neighbourhood its own coordinates
         return found.points / found.stretch, ()
-    return found.points, (
-        f"the distances are not those of points in space ({found.lost:.0%} of what they say is "
-        "lost): factors are those of the nearest such points, lengths and periods too",
-    )
+    return found.points, (doubt("not-euclidean", "rows", lost=found.lost),)

@@ -10,6 +10,7 @@ import numpy as np
 
 from geodis.base.check import InputError
 from geodis.base.row_source import check_sample, even_rows, read_rows, row_source
+from geodis.manifold.doubts import Doubt, doubt
 from geodis.manifold.local.tangents import TangentMethod
 from geodis.manifold.split_result import Split
 
@@ -36,12 +37,12 @@ class SampledPoints:
     n_dropped: int
 
     @property
-    def sentence(self) -> str:
+    def doubts(self) -> tuple[Doubt, ...]:
         """What was left out; empty where nothing was."""
         if not self.n_dropped:
-            return ""
+            return ()
         total = len(self.rows) + self.n_dropped
-        return f"{self.n_dropped:,} of {total:,} sampled rows hold NaN or infinity and are left out"
+        return (doubt("incomplete-sample", "rows", dropped=self.n_dropped, total=total),)
 
 
 def sampled_points(
@@ -106,16 +107,13 @@ def sampled_points(
     return SampledPoints(points[finite], rows[finite], int((~finite).sum()))
 
 
-def whole_problem_sentence(split: Split, n: int) -> str:
+def whole_problem_doubts(split: Split, n: int) -> tuple[Doubt, ...]:
     """Say that an eigenproblem was posed on all of a sample; empty where it was not.
 
     So it is where the factors share the ambient space and the sample is more than it needs.
     """
     if len(split.dims) == 1 or split.refined == "ambient" or len(split.rows) < n:
-        return ""
+        return ()
     if n <= MOST_WHOLE // 5:
-        return ""
-    return (
-        "the factors share the ambient space, so that the eigenproblem was posed on all "
-        f"{n:,} rows of the sample: a larger sample takes memory in proportion"
-    )
+        return ()
+    return (doubt("whole-problem", "split", n=n),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gamma, pi
 
+from geodis.manifold.doubts import Doubt, doubt
 from geodis.manifold.topology.betti import Betti
 from geodis.manifold.topology.scalar_curvature import ScalarCurvature
 
@@ -120,81 +121,86 @@ class Facts:
         return (self.size / part / sphere_volume(self.dim)) ** (1 / self.dim)
 
 
-def name_space(facts: Facts) -> tuple[str, tuple[str, ...]]:
+Named = tuple[str, tuple[Doubt, ...]]
+
+
+def name_space(facts: Facts) -> Named:
     """The name that all facts allow, or "unknown", and why it is not known or not sure."""
     if facts.boundary is None:
-        return UNKNOWN, ("whether it has a boundary cannot be told: give more points",)
+        return _untold("whether it has a boundary cannot be told")
     if facts.betti is not None and not facts.betti.told and facts.dim != 2:
-        return UNKNOWN, (f"{facts.betti}: a bar is neither short nor long, give more points",)
+        return _untold(f"{facts.betti}: a bar is neither short nor long")
     table = {2: _surface, 3: _three, 4: _four}[facts.dim]
     if facts.boundary:
         table = _bounded_surface if facts.dim == 2 else _bounded_solid
     return table(facts)
 
 
-def _surface(facts: Facts) -> tuple[str, tuple[str, ...]]:
+def _surface(facts: Facts) -> Named:
     euler = facts.curvature.euler
     assert euler is not None  # closed surfaces have one
     if facts.orientable is None:
-        return UNKNOWN, ("whether it is orientable cannot be told: give more points",)
-    doubts: tuple[str, ...] = ()
+        return _untold("whether it is orientable cannot be told")
+    doubts: tuple[Doubt, ...] = ()
     if facts.betti is not None and facts.betti.told:
         two, three = facts.betti.over_two[0], facts.betti.over_three[0]
         assert two is not None and three is not None
         if two - three != (0 if facts.orientable else 1):
-            return UNKNOWN, (
-                "the Betti numbers and the frames carried around loops contradict each other",
+            return _contradiction(
+                f"b1 = {two} and {three} over two fields",
+                f"the frames are {'orientable' if facts.orientable else 'not orientable'}",
             )
         number = 2 - two
         if abs(euler - number) > EULER_AGREES:
-            return UNKNOWN, (
-                f"the Betti numbers give the Euler number {number} and the curvature {euler:.2f}",
+            return _contradiction(
+                f"the Betti numbers give the Euler number {number}",
+                f"the curvature gives {euler:.2f}",
             )
     else:
         number = round(euler)
         if abs(euler - number) > EULER_ALONE:
-            return UNKNOWN, (
-                f"the curvature gives the Euler number {euler:.2f}, which is near no whole number",
+            return _contradiction(
+                f"the curvature gives the Euler number {euler:.2f}", "that is near no whole number"
             )
-        doubts = ("the name rests on the integral of the curvature alone, without Betti numbers",)
+        doubts = _without_betti("the name rests on the integral of the curvature alone")
     name = CLOSED_SURFACES.get((facts.orientable, number))
     if name is None:
         kind = "orientable" if facts.orientable else "non-orientable"
-        return UNKNOWN, (f"a closed {kind} surface of Euler number {number} has no name here",)
+        return _no_name(f"a closed {kind} surface of Euler number {number}")
     return name, doubts
 
 
-def _bounded_surface(facts: Facts) -> tuple[str, tuple[str, ...]]:
+def _bounded_surface(facts: Facts) -> Named:
     if facts.orientable is None:
-        return UNKNOWN, ("whether it is orientable cannot be told: give more points",)
-    doubts: tuple[str, ...] = ()
+        return _untold("whether it is orientable cannot be told")
+    doubts: tuple[Doubt, ...] = ()
     if facts.betti is None:
         # Without handles, one piece of boundary for every loop, and one more.
         loops = facts.n_pieces - 1 if facts.orientable else facts.n_pieces
-        doubts = ("the name takes it to have no handles: Betti numbers need ripser",)
+        doubts = _without_betti("the name takes it to have no handles")
     elif not facts.betti.told:
-        return UNKNOWN, (f"{facts.betti}: a bar is neither short nor long, give more points",)
+        return _untold(f"{facts.betti}: a bar is neither short nor long")
     elif facts.betti.over_two != facts.betti.over_three:
-        return UNKNOWN, ("the Betti numbers over two fields differ, with a boundary",)
+        return _contradiction("there is a boundary", "the Betti numbers over two fields differ")
     else:
         loops = facts.betti.over_two[0] or 0
         # b1 is twice the handles, or the crosscaps, and the pieces of the boundary but one. Where a
         # turn of a sheet touches another there is a loop too many.
         crossed = loops + 1 - facts.n_pieces
         if loops and (crossed < 0 or (crossed % 2 if facts.orientable else crossed == 0)):
-            return UNKNOWN, (f"{facts.n_pieces} pieces of boundary do not go with b1 = {loops}",)
+            return _contradiction(f"b1 = {loops}", f"the boundary has {facts.n_pieces} pieces")
     if loops == 0 and facts.orientable:
         return {"positive": "cap", "negative": "saddle"}.get(facts.curvature.sign, "sheet"), doubts
     if loops == 1:
         return ("cylinder" if facts.orientable else "Moebius band"), doubts
     kind = "an orientable" if facts.orientable else "a non-orientable"
-    return UNKNOWN, (f"{kind} surface with boundary and b1 = {loops} has no name here",)
+    return _no_name(f"{kind} surface with boundary and b1 = {loops}")
 
 
-def _three(facts: Facts) -> tuple[str, tuple[str, ...]]:
+def _three(facts: Facts) -> Named:
     kind, share = facts.curvature, facts.share_of_sphere
     if facts.orientable is not True:
-        return UNKNOWN, ("closed spaces of dimension 3 that are not orientable have no name here",)
+        return _no_name("a closed space of dimension 3 that is not orientable")
     if facts.betti is None:
         return _by_volume(share, {1: "S^3", 2: "SO(3)"})
     loops = facts.betti.over_two[0], facts.betti.over_three[0]
@@ -204,61 +210,71 @@ def _three(facts: Facts) -> tuple[str, tuple[str, ...]]:
         return "S^2 x S^1", ()
     name = {(0, 0): "S^3", (1, 0): "SO(3)"}.get((loops[0] or 0, loops[1] or 0))
     if name is None or kind.sign != "positive":
-        return UNKNOWN, (
-            f"b1 = {loops[0]} and {loops[1]} with {kind.sign} curvature has no name here",
-        )
+        return _no_name(f"b1 = {loops[0]} and {loops[1]} with {kind.sign} curvature")
     return _checked_by_volume(name, share, WHOLE_SPHERE if name == "S^3" else HALF_SPHERE)
 
 
-def _four(facts: Facts) -> tuple[str, tuple[str, ...]]:
+def _four(facts: Facts) -> Named:
     kind = facts.curvature
     if facts.orientable is not True:
-        return UNKNOWN, ("closed spaces of dimension 4 that are not orientable have no name here",)
+        return _no_name("a closed space of dimension 4 that is not orientable")
     if facts.betti is None:
         return _by_volume(facts.share_of_sphere, {1: "S^4"})
     if facts.betti.over_two != facts.betti.over_three:
-        return UNKNOWN, ("Betti numbers that differ over two fields have no name in dimension 4",)
+        return _no_name("a space of dimension 4 whose Betti numbers over two fields differ")
     one, two = (number or 0 for number in facts.betti.over_two)
     if one == 4:
         return "4-torus", ()
     name = {(0, 0): "S^4", (0, 1): "CP^2", (0, 2): "S^2 x S^2"}.get((one, two))
     if name is None or kind.sign != "positive":
-        return UNKNOWN, (f"b1 = {one}, b2 = {two}, {kind.sign} curvature has no name here",)
+        return _no_name(f"b1 = {one}, b2 = {two} with {kind.sign} curvature")
     assert kind.weyl is not None
     low, high = WEYL[name]
     if kind.even and not low <= kind.weyl <= high:
-        return UNKNOWN, (
-            f"the Betti numbers say {name}, and the Weyl tensor, {kind.weyl:.2f} of the scalar "
-            "curvature, does not",
+        return _contradiction(
+            f"the Betti numbers say {name}",
+            f"the Weyl tensor, {kind.weyl:.2f} of the scalar curvature, does not",
         )
     return _checked_by_volume(name, facts.share_of_sphere if name == "S^4" else None, WHOLE_SPHERE)
 
 
-def _bounded_solid(facts: Facts) -> tuple[str, tuple[str, ...]]:
+def _bounded_solid(facts: Facts) -> Named:
     holes = None if facts.betti is None else {*facts.betti.over_two, *facts.betti.over_three}
     if facts.curvature.sign == "flat" and holes in (None, {0}):
-        alone = ("that it has no holes is not seen: Betti numbers need ripser",)
-        return "block", alone if holes is None else ()
-    return UNKNOWN, (f"with boundary in dimension {facts.dim} only flat blocks have a name here",)
+        return "block", () if holes else _without_betti("the name takes it to have no holes")
+    return _no_name(f"a space of dimension {facts.dim} with boundary that is no flat block")
 
 
-def _by_volume(share: float | None, names: dict[int, str]) -> tuple[str, tuple[str, ...]]:
+def _by_volume(share: float | None, names: dict[int, str]) -> Named:
     """Of spaces of constant curvature the volume tells which; all that is left without ripser."""
     for order, (low, high) in ((1, WHOLE_SPHERE), (2, HALF_SPHERE)):
         if share is not None and low < share < high and order in names:
-            return names[order], (
-                f"the name rests on its volume, {share:.2f} of the sphere of the same curvature, "
-                "without Betti numbers",
+            return names[order], _without_betti(
+                f"the name rests on its volume, {share:.2f} of the sphere of the same curvature"
             )
-    return UNKNOWN, ("its name needs Betti numbers: pip install ripser",)
+    return UNKNOWN, _without_betti("its name cannot be told")
 
 
-def _checked_by_volume(
-    name: str, share: float | None, allowed: tuple[float, float]
-) -> tuple[str, tuple[str, ...]]:
+def _checked_by_volume(name: str, share: float | None, allowed: tuple[float, float]) -> Named:
     if share is not None and not allowed[0] < share < allowed[1]:
-        return UNKNOWN, (
-            f"the Betti numbers say {name}, and the volume, {share:.2f} of the sphere of the same "
-            "curvature, does not",
+        return _contradiction(
+            f"the Betti numbers say {name}",
+            f"the volume, {share:.2f} of the sphere of the same curvature, does not",
         )
     return name, ()
+
+
+def _untold(why: str) -> Named:
+    return UNKNOWN, (doubt("few-for-name", "name", why=why),)
+
+
+def _no_name(what: str) -> Named:
+    return UNKNOWN, (doubt("no-name", "name", what=what),)
+
+
+def _contradiction(one: str, other: str) -> Named:
+    return UNKNOWN, (doubt("contradiction", "name", one=one, other=other),)
+
+
+def _without_betti(rests: str) -> tuple[Doubt, ...]:
+    return (doubt("no-betti-numbers", "name", rests=rests),)

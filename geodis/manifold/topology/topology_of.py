@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from geodis.base.check import (
     to_numpy,
 )
 from geodis.base.jobs import check_jobs
+from geodis.manifold.doubts import Doubt, doubt, with_sentences
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.topology.betti import Betti, betti_numbers
 from geodis.manifold.topology.local_fits import local_fits
@@ -64,7 +65,7 @@ class Topology:
         Length, area or volume.
     symmetric : bool or None
         Whether every place looks like every other, up to noise.
-    doubts : tuple of str
+    doubts : tuple of Doubt
         Why the name is not known, or not certain.
     """
 
@@ -79,7 +80,7 @@ class Topology:
     radius: float | None = None
     size: float | None = None
     symmetric: bool | None = None
-    doubts: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
 
     def __str__(self) -> str:
         measure = {1: "length", 2: "area"}.get(self.dim, "volume")
@@ -89,11 +90,11 @@ class Topology:
         if self.size is not None:
             head += f", {measure} {self.size:.3g}"
         lines = [head, *(f"  {sentence}" for sentence in self.evidence)]
-        return "\n".join([*lines, *(f"  doubt: {doubt}" for doubt in self.doubts)])
+        return "\n".join([*lines, *(f"  doubt: {one}" for one in self.doubts)])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers, texts and lists."""
-        return _plain(asdict(self))
+        return _plain(with_sentences(self))
 
 
 def topology_of(
@@ -159,20 +160,22 @@ def topology_of(
     if periods is not None:
         points, axes, flat = _rolled_up(points, dim, periods), None, True
     if dim > MOST_DIMS:
-        return nameless(dim, f"spaces of more than {MOST_DIMS} dimensions are not named")
+        what = f"a space of more than {MOST_DIMS} dimensions"
+        return nameless(dim, doubt("no-name", "name", what=what))
     distinct = np.sort(np.unique(points, axis=0, return_index=True)[1])
     points, axes = points[distinct], None if axes is None else axes[distinct]
     if len(points) < FEWEST:
-        return nameless(dim, f"a name needs {FEWEST} different points; got {len(points)}")
+        why = f"a name needs {FEWEST} different points; got {len(points)}"
+        return nameless(dim, doubt("few-for-name", "name", why=why))
     if points.shape[1] == dim and axes is None:
         axes = np.broadcast_to(np.eye(dim), (len(points), dim, dim)).copy()
     fits = local_fits(points, dim, axes, rng, workers=jobs)
     graph = place_graph(fits)
     share = len(graph.rows) / max(int((~fits.bad).sum()), 1)
     if fits.bad.mean() > MANY_BAD:
-        return nameless(dim, f"{100 * fits.bad.mean():.0f} % of the places lie on no patch")
+        return nameless(dim, doubt("no-patches", "name", share=fits.bad.mean()))
     if share < CONNECTED:
-        return nameless(dim, f"it is in pieces: the largest has {100 * share:.0f} % of the points")
+        return nameless(dim, doubt("map-in-pieces", "name", share=share))
     if dim == 1:
         return _line(graph)
     rim = find_rim(points, fits, graph)
@@ -186,7 +189,7 @@ def topology_of(
     facts = Facts(dim, rim.boundary, hand.orientable, rim.n_pieces, betti, kind, rim.size)
     name, doubts = name_space(facts)
     if flat is False and points.shape[1] == dim:
-        name, doubts = UNKNOWN, ("it is curved, and its map has no room to show how",)
+        name, doubts = UNKNOWN, (doubt("flat-map", "name"),)
     evidence = [
         f"{rim}",
         f"{hand}",
@@ -214,7 +217,7 @@ def topology_of(
 def _line(graph: PlaceGraph) -> Topology:
     line = follow_line(graph)
     name = {True: "circle", False: "interval", None: UNKNOWN}[line.closed]
-    doubts = () if line.closed is not None else ("it may branch or cross itself",)
+    doubts = () if line.closed is not None else (doubt("branching-line", "name"),)
     boundary = None if line.closed is None else not line.closed
     return Topology(
         name,
@@ -229,7 +232,7 @@ def _line(graph: PlaceGraph) -> Topology:
     )
 
 
-def nameless(dim: int, why: str, evidence: tuple[str, ...] = ()) -> Topology:
+def nameless(dim: int, why: Doubt, evidence: tuple[str, ...] = ()) -> Topology:
     """A space without a name, and why it has none."""
     return Topology(UNKNOWN, UNKNOWN, dim, evidence, doubts=(why,))
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from geodis.manifold.doubts import Doubt, doubt
 from geodis.manifold.holonomy.departure import Departure
 from geodis.manifold.holonomy.eigenfields import UNCERTAIN_VARIATION, Eigenfields, count_by_gap
 from geodis.manifold.local.dimension_estimate import SPLITTABLE
@@ -44,8 +45,8 @@ class Evidence:
         Into what the points were split at this level.
     gap_rule : int
         Factors that the largest gap between eigenvalues, the published rule, would give.
-    doubts : tuple of str
-        Why the number is uncertain, and what to do about it; empty where it is not.
+    doubts : tuple of Doubt
+        Why the number is uncertain; empty where it is not.
     departure : Departure or None
         How far the metric is from that of a product of these factors.
     tangent_error : TangentError or None
@@ -58,7 +59,7 @@ class Evidence:
     n_parallel: int
     factor_dims: tuple[int, ...]
     gap_rule: int
-    doubts: tuple[str, ...]
+    doubts: tuple[Doubt, ...]
     departure: Departure | None = None
     tangent_error: TangentError | None = None
 
@@ -67,7 +68,7 @@ class Evidence:
         count = min(self.n_parallel + 1, len(self.variation))
         values = " ".join(f"{value:.2g}" for value in self.eigenvalues[:count])
         varies = " ".join(f"{value:.3f}" for value in self.variation[:count])
-        doubt = f"; uncertain: {'; '.join(self.doubts)}" if self.doubts else ""
+        uncertain = f"; uncertain: {'; '.join(self.doubts)}" if self.doubts else ""
         fields = (
             "1 parallel field" if self.n_parallel == 1 else f"{self.n_parallel} parallel fields"
         )
@@ -75,7 +76,7 @@ class Evidence:
         error = f"; {self.tangent_error}" if self.tangent_error else ""
         return (
             f"dimension {self.dim} -> {' + '.join(map(str, self.factor_dims))}: {fields}, "
-            f"eigenvalues {values}, norms vary by {varies}{departure}{error}{doubt}"
+            f"eigenvalues {values}, norms vary by {varies}{departure}{error}{uncertain}"
         )
 
 
@@ -93,20 +94,15 @@ def _weigh(split: Split) -> Evidence:
     dims = split.history[0]["factor_dims"] if split.parts else split.dims
     gap_rule = count_by_gap(fields.values) + 1 if len(fields.values) > 1 else 1
     doubts = doubts_of(fields, dim)
-    if split.told_apart not in (None, len(split.dims)):
-        doubts += (
-            f"n_factors={len(split.dims)} was given, and the fields tell {split.told_apart} apart: "
-            "leave n_factors out to see them",
-        )
-    if split.tangent_error is None and len(split.dims) > 1:
-        doubts += (
-            "how far the metric is from a product's cannot be measured with these tangents: fit "
-            "without tangents='pca', or with a denser graph",
-        )
+    told, found = split.told_apart, len(split.dims)
+    if told not in (None, found):
+        doubts += (doubt("given-factors", "split", given=found, found=told),)
+    if split.tangent_error is None and found > 1:
+        doubts += (doubt("unmeasured-departure", "split"),)
     if not split.parts:  # else what the parts say counts
         doubts += doubts_of_tangents(split)
     if split.departure and not split.departure.is_product:
-        doubts += (f"{split.departure}: take the factors for one, or for nearly independent",)
+        doubts += (doubt("departure", "split", departure=str(split.departure)),)
     return Evidence(
         dim,
         fields.values,
@@ -120,18 +116,18 @@ def _weigh(split: Split) -> Evidence:
     )
 
 
-def doubts_of_tangents(split: Split) -> tuple[str, ...]:
+def doubts_of_tangents(split: Split) -> tuple[Doubt, ...]:
     """Whether the tangents err by so much that factors may be merged, or their axes mean little."""
     error = split.tangent_error
     limit = MERGING_ERROR if len(split.dims) == 1 else MIXING_ERROR
     if error is None or error.angle <= limit or split.axes.shape[1] < SPLITTABLE:
         return ()
     more = f", more than {limit}," if np.isfinite(error.noise) else ", which"
-    return (f"{error}{more} and may merge or mix factors: give more points",)
+    return (doubt("noisy-tangents", "split", error=str(error), limit=more),)
 
 
-def doubts_of(fields: Eigenfields, dim: int = SPLITTABLE) -> tuple[str, ...]:
-    """What in the fields leaves the number of parallel ones uncertain, in sentences."""
+def doubts_of(fields: Eigenfields, dim: int = SPLITTABLE) -> tuple[Doubt, ...]:
+    """What in the fields leaves the number of parallel ones uncertain."""
     low, high = UNCERTAIN_VARIATION
     counted, values = fields.n_parallel, fields.values
     doubts = []
@@ -139,21 +135,12 @@ def doubts_of(fields: Eigenfields, dim: int = SPLITTABLE) -> tuple[str, ...]:
         if r == counted and values[r] > NOT_SMALL * values[-1]:
             continue  # its norm may be even, as on a torus, but it is not parallel
         if low < varies and (varies < high or r < counted):
-            doubts.append(
-                f"the norm of field {r + 1} varies by {varies:.2f}: more points would tell whether "
-                "it is parallel"
-            )
+            doubts.append(doubt("uneven-field", "split", field=r + 1, variation=varies))
     after = fields.variation[counted] if counted < len(values) - 1 else np.inf
     if after < SLOW_VARIATION and values[counted] < SMALL_VALUE * values[-1]:
-        doubts.append(
-            f"the eigenvalue of field {counted + 1} is as small as a parallel field's: more points "
-            "would tell"
-        )
+        doubts.append(doubt("small-eigenvalue", "split", field=counted + 1))
     elif counted == 0 and dim >= SPLITTABLE and values[1] > ISOLATED * values[0]:
-        doubts.append(
-            f"the lowest eigenvalue stands alone, {values[1] / values[0]:.1f} times below the "
-            "next: two factors may be merged; give more points, or n_factors=2 to look at them"
-        )
+        doubts.append(doubt("lone-eigenvalue", "split", ratio=values[1] / values[0]))
     if not fields.converged:
-        doubts.append("the eigenfields have not converged: fit again with another random_state")
+        doubts.append(doubt("not-converged", "split"))
     return tuple(doubts)

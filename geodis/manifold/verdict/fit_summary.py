@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from geodis.base.check import transposed_question
+from geodis.manifold.doubts import Doubt
 from geodis.manifold.verdict.doubts import SOME, doubts_of_dimension, doubts_of_rows
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def describe_fit(est: GeoManCER) -> str:
     lines.append(f"  seconds: {seconds}; peak memory {est.peak_memory_:,.0f} MB")
     if est.doubts_:
         lines.append("  do not publish this without reading why it is uncertain:")
-        lines += [f"  - {doubt}" for doubt in est.doubts_]
+        lines += [f"  - {doubt} [{doubt.code}]" for doubt in est.doubts_]
     return "\n".join(lines)
 
 
@@ -61,15 +62,20 @@ def _maps(est: GeoManCER) -> str:
     )
 
 
-def warnings_of(est: GeoManCER) -> list[str]:
+def doubts_to_warn_of(est: GeoManCER) -> tuple[Doubt, ...]:
     """What the user should know before trusting the numbers: of the rows, and of the dimension."""
     told = est.dim != "auto"
-    about_rows = doubts_of_rows(est.graph_, est.outliers_, est.axes_, many=SOME)
-    about_dimension = doubts_of_dimension(est.dim_, est.dimension_, told)
-    late = est._late_doubts(told)
+    return (
+        *doubts_of_rows(est.graph_, est.outliers_, est.axes_, many=SOME),
+        *doubts_of_dimension(est.dim_, est.dimension_, told),
+        *est._late_doubts(told),
+    )
+
+
+def warnings_of(est: GeoManCER) -> list[str]:
+    """The texts of warnings: whether the points are transposed, then the doubts."""
     asked = transposed_question((len(est.axes_), est.axes_.shape[2]))
-    said = [f"{text[0].upper()}{text[1:]}." for text in (*about_rows, *about_dimension, *late)]
-    return [asked] * bool(asked) + said
+    return [asked] * bool(asked) + [doubt.advice for doubt in doubts_to_warn_of(est)]
 
 
 def _flat_remark(dim: int, est: GeoManCER) -> str:

@@ -102,7 +102,7 @@ def _of_points(seen: Inspection) -> list[str]:
             f"{seen.pieces[0]:,} points): factor labels are comparable only within a piece."
         )
     if not seen.dimension.agree:
-        text = str(seen.dimension)
+        text = seen.dimension.account
         warnings.append(f"{text[0].upper()}{text[1:]}.")
     return warnings
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from geodis.base.check import InputError
 from geodis.base.text import counted, first_sentence
+from geodis.manifold.doubts import with_sentences
 from geodis.plots.geometry.spectra import eigenvalue_spectrum_figure
 from geodis.plots.map_views.factor_titles import words_of
 from geodis.report.analysis import Analysis, ReportSettings
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
 MAX_DIM = 9
 # Factors are sought among so many rows that n k^4 stays below this: about ten seconds on two cores.
 WORK = 1.2e7
-# What GeoManCER warns of, of pieces and dimensions, the first look says with the same numbers.
-SAID = ("The neighbour graph is in", "Dimension ")
+# Warnings of the fit about these the first look gives with the same numbers.
+SAID = ("pieces", "limited-dimension", "unclear-dimension")
 # What is kept of the flat part; its contrasts hold functions.
 FLAT_KEPT = (
     "dim",
@@ -138,10 +139,13 @@ class ManifoldSection(Section):
 
     def notes(self, analysis: Analysis) -> Sequence[str]:
         """Leave out what the first look has said."""
-        notes = super().notes(analysis)
-        if analysis.inspection is None:
+        from geodis.manifold.verdict.fit_summary import doubts_to_warn_of
+
+        notes, est = super().notes(analysis), analysis.manifold
+        if analysis.inspection is None or est is None:
             return notes
-        return [note for note in notes if not note.startswith(SAID)]
+        said = {doubt.advice for doubt in doubts_to_warn_of(est) if doubt.code in SAID}
+        return [note for note in notes if note not in said]
 
     def figures(self, analysis: Analysis) -> list[SectionFigure]:
         """The variance of the columns, and the spectrum of the fields."""
@@ -189,13 +193,14 @@ class ManifoldSection(Section):
             "flat": est.flat_,
             "uncertain": est.uncertain_,
             "doubts": est.doubts_,
+            "doubt_codes": [doubt.code for doubt in est.doubts_],
             "departure": est.departure_ and asdict(est.departure_),
             "n_copies": est.n_copies_,
             "n_outliers": int(est.outliers_.sum()),
             "noise": est.noise_,
             "converged": est.converged_,
             "eigenvalues": est.eigenvalues_,
-            "evidence": [asdict(evidence) for evidence in est.evidence_],
+            "evidence": [with_sentences(evidence) for evidence in est.evidence_],
             "flat_evidence": flat and {name: getattr(flat, name) for name in FLAT_KEPT},
             "periods": est.periods_,
             "confidence": confidence and confidence.to_dict(),
@@ -226,9 +231,10 @@ def _estimated_dim(seen: Inspection) -> int:
             "it is with dim (--dim) to have factors sought."
         )
     if seen.dimension.verdict == "undecided" and seen.dimension.mle > MAX_DIM:
+        why = "; ".join(doubt.statement for doubt in seen.dimension.doubts)
         raise InputError(
-            f"The dimension of the points is undecided ({'; '.join(seen.dimension.doubts)}): say "
-            "which it is with dim (--dim) to have factors sought."
+            f"The dimension of the points is undecided ({why}): say which it is with dim (--dim) "
+            "to have factors sought."
         )
     if dim > MAX_DIM:
         raise InputError(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geodis.base.check import InputError
+from geodis.manifold.doubts import Doubt, with_sentences
 from geodis.plots.figure.sprite_sheet import CHANNELS
 from geodis.plots.geometry.maps import maps_figure
 from geodis.plots.map_views.factor_titles import factor_titles
@@ -35,8 +36,10 @@ class MapOfFactor:
     residual : float
         Root mean square of what steps on the map and in the factor differ by, over that of the
         steps.
-    evidence, doubts : tuple of str
-        For the name, and against it.
+    evidence : tuple of str
+        For the name.
+    doubts : tuple of Doubt
+        Against it.
     """
 
     title: str
@@ -45,11 +48,11 @@ class MapOfFactor:
     n_coordinates: int
     residual: float
     evidence: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values."""
-        return asdict(self)
+        return with_sentences(self)
 
 
 @dataclass(frozen=True)

@@ -5,19 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from geodis.base.text import counted, listed
+from geodis.manifold.doubts import Doubt, doubt
 from geodis.report.analysis import Analysis
 
 if TYPE_CHECKING:
     from geodis.manifold.geomancer import GeoManCER
 
 
-def reasons_of_doubt(analysis: Analysis, est: GeoManCER) -> list[str]:
+def reasons_of_doubt(analysis: Analysis, est: GeoManCER) -> list[Doubt]:
     """Why the page has to begin with "Uncertain"; empty where it has not."""
     reasons = list(est.doubts_)
     if not (reasons or dimension_is_clear(analysis)):
-        reasons.append(str(analysis.inspection and analysis.inspection.dimension))
+        assert analysis.inspection is not None
+        estimate = analysis.inspection.dimension
+        reasons.append(doubt("unclear-dimension", "dimension", estimate=estimate.account))
     if tally := not_found_again(est):
-        reasons.append(f"refits disagree about the factors: {tally.rstrip('.')}")
+        reasons.append(doubt("refits-disagree", "split", tally=tally.rstrip(".")))
     return reasons
 
 
@@ -81,13 +84,14 @@ def factor_bounds(est: GeoManCER) -> list[str]:
 def confidence_warnings(est: GeoManCER) -> list[str]:
     """Whether repeated fits found other factors."""
     notes = [] if est.confidence_ is None else list(est.confidence_.notes)
-    tally = not_found_again(est)
-    return [*notes, f"Refits disagree about the factors. {tally}"] if tally else notes
+    if tally := not_found_again(est):
+        notes.append(doubt("refits-disagree", "split", tally=tally.rstrip(".")).advice)
+    return notes
 
 
 def doubt_warnings(est: GeoManCER) -> list[str]:
     """Every reason not to publish the factors without reading it, with what to do."""
-    return [f"The factors are uncertain. {doubt[0].upper()}{doubt[1:]}." for doubt in est.doubts_]
+    return [f"The factors are uncertain. {doubt.advice}" for doubt in est.doubts_]
 
 
 def flat_part_warnings(est: GeoManCER) -> list[str]:

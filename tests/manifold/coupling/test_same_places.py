@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import geodis as gd
-from geodis.manifold.coupling.same_places import OVERLAID
+from geodis.manifold.doubts import doubt
 from tests.conftest import sphere
+
+OVERLAID = doubt("overlaid", "maps")
 
 
 def hexagonal_torus(n, seed):

@@ -76,7 +76,7 @@ GRIDS = {
 @pytest.mark.parametrize("name", GRIDS)
 def test_grids_are_said(name):
     (doubt,) = said(GRIDS[name]())
-    assert doubt.startswith("the points lie on a regular grid") and "draw the values" in doubt
+    assert doubt.code == "grid" and "draw the values" in doubt
 
 
 def along_one_column(x):
@@ -127,7 +127,7 @@ def test_part_of_a_grid_of_images_is_a_sample():
 )
 def test_slow_walks_are_said(step, noise, n):
     (doubt,) = said(walk(n, step, noise=noise))
-    assert doubt.startswith("the rows are a trajectory") and "record for longer" in doubt
+    assert doubt.code == "trajectory" and "record for longer" in doubt
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def crossing(n, noise, seed=0):
 @pytest.mark.parametrize("noise", [0.0, 0.02])
 def test_a_path_that_crosses_itself_is_no_circle(noise):
     (doubt,) = of_path(crossing(800, noise), closed=True)
-    assert "closes where rows of other times cross it" in doubt and "record for longer" in doubt
+    assert doubt.code == "path" and "closes where rows of other times cross it" in doubt
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.02])
@@ -196,6 +196,6 @@ def test_a_slow_walk_back_and_forth_on_an_arc_is_said():
     rng = np.random.default_rng(0)
     slow = np.abs(np.cumsum(0.03 * rng.standard_normal(1200)))
     (doubt,) = of_path(on_curve(slow % np.pi, 0.02), noise=0.02)
-    assert doubt.startswith("a slow walk along a curve") and "independent ones" in doubt
+    assert doubt.code == "slow-walk-on-curve" and "independent ones" in doubt
     fast = np.abs(np.cumsum(0.6 * rng.standard_normal(3000)))
     assert not of_path(on_curve(np.abs(fast % (2 * np.pi) - np.pi), 0.02), noise=0.02)

@@ -181,20 +181,19 @@ def test_without_ripser_names_rest_on_the_rest_and_say_so(no_ripser):
 
 
 def test_what_has_no_name_is_unknown(rng):
-    angle = rng.uniform(0, 2 * np.pi, 1500)
-    eight = np.stack([np.sin(angle), np.sin(angle) * np.cos(angle)], axis=1)
+    arms = rng.uniform(size=(1500, 1)) * np.array([[1, 0], [-1, 2], [-1, -2]])[np.arange(1500) % 3]
     two = noisy("S^2", 800)
     two[:400] += 5
     cases = {
-        "different points": (noisy("S^2", 200), 2),
-        "more than 4 dimensions": (noisy("S^5", 400), 5),
-        "pieces": (two, 2),
-        "": (eight + NOISE * rng.standard_normal(eight.shape), 1),
+        "few-for-name": (noisy("S^2", 200), 2),
+        "no-name": (noisy("S^5", 400), 5),
+        "map-in-pieces": (two, 2),
+        "branching-line": (arms + NOISE * rng.standard_normal(arms.shape), 1),
     }
-    for says, (points, dim) in cases.items():
+    for code, (points, dim) in cases.items():
         found = topology_of(points, dim)
         assert found.name == found.short == "unknown"
-        assert len(found.doubts) == 1 and says in found.doubts[0]
+        assert [doubt.code for doubt in found.doubts] == [code]
 
 
 def test_noise_has_no_name(rng):
