@@ -24,7 +24,6 @@ from benchmarks._measure import RESULTS, write_table
 from benchmarks.factor_kinds import KINDS, Kind
 from geodis.data.manifolds.products import product_manifold
 from geodis.manifold.geomancer import GeoManCER
-from geodis.manifold.maps.mapped_factors import topology_of_map
 from geodis.manifold.topology.topology_of import Topology, topology_of
 
 POINTS, NOISE, SEEDS = 4000, 0.02, 5
@@ -74,7 +73,7 @@ def name_of_map(fit: GeoManCER, factor: int | None) -> Topology:
     """What the map of a factor tells; unknown where the fit has no such factor."""
     if factor is None:
         return Topology("unknown", "unknown", 0, (), doubts=("the fit did not find the factor",))
-    return topology_of_map(fit.maps_[factor], bool(fit.flat_[factor]), None)
+    return fit.maps_[factor].topology(bool(fit.flat_[factor]))
 
 
 RUN = {"direct": direct, "uneven": uneven, "map": by_map}

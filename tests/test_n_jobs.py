@@ -13,8 +13,7 @@ from geodis import manifold, scores
 from geodis.base import jobs
 from geodis.base.check import InputError
 from geodis.manifold.atlas.chart_fits import chart_fits
-from geodis.manifold.atlas.chart_steps import stepped_axes, stepped_values
-from geodis.manifold.atlas.charts import few_nearest
+from geodis.manifold.atlas.chart_steps import stepped_axes
 from geodis.manifold.atlas.make_atlas import make_atlas
 from geodis.manifold.coupling.local_stretch import LocalStretch, local_stretches
 from geodis.manifold.coupling.stretch_dependence import stretch_dependence
@@ -35,9 +34,8 @@ from geodis.manifold.local.tangents import searched_tangent_frames
 from geodis.manifold.maps.all_maps import factor_maps
 from geodis.manifold.maps.coarse_sample import coarse_sample
 from geodis.manifold.maps.edge_steps import steps_within
-from geodis.manifold.maps.extend_map import extended
+from geodis.manifold.maps.factor_map import FactorData
 from geodis.manifold.maps.geodesics import geodesics_of
-from geodis.manifold.maps.mapped_factors import topology_of_map
 from geodis.manifold.maps.refined_map import refined_map
 from geodis.manifold.other_dimensions.named_methods import dimension_by_method
 from geodis.manifold.topology.topology_of import topology_of
@@ -69,7 +67,6 @@ MAPPED = gd.GeoManCER(3, n_jobs=1, verbose=0).fit(
 )
 OF_MAPS = MAPPED.maps_, MAPPED.maps_[0].places, MAPPED.axes_
 COARSE = np.arange(400), edges_of(MAPPED.graph_)
-STRETCHES = np.ones((120, 6, 2))
 COLUMNS = np.ascontiguousarray(np.swapaxes(FRAMES, 1, 2))
 STRETCH, PARTS = np.broadcast_to(POINTS[:, :1, None], (120, 2, 2)), np.arange(120) % 30
 
@@ -83,18 +80,12 @@ def split():
     return gd.GeoManCER(2, n_jobs=1, verbose=0).fit(POINTS).split_
 
 
-def many_extended(n_jobs):
-    points, axes = SPHERE
-    frames = np.swapaxes(axes, 1, 2)
-    some = points[:50], axes[:50]
-    return extended(points, axes, points, frames, searcher(points), *some, n_jobs=n_jobs)
-
-
-def a_refined_map(n_jobs):
+def refined(n_jobs):
     points, axes = SPHERE
     rows = np.arange(len(points))
-    sample = coarse_sample(points, rows, axes)
-    return refined_map(points, points, axes, [sample], [rows], n_jobs=n_jobs).coordinates
+    samples = [(rows, coarse_sample(points, rows, axes))]
+    own = refined_map(FactorData(points, points, axes, samples=samples, n_jobs=n_jobs))
+    return own.at(points[:50] + 0.01, axes[:50], n_jobs=n_jobs)
 
 
 def all_maps(n_jobs):
@@ -170,21 +161,17 @@ CALLS = {
     "coarse_sample": lambda n: (
         coarse_sample(SPHERE[0], np.arange(320), SPHERE[1], n_jobs=n).edges.i
     ),
-    "extended": many_extended,
     "geodesics_of": lambda n: (
         geodesics_of(SPHERE[0], np.swapaxes(SPHERE[1], 1, 2), n_jobs=n).lengths
     ),
-    "refined_map": a_refined_map,
+    "FactorData": refined,
     "factor_maps": all_maps,
-    "topology_of_map": lambda n: topology_of_map(MAPPED.maps_[1], True, n_jobs=n).size,
     "topology_of": lambda n: topology_of(CIRCLE, 1, n_jobs=n).size,
     "axes_at": lambda n: manifold.axes_at(
         split(), POINTS, split().axes, POINTS[ROWS] + 0.01, n_jobs=n
     ),
-    "few_nearest": lambda n: few_nearest(POINTS, 2, n)(POINTS, 3),
     "chart_fits": lambda n: chart_fits(*SPHERE, searcher(SPHERE[0]), 13, n_jobs=n).bends,
     "stepped_axes": steps_on_a_chart,
-    "stepped_values": lambda n: stepped_values(STRETCHES, ROWS, SPHERE[0][ROWS, :2], n_jobs=n),
     "make_atlas": lambda n: make_atlas(MAPPED._fitted, MAPPED.maps_, n_jobs=n).reach,
     "GeoManCER": lambda n: gd.GeoManCER(2, n_jobs=n, verbose=0).fit(POINTS).axes_,
     "fit_confidence": lambda n: (

@@ -17,7 +17,7 @@ from geodis.manifold.angles import principal_angles
 from geodis.manifold.confidence.likely_errors import graphs_over
 from geodis.manifold.confidence.local_axes import LocalAxes, leaves
 from geodis.manifold.confidence.repeated_fits import match_factors
-from geodis.manifold.confidence.tilt import Deviations, noise_of, tilt_of
+from geodis.manifold.confidence.tilt import deviations, noise_level, subspace_rotation
 from tests.conftest import sphere
 
 
@@ -110,8 +110,10 @@ def test_bounds_do_not_depend_on_units():
 def test_the_noise_is_found(sigma):
     points = gd.product_manifold("S^2 x S^2", 1500, noise=sigma, random_state=3).points
     local = LocalAxes(fit(points, dim=4), 300, np.random.default_rng(0))
-    small, large = Deviations(local, 1.0), Deviations(local, 2.0)
-    assert noise_of(small, large, tilt_of(small)) == pytest.approx(sigma, rel=0.15)
+    small, large = deviations(local, 1.0), deviations(local, 2.0)
+    rotation = subspace_rotation(local.leaves, small)
+    found = noise_level(local.leaves, small, large, rotation)
+    assert found == pytest.approx(sigma, rel=0.15)
 
 
 def test_a_tilt_that_was_put_in_is_found():
@@ -124,10 +126,9 @@ def test_a_tilt_that_was_put_in_is_found():
     split = est.split_
     object.__setattr__(split, "bases", tuple(basis @ rotation for basis in split.bases))
     local = LocalAxes(est, 300, np.random.default_rng(0))
-    np.testing.assert_allclose(
-        np.abs(tilt_of(Deviations(local, 1.0))).max(), np.abs(turn).max(), rtol=0.1
-    )
-    np.testing.assert_allclose(tilt_of(Deviations(local, 1.0)), -turn, atol=2e-3)
+    found = subspace_rotation(local.leaves, deviations(local, 1.0))
+    np.testing.assert_allclose(np.abs(found).max(), np.abs(turn).max(), rtol=0.1)
+    np.testing.assert_allclose(found, -turn, atol=2e-3)
 
 
 @pytest.mark.parametrize(("dim", "space"), [(1, 3), (2, 4), (2, 7), (3, 6)])

@@ -136,17 +136,19 @@ def _atlas(arrays: _Arrays, note: dict[str, Any]) -> Atlas:
     basis = arrays.take("basis", (None, None))
     c, d = basis.shape
     places = arrays.take("places", (None, c))
-    n, told = len(places), note_entry(note, "pieces", list, arrays.path)
+    n, entries = len(places), note_entry(note, "pieces", list, arrays.path)
     if not 1 <= sum(dims) <= c <= d:
         raise arrays.refusal(f"{sum(dims)} or more of {d} directions", str(c))
     piece = arrays.take("piece", (n,), np.int64)
-    if not np.array_equal(np.unique(piece), np.arange(len(told))):
-        raise arrays.refusal(f"places in each of {len(told)} pieces and no other", "other pieces")
+    if not np.array_equal(np.unique(piece), np.arange(len(entries))):
+        raise arrays.refusal(
+            f"places in each of {len(entries)} pieces and no other", "other pieces"
+        )
     away = np.inf if note["away"] is None else note_entry(note, "away", float, arrays.path, low=0)
     if not np.isinf(away) == (c == d):
         raise arrays.refusal("a distance from its directions where there are others", f"{away}")
     pieces = tuple(
-        _piece(arrays, p, own, c, dims, int((piece == p).sum())) for p, own in enumerate(told)
+        _piece(arrays, p, own, c, dims, int((piece == p).sum())) for p, own in enumerate(entries)
     )
     widths = {tuple(sheet.n_coordinates for sheet in own.sheets) for own in pieces}
     if len(widths) > 1:
@@ -170,11 +172,11 @@ def _is_list(given: Any, kind: type, length: int) -> bool:
 
 
 def _piece(
-    arrays: _Arrays, p: int, told: Any, c: int, dims: tuple[int, ...], n_places: int
+    arrays: _Arrays, p: int, entries: Any, c: int, dims: tuple[int, ...], n_places: int
 ) -> AtlasPiece:
     """Piece p, which has so many places."""
-    n_charts = note_entry(told, "charts", int, arrays.path, low=1)
-    sheets = note_entry(told, "sheets", list, arrays.path)
+    n_charts = note_entry(entries, "charts", int, arrays.path, low=1)
+    sheets = note_entry(entries, "sheets", list, arrays.path)
     charts = tuple(
         _chart(arrays, f"{p}/chart{number}/", c, sum(dims), n_places) for number in range(n_charts)
     )
@@ -222,7 +224,7 @@ def _sheet_arrays(sheet: Sheet) -> dict[str, np.ndarray]:
     if isinstance(sheet, BentSheet):
         return {"polynomials": sheet.polynomials}
     closed = {each.name: getattr(sheet.closed, each.name) for each in fields(ClosedCoordinates)}
-    return {"flat": sheet.flat, "turn": sheet.turn, **closed}
+    return {"flat": sheet.flat, "turn": sheet.closed.turn, **closed}
 
 
 def _sheet(arrays: _Arrays, prefix: str, chart: int, own: slice, n: int) -> Sheet:
@@ -238,8 +240,7 @@ def _sheet(arrays: _Arrays, prefix: str, chart: int, own: slice, n: int) -> Shee
     forms = arrays.take(f"{prefix}forms", (None, len(periods)), np.int64)
     straight = arrays.take(f"{prefix}open_directions", (dim - len(periods), dim))
     radii = arrays.take(f"{prefix}radii", (len(forms),))
-    closed = ClosedCoordinates(periods, straight, forms, radii)
-    turn = arrays.take(f"{prefix}turn", (None, closed.n_coordinates))
+    turn = arrays.take(f"{prefix}turn", (None, 2 * len(forms) + len(straight)))
     if not np.allclose(turn.T @ turn, np.eye(turn.shape[1]), atol=ORTHONORMAL):
         raise arrays.refusal(f"orthonormal columns in {prefix}turn", "others")
-    return FlatSheet(chart, own, flat, closed, turn)
+    return FlatSheet(chart, own, flat, ClosedCoordinates(periods, straight, forms, radii, turn))

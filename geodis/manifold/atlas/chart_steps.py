@@ -71,13 +71,7 @@ def stepped_axes(
     return axes, along
 
 
-def stepped_values(
-    polynomials: np.ndarray,
-    nearest: np.ndarray,
-    along: np.ndarray,
-    *,
-    n_jobs: int | None = None,
-) -> np.ndarray:
+def stepped_values(polynomials: np.ndarray, nearest: np.ndarray, along: np.ndarray) -> np.ndarray:
     """Polynomials of the nearest fitted points, at the steps from there.
 
     Parameters
@@ -86,8 +80,6 @@ def stepped_values(
         Coefficients of 1, of every axis, and of every pair a <= b.
     nearest : ndarray of int, shape (p,)
     along : ndarray of shape (p, k)
-    n_jobs : int, optional
-        Threads; one by default, -1 for every core.
 
     Returns
     -------
@@ -98,56 +90,13 @@ def stepped_values(
     >>> stepped_values(np.array([[[1.0], [2.0], [3.0]]]), np.zeros(1, int), np.array([[2.0]]))
     array([[17.]])
     """
-    values = np.empty((len(along), polynomials.shape[2]))
-    pairs = quadratic_pairs(along.shape[1])
-    nearest, along = np.asarray(nearest, np.int64), np.ascontiguousarray(along)
-
-    def work(start: int, stop: int) -> None:
-        _evaluate(polynomials, nearest, along, *pairs, values, start, stop)
-
-    over_ranges(work, len(along), n_jobs)
+    k = along.shape[1]
+    values = polynomials[nearest, 0].astype(float)
+    for a in range(k):
+        values += along[:, a, None] * polynomials[nearest, 1 + a]
+    for pair, (a, b) in enumerate(zip(*quadratic_pairs(k), strict=True)):
+        values += (along[:, a] * along[:, b])[:, None] * polynomials[nearest, 1 + k + pair]
     return values
-
-
-def add_mixed_axes(
-    axes: np.ndarray, own: np.ndarray, mixing: np.ndarray, basis: np.ndarray, *, whole: bool
-) -> None:
-    """Add M U B to the axes of every point: what the axes U of a subspace are of those of all.
-
-    Parameters
-    ----------
-    axes : ndarray of shape (p, k_all, c)
-    own : ndarray of shape (p, k, b)
-    mixing : ndarray of shape (k_all, k)
-    basis : ndarray of shape (b, c)
-        Orthonormal rows of the subspace.
-    whole : bool
-        The basis is the identity.
-
-    Examples
-    --------
-    >>> axes = np.zeros((1, 2, 3))
-    >>> add_mixed_axes(axes, np.ones((1, 1, 2)), np.eye(2)[:, :1], np.eye(3)[1:], whole=False)
-    >>> axes[0]
-    array([[0., 1., 1.],
-           [0., 0., 0.]])
-    """
-    if not whole:
-        p, k, b = own.shape
-        own = (own.reshape(p * k, b) @ basis).reshape(p, k, -1)
-    _mix(axes, np.ascontiguousarray(own), np.ascontiguousarray(mixing))
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _mix(axes, own, mixing):  # type: ignore[no-untyped-def]  # pragma: no cover
-    p, k_all, c = axes.shape
-    for i in range(p):
-        for row in range(k_all):
-            for column in range(own.shape[1]):
-                share = mixing[row, column]
-                if share != 0.0:
-                    for x in range(c):
-                        axes[i, row, x] += share * own[i, column, x]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -220,21 +169,3 @@ def _orthonormalise(rows, gram, column):  # type: ignore[no-untyped-def]  # prag
         newton_schulz(rows, gram, column)
         if worst < 1e-8:  # the error of a step is of the order of the square before it
             return
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _evaluate(  # type: ignore[no-untyped-def]
-    polynomials, nearest, along, first, second, values, start, stop
-):  # pragma: no cover
-    k, r = along.shape[1], polynomials.shape[2]
-    for p in range(start, stop):
-        i = nearest[p]
-        for x in range(r):
-            values[p, x] = polynomials[i, 0, x]
-        for a in range(k):
-            for x in range(r):
-                values[p, x] += along[p, a] * polynomials[i, 1 + a, x]
-        for pair in range(len(first)):
-            both = along[p, first[pair]] * along[p, second[pair]]
-            for x in range(r):
-                values[p, x] += both * polynomials[i, 1 + k + pair, x]

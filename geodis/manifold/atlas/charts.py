@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from geodis.base.jobs import check_jobs
-from geodis.manifold.atlas.chart_steps import add_mixed_axes, stepped_axes, stepped_values
+from geodis.manifold.atlas.chart_steps import stepped_axes, stepped_values
 from geodis.manifold.flat.flat_axes import coordinates_from
 from geodis.manifold.local.exact_search import Nearest, Search, searcher
 from geodis.manifold.maps.flat_map import ClosedCoordinates
@@ -20,7 +19,7 @@ TREE_DIMS = 9
 LEAF_POINTS = 40
 
 
-def few_nearest(places: np.ndarray, dim: int, n_jobs: int | None = None) -> Search:
+def few_nearest(places: np.ndarray, dim: int) -> Search:
     """A search for the few nearest of places that lie on a manifold of so many dimensions.
 
     Examples
@@ -28,23 +27,40 @@ def few_nearest(places: np.ndarray, dim: int, n_jobs: int | None = None) -> Sear
     >>> few_nearest(np.eye(12), 2)(np.eye(12)[3:4], 1)[0]
     array([[3]])
     """
-    if dim <= TREE_DIMS:
-        return _nearest_by_tree(places, check_jobs(n_jobs))
-    return searcher(places, n_jobs=n_jobs)
-
-
-def _nearest_by_tree(places: np.ndarray, n_jobs: int) -> Search:
-    """A tree whose boxes fit the points: for one neighbour a tenth faster than of even ones."""
     from scipy.spatial import KDTree
 
+    if dim > TREE_DIMS:
+        return searcher(places)
+    # Boxes that fit the points: for one neighbour a tenth faster than even ones.
     tree = KDTree(places, leafsize=LEAF_POINTS, balanced_tree=False)
 
     def find(queries: np.ndarray, count: int) -> Nearest:
-        distances, indices = tree.query(queries, count, workers=n_jobs)
+        distances, indices = tree.query(queries, count)
         shape = (len(queries), count)
         return indices.reshape(shape), distances.reshape(shape)
 
     return Search(find)
+
+
+@dataclass(frozen=True)
+class ChartStep:
+    """Points of a chart's subspace, and the steps that lead to them.
+
+    Attributes
+    ----------
+    targets : ndarray of shape (p, b)
+    nearest : ndarray of int, shape (p,)
+        Places of the chart.
+    axes : ndarray of shape (p, k, b)
+        At the points; see `stepped_axes`.
+    along : ndarray of shape (p, k)
+        Steps from the nearest places, in their frames.
+    """
+
+    targets: np.ndarray
+    nearest: np.ndarray
+    axes: np.ndarray
+    along: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,19 +108,19 @@ class LocalChart:
         b, c = self.basis.shape
         return b == c and bool((self.basis == np.eye(c)).all())
 
-    def axes(
-        self, nearest: np.ndarray, own: np.ndarray, n_jobs: int | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Axes (p, k, b) and steps (p, k) at points (p, b) of the subspace; see `stepped_axes`."""
-        return stepped_axes(
-            self.places, self.frames, self.bends, self.radius, nearest, own, n_jobs=n_jobs
-        )
+    def step(self, targets: np.ndarray, nearest: np.ndarray | None, n_jobs: int) -> ChartStep:
+        """Steps to points (p, b) of the subspace, from the nearest places or from given ones."""
+        near = self.search(targets, 1)[0][:, 0] if nearest is None else nearest
+        own = self.places, self.frames, self.bends, self.radius
+        return ChartStep(targets, near, *stepped_axes(*own, near, targets, n_jobs=n_jobs))
 
     def add_axes(self, axes: np.ndarray, own: np.ndarray) -> None:
         """Add what axes (p, k, b) in the subspace are of the axes (p, k_all, c) of all factors."""
-        if not self.mixing.any():
-            return
-        add_mixed_axes(axes, own, self.mixing, self.basis, whole=self.is_whole)
+        if self.mixing.any() and not self.is_whole:
+            p, k, b = own.shape
+            own = (own.reshape(p * k, b) @ self.basis).reshape(p, k, -1)
+        for row, column in zip(*np.nonzero(self.mixing), strict=True):
+            axes[:, row] += self.mixing[row, column] * own[:, column]
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,17 +145,9 @@ class BentSheet:
         """The r of the map."""
         return self.polynomials.shape[2]
 
-    def at(
-        self,
-        chart: LocalChart,
-        nearest: np.ndarray,
-        own: np.ndarray,
-        axes: np.ndarray,
-        along: np.ndarray,
-        n_jobs: int | None = None,
-    ) -> np.ndarray:
-        """Coordinates (p, r) of points (p, b) with axes (p, k, b) and steps (p, k)."""
-        return stepped_values(self.polynomials, nearest, along[:, self.own], n_jobs=n_jobs)
+    def at(self, chart: LocalChart, step: ChartStep) -> np.ndarray:
+        """Coordinates (p, r) at the end of a step on the chart."""
+        return stepped_values(self.polynomials, step.nearest, step.along[:, self.own])
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,39 +162,25 @@ class FlatSheet:
     flat : ndarray of shape (n, k_j)
         Unrolled coordinates.
     closed : ClosedCoordinates
-    turn : ndarray of shape (r, r')
-        See `UnrolledPiece`.
     """
 
     chart: int
     own: slice
     flat: np.ndarray
     closed: ClosedCoordinates
-    turn: np.ndarray
 
     @property
     def n_coordinates(self) -> int:
         """The r of the map."""
-        return len(self.turn)
+        return self.closed.n_coordinates
 
-    def at(
-        self,
-        chart: LocalChart,
-        nearest: np.ndarray,
-        own: np.ndarray,
-        axes: np.ndarray,
-        along: np.ndarray,
-        n_jobs: int | None = None,
-    ) -> np.ndarray:
-        """Coordinates (p, r) of points (p, b) with axes (p, k, b) and steps (p, k)."""
-        flat = coordinates_from(
-            own,
-            axes[:, self.own],
-            chart.places[nearest],
-            chart.frames[nearest, self.own].astype(float),
-            self.flat[nearest],
-        )
-        return self.closed.close(flat) @ self.turn.T
+    def at(self, chart: LocalChart, step: ChartStep) -> np.ndarray:
+        """Coordinates (p, r) at the end of a step on the chart."""
+        near = step.nearest
+        frames = chart.frames[near, self.own].astype(float)
+        fitted = chart.places[near], frames, self.flat[near]
+        flat = coordinates_from(step.targets, step.axes[:, self.own], *fitted)
+        return self.closed.close(flat)
 
 
 Sheet = BentSheet | FlatSheet

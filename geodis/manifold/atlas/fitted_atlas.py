@@ -1,4 +1,4 @@
-"""An atlas: what a fit knows, kept small, that tells axes and coordinates at millions of points."""
+"""An atlas: a compact form of a fit that gives axes and coordinates at millions of points."""
 
 from __future__ import annotations
 
@@ -91,12 +91,7 @@ class Atlas:
         return tuple(sheet.n_coordinates for sheet in self.pieces[0].sheets)
 
     def at(
-        self,
-        X: Any,
-        *,
-        reduced: bool = False,
-        dtype: Any = np.float64,
-        n_jobs: int | None = None,
+        self, X: Any, *, reduced: bool = False, dtype: Any = np.float64, n_jobs: int | None = None
     ) -> AtlasPoints:
         """Axes, coordinates and distances at points.
 
@@ -137,11 +132,11 @@ class Atlas:
         return found
 
     def axes(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
-        """Axes at points, shape (p, k, d), as `GeoManCER.at` tells them."""
+        """Axes at points, shape (p, k, d), as `GeoManCER.at` gives them."""
         return self.at(X, n_jobs=n_jobs).axes
 
     def transform(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
-        """Coordinates of points in all factors, side by side, as `GeoManCER.transform` tells them.
+        """Coordinates of points in all factors, side by side, as `GeoManCER.transform` gives them.
 
         NaN outside the fitted points, with a warning that names some of these.
         """
@@ -235,20 +230,18 @@ class Atlas:
         off = self._squared_off(points)[order]
         outside = (distances > self.reach[nearest]) | (off > self.away**2)
         if len(self.lost):
-            beside = self._search_lost(places, 1)[1][:, 0]
-            outside |= beside < distances
-            distances = np.minimum(distances, beside)
-        belongs = self.piece[nearest]
+            to_lost = self._search_lost(places, 1)[1][:, 0]
+            outside |= to_lost < distances
+            distances = np.minimum(distances, to_lost)
         if len(self.pieces) == 1:
             axes, coordinates = self._in_piece(self.pieces[0], places, nearest, n_jobs)
         else:
             axes = np.zeros((len(places), self.dim, len(self.basis)))
             coordinates = np.empty((len(places), found.coordinates.shape[1]))
-            for label, piece in enumerate(self.pieces):
-                own = np.flatnonzero(belongs == label)
-                if len(own):
-                    inside = self._in_piece(piece, places[own], nearest[own], n_jobs)
-                    axes[own], coordinates[own] = inside
+            for label in np.unique(self.piece[nearest]):
+                own = np.flatnonzero(self.piece[nearest] == label)
+                inside = self._in_piece(self.pieces[label], places[own], nearest[own], n_jobs)
+                axes[own], coordinates[own] = inside
         coordinates[outside] = np.nan
         if not reduced:
             axes = (axes.reshape(-1, axes.shape[2]) @ self.basis).reshape(*axes.shape[:2], -1)
@@ -271,13 +264,12 @@ class Atlas:
         axes = np.zeros((len(places), self.dim, len(self.basis)))
         coordinates: list[np.ndarray] = [np.empty((len(places), 0))] * len(piece.sheets)
         for number, chart in enumerate(piece.charts):
-            own = chart.project(places)
-            near = self._row_in_piece[nearest] if chart.is_whole else chart.search(own, 1)[0][:, 0]
-            there, along = chart.axes(near, own, n_jobs)
-            chart.add_axes(axes, there)
+            rows = self._row_in_piece[nearest] if chart.is_whole else None
+            step = chart.step(chart.project(places), rows, n_jobs)
+            chart.add_axes(axes, step.axes)
             for factor, sheet in enumerate(piece.sheets):
                 if sheet.chart == number:
-                    coordinates[factor] = sheet.at(chart, near, own, there, along, n_jobs)
+                    coordinates[factor] = sheet.at(chart, step)
         return axes, np.hstack(coordinates) if coordinates else np.empty((len(places), 0))
 
 

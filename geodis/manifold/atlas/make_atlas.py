@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -22,14 +21,13 @@ from geodis.manifold.atlas.charts import (
     few_nearest,
 )
 from geodis.manifold.atlas.fitted_atlas import Atlas
+from geodis.manifold.confidence.local_axes import leaves
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.neighbors import distinct_rows
 from geodis.manifold.local.tangents import neighbors_for_tangents
 from geodis.manifold.maps.factor_map import FactorMap
 from geodis.manifold.maps.nearest_fitted import WITHIN_REACH
-from geodis.manifold.maps.unrolled_map import UnrolledMap
 from geodis.manifold.new_points import FittedAxes
-from geodis.manifold.split_result import Split
 
 # A point lies off the directions that vary where it does so by twice as much as any fitted one;
 # rounding of the points leaves that much in their own units.
@@ -43,7 +41,7 @@ BLOCK = 2**14
 
 
 @dataclass(frozen=True)
-class _Leaf:
+class _Subspace:
     """A subspace without parts: its basis (b, c), the rows of the axes there, fits' neighbours."""
 
     basis: np.ndarray
@@ -82,8 +80,10 @@ def make_atlas(
         own = rows[fitted.piece[rows] == label]
         if len(own) < fewest:
             continue
-        leaves = _leaves(fitted, own) if label == leading else _leaves_beside(fitted, own)
-        pieces[label] = _piece(fitted, own, leaves, maps, n_jobs)
+        subspaces = (
+            _subspaces(fitted, own) if label == leading else _subspaces_elsewhere(fitted, own)
+        )
+        pieces[label] = _piece(fitted, own, subspaces, maps, n_jobs)
         kept.append(own)
     if leading not in pieces:
         raise InputError(
@@ -108,28 +108,28 @@ def make_atlas(
     )
 
 
-def _everything(fitted: FittedAxes) -> _Leaf:
+def _whole_space(fitted: FittedAxes) -> _Subspace:
     """One chart of the whole space."""
     dim = fitted.flat.axes.shape[1]
     basis = np.eye(fitted.places.shape[1])
-    return _Leaf(basis, tuple(range(dim)), fitted.split.tangent_neighbors)
+    return _Subspace(basis, tuple(range(dim)), fitted.split.tangent_neighbors)
 
 
-def _leaves(fitted: FittedAxes, own: np.ndarray) -> list[_Leaf]:
+def _subspaces(fitted: FittedAxes, own: np.ndarray) -> list[_Subspace]:
     """Subspaces in which the axes of the leading piece lie.
 
-    Flat factors that were told apart by independence may lie in several: where their directions
+    Flat factors that were separated by independence may lie in several. Where their directions
     are constant combinations of what the parts have, every part keeps its chart, of few
     dimensions and so of near neighbours; where not, these parts have one together, the last.
     """
-    whole = _everything(fitted)
-    found = list(_parts_of(fitted.split, whole.basis))
-    if len(found) == 1:
+    whole = _whole_space(fitted)
+    parts = leaves(fitted.split, len(whole.basis))
+    if len(parts) == 1:
         return [whole]
     axes, flat = fitted.flat.axes[own], fitted.flat
     flat_rows = flat.rows if flat.own.any() else np.empty(0, int)
-    # Mean squared length of every axis within every subspace, (leaves, k).
-    shares = np.array([((axes @ basis.T) ** 2).sum(axis=2).mean(axis=0) for _, basis in found])
+    # Mean squared length of every axis within every subspace, (parts, k).
+    shares = np.array([((axes @ part.basis.T) ** 2).sum(axis=2).mean(axis=0) for part in parts])
     widths = np.rint(shares[:, flat_rows].sum(axis=1)).astype(int)
     several = np.flatnonzero(widths)
     owner = shares.argmax(axis=0)
@@ -137,31 +137,30 @@ def _leaves(fitted: FittedAxes, own: np.ndarray) -> list[_Leaf]:
     mixed: dict[int, np.ndarray] = {}
     aligned = True
     if len(several) > 1:
-        for leaf in several:
-            inside = axes[:, flat_rows] @ found[leaf][1].T
+        for number in several:
+            inside = axes[:, flat_rows] @ parts[number].basis.T
             values, vectors = np.linalg.eigh(np.einsum("nfc,ngc->fg", inside, inside) / len(inside))
-            mixed[leaf] = vectors[:, ::-1][:, : widths[leaf]]
-            aligned &= bool(values[::-1][widths[leaf] - 1] > ALIGNED)
-    leaves: list[_Leaf] = []
-    joined: list[_Leaf] = []
-    for leaf, (split, basis) in enumerate(found):
-        rows = [int(row) for row in curved if owner[row] == leaf]
-        if widths[leaf] and len(several) == 1:
+            mixed[number] = vectors[:, ::-1][:, : widths[number]]
+            aligned &= bool(values[::-1][widths[number] - 1] > ALIGNED)
+    alone: list[_Subspace] = []
+    joined: list[_Subspace] = []
+    for number, part in enumerate(parts):
+        rows = [int(row) for row in curved if owner[row] == number]
+        if widths[number] and len(several) == 1:
             rows = sorted([*rows, *flat_rows.tolist()])
-        made = _Leaf(basis, tuple(rows), split.tangent_neighbors, mixed.get(leaf))
-        (leaves if aligned or not widths[leaf] else joined).append(made)
-    if joined:
-        leaves.append(_joined(joined, flat_rows))
-    return leaves
+        count = part.split.tangent_neighbors
+        made = _Subspace(part.basis, tuple(rows), count, mixed.get(number))
+        (alone if aligned or not widths[number] else joined).append(made)
+    return [*alone, _joined(joined, flat_rows)] if joined else alone
 
 
-def _leaves_beside(fitted: FittedAxes, own: np.ndarray) -> list[_Leaf]:
+def _subspaces_elsewhere(fitted: FittedAxes, own: np.ndarray) -> list[_Subspace]:
     """Subspaces of the factors in another piece, whose own were not kept.
 
     Where they were refined in such subspaces, their axes lie in them but for rounding.
     """
     flat = fitted.flat
-    whole = _everything(fitted)
+    whole = _whole_space(fitted)
     flat_rows = flat.rows.tolist() if flat.own.any() else []
     bounds = np.cumsum([0, *flat.dims])
     groups = [list(range(start, stop)) for start, stop in pairwise(bounds)]
@@ -174,77 +173,58 @@ def _leaves_beside(fitted: FittedAxes, own: np.ndarray) -> list[_Leaf]:
     pairs = list(zip(ambient.bases, groups, strict=True))
     if ambient.leakage > EXACT or any(len(basis) < len(rows) for basis, rows in pairs):
         return [whole]
-    return [_Leaf(basis, tuple(rows), whole.count) for basis, rows in pairs]
+    return [_Subspace(basis, tuple(rows), whole.count) for basis, rows in pairs]
 
 
-def _joined(leaves: Sequence[_Leaf], flat_rows: np.ndarray) -> _Leaf:
+def _joined(subspaces: Sequence[_Subspace], flat_rows: np.ndarray) -> _Subspace:
     """One chart for several subspaces, with all flat rows."""
-    rows = sorted({*flat_rows.tolist(), *(row for leaf in leaves for row in leaf.rows)})
-    basis = np.vstack([leaf.basis for leaf in leaves])
-    return _Leaf(basis, tuple(rows), max(leaf.count for leaf in leaves))
-
-
-def _parts_of(split: Split, basis: np.ndarray) -> Iterator[tuple[Split, np.ndarray]]:
-    """Parts that have no parts, each with its basis (b, c)."""
-    if not split.parts:
-        yield split, basis
-    for part, own in zip(split.parts, split.bases, strict=True):
-        yield from _parts_of(part, own @ basis)
+    rows = sorted({*flat_rows.tolist(), *(row for subspace in subspaces for row in subspace.rows)})
+    basis = np.vstack([subspace.basis for subspace in subspaces])
+    return _Subspace(basis, tuple(rows), max(subspace.count for subspace in subspaces))
 
 
 def _piece(
     fitted: FittedAxes,
     own: np.ndarray,
-    leaves: Sequence[_Leaf],
+    subspaces: Sequence[_Subspace],
     maps: Sequence[FactorMap],
     n_jobs: int | None,
 ) -> AtlasPiece:
     """Charts of a piece, and a sheet for every factor in the chart that has all its axes."""
     bounds = np.cumsum([0, *fitted.flat.dims])
-    factors = [range(start, stop) for start, stop in itertools.pairwise(bounds)]
-    mixed = [leaf for leaf in leaves if leaf.mixed is not None]
-    all_leaves = [*leaves, _joined(mixed, fitted.flat.rows)] if mixed and maps else list(leaves)
+    factors = [range(start, stop) for start, stop in pairwise(bounds)]
+    mixed = [subspace for subspace in subspaces if subspace.mixed is not None]
+    every = [*subspaces, _joined(mixed, fitted.flat.rows)] if mixed and maps else list(subspaces)
     charts: list[LocalChart] = []
     sheets: dict[int, Sheet] = {}
-    for number, leaf in enumerate(all_leaves):
-        for_maps = number == len(leaves)
+    for number, subspace in enumerate(every):
+        for_maps = number == len(subspaces)
         inside = [
             j
             for j, rows in enumerate(factors)
-            if maps and set(rows) <= set(leaf.rows) and (not for_maps or j not in sheets)
+            if maps and set(rows) <= set(subspace.rows) and (not for_maps or j not in sheets)
         ]
-        chosen = {j: slice(*_ends(leaf.rows, factors[j])) for j in inside}
-        bent = [j for j in inside if not isinstance(maps[j], UnrolledMap)]
+        starts = {j: subspace.rows.index(factors[j].start) for j in inside}
+        chosen = {j: slice(start, start + len(factors[j])) for j, start in starts.items()}
+        bent = [j for j in inside if maps[j].periods is None]
+        varying = [LocalValues(maps[j].coordinates, chosen[j]) for j in bent]
         chart, first, polynomials = _chart(
-            fitted,
-            own,
-            leaf,
-            [LocalValues(maps[j].coordinates, chosen[j]) for j in bent],
-            for_maps=for_maps,
-            n_jobs=n_jobs,
+            fitted, own, subspace, varying, for_maps=for_maps, n_jobs=n_jobs
         )
         charts.append(chart)
-        sheets |= {
-            j: BentSheet(number, chosen[j], told) for j, told in zip(bent, polynomials, strict=True)
-        }
+        for j, fitted_values in zip(bent, polynomials, strict=True):
+            sheets[j] = BentSheet(number, chosen[j], fitted_values)
         for j in inside:
-            if isinstance(known := maps[j], UnrolledMap):
-                piece = known.pieces[max(0, known.piece[first].max())]
-                flat = known.flat[first]
-                sheets[j] = FlatSheet(number, chosen[j], flat, piece.closed, piece.turn)
+            if (known := maps[j].unrolled(max(0, maps[j].piece[first].max()))) is not None:
+                flat, closed = known
+                sheets[j] = FlatSheet(number, chosen[j], flat[first], closed)
     return AtlasPiece(tuple(charts), tuple(sheets[j] for j in range(len(maps))))
-
-
-def _ends(rows: Sequence[int], wanted: range) -> tuple[int, int]:
-    """Where the wanted rows, which follow one another, stand among the rows."""
-    start = rows.index(wanted.start)
-    return start, start + len(wanted)
 
 
 def _chart(
     fitted: FittedAxes,
     own: np.ndarray,
-    leaf: _Leaf,
+    subspace: _Subspace,
     varying: Sequence[LocalValues],
     *,
     for_maps: bool,
@@ -252,21 +232,18 @@ def _chart(
 ) -> tuple[LocalChart, np.ndarray, tuple[np.ndarray, ...]]:
     """A chart, the rows of the fit that it is made of, and the polynomials of what varies."""
     flat = fitted.flat
-    basis, dim = leaf.basis, flat.axes.shape[1]
-    places = fitted.places[own] @ basis.T
-    if len(basis) == fitted.places.shape[1] and (basis == np.eye(len(basis))).all():
-        places = fitted.places[own]
-    places, first, _ = distinct_rows(places)
+    basis, dim = subspace.basis, flat.axes.shape[1]
+    places, first, _ = distinct_rows(fitted.places[own] @ basis.T)
     first = own[first]
     axes = flat.axes[first]
-    frames = axes[:, list(leaf.rows)] @ basis.T
-    mixing = np.zeros((dim, len(leaf.rows)))
-    mixing[list(leaf.rows), range(len(leaf.rows))] = 0.0 if for_maps else 1.0
-    if leaf.mixed is not None:
-        within = leaf.mixed.T @ (axes[:, flat.rows] @ basis.T)
+    frames = axes[:, list(subspace.rows)] @ basis.T
+    mixing = np.zeros((dim, len(subspace.rows)))
+    mixing[list(subspace.rows), range(len(subspace.rows))] = 0.0 if for_maps else 1.0
+    if subspace.mixed is not None:
+        within = subspace.mixed.T @ (axes[:, flat.rows] @ basis.T)
         frames = np.concatenate([frames, within], axis=1)
-        more = np.zeros((dim, leaf.mixed.shape[1]))
-        more[flat.rows] = leaf.mixed
+        more = np.zeros((dim, subspace.mixed.shape[1]))
+        more[flat.rows] = subspace.mixed
         mixing = np.hstack([mixing, more])
     frames = polar_rows(frames)
     k = frames.shape[1]
@@ -276,7 +253,7 @@ def _chart(
             f"An atlas needs at least {fewest} places in the subspace of every factor; got "
             f"{len(places)}."
         )
-    count = min(max(leaf.count, fewest) + 1, len(places))
+    count = min(max(subspace.count, fewest) + 1, len(places))
     search = few_nearest(places, k)
     here = [LocalValues(each.values[first], each.own) for each in varying]
     fits = chart_fits(places, frames, search, count, here, n_jobs=n_jobs)

@@ -39,16 +39,19 @@ class Effort:
 
     Attributes
     ----------
+    repeats : int
+        Pairs of halves, and draws of noise, of whole fits.
     points : int
-        At which angles are looked at.
+        Points at which errors of the axes are estimated.
     pairs : int
-        Of halves, for the angles there.
+        Pairs of halves for these errors.
     shifts : int
-        Draws of the noise there.
+        Draws of the noise for these errors.
     most : int or None
         Points of one half to which a whole fit is repeated; both halves where it is None.
     """
 
+    repeats: int
     points: int
     pairs: int
     shifts: int
@@ -56,12 +59,11 @@ class Effort:
 
 
 # The quick form takes less than half of the fit's time; the other is several times as long.
-QUICK = Effort(points=200, pairs=1, shifts=2, most=1_000)
-FULL = Effort(points=600, pairs=3, shifts=4, most=None)
-REPEATS = {True: 1, False: 3}
+QUICK = Effort(repeats=1, points=200, pairs=1, shifts=2, most=1_000)
+FULL = Effort(repeats=3, points=600, pairs=3, shifts=4, most=None)
 UNSOUND = (
-    "How far the directions err was not told: tangent fits to halves of the points are not sound, "
-    "as on a grid."
+    "Errors of the directions were not estimated: tangent fits to halves of the points are not "
+    "sound, as on a grid."
 )
 
 
@@ -81,19 +83,19 @@ class FitConfidence:
     angles : ndarray of shape (n, m)
         Angle in radians that the error of each factor's subspace exceeds with probability
         1 - level at most, at every point; NaN where there are no axes, and where there were too
-        few points to tell.
+        few points.
     parts : dict of str to ndarray of shape (m,)
-        Of what likely errors are made up, root mean squares in radians: "tilt" of the ambient
+        Parts of the likely errors, root mean squares in radians: "tilt" of the ambient
         subspaces, "curvature" of the neighbourhoods, "sampling", and the shift of each point
         by its own "noise".
     noise : float
-        Standard deviation of the noise in each direction; NaN where it could not be told.
+        Standard deviation of the noise in each direction; NaN where it could not be estimated.
     chance : ndarray of shape (m,)
         Median angle between a factor and a random subspace of the tangent space.
     chance_in_space : ndarray of shape (m,)
         The same with random subspaces of all directions in which the points vary.
     notes : tuple of str
-        What could not be told, and why.
+        What could not be estimated, and why.
     quick : bool
     seconds : dict of str to float
     """
@@ -165,9 +167,9 @@ class FitConfidence:
         )
 
     def bounds(self) -> list[str]:
-        """What there is to say of each factor's directions; nothing where it could not be told.
+        """Bounds on the errors of each factor's directions; empty where they were not estimated.
 
-        The directions of one factor are all directions: there is nothing to say of them either.
+        A single factor has all directions, which cannot err.
         """
         if len(self.dims) == 1:
             return [""]
@@ -266,7 +268,7 @@ def fit_confidence(
     est._check_fitted()
     level = check_real(level, "level", low=0, high=1)
     effort = QUICK if quick else FULL
-    repeats = check_int(REPEATS[bool(quick)] if repeats is None else repeats, "repeats", low=0)
+    repeats = check_int(effort.repeats if repeats is None else repeats, "repeats", low=0)
     noise = None if noise is None else check_real(noise, "noise", low=0)
     jobs = check_jobs(est.n_jobs if n_jobs is None else n_jobs, default=2)
     rng = check_random_state(random_state)
@@ -274,7 +276,7 @@ def fit_confidence(
     angles = np.full((len(est.axes_), len(local.dims)), np.nan)
     with Stages("Confidence", verbose) as stages, one_blas_thread():
         with stages.stage("angles"):
-            errors, notes = _errors_if_told(local, effort, noise, rng)
+            errors, notes = _errors_or_reason(local, effort, noise, rng)
         found_noise = errors.noise if errors is not None else noise
         with stages.stage("repeated fits"):
             variants = list(half_fits(est, repeats, effort.most, rng))
@@ -287,10 +289,15 @@ def fit_confidence(
                 fits.append(repeat_fit(est, variant, rows, jobs, int(rng.integers(2**31))))
         if errors is not None:
             with stages.stage("angles"):
-                errors, said = _with_flat_turns(est, local, errors, fits)
+                errors, added = _with_flat_turns(est, local, errors, fits)
                 angles[local.rows] = upper_bounds(local, errors, level)
                 angles = _to_copies(est, local, angles)
-            notes += said + _without_bounds(angles)
+            notes += added
+            if lost := int((~np.isfinite(angles).all(axis=1)).sum()):
+                lacking = "points without axes, or outside the largest piece, have no bounds."
+                notes += (f"{lost:,} {lacking}",)
+    if failed := sum(not fit.dims for fit in fits):
+        notes += (f"{failed} of {len(fits)} whole fits could not be repeated: too few points.",)
     tally = Counter(fit.dims for fit in fits if fit.dims)
     return FitConfidence(
         level=level,
@@ -302,25 +309,23 @@ def fit_confidence(
         noise=np.nan if found_noise is None else found_noise,
         chance=np.array([chance_angle(dim, est.dim_) for dim in local.dims]),
         chance_in_space=np.array([chance_angle(dim, len(est._basis)) for dim in local.dims]),
-        notes=notes + _not_repeated(fits),
+        notes=notes,
         quick=bool(quick),
         seconds=dict(stages.seconds),
     )
 
 
-def _errors_if_told(
+def _errors_or_reason(
     local: LocalAxes, effort: Effort, noise: float | None, rng: np.random.Generator
 ) -> tuple[LikelyErrors | None, tuple[str, ...]]:
     """Likely errors, or why there are none."""
-    lacking = local.lacking()
-    if lacking:
+    if lacking := local.lacking():
         return None, lacking
-    # On grids whole neighbourhoods fall together where factors are looked at on their own.
+    pairs, shifts = effort.pairs, effort.shifts
+    # On grids whole neighbourhoods coincide where factors are considered on their own.
     with np.errstate(all="ignore"):
         try:
-            errors = likely_errors(
-                local, pairs=effort.pairs, shifts=effort.shifts, noise=noise, rng=rng
-            )
+            errors = likely_errors(local, pairs=pairs, shifts=shifts, noise=noise, rng=rng)
         except (InputError, np.linalg.LinAlgError):
             return None, (UNSOUND,)
     sound = np.isfinite(errors.noise) and all(np.isfinite(draws).all() for draws in errors.draws)
@@ -328,11 +333,10 @@ def _errors_if_told(
 
 
 def _split_flat(est: GeoManCER) -> list[int]:
-    """Flat factors that were told apart from other flat ones."""
+    """Flat factors that were separated from other flat ones."""
     own = int(est._flat.own.sum())
-    return [
-        factor for factor, dim in enumerate(est.factor_dims_) if est.flat_[factor] and dim < own
-    ]
+    dims = zip(est.factor_dims_, est.flat_, strict=True)
+    return [factor for factor, (dim, flat) in enumerate(dims) if flat and dim < own]
 
 
 def _with_flat_turns(
@@ -344,44 +348,28 @@ def _with_flat_turns(
     in common, the other half lacks.
     """
     split = _split_flat(est)
-    turned = [fit.axes for fit in fits if fit.axes is not None and fit.what == HALF]
     if not split:
         return errors, ()
-    if not turned:
+    halves = [fit.axes for fit in fits if fit.axes is not None and fit.what == HALF]
+    if not halves:
         note = (
             "Bounds of the flat factors leave out how they may turn among themselves: no fit to a "
             "half found them again."
         )
         return errors, (note,)
     within = local.axes[:, est._flat.rows]
-    stops = np.cumsum((0, *local.dims))
+    own = local.by_factor(local.axes)
+    others = [local.by_factor(axes @ est._basis.T) for axes in halves]
     draws = list(errors.draws)
     for factor in split:
-        rows = slice(stops[factor], stops[factor + 1])
-        turns = np.array(
-            [graphs_over(local.axes[:, rows], (axes @ est._basis.T)[:, rows]) for axes in turned]
-        )
+        turns = np.array([graphs_over(own[factor], axes[factor]) for axes in others])
         turns = turns @ np.swapaxes(within, 1, 2) @ within
         draws[factor] = draws[factor] + turns[np.arange(len(draws[factor])) % len(turns)]
     return LikelyErrors(draws, errors.parts, errors.noise), ()
 
 
-def _without_bounds(angles: np.ndarray) -> tuple[str, ...]:
-    lost = int((~np.isfinite(angles).all(axis=1)).sum())
-    if lost == 0:
-        return ()
-    return (f"{lost:,} points without axes, or outside the largest piece, have no bounds.",)
-
-
-def _not_repeated(fits: list[RepeatedFit]) -> tuple[str, ...]:
-    lost = sum(not fit.dims for fit in fits)
-    if lost == 0:
-        return ()
-    return (f"{lost} of {len(fits)} whole fits could not be repeated: too few points.",)
-
-
 def _to_copies(est: GeoManCER, local: LocalAxes, angles: np.ndarray) -> np.ndarray:
-    """Copies of a row have the bounds of the one that was looked at."""
+    """Copies of a row have the bounds of the row that was used."""
     first, place = distinct_rows(est._places)[1:]
     if place is None:
         return angles

@@ -1,25 +1,24 @@
-"""A fit -> likely errors of its axes at a few points, drawn at random from what makes them up.
+"""A fit -> likely errors of its axes at a few points, as draws of the sum of four parts.
 
 An error is a graph over the subspace that errs, a vector that adds up with others::
 
     error = tilt + curvature + sampling + noise
 
-*Tilt* of the factors' ambient subspaces is common to all points, and measured (`tilt`). *Curvature*
-is what neighbourhoods of one size have in common: it shows where they grow, and is told apart from
-chance because two halves of the points see the same. *Sampling* is what two halves do not have in
-common. *Noise* has moved every point along the surface, by as much again where it is moved once
-more; no repetition on the same points would show it.
+*Tilt*, a rotation of the factors' ambient subspaces, is common to all points, and measured (see
+`tilt`). *Curvature* is the bias that neighbourhoods of one size share: it grows with them, and is
+separated from chance because two halves of the points see the same. *Sampling* is where the two
+halves differ. *Noise* has moved every point along the surface, by as much again where it is moved
+once more; no repetition on the same points would show it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from geodis.manifold.confidence.local_axes import LocalAxes
-from geodis.manifold.confidence.tilt import Deviations, noise_of, tilt_of
+from geodis.manifold.confidence.tilt import deviations, noise_level, subspace_rotation
 from geodis.manifold.local.exact_search import searcher
 
 PARTS = ("tilt", "curvature", "sampling", "noise")
@@ -81,12 +80,7 @@ def graph_angles(graphs: np.ndarray) -> np.ndarray:
 
 
 def likely_errors(
-    local: LocalAxes,
-    *,
-    pairs: int,
-    shifts: int,
-    noise: float | None,
-    rng: np.random.Generator,
+    local: LocalAxes, *, pairs: int, shifts: int, noise: float | None, rng: np.random.Generator
 ) -> LikelyErrors:
     """Draw errors at the chosen points.
 
@@ -101,19 +95,24 @@ def likely_errors(
         Its standard deviation; estimated where it is None.
     rng : Generator
     """
-    small, large = Deviations(local, 1.0), Deviations(local, 2.0)
-    turn = tilt_of(small)
-    noise = noise_of(small, large, turn) if noise is None else noise
+    small, large = deviations(local, 1.0), deviations(local, 2.0)
+    rotation = subspace_rotation(local.leaves, small)
+    if noise is None:
+        noise = noise_level(local.leaves, small, large, rotation)
     base = _graphs(local, local.from_part(local.others))
-    tilt = _tilts(local, turn, base)
+    tilt = _tilts(local, rotation, base)
     moved = _noise_shifts(local, noise, shifts, base, rng)
     chance, slopes = _halves(local, pairs, rng)
     draws, parts = [], []
     for factor in range(len(local.dims)):
         sampling, curvature = _scaled_to_the_fit(local, factor, chance[factor], slopes[factor])
-        made_of = (tilt[factor][None], curvature[None], sampling, moved[factor])
+        made_of = (tilt[factor], curvature, sampling, moved[factor])
         parts.append([np.sqrt((part**2).sum(axis=(-2, -1)).mean()) for part in made_of])
-        draws.append(_sums(made_of))
+        # What a fit errs by chance may have either sign.
+        signed = np.concatenate([sampling, -sampling])[:, None]
+        draws.append(
+            (tilt[factor] + curvature + signed + moved[factor]).reshape(-1, *tilt[factor].shape)
+        )
     return LikelyErrors(draws, np.array(parts), noise)
 
 
@@ -136,43 +135,39 @@ def upper_bounds(local: LocalAxes, errors: LikelyErrors, level: float) -> np.nda
 
 def _graphs(local: LocalAxes, axes: np.ndarray) -> list[np.ndarray]:
     """Graphs of other axes over those of the fit, factor by factor."""
-    stops = np.cumsum((0, *local.dims))
-    return [graphs_over(local.axes[:, a:b], axes[:, a:b]) for a, b in pairwise(stops)]
+    pairs = zip(local.by_factor(local.axes), local.by_factor(axes), strict=True)
+    return [graphs_over(own, other) for own, other in pairs]
 
 
-def _tilts(local: LocalAxes, turn: np.ndarray, base: list[np.ndarray]) -> list[np.ndarray]:
-    """What the tilt does to the axes: it turns them, and moves the points along their factors."""
-    stops = np.cumsum((0, *local.dims))
-    own = [local.axes[:, a:b] for a, b in pairwise(stops)]
-    if not turn.any():
-        return [np.zeros_like(axes) for axes in own]
-    # Of the other factors their mean leaks into all points alike, which moves none of them.
-    leaked = (local.points[local.chosen] - local.points.mean(axis=0)) @ turn.T
-    without = local.from_part(local.others, targets=local.points[local.chosen] - leaked)
-    turned = [-axes @ turn for axes in own]
-    return [
-        rows - rows @ np.swapaxes(axes, 1, 2) @ axes + after - before
-        for rows, axes, after, before in zip(
-            turned, own, _graphs(local, without), base, strict=True
-        )
-    ]
+def _tilts(local: LocalAxes, rotation: np.ndarray, base: list[np.ndarray]) -> list[np.ndarray]:
+    """What a rotation of the subspaces does to the axes, and to where the points lie."""
+    factors = local.by_factor(local.axes)
+    if not rotation.any():
+        return [np.zeros_like(axes) for axes in factors]
+    # The mean of the other factors leaks into all points alike, which moves none of them.
+    chosen = local.points[local.chosen]
+    leaked = (chosen - local.points.mean(axis=0)) @ rotation.T
+    without = _graphs(local, local.from_part(local.others, targets=chosen - leaked))
+    tilts = []
+    for axes, after, before in zip(factors, without, base, strict=True):
+        rotated = -axes @ rotation
+        tilts.append(rotated - rotated @ np.swapaxes(axes, 1, 2) @ axes + after - before)
+    return tilts
 
 
 def _noise_shifts(
     local: LocalAxes, noise: float, shifts: int, base: list[np.ndarray], rng: np.random.Generator
 ) -> list[np.ndarray]:
-    """What noise does that moves a point along the surface, (shifts, e, k_j, d) a factor."""
-    moved: list[list[np.ndarray]] = [[] for _ in base]
+    """The effect of noise that moves points along the surface, (shifts, e, k_j, d) a factor."""
+    if noise <= 0:
+        return [np.zeros_like(before)[None] for before in base]
     chosen = local.points[local.chosen]
-    for _ in range(shifts if noise > 0 else 0):
+    draws = []
+    for _ in range(shifts):
         targets = chosen + noise * rng.standard_normal(chosen.shape)
-        there = _graphs(local, local.from_part(local.others, targets=targets))
-        for own, after, before in zip(moved, there, base, strict=True):
-            own.append(after - before)
-    return [
-        np.array(own) if own else np.zeros_like(before)[None]
-        for own, before in zip(moved, base, strict=True)
-    ]
+        moved = _graphs(local, local.from_part(local.others, targets=targets))
+        draws.append([after - before for after, before in zip(moved, base, strict=True)])
+    return [np.array(own) for own in zip(*draws, strict=True)]
 
 
 def _halves(
@@ -192,8 +187,7 @@ def _halves(
         halves = [np.sort(half) for half in np.array_split(shuffled, 2)]
         near = [_graphs(local, local.from_part(half)) for half in halves]
         far = [_graphs(local, local.from_part(half, 2.0)) for half in halves]
-        for factor in range(len(local.dims)):
-            one, two = near[0][factor], near[1][factor]
+        for factor, (one, two) in enumerate(zip(*near, strict=True)):
             chance[factor].append((one - two) / np.sqrt(2))
             slopes[factor].append([far[0][factor] - one, far[1][factor] - two])
     return [np.array(own) for own in chance], [np.array(own) for own in slopes]
@@ -226,16 +220,3 @@ def _scaled_to_the_fit(
     size = (mean**2).sum(axis=(-2, -1)).mean()
     shrink = np.sqrt(min(max(common, 0.0) / size, 1.0)) if size > 0 else 0.0
     return sampling, -shrink * mean
-
-
-def _sums(parts: tuple[np.ndarray, ...]) -> np.ndarray:
-    """Draws of the sum; what a fit errs by chance may have either sign."""
-    tilt, curvature, sampling, noise = parts
-    return np.array(
-        [
-            tilt[0] + curvature[0] + sign * own + moved
-            for sign in (1, -1)
-            for own in sampling
-            for moved in noise
-        ]
-    )

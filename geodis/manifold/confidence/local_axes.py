@@ -1,8 +1,8 @@
-"""A fit, a part of its points -> the axes that this part alone would give at some of them.
+"""Tangent fits repeated at a few points, from a part of the other points.
 
-Repeating a whole fit to learn how its axes err wastes most of the time on what hardly errs: which
-direction in a tangent space belongs to which factor. What errs is the tangent fits, and they can be
-repeated at a few points alone, from any part of the points and with neighbourhoods of any size.
+Most of the time of a whole fit goes into deciding which direction in a tangent space belongs to
+which factor, and this hardly errs. The tangent fits do err, and they can be repeated at a few
+points alone, from any part of the points and with neighbourhoods of any size.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from geodis.manifold.split_result import Split, largest_first
 if TYPE_CHECKING:
     from geodis.manifold.geomancer import GeoManCER
 
-# At most this part of the points are looked at: the others must stand for all of them.
+# At most one in so many points is chosen: the others must stand for all of them.
 MOST_CHOSEN = 5
-# Points looked at below which their errors say too little of all.
+# With fewer chosen points their errors say too little about all points.
 FEWEST_CHOSEN = 10
 
 
@@ -158,15 +158,19 @@ class LocalAxes:
         return [int(owner[first]) for first in np.cumsum((0, *self.dims[:-1]))]
 
     def lacking(self) -> tuple[str, ...]:
-        """Why the fit cannot be repeated on halves, if it cannot."""
+        """Why the fit cannot be repeated on halves; empty if it can."""
         half = len(self.others) // 2
         needed = max((2 * leaf.fewest + 1 for leaf in self.leaves), default=0)
         if len(self.chosen) >= FEWEST_CHOSEN and half >= needed:
             return ()
         return (
-            f"How far the directions err was not told: halves of {len(self.points):,} points are "
-            f"too few for tangent fits of twice {needed // 2} neighbours.",
+            f"Errors of the directions were not estimated: halves of {len(self.points):,} points "
+            f"are too few for tangent fits of twice {needed // 2} neighbours.",
         )
+
+    def by_factor(self, axes: np.ndarray) -> list[np.ndarray]:
+        """Axes (e, k, d) as those of every factor, (e, k_j, d)."""
+        return np.split(axes, np.cumsum(self.dims)[:-1], axis=1)
 
     def count(self, leaf: Leaf, share: float, growth: float = 1.0) -> int:
         """Neighbours of a tangent fit among a share of the points: the same radius if it can be.

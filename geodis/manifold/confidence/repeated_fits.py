@@ -38,9 +38,9 @@ class RepeatedFit:
         Of the factors; empty where there were too few points.
     angles : ndarray of shape (m,) or None
         Mean angle between each factor and its partner in the fit; None where the dimensions
-        differ, or it was not asked.
+        differ, or where no points were given.
     axes : ndarray of shape (e, k, d) or None
-        At the points asked for, in the order of the fit's factors; None like the angles.
+        At the given points, in the order of the fit's factors; None like the angles.
     """
 
     what: str
@@ -144,7 +144,7 @@ def repeat_fit(
     )
     n = len(variant.points)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is said of a part is no news of the whole
+        warnings.simplefilter("ignore")  # warnings about a part say nothing new about the whole
         try:
             other.fit(variant.points, groups=variant.groups, times=variant.times)
             dims = tuple(int(dim) for dim in other.factor_dims_)

@@ -7,21 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geodis.base.compiled import njit
 from geodis.manifold.flat.differences import Edges
-from geodis.manifold.maps.edge_steps import steps_within
+from geodis.manifold.maps.edge_steps import Steps, edge_moments, steps_within
 from geodis.manifold.maps.factor_map import FactorMap
 
 # Steps that turn by more than so many radians, all factors together, count less.
 STEEP = 0.6
-# A map that collapses a direction does not tell lengths along it: beyond, they are infinite.
+# A map that collapses a direction has no lengths along it: beyond, they are infinite.
 LONGEST = 10.0
 RIDGE = 1e-6
 
 
 @dataclass(frozen=True)
 class LocalStretch:
-    """What lengths in one factor are beside those in its map, at every point that carries it.
+    """Lengths in one factor relative to those in its map, at every point that carries it.
 
     Attributes
     ----------
@@ -77,29 +76,22 @@ def local_stretches(
     tuple of LocalStretch
         One for every map.
     """
-    bounds = np.cumsum([0, *(own.dim for own in maps)])
-    stops = bounds[1:-1]
-    own_places = places[rows]
+    stops = np.cumsum([own.dim for own in maps])
+    k, stops = int(stops[-1]), stops[:-1]
     positions = [own.coordinates[rows] for own in maps]
     frames = [_frames_at(own, rows) for own in maps]
-    along, within = [], []
-    for j, columns in enumerate(np.split(np.arange(bounds[-1]), stops)):
-        own_axes = axes[np.ix_(rows, columns)]
-        along.append(steps_within(own_places, own_axes, edges.i, edges.j, n_jobs=n_jobs))
-        as_rows = np.swapaxes(frames[j], 1, 2)
-        within.append(steps_within(positions[j], as_rows, edges.i, edges.j, n_jobs=n_jobs))
-    turning = np.sqrt(sum(steps.turning**2 for steps in along))
-    product, squares = _moments_at_points(
-        edges.i,
-        edges.j,
-        np.hstack([steps.out for steps in along]),
-        np.hstack([steps.back for steps in along]),
-        np.hstack([steps.out for steps in within]),
-        np.hstack([steps.back for steps in within]),
-        1 / (1 + (turning / STEEP) ** 4),
-        edges.n,
-    )
-    k = int(bounds[-1])
+    i, j, n = edges.i, edges.j, edges.n
+    in_space, in_maps = [], []
+    for own_axes, position, frame in zip(
+        np.split(axes[rows], stops, axis=1), positions, frames, strict=True
+    ):
+        in_space.append(steps_within(places[rows], own_axes, i, j, n_jobs=n_jobs))
+        as_rows = np.swapaxes(frame, 1, 2)
+        in_maps.append(steps_within(position, as_rows, i, j, n_jobs=n_jobs))
+    c, u = _side_by_side(in_space), _side_by_side(in_maps)
+    weights = 1 / (1 + (c.turning / STEEP) ** 4)[:, None]
+    product = edge_moments(i, j, n, (weights * c.out, u.out), (weights * c.back, u.back))
+    squares = edge_moments(i, j, n, (weights * u.out, u.out), (weights * u.back, u.back))
     ridge = RIDGE * np.trace(squares, axis1=1, axis2=2)[:, None, None] / k + np.finfo(float).tiny
     slopes = product @ np.linalg.inv(squares + ridge * np.eye(k))
     found = []
@@ -114,32 +106,13 @@ def local_stretches(
     return tuple(found)
 
 
+def _side_by_side(steps: Sequence[Steps]) -> Steps:
+    """Steps within all factors together."""
+    out, back = np.hstack([own.out for own in steps]), np.hstack([own.back for own in steps])
+    return Steps(out, back, np.sqrt(sum(own.turning**2 for own in steps)))
+
+
 def _frames_at(own: FactorMap, rows: np.ndarray) -> np.ndarray:
     """Frames (c, r, k_j) of a map at points that carry it."""
     carriers, frames = own.tangents()
     return np.ascontiguousarray(frames[np.searchsorted(carriers, rows)])
-
-
-@njit(nogil=True, cache=True)
-def _moments_at_points(
-    i: np.ndarray,
-    j: np.ndarray,
-    out: np.ndarray,
-    back: np.ndarray,
-    map_out: np.ndarray,
-    map_back: np.ndarray,
-    weights: np.ndarray,
-    n: int,
-) -> tuple[np.ndarray, np.ndarray]:  # pragma: no cover
-    """Sums over the edges of every point of c u^T and of u u^T, shape (n, k, k)."""
-    k = out.shape[1]
-    product, squares = np.zeros((n, k, k)), np.zeros((n, k, k))
-    for e in range(len(i)):
-        p, q = i[e], j[e]
-        for a in range(k):
-            for b in range(k):
-                product[p, a, b] += weights[e] * out[e, a] * map_out[e, b]
-                product[q, a, b] += weights[e] * back[e, a] * map_back[e, b]
-                squares[p, a, b] += weights[e] * map_out[e, a] * map_out[e, b]
-                squares[q, a, b] += weights[e] * map_back[e, a] * map_back[e, b]
-    return product, squares

@@ -6,7 +6,7 @@ import numpy as np
 
 from geodis.manifold.holonomy.departure import SLIGHT
 from geodis.manifold.local.tangents import Tangents, neighbors_for_tangents
-from geodis.manifold.maps.refined_map import RefinedMap
+from geodis.manifold.maps.factor_map import FactorMap
 from geodis.manifold.pipeline import published_pipeline
 from geodis.manifold.task import Settings, Task
 from geodis.manifold.verdict.evidence import doubts_of
@@ -16,7 +16,7 @@ LEAST_DIM = 3
 MOST_POINTS = 4000
 
 
-def dims_of_map(own: RefinedMap, *, n_jobs: int | None = None) -> tuple[int, ...]:
+def dims_of_map(own: FactorMap, *, n_jobs: int | None = None) -> tuple[int, ...]:
     """Dimensions of the factors into which the map of a factor clearly splits.
 
     In the map the other factors are gone, with what errors they bring and with most of the noise,
@@ -24,7 +24,7 @@ def dims_of_map(own: RefinedMap, *, n_jobs: int | None = None) -> tuple[int, ...
 
     Parameters
     ----------
-    own : RefinedMap
+    own : FactorMap
     n_jobs : int, optional
         Threads; one by default, -1 for every core.
 
@@ -33,18 +33,18 @@ def dims_of_map(own: RefinedMap, *, n_jobs: int | None = None) -> tuple[int, ...
     tuple of int
         Largest first; the dimension alone where the map does not split, or not clearly.
     """
-    piece = own.pieces[0]
-    k, c = own.dim, len(piece.rows)
-    if k < LEAST_DIM or piece.coordinates.shape[1] == k:
+    k = own.dim
+    if k < LEAST_DIM or own.n_coordinates == k or own.periods is not None:
         return (k,)
-    rows = np.linspace(0, c - 1, min(c, MOST_POINTS)).astype(np.intp)
-    frames = np.swapaxes(piece.frames[rows], 1, 2)
+    carriers, all_frames = own.tangents()
+    some = np.linspace(0, len(carriers) - 1, min(len(carriers), MOST_POINTS)).astype(np.intp)
+    rows, frames = carriers[some], np.swapaxes(all_frames[some], 1, 2)
     nothing = np.zeros(len(rows))
     count = min(neighbors_for_tangents(k), len(rows) // 2 - 1)
     known = Tangents(np.ascontiguousarray(frames), nothing, nothing, count)
     task = Task(Settings(n_jobs=n_jobs))
     split = published_pipeline(
-        piece.coordinates[rows], k, task, rows=np.arange(len(rows)), tangents=known
+        own.coordinates[rows], k, task, rows=np.arange(len(rows)), tangents=known
     ).split
     fields, departure = split.fields, split.departure
     clear = fields is not None and not doubts_of(fields, k)

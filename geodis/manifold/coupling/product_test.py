@@ -21,8 +21,6 @@ from geodis.manifold.doubts import Doubt, doubt
 from geodis.manifold.local.exact_search import searcher
 from geodis.manifold.local.graph import NeighborGraph
 from geodis.manifold.maps.factor_map import FactorMap
-from geodis.manifold.maps.refined_map import RefinedMap
-from geodis.manifold.maps.unrolled_map import UnrolledMap
 
 # Lengths that change by less, as a root mean square, do not matter.
 LEAST = 0.0015
@@ -265,10 +263,7 @@ def product_test(
     (True, ((2,), (1,)))
     """
     misfits = tuple(0.0 if np.isnan(own.residual) else float(own.residual) for own in maps)
-    splits = tuple(
-        dims_of_map(own, n_jobs=n_jobs) if isinstance(own, RefinedMap) else (own.dim,)
-        for own in maps
-    )
+    splits = tuple(dims_of_map(own, n_jobs=n_jobs) for own in maps)
     if len(maps) < 2:
         return ProductTest((), (1.0,) * len(maps), misfits, splits)
     rows, edges = common_points(maps, places, axes, graph, n_jobs)
@@ -283,17 +278,17 @@ def product_test(
             stretches[f], stretches[g].positions, blocks, n_jobs=n_jobs, random_state=rng
         )
         # The strain of an unrolled map says little about errors of single steps: others do.
-        refined = all(isinstance(maps[j], RefinedMap) for j in (f, g))
-        misfit = max(misfits[f], misfits[g]) if refined else max(misfits)
+        fitted = maps[f].periods is None and maps[g].periods is None
+        misfit = max(misfits[f], misfits[g]) if fitted else max(misfits)
         explained = EXPLAINED * min(misfit, ERRONEOUS)
         pairs.append(PairTest(f, g, tensor, scale, explained))
     same = share_at_same_places(maps, places, rows, edges, n_jobs=n_jobs)
     scales = tuple(own.scale for own in stretches)
     stops = np.cumsum([own.dim for own in maps])[:-1]
     by_factor = np.split(axes[rows], stops, axis=1)
-    flat = [j for j, own in enumerate(maps) if own.dim == 1 or isinstance(own, UnrolledMap)]
+    flat = [j for j, own in enumerate(maps) if own.dim == 1 or own.periods is not None]
     periods = CoupledPeriods()
     # What was unrolled was split along its periods.
-    if len(flat) > 1 and not all(isinstance(maps[j], UnrolledMap) for j in flat):
+    if len(flat) > 1 and any(maps[j].periods is None for j in flat):
         periods = coupled_periods(places[rows], [by_factor[j] for j in flat], flat, edges)
     return ProductTest(tuple(pairs), scales, misfits, splits, same, periods)

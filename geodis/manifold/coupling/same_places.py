@@ -10,9 +10,8 @@ from geodis.base.check import InputError
 from geodis.manifold.flat.differences import Edges
 from geodis.manifold.local.exact_search import searcher
 from geodis.manifold.local.graph import NeighborGraph
-from geodis.manifold.maps.coarse_sample import CoarseSample, coarse_sample
+from geodis.manifold.maps.coarse_sample import coarse_sample
 from geodis.manifold.maps.factor_map import FactorMap
-from geodis.manifold.maps.refined_map import RefinedMap
 from geodis.manifold.preparation.places import pieces_largest_first
 
 # Points are apart where they are this many times farther than the longest of their edges. Noise,
@@ -73,7 +72,7 @@ def common_points(
     n_jobs: int | None = None,
 ) -> tuple[np.ndarray, Edges]:
     """Points that carry every map, and the edges between them: those that maps are fitted to."""
-    sample = _sample_of(maps)
+    sample = next((own.sample for own in maps if own.sample is not None), None)
     if sample is None:  # all were unrolled, from all points
         usable = np.isfinite(axes).all(axis=(1, 2))
         largest = pieces_largest_first(graph.piece)[0]
@@ -86,11 +85,3 @@ def common_points(
     number = np.cumsum(known) - 1
     edges = Edges(number[sample.edges.i[both]], number[sample.edges.j[both]], int(known.sum()))
     return sample.rows[known], edges
-
-
-def _sample_of(maps: Sequence[FactorMap]) -> CoarseSample | None:
-    """The points and edges that maps of the largest piece were fitted to; None where none was."""
-    for own in maps:
-        if isinstance(own, RefinedMap) and own.pieces[0].edges is not None:
-            return CoarseSample(own.pieces[0].rows, own.pieces[0].edges)
-    return None

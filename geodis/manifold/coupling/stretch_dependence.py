@@ -112,7 +112,7 @@ def stretch_dependence(
     left = own.logs - np.swapaxes(frames, 1, 2) @ _mean_at(carried, nearest) @ frames
     terms = _polynomials(positions)
     terms -= _mean_at(terms, nearest)
-    # The same columns for many points, which are no more alike than others.
+    # The same columns for many points, which are no more common than others.
     columns = rng.integers(near.shape[1], size=(n, min(PAIRS, near.shape[1])))
     pairs = np.take_along_axis(near, columns, axis=1)
     sums, counts = _block_sums(pairs, frames, left, terms, blocks, int(blocks.max()) + 1)
@@ -163,14 +163,9 @@ def _strength(sums: np.ndarray, counts: np.ndarray, signs: np.ndarray) -> Streng
 
 
 @njit(nogil=True, cache=True)
-def _block_sums(
-    pairs: np.ndarray,
-    frames: np.ndarray,
-    left: np.ndarray,
-    terms: np.ndarray,
-    blocks: np.ndarray,
-    n_blocks: int,
-) -> tuple[np.ndarray, np.ndarray]:  # pragma: no cover
+def _block_sums(  # type: ignore[no-untyped-def]
+    pairs, frames, left, terms, blocks, n_blocks
+):  # pragma: no cover
     """Sums over pairs, by the blocks of both: of the tensor's product, the scale's, and ones."""
     n, r, k = frames.shape
     sums, counts = np.zeros((2, n_blocks, n_blocks)), np.zeros((n_blocks, n_blocks))
@@ -180,9 +175,9 @@ def _block_sums(
             j = pairs[i, t]
             if blocks[i] == blocks[j]:
                 continue
-            alike = 0.0
+            common = 0.0
             for b in range(terms.shape[1]):
-                alike += terms[i, b] * terms[j, b]
+                common += terms[i, b] * terms[j, b]
             trace_i = trace_j = 0.0
             for a in range(k):
                 trace_i += left[i, a, a]
@@ -204,7 +199,7 @@ def _block_sums(
                     for c in range(k):
                         inner += turned[a, c] * turn[b, c] * left[i, a, b]
             scales = trace_i * trace_j
-            sums[0, blocks[i], blocks[j]] += alike * (2 * inner + scales) / (k * (k + 2))
-            sums[1, blocks[i], blocks[j]] += alike * scales / (k * k)
+            sums[0, blocks[i], blocks[j]] += common * (2 * inner + scales) / (k * (k + 2))
+            sums[1, blocks[i], blocks[j]] += common * scales / (k * k)
             counts[blocks[i], blocks[j]] += 1
     return sums, counts

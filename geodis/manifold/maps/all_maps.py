@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -10,14 +10,16 @@ import numpy as np
 from geodis.base.progress import Stages
 from geodis.manifold.local.graph import NeighborGraph
 from geodis.manifold.maps.coarse_sample import CoarseSample, coarse_sample, fewest_for_maps
-from geodis.manifold.maps.factor_map import FactorMap
+from geodis.manifold.maps.factor_map import FactorData, FactorMap, UnrolledFactor
 from geodis.manifold.maps.refined_map import refined_map
-from geodis.manifold.maps.unrolled_map import UnrolledFactor, unrolled_map
+from geodis.manifold.maps.unrolled_map import unrolled_map
 from geodis.manifold.preparation.places import pieces_largest_first
 
-# Above this strain an unrolled factor is fitted as one that is curved too, and that map is taken
-# where its misfit is a smaller share of the strain.
-EVEN, BETTER = 0.01, 0.7
+# What makes every kind of map, or returns None where it does not apply. The first map is kept
+# unless a later one is clearly better.
+KINDS: tuple[Callable[[FactorData], FactorMap | None], ...] = (unrolled_map, refined_map)
+# A later map is better where it is bent and its misfit is a smaller share of the first one's.
+BETTER = 0.7
 
 
 def factor_maps(
@@ -61,35 +63,33 @@ def factor_maps(
         In the order of the factors.
     """
     stages = Stages("", verbose=0) if stages is None else stages
-    # A curve has no curvature; what is unrolled in more dimensions may have some.
-    doubtful = [
-        known is not None and dim > 1 and not strain <= EVEN
-        for dim, known in zip(dims, unrolled, strict=True)
+    samples: list[tuple[np.ndarray, CoarseSample]] = []
+    factors = [
+        FactorData(points, places, axes[:, start:stop], known, strain, samples, n_jobs)
+        for (start, stop), known in zip(pairwise(np.cumsum([0, *dims])), unrolled, strict=True)
     ]
-    samples: list[CoarseSample] = []
-    pieces: list[np.ndarray] = []
-    if any(doubtful) or any(known is None for known in unrolled):
+    if not all(data.is_even for data in factors):
         with stages.stage("coarse sample"):
             usable = np.isfinite(axes).all(axis=(1, 2))
             given = graph if graph.method == "given" else None
             for rows in pieces_largest_first(graph.piece):
                 rows = rows[usable[rows]]
-                if len(pieces) and len(rows) < fewest_for_maps(sum(dims)):
+                if samples and len(rows) < fewest_for_maps(sum(dims)):
                     continue
-                samples.append(coarse_sample(places, rows, axes, given=given, n_jobs=n_jobs))
-                pieces.append(rows)
-    maps: list[FactorMap] = []
-    bounds = pairwise(np.cumsum([0, *dims]))
-    for (start, stop), known, doubt in zip(bounds, unrolled, doubtful, strict=True):
-        own = axes[:, start:stop]
-        options: list[FactorMap] = []
+                sample = coarse_sample(places, rows, axes, given=given, n_jobs=n_jobs)
+                samples.append((rows, sample))
+    maps = []
+    for data in factors:
         with stages.stage("maps"):
-            if known is not None:
-                options.append(unrolled_map(points, places, own, known, strain))
-            if known is None or doubt:
-                options.append(refined_map(points, places, own, samples, pieces, n_jobs=n_jobs))
-        # A gently curved patch that was unrolled is better bent than flattened.
-        last = options[-1]
-        better = last.n_coordinates > stop - start and last.residual < BETTER * options[0].residual
-        maps.append(last if len(options) == 1 or better else options[0])
+            maps.append(_best_map(data))
     return tuple(maps)
+
+
+def _best_map(data: FactorData) -> FactorMap:
+    """The map of the first kind that applies, or of a later one that is clearly better."""
+    best, *others = [made for kind in KINDS if (made := kind(data)) is not None]
+    for other in others:
+        # A gently curved patch that was unrolled is better bent than flattened.
+        if other.n_coordinates > other.dim and other.residual < BETTER * best.residual:
+            best = other
+    return best

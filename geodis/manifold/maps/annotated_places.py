@@ -1,4 +1,4 @@
-"""Places on the maps of factors -> an AnnData object, beside the points that they are of."""
+"""Coordinates on the maps of factors -> an AnnData object."""
 
 from __future__ import annotations
 

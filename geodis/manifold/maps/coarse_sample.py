@@ -57,7 +57,6 @@ def coarse_sample(
     *,
     given: NeighborGraph | None = None,
     n_jobs: int | None = None,
-    random_state: np.random.Generator | None = None,
 ) -> CoarseSample:
     """Choose points at random, each place once, and connect those that are near.
 
@@ -73,7 +72,6 @@ def coarse_sample(
         few points are chosen that its edges are cut, distances have to do.
     n_jobs : int, optional
         Threads; one by default, -1 for every core.
-    random_state : Generator, optional
 
     Returns
     -------
@@ -87,7 +85,7 @@ def coarse_sample(
     >>> len(sample.rows), sample.edges.n
     (400, 400)
     """
-    rng = np.random.default_rng(0) if random_state is None else random_state
+    rng = np.random.default_rng(0)
     fewest = fewest_for_maps(axes.shape[1])
     distinct = rows[distinct_rows(points[rows])[1]]
     if len(distinct) < fewest:

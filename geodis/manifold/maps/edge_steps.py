@@ -93,20 +93,51 @@ def steps_within(
     return Steps(out, back, turning)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _steps(
-    points: np.ndarray,
-    axes: np.ndarray,
-    to_points: np.ndarray,
-    to_axes: np.ndarray,
+def edge_moments(
     i: np.ndarray,
     j: np.ndarray,
-    out: np.ndarray,
-    back: np.ndarray,
-    turning: np.ndarray,
-    start: int,
-    stop: int,
-) -> None:  # pragma: no cover
+    n: int,
+    at_i: tuple[np.ndarray, np.ndarray],
+    at_j: tuple[np.ndarray, np.ndarray],
+) -> np.ndarray:
+    """Sums over the edges of every point of the outer products of two vectors, shape (n, p, q).
+
+    Parameters
+    ----------
+    i, j : ndarray of int, shape (e,)
+        Ends of the edges, among n points.
+    n : int
+    at_i, at_j : tuple of ndarray of shape (e, p), (e, q)
+        The vectors at both ends; weights are part of one of them.
+
+    Examples
+    --------
+    >>> one, two = np.ones((1, 1)), np.array([[2.0, 3.0]])
+    >>> edge_moments(np.array([0]), np.array([1]), 2, (one, two), (one, -two))
+    array([[[ 2.,  3.]],
+    <BLANKLINE>
+           [[-2., -3.]]])
+    """
+    total = np.zeros((n, at_i[0].shape[1], at_i[1].shape[1]))
+    _add_moments(i, j, *at_i, *at_j, total)
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _add_moments(  # type: ignore[no-untyped-def]
+    i, j, left_i, right_i, left_j, right_j, total
+):  # pragma: no cover
+    for e in range(len(i)):
+        for a in range(total.shape[1]):
+            for b in range(total.shape[2]):
+                total[i[e], a, b] += left_i[e, a] * right_i[e, b]
+                total[j[e], a, b] += left_j[e, a] * right_j[e, b]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _steps(  # type: ignore[no-untyped-def]
+    points, axes, to_points, to_axes, i, j, out, back, turning, start, stop
+):  # pragma: no cover
     k, d = axes.shape[1:]
     chord = np.empty(d)
     for e in range(start, stop):

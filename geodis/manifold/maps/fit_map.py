@@ -9,7 +9,7 @@ import numpy as np
 from geodis.manifold.flat.differences import Edges
 from geodis.manifold.maps.edge_steps import Steps
 from geodis.manifold.maps.landmark_scaling import landmark_scaling
-from geodis.manifold.maps.rigid_map import RigidMap, refine_map, step_weights
+from geodis.manifold.maps.rigid_map import RigidFit, RigidMap
 
 # Coordinates of the scaling whose eigenvalue is above this share of the first: the sphere has
 # three equal ones, SO(3) nine, a circle two.
@@ -30,13 +30,7 @@ WIDE = 6
 SHOWN = 1e-3
 
 
-def fit_map(
-    steps: Steps,
-    edges: Edges,
-    places: np.ndarray,
-    *,
-    random_state: np.random.Generator | None = None,
-) -> RigidMap:
+def fit_map(steps: Steps, edges: Edges, places: np.ndarray) -> RigidMap:
     """Fit a map to the steps within one factor.
 
     It starts from scaling of shortest paths, which shows closed factors as they are and flattens
@@ -49,7 +43,6 @@ def fit_map(
     edges : Edges
         Connected.
     places : ndarray of shape (c, d)
-    random_state : Generator, optional
 
     Returns
     -------
@@ -68,25 +61,22 @@ def fit_map(
     >>> fitted.coordinates.shape, bool(abs(radii.mean() - 1) < 0.01)
     ((500, 3), True)
     """
-    k = steps.out.shape[1]
-    weights = step_weights(steps)
-    scaled, values = landmark_scaling(
-        steps.lengths, edges, most=MOST_COORDINATES, random_state=random_state
-    )
-    scaled = np.pad(scaled, ((0, 0), (0, max(0, k - scaled.shape[1]))))
-    r = max(k, int((values > KEPT * values[0]).sum()))
-    fitted = _narrowed(scaled[:, :r], steps, edges, weights)
+    fit = RigidFit(steps, edges)
+    scaled, values = landmark_scaling(steps.lengths, edges, most=MOST_COORDINATES)
+    scaled = np.pad(scaled, ((0, 0), (0, max(0, fit.dim - scaled.shape[1]))))
+    r = max(fit.dim, int((values > KEPT * values[0]).sum()))
+    fitted = _narrowed(fit, scaled[:, :r])
     if fitted.misfit > GOOD:
-        shown = _on_average(places, scaled[:, : max(r, WIDE)])
-        if shown.shape[1] > k:
-            fitted = _better(fitted, _narrowed(shown, steps, edges, weights))
+        average = _on_average(places, scaled[:, : max(r, WIDE)])
+        if average.shape[1] > fit.dim:
+            fitted = _better(fitted, _narrowed(fit, average))
     while fitted.misfit > GOOD and r < scaled.shape[1]:
         start = np.hstack([fitted.coordinates, scaled[:, r : r + 1]])
-        wider = refine_map(start, steps, edges, weights, rounds=TRIED_ROUNDS)
+        wider = fit.refine(start, TRIED_ROUNDS)
         if _better(fitted, wider) is fitted:
             break
         fitted, r = wider, r + 1
-    return refine_map(fitted.coordinates, steps, edges, weights)
+    return fit.refine(fitted.coordinates)
 
 
 def _better(fitted: RigidMap, wider: RigidMap) -> RigidMap:
@@ -94,15 +84,14 @@ def _better(fitted: RigidMap, wider: RigidMap) -> RigidMap:
     return wider if wider.misfit < (1 - WORTH) * fitted.misfit else fitted
 
 
-def _narrowed(start: np.ndarray, steps: Steps, edges: Edges, weights: np.ndarray) -> RigidMap:
+def _narrowed(fit: RigidFit, start: np.ndarray) -> RigidMap:
     """The refined map, without coordinates that it does not need."""
-    fitted = refine_map(start, steps, edges, weights, rounds=TRIED_ROUNDS)
-    while fitted.coordinates.shape[1] > steps.out.shape[1]:
+    fitted = fit.refine(start, TRIED_ROUNDS)
+    while fitted.coordinates.shape[1] > fit.dim:
         extents, vectors = np.linalg.eigh(fitted.coordinates.T @ fitted.coordinates)
         if extents[0] > SMALL * extents[-1]:
             break
-        fewer = fitted.coordinates @ vectors[:, 1:]
-        narrower = refine_map(fewer, steps, edges, weights, rounds=TRIED_ROUNDS)
+        narrower = fit.refine(fitted.coordinates @ vectors[:, 1:], TRIED_ROUNDS)
         if narrower.misfit > max((1 + WORTH) * fitted.misfit, AS_GOOD):
             break
         fitted = narrower

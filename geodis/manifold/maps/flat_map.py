@@ -24,33 +24,38 @@ class ClosedCoordinates:
     forms : ndarray of int, shape (q, b)
         Whole combinations of the phases: each has a circle.
     radii : ndarray of shape (q,)
+    turn : ndarray of shape (r, 2 q + f - b)
+        Orients the coordinates: two for every circle, then the open ones. It has rows of zeros
+        where other pieces of a map close in more directions.
     """
 
     periods: np.ndarray
     open_directions: np.ndarray
     forms: np.ndarray
     radii: np.ndarray
+    turn: np.ndarray
 
     @property
     def n_coordinates(self) -> int:
-        """Two for every circle, one for every open direction."""
-        return 2 * len(self.forms) + len(self.open_directions)
+        """The r of the coordinates without a seam."""
+        return len(self.turn)
 
     def close(self, flat: np.ndarray) -> np.ndarray:
-        """Coordinates without a seam (n, r): two for every circle, then the open ones."""
+        """Coordinates without a seam (n, r)."""
         angles = 2 * np.pi * (self._phases(flat) @ self.forms.T)
         circles = np.stack([np.cos(angles), np.sin(angles)], axis=2) * self.radii[:, None]
-        return np.hstack([circles.reshape(len(flat), -1), flat @ self.open_directions.T])
+        open_ = flat @ self.open_directions.T
+        return np.hstack([circles.reshape(len(flat), -1), open_]) @ self.turn.T
 
-    def slopes(self, flat: np.ndarray, turn: np.ndarray) -> np.ndarray:
-        """Where unit steps along the flat coordinates lead, with the turned ones: (n, r, f)."""
+    def slopes(self, flat: np.ndarray) -> np.ndarray:
+        """Derivatives of the coordinates without a seam along the flat ones, (n, r, f)."""
         per_step = 2 * np.pi * np.linalg.pinv(self.periods) @ self.forms.T  # (f, q)
         angles = 2 * np.pi * (self._phases(flat) @ self.forms.T)
         around = np.stack([-np.sin(angles), np.cos(angles)], axis=2) * self.radii[:, None]
         circles = around[..., None] * per_step.T[:, None]  # (n, q, 2, f)
         straight = np.broadcast_to(self.open_directions, (len(flat), *self.open_directions.shape))
         slopes = np.concatenate([circles.reshape(len(flat), -1, flat.shape[1]), straight], axis=1)
-        return turn @ slopes
+        return self.turn @ slopes
 
     def shortest(self, differences: np.ndarray) -> np.ndarray:
         """Differences of flat coordinates (p, f), around where that is shorter."""
@@ -106,8 +111,9 @@ def closed_coordinates(periods: np.ndarray, dim: int) -> ClosedCoordinates:
     slant = np.abs(periods @ periods.T - np.diag(lengths**2))
     slant /= np.minimum.outer(lengths, lengths) ** 2
     if b <= 1 or b > 3 or slant.max() < ORTHOGONAL:
+        turn = np.eye(b + dim)
         return ClosedCoordinates(
-            periods, open_directions, np.eye(b, dtype=int), lengths / 2 / np.pi
+            periods, open_directions, np.eye(b, dtype=int), lengths / 2 / np.pi, turn
         )
     combined = _obtuse(periods)  # (b + 1, b) whole combinations of the periods
     vectors = combined @ periods
@@ -118,9 +124,9 @@ def closed_coordinates(periods: np.ndarray, dim: int) -> ClosedCoordinates:
     weights = np.array([max(-vectors[i] @ vectors[j], 0.0) for i, j in pairs])
     used = weights > ORTHOGONAL * (vectors**2).sum(axis=1).min()
     differences = np.array([forms[i] - forms[j] for i, j in pairs])
-    return ClosedCoordinates(
-        periods, open_directions, differences[used], np.sqrt(weights[used]) / 2 / np.pi
-    )
+    radii = np.sqrt(weights[used]) / 2 / np.pi
+    turn = np.eye(2 * len(radii) + len(open_directions))
+    return ClosedCoordinates(periods, open_directions, differences[used], radii, turn)
 
 
 def _obtuse(periods: np.ndarray) -> np.ndarray:

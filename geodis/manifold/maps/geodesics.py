@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from heapq import heappop, heappush
 
 import numpy as np
 
@@ -40,64 +41,44 @@ class Geodesics:
     steps: np.ndarray
     turns: np.ndarray
 
-    def logarithms(
-        self, sources: np.ndarray, *, n_jobs: int | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Where all points lie as seen from some, and how far it is to them.
+    def logarithms(self, source: int) -> tuple[np.ndarray, np.ndarray]:
+        """Where all points lie as seen from one, and how far it is to them.
 
         A shortest path in the graph zigzags. Its development does not: the sum of its steps, each
         carried back to the source by the turns on the way, is the vector at which the exponential
-        map at the source begins, but for curvature times the square of how far the path strays.
+        map at the source begins, up to curvature times the square of how far the path strays.
 
         Parameters
         ----------
-        sources : ndarray of int, shape (s,)
-        n_jobs : int, optional
-            Threads; one by default, -1 for every core.
+        source : int
 
         Returns
         -------
-        vectors : ndarray of shape (s, c, k_j)
-            In the frames of the sources; NaN where no path leads.
-        distances : ndarray of shape (s, c)
+        vectors : ndarray of shape (c, k_j)
+            In the frame of the source; NaN where no path leads.
+        distances : ndarray of shape (c,)
             Their lengths, or nearly that of the path where this is much longer; infinite where
             no path leads.
         """
-        sources = np.asarray(sources, np.int64)
-        vectors = np.empty((len(sources), len(self.indptr) - 1, self.steps.shape[1]))
-        paths = np.empty(vectors.shape[:2])
-
-        def work(start: int, stop: int) -> None:
-            _logarithms(
-                self.indptr,
-                self.indices,
-                self.lengths,
-                self.steps,
-                self.turns,
-                sources[start:stop],
-                vectors[start:stop],
-                paths[start:stop],
-            )
-
-        over_ranges(work, len(sources), n_jobs)
-        straight = np.linalg.norm(vectors, axis=2)
+        vectors, _, paths = self._developed(source)
+        straight = np.linalg.norm(vectors, axis=1)
         return vectors, np.where(np.isfinite(paths), np.maximum(straight, paths / DETOUR), np.inf)
 
     def distances(
         self,
         a: np.ndarray,
         b: np.ndarray,
-        beside_a: np.ndarray | None = None,
-        beside_b: np.ndarray | None = None,
+        offset_a: np.ndarray | None = None,
+        offset_b: np.ndarray | None = None,
         *,
         n_jobs: int | None = None,
     ) -> np.ndarray:
-        """Distances of pairs of points, or of points beside them.
+        """Distances of pairs of points, or of points next to them.
 
         Parameters
         ----------
         a, b : ndarray of int, shape (p,)
-        beside_a, beside_b : ndarray of shape (p, k_j), optional
+        offset_a, offset_b : ndarray of shape (p, k_j), optional
             From a and b, in their frames, to the points that are meant.
         n_jobs : int, optional
             Threads; one by default, -1 for every core.
@@ -108,25 +89,33 @@ class Geodesics:
             Infinite where no path leads.
         """
         k = self.steps.shape[1]
-        beside_a = np.zeros((len(a), k)) if beside_a is None else beside_a
-        beside_b = np.zeros((len(b), k)) if beside_b is None else beside_b
+        offset_a = np.zeros((len(a), k)) if offset_a is None else offset_a
+        offset_b = np.zeros((len(b), k)) if offset_b is None else offset_b
         if len(np.unique(b)) < len(np.unique(a)):  # paths from every one of the first are sought
-            a, b, beside_a, beside_b = b, a, beside_b, beside_a
+            a, b, offset_a, offset_b = b, a, offset_b, offset_a
         sources, source = np.unique(a, return_inverse=True)
         order = np.argsort(source, kind="stable")
-        bounds = np.searchsorted(source[order], np.arange(len(sources) + 1)).astype(np.int64)
-        own = b[order].astype(np.int64), beside_a[order], beside_b[order]
-        found = np.empty(len(a))
-        graph = self.indptr, self.indices, self.lengths, self.steps, self.turns
+        bounds = np.searchsorted(source[order], np.arange(len(sources) + 1))
+        distances = np.empty(len(a))
 
         def work(start: int, stop: int) -> None:
-            pairs = bounds[start : stop + 1]
-            _distances_from(*graph, sources[start:stop].astype(np.int64), pairs, *own, found)
+            for s in range(start, stop):
+                own = order[bounds[s] : bounds[s + 1]]
+                vectors, frames, paths = (each[b[own]] for each in self._developed(sources[s]))
+                apart = vectors - offset_a[own]
+                for axis in range(k):
+                    apart += frames[:, :, axis] * offset_b[own, axis, None]
+                detour = paths / DETOUR - np.sqrt(_squared(vectors))
+                found = np.sqrt(_squared(apart)) + np.maximum(detour, 0.0)
+                distances[own] = np.where(np.isfinite(paths), found, np.inf)
 
         over_ranges(work, len(sources), n_jobs)
-        distances = np.empty(len(a))
-        distances[order] = found
         return distances
+
+    def _developed(self, source: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Vector, frame and length of the shortest path to every point, from one of them."""
+        graph = self.indptr, self.indices, self.lengths, self.steps, self.turns
+        return _develop(*graph, int(source))  # type: ignore[no-any-return]
 
 
 def geodesics_of(
@@ -170,84 +159,24 @@ def geodesics_of(
     return Geodesics(indptr, j, lengths, both, turns)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _logarithms(
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    lengths: np.ndarray,
-    steps: np.ndarray,
-    turns: np.ndarray,
-    sources: np.ndarray,
-    vectors: np.ndarray,
-    paths: np.ndarray,
-) -> None:  # pragma: no cover
-    n, k = vectors.shape[1:]
-    frames = np.empty((n, k, k))
-    for s in range(len(sources)):
-        _develop(indptr, indices, lengths, steps, turns, sources[s], vectors[s], frames, paths[s])
+def _squared(vectors: np.ndarray) -> np.ndarray:
+    """Squared lengths, summed from the first axis on."""
+    return sum(column**2 for column in vectors.T)  # type: ignore[return-value]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _distances_from(
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    lengths: np.ndarray,
-    steps: np.ndarray,
-    turns: np.ndarray,
-    sources: np.ndarray,
-    pairs: np.ndarray,
-    targets: np.ndarray,
-    beside_source: np.ndarray,
-    beside_target: np.ndarray,
-    distances: np.ndarray,
-) -> None:  # pragma: no cover
-    """Distances of the pairs of every source: those from pairs[s] to pairs[s + 1]."""
-    n, k = len(indptr) - 1, steps.shape[1]
-    vectors, frames, paths = np.empty((n, k)), np.empty((n, k, k)), np.empty(n)
-    for s in range(len(sources)):
-        _develop(indptr, indices, lengths, steps, turns, sources[s], vectors, frames, paths)
-        for p in range(pairs[s], pairs[s + 1]):
-            target = targets[p]
-            squared = between = 0.0
-            for a in range(k):
-                between += vectors[target, a] ** 2
-                along = vectors[target, a] - beside_source[p, a]
-                for b in range(k):
-                    along += frames[target, a, b] * beside_target[p, b]
-                squared += along * along
-            distances[p] = np.inf
-            if paths[target] < np.inf:
-                detour = paths[target] / DETOUR - np.sqrt(between)
-                distances[p] = np.sqrt(squared) + max(detour, 0.0)
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _develop(
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    lengths: np.ndarray,
-    steps: np.ndarray,
-    turns: np.ndarray,
-    source: int,
-    vectors: np.ndarray,
-    frames: np.ndarray,
-    paths: np.ndarray,
-) -> None:  # pragma: no cover
+def _develop(  # type: ignore[no-untyped-def]
+    indptr, indices, lengths, steps, turns, source
+):  # pragma: no cover
     """Dijkstra's shortest paths from a point; every other's vector once the way to it is known."""
-    n, k = vectors.shape
-    heap = np.empty(len(indices) + 1, np.int64)
-    keys = np.empty(len(indices) + 1)
-    done = np.zeros(n, np.bool_)
+    n, k = len(indptr) - 1, steps.shape[1]
+    vectors, frames = np.full((n, k), np.nan), np.zeros((n, k, k))
+    paths, done = np.full(n, np.inf), np.zeros(n, np.bool_)
     via, came = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
-    vectors[:], paths[:] = np.nan, np.inf
-    vectors[source], paths[source] = 0.0, 0.0
-    frames[source] = np.eye(k)
-    heap[0], keys[0] = source, 0.0
-    size = 1
-    while size:
-        point = heap[0]
-        size -= 1
-        _sift_down(heap, keys, size)
+    vectors[source], frames[source], paths[source] = 0.0, np.eye(k), 0.0
+    heap = [(0.0, source)]
+    while heap:
+        point = heappop(heap)[1]
         if done[point]:
             continue
         done[point] = True
@@ -267,38 +196,5 @@ def _develop(
             length = paths[point] + lengths[edge]
             if not done[other] and length < paths[other]:
                 paths[other], via[other], came[other] = length, edge, point
-                size = _push(heap, keys, size, other, length)
-
-
-@njit(nogil=True, cache=True)
-def _push(
-    heap: np.ndarray, keys: np.ndarray, size: int, point: int, key: float
-) -> int:  # pragma: no cover
-    """Put a point into a binary heap; the new size."""
-    place = size
-    while place > 0:
-        parent = (place - 1) // 2
-        if keys[parent] <= key:
-            break
-        heap[place], keys[place] = heap[parent], keys[parent]
-        place = parent
-    heap[place], keys[place] = point, key
-    return size + 1
-
-
-@njit(nogil=True, cache=True)
-def _sift_down(heap: np.ndarray, keys: np.ndarray, size: int) -> None:  # pragma: no cover
-    """Put the last of size + 1 entries in the place of the first, and downwards."""
-    point, key = heap[size], keys[size]
-    place = 0
-    while True:
-        child = 2 * place + 1
-        if child >= size:
-            break
-        if child + 1 < size and keys[child + 1] < keys[child]:
-            child += 1
-        if keys[child] >= key:
-            break
-        heap[place], keys[place] = heap[child], keys[child]
-        place = child
-    heap[place], keys[place] = point, key
+                heappush(heap, (length, other))
+    return vectors, frames, paths

@@ -15,11 +15,7 @@ FREE = 1e-9
 
 
 def landmark_scaling(
-    lengths: np.ndarray,
-    edges: Edges,
-    *,
-    most: int,
-    random_state: np.random.Generator | None = None,
+    lengths: np.ndarray, edges: Edges, *, most: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Coordinates whose distances are those along edges, by classical scaling of few points.
 
@@ -35,9 +31,7 @@ def landmark_scaling(
     edges : Edges
         Connected.
     most : int
-        Coordinates that are asked for.
-    random_state : Generator, optional
-        Chooses the first landmark.
+        Number of coordinates.
 
     Returns
     -------
@@ -53,9 +47,8 @@ def landmark_scaling(
     >>> np.abs(np.diff(coordinates.ravel())).round(9).tolist()
     [1.0, 2.0, 1.0]
     """
-    rng = np.random.default_rng(0) if random_state is None else random_state
     weights = edges.symmetric(np.maximum(lengths, FREE * lengths.mean()))
-    landmarks, distances = _farthest(weights, min(LANDMARKS, edges.n), rng)
+    landmarks, distances = _farthest(weights, min(LANDMARKS, edges.n))
     squared = distances**2
     own = squared[:, landmarks]
     own = (own + own.T) / 2
@@ -67,11 +60,9 @@ def landmark_scaling(
     return -((squared - mean[:, None]).T @ vectors) / (2 * np.sqrt(values)), values
 
 
-def _farthest(
-    weights: sparse.csr_array, count: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """Points far from one another, and the distances (count, c) from them."""
-    chosen = [int(rng.integers(weights.shape[0]))]
+def _farthest(weights: sparse.csr_array, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Farthest-point sampling: points far from one another, and the distances (count, c) there."""
+    chosen = [int(np.random.default_rng(0).integers(weights.shape[0]))]
     distances = np.empty((count, weights.shape[0]))
     least = np.full(weights.shape[0], np.inf)
     for s in range(count):

@@ -1,4 +1,4 @@
-"""A map, which is known up to rotation -> the same turned alike every time."""
+"""Orienting a map, which is known only up to rotation, in the same way every time."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,13 +12,7 @@ import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import validate_data
 
-from geodis.base.check import (
-    GeodisWarning,
-    InputError,
-    MissingResultError,
-    check_int,
-    check_points,
-)
+from geodis.base.check import GeodisWarning, InputError, MissingResultError, check_int, check_points
 from geodis.base.jobs import one_blas_thread
 from geodis.base.progress import Stages
 from geodis.manifold.coupling.same_places import (
@@ -30,21 +23,16 @@ from geodis.manifold.coupling.same_places import (
 from geodis.manifold.doubts import Doubt, doubt, each_once
 from geodis.manifold.flat.flat_axes import FlatAxes
 from geodis.manifold.flat.flat_evidence import FlatEvidence
-from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.graph import NeighborGraph
 from geodis.manifold.maps.all_maps import factor_maps
 from geodis.manifold.maps.annotated_places import write_places
-from geodis.manifold.maps.factor_map import FactorMap
+from geodis.manifold.maps.factor_map import FactorMap, UnrolledFactor
 from geodis.manifold.maps.nearest_fitted import nearest_fitted
-from geodis.manifold.maps.told_by_places import told_by_places
-from geodis.manifold.maps.unrolled_map import UnrolledFactor, UnrolledMap
+from geodis.manifold.maps.told_by_places import explained_variance
 from geodis.manifold.preparation.row_measure import RowMeasure
 from geodis.manifold.task import Settings
 from geodis.manifold.topology.space_names import UNKNOWN
-from geodis.manifold.topology.topology_of import Topology, nameless, topology_of
-
-# Above this misfit a map is no ground to name a space without a doubt.
-ROUGH = 0.07
+from geodis.manifold.topology.topology_of import Topology, nameless
 
 
 class MappedFactors(TransformerMixin):
@@ -133,7 +121,7 @@ class MappedFactors(TransformerMixin):
             with Stages("names of the factors", self.verbose) as stages, one_blas_thread():
                 for own, flat in zip(maps, self.flat_, strict=True):
                     with stages.stage("topology"):
-                        named = topology_of_map(own, bool(flat), self._settings().n_jobs)
+                        named = own.topology(bool(flat), n_jobs=self._settings().n_jobs)
                         for one in self.doubts_:
                             if one.code == "overlaid":
                                 named = nameless(own.dim, one, named.evidence)
@@ -263,7 +251,7 @@ class MappedFactors(TransformerMixin):
             return 0.0
         points = self._measure.new_points(X, self.n_features_in_)
         own = np.hstack([one.coordinates for one in self.maps_])
-        return told_by_places(own, self._points, places, points)
+        return explained_variance(own, self._points, places, points)
 
     def write_obsm(self, adata: Any, X: Any = None, *, key: str = "X_geodis") -> Any:
         """Write where the rows of an AnnData object lie on the map of every factor into its `obsm`.
@@ -345,20 +333,3 @@ class MappedFactors(TransformerMixin):
             known.append(UnrolledFactor(own, tuple(pieces)))
             column, flat = column + dim, flat + 1
         return known
-
-
-def topology_of_map(own: FactorMap, flat: bool, n_jobs: int | None) -> Topology:
-    """The name of a factor by its map, which is flat for sure only where it was unrolled."""
-    rows, slopes = own.tangents()
-    known = isinstance(own, UnrolledMap) or (None if flat else False)
-    named = topology_of(
-        own.coordinates[rows],
-        own.dim,
-        frames=polar_rows(np.swapaxes(slopes, 1, 2)),
-        flat=known,
-        n_jobs=n_jobs,
-    )
-    if own.residual > ROUGH:
-        rough = doubt("rough-map", "name", misfit=own.residual)
-        named = replace(named, doubts=(*named.doubts, rough))
-    return named

@@ -2,71 +2,220 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from geodis.base.check import InputError
+from geodis.base.jobs import blocks
 from geodis.manifold.flat.differences import Edges
-from geodis.manifold.local.exact_search import searcher
+from geodis.manifold.linalg import polar_rows
+from geodis.manifold.local.exact_search import Search, searcher
 from geodis.manifold.maps.coarse_sample import CoarseSample
 from geodis.manifold.maps.edge_steps import steps_within
-from geodis.manifold.maps.extend_map import extended
-from geodis.manifold.maps.factor_map import FactorMap
+from geodis.manifold.maps.factor_map import FactorData, FactorMap, MapView
 from geodis.manifold.maps.fit_map import fit_map
 from geodis.manifold.maps.geodesics import Geodesics, geodesics_of
 from geodis.manifold.maps.map_orientation import orientation_of
+from geodis.manifold.maps.rigid_map import chords_of, orthonormal_columns
+from geodis.manifold.maps.surfaces import Geodesic, Surface, nonzero_direction
+from geodis.manifold.walks.local_regression import quadratic_count, regression_weights
+
+# A new point is placed by so many of the points that carry the map, in blocks of so many.
+NEAREST, BLOCK = 8, 8192
+# A surface is fitted to this share of the points that carry it.
+SURFACE_SHARE = 0.01
+# A step is this share of the neighbourhood that the surface is fitted to; no more than so many.
+STEP_SHARE, MOST_STEPS = 0.5, 500
+# A geodesic is aimed at its end again until it misses by less, in shares of its length.
+MISSED, AIMS = 1e-3, 8
 
 
 @dataclass(frozen=True, eq=False)
-class PieceMap:
-    """The map of one piece, on the few points that carry it.
+class PieceMap(Surface):
+    """The map of one piece, on the few points that carry it: a surface through these points.
 
     Attributes
     ----------
     rows : ndarray of int, shape (c,)
         Of the fitted points.
+    places : ndarray of shape (c, d)
+    axes : ndarray of shape (c, k_j, d)
+        Of the factor.
     coordinates : ndarray of shape (c, r)
     frames : ndarray of shape (c, r, k_j)
         Where the map takes the factor's axes.
-    misfit : float
-    edges : Edges or None
+    edges : Edges
         Along which it was fitted, between its points.
     """
 
     rows: np.ndarray
+    places: np.ndarray
+    axes: np.ndarray
     coordinates: np.ndarray
     frames: np.ndarray
-    misfit: float
-    edges: Edges | None = None
+    edges: Edges
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the search and the geodesics, which are soon made again."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @cached_property
     def geodesics(self) -> Geodesics:
-        """Ways along the map, made when they are first asked for."""
+        """Shortest paths along the map, made when they are first asked for."""
         return geodesics_of(self.coordinates, self.frames)
 
-    def extended(
-        self,
-        places: np.ndarray,
-        axes: np.ndarray,
-        targets: np.ndarray,
-        target_axes: np.ndarray,
-        n_jobs: int | None = None,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinates and frames of other points; see `extended`."""
-        own = places[self.rows]
-        search = searcher(own, n_jobs=n_jobs)
-        return extended(
-            own,
-            axes[self.rows],
-            self.coordinates,
-            self.frames,
-            search,
-            targets,
-            target_axes,
-            n_jobs=n_jobs,
+    @cached_property
+    def _search(self) -> Search:
+        return searcher(self.coordinates, n_jobs=1)
+
+    @property
+    def _surface_count(self) -> int:
+        """How many of the points a surface is fitted to."""
+        carriers, count = len(self.rows), quadratic_count(self.frames.shape[2])
+        return min(max(count, int(SURFACE_SHARE * carriers)), carriers)
+
+    def widened(self, n_coordinates: int) -> PieceMap:
+        """The same map in a space of more dimensions."""
+        more = (0, n_coordinates - self.coordinates.shape[1])
+        return replace(
+            self,
+            coordinates=np.pad(self.coordinates, ((0, 0), more)),
+            frames=np.pad(self.frames, ((0, 0), more, (0, 0))),
         )
+
+    def extended(
+        self, targets: np.ndarray, target_axes: np.ndarray, n_jobs: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Out-of-sample extension: coordinates and frames at other places.
+
+        ``y = sum_c w_c (y_c + t_c)`` with ``w_c ~ 1 / |x - x_c|^2`` and t_c the chord of the step
+        from a near point c of the map to the place, as in `RigidFit`; a point of the map keeps
+        its coordinates.
+
+        Parameters
+        ----------
+        targets : ndarray of shape (p, d)
+        target_axes : ndarray of shape (p, k_j, d)
+        n_jobs : int, optional
+            Threads; one by default, -1 for every core.
+
+        Returns
+        -------
+        coordinates : ndarray of shape (p, r)
+        frames : ndarray of shape (p, r, k_j)
+        """
+        p, (r, k) = len(targets), self.frames.shape[1:]
+        coordinates, frames = np.empty((p, r)), np.empty((p, r, k))
+        search, count = searcher(self.places, n_jobs=n_jobs), min(NEAREST, len(self.places))
+        for rows in blocks(p, BLOCK):
+            indices, distances = search(targets[rows], count)
+            b = len(indices)
+            squared = distances**2
+            # Where a place is one of the map's its own weight is all there is.
+            weights = 1 / np.maximum(squared, 1e-18 * (squared[:, -1:] + np.finfo(float).tiny))
+            weights /= weights.sum(axis=1, keepdims=True)
+            near, target = indices.ravel(), np.repeat(np.arange(b), count)
+            steps = steps_within(
+                self.places,
+                self.axes,
+                near,
+                target,
+                to_points=targets[rows],
+                to_axes=target_axes[rows],
+                n_jobs=n_jobs,
+            )
+            turns = self.axes[near] @ np.swapaxes(target_axes[rows], 1, 2)[target]
+            carried = (self.frames[near] @ turns).reshape(b, count, r, k)
+            own = orthonormal_columns(np.einsum("bc,bcrk->brk", weights, carried))
+            chords = chords_of(self.frames[near], own[target], steps.out, steps.back)
+            ends = (self.coordinates[near] + chords).reshape(b, count, r)
+            coordinates[rows] = np.einsum("bc,bcr->br", weights, ends)
+            frames[rows] = own
+        return coordinates, frames
+
+    def project(self, position: np.ndarray, frame: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A quadratic surface over the frame; the frame is projected on its tangent space."""
+        near = self.coordinates[self._search(position[None], self._surface_count)[0][0]] - position
+        along = near @ frame
+        normal = near - along @ frame.T
+        fitted = regression_weights(along[None])[0] @ normal  # (1 + k, r)
+        tangent = polar_rows(frame.T + fitted[1:])
+        return position + fitted[0], polar_rows(frame.T @ tangent.T @ tangent).T
+
+    def frame_at(self, place: np.ndarray, axes: np.ndarray, position: np.ndarray) -> np.ndarray:
+        """Carried from the nearest points that carry the map."""
+        return self.extended(place[None], axes[None], 1)[1][0]
+
+    def exp(
+        self, position: np.ndarray, frame: np.ndarray, direction: np.ndarray, length: float
+    ) -> Geodesic:
+        """Small steps straight on, each followed by a projection on the surface.
+
+        A frame is projected on every tangent space that is reached, which is parallel transport
+        in the limit of small steps; the curve goes along what is constant in it. Lengths are
+        those of arcs: ``chord (phi / 2) / sin(phi / 2)`` where the direction turns by phi.
+        """
+        along = direction / np.linalg.norm(direction)
+        radius = float(self._search(position[None], self._surface_count)[1][0, -1])
+        step = max(STEP_SHARE * radius, length / MOST_STEPS)
+        lengths, positions, frames = [0.0], [position], [frame]
+        for _ in range(2 * MOST_STEPS):
+            if lengths[-1] >= length:
+                break
+            ahead = frame @ along
+            # The last step is as long as what is left, and a little more: lengths are of arcs.
+            here = min(step, 1.02 * (length - lengths[-1]) + 1e-9 * length)
+            reached, frame = self.project(position + here * ahead, frame)
+            chord = float(np.linalg.norm(reached - position))
+            turned = np.arccos(np.clip(ahead @ (frame @ along), -1.0, 1.0)) / 2
+            arc = chord * (turned / np.sin(turned) if turned > 0 else 1.0)
+            lengths.append(lengths[-1] + arc)
+            if not lengths[-1] > lengths[-2]:
+                break
+            position = reached
+            positions.append(position)
+            frames.append(frame)
+        made = len(positions)
+        return Geodesic(np.array(lengths[:made]), np.array(positions), np.array(frames), along)
+
+    def log(self, position: np.ndarray, frame: np.ndarray, end: np.ndarray) -> Geodesic:
+        """Aimed by the development of the shortest path, and again by what was missed.
+
+        What is still missed then, as beyond places where geodesics meet again, is spread along
+        the way.
+        """
+        start, stop = self._search(np.stack([position, end]), 1)[0][:, 0]
+        vector = self.geodesics.logarithms(start)[0][stop]
+        if not np.isfinite(vector).all():
+            raise InputError("No way leads from start to end in this factor: it has a gap.")
+        ends = self.coordinates[[start, stop]] - [position, end]
+        aim = frame.T @ (self.frames[start] @ vector + ends[0] - ends[1])
+        k = frame.shape[1]
+        inverse = np.eye(k)
+        best, least, last = None, np.inf, (aim, np.zeros(k))
+        for round_ in range(AIMS):
+            length = float(np.linalg.norm(aim))
+            way = self.exp(position, frame, nonzero_direction(aim), length)
+            way = way.at(np.linspace(0.0, min(length, way.lengths[-1]), len(way.lengths)))
+            missed = end - way.positions[-1]
+            error = way.frames[-1].T @ missed
+            if np.linalg.norm(missed) < least:
+                best, least = way.shifted(missed), float(np.linalg.norm(missed))
+            if least < MISSED * length:
+                break
+            if round_:  # Broyden's update of how the aim acts on the end
+                moved, changed = aim - last[0], last[1] - error
+                acted = inverse @ changed
+                share = moved @ acted
+                if abs(share) > 1e-12 * (moved @ moved):
+                    inverse += np.outer((moved - acted) / share, moved @ inverse)
+            last = aim, error
+            aim = aim + inverse @ error
+        assert best is not None
+        return best
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,122 +224,99 @@ class RefinedMap(FactorMap):
 
     Attributes
     ----------
-    pieces : tuple of PieceMap
-        Largest first; coordinates of different ones have nothing in common.
     nearest : ndarray of int, shape (n,)
         In the map, the nearest of the points that carry the piece's.
-    beside : ndarray of shape (n, k_j)
+    offset : ndarray of shape (n, k_j)
         From there to the point, in that one's frame.
     """
 
     pieces: tuple[PieceMap, ...]
     nearest: np.ndarray
-    beside: np.ndarray
+    offset: np.ndarray
 
-    def distances(self, a: np.ndarray, b: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
-        """Lengths of geodesics along the map; see `Geodesics.distances`."""
-        lost = (self.piece[a] < 0) | (self.piece[b] < 0)
-        found = np.where(lost, np.nan, np.inf)
-        for label, piece in enumerate(self.pieces):
-            pairs = np.flatnonzero((self.piece[a] == label) & (self.piece[b] == label))
-            from_a, to_b = a[pairs], b[pairs]
-            found[pairs] = piece.geodesics.distances(
-                self.nearest[from_a],
-                self.nearest[to_b],
-                self.beside[from_a],
-                self.beside[to_b],
-                n_jobs=n_jobs,
-            )
-        found[(a == b) & ~lost] = 0.0
-        return found
+    @property
+    def carriers(self) -> np.ndarray:
+        """The points that the map was fitted to."""
+        return np.concatenate([piece.rows for piece in self.pieces])
 
-    def at(self, places: np.ndarray, axes: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
-        """Steps from the nearest points that carry the map; see `extended`."""
-        carriers = np.concatenate([piece.rows for piece in self.pieces])
-        label = np.repeat(np.arange(len(self.pieces)), [len(piece.rows) for piece in self.pieces])
-        nearest = label[searcher(self.places[carriers], n_jobs=n_jobs)(places, 1)[0][:, 0]]
-        told = np.empty((len(places), self.n_coordinates))
-        for number, piece in enumerate(self.pieces):
-            own = np.flatnonzero(nearest == number)
-            told[own] = piece.extended(self.places, self.axes, places[own], axes[own], n_jobs)[0]
-        return told
+    @property
+    def sample(self) -> CoarseSample:
+        """Points and edges to which the largest piece was fitted."""
+        return CoarseSample(self.pieces[0].rows, self.pieces[0].edges)
 
     def tangents(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of the largest piece."""
+        """Of the points that the largest piece was fitted to."""
         return self.pieces[0].rows, self.pieces[0].frames
 
+    def log_chart(self) -> tuple[np.ndarray, np.ndarray]:
+        """Points of the largest piece (c,), and their logarithms (c, k_j) at a central one.
 
-def refined_map(
-    points: np.ndarray,
-    places: np.ndarray,
-    axes: np.ndarray,
-    samples: Sequence[CoarseSample],
-    pieces: Sequence[np.ndarray],
-    *,
-    n_jobs: int | None = None,
-    random_state: np.random.Generator | None = None,
-) -> RefinedMap:
+        Geodesics from that point become straight lines of their own length. A space without
+        boundary becomes a ball, and points of its skin are the same in pairs or all together: of
+        SO(3) opposite ones, of a sphere all. The chart is oriented by the map's coordinates, and
+        NaN where no path leads.
+        """
+        piece = self.pieces[0]
+        away = piece.coordinates - piece.coordinates.mean(axis=0)
+        source = int(np.argmin((away**2).sum(axis=1)))
+        chart, distances = piece.geodesics.logarithms(source)
+        chart[~np.isfinite(distances)] = np.nan
+        known = np.isfinite(chart).all(axis=1)
+        return piece.rows, chart @ orientation_of(chart[known], piece.coordinates[known]).T
+
+    def view(self, name: str) -> MapView:
+        """A ball around one point, where three coordinates do not show all."""
+        folded = self.n_coordinates > 3 or (self.dim == 3 and name in ("SO(3)", "S^3"))
+        return "ball" if folded and 2 <= self.dim <= 3 else super().view(name)
+
+    def _distances(
+        self, label: int, a: np.ndarray, b: np.ndarray, n_jobs: int | None
+    ) -> np.ndarray:
+        return self.pieces[label].geodesics.distances(
+            self.nearest[a], self.nearest[b], self.offset[a], self.offset[b], n_jobs=n_jobs
+        )
+
+    def _extended(
+        self,
+        label: int,
+        nearest: np.ndarray,
+        places: np.ndarray,
+        axes: np.ndarray,
+        n_jobs: int | None,
+    ) -> np.ndarray:
+        return self.pieces[label].extended(places, axes, n_jobs)[0]
+
+
+def refined_map(data: FactorData) -> RefinedMap | None:
     """Fit the map of a factor, a piece of the graph at a time, and extend it to all points.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-        As they were given: they orient the map.
-    places : ndarray of shape (n, c)
-        In the directions that were kept.
-    axes : ndarray of shape (n, k_j, c)
-        Of the factor; NaN where there are none.
-    samples : sequence of CoarseSample
-        Of every piece.
-    pieces : sequence of ndarray of int
-        Rows of every piece.
-    n_jobs : int, optional
-        Threads; one by default, -1 for every core.
-    random_state : Generator, optional
-
-    Returns
-    -------
-    RefinedMap
+    None where unrolled coordinates are all that is needed.
     """
-    n, k = axes.shape[:2]
+    if data.is_even:
+        return None
+    n, k = data.axes.shape[:2]
     fitted = []
-    for sample in samples:
-        i, j = sample.edges.i, sample.edges.j
-        own_axes = axes[sample.rows]
-        steps = steps_within(places[sample.rows], own_axes, i, j, n_jobs=n_jobs)
-        rigid = fit_map(steps, sample.edges, places[sample.rows], random_state=random_state)
-        turn = orientation_of(rigid.coordinates, points[sample.rows])
+    misfits = []
+    for _, sample in data.samples:
+        places, axes = data.places[sample.rows], data.axes[sample.rows]
+        edges = sample.edges
+        steps = steps_within(places, axes, edges.i, edges.j, n_jobs=data.n_jobs)
+        rigid = fit_map(steps, edges, places)
+        turn = orientation_of(rigid.coordinates, data.points[sample.rows])
         frames = np.einsum("qr,crk->cqk", turn, rigid.frames)
         coordinates = rigid.coordinates @ turn.T
-        fitted.append(PieceMap(sample.rows, coordinates, frames, rigid.misfit, sample.edges))
+        fitted.append(PieceMap(sample.rows, places, axes, coordinates, frames, edges))
+        misfits.append(rigid.misfit)
     width = max(piece.coordinates.shape[1] for piece in fitted)
-    fitted = [_widened(piece, width) for piece in fitted]
+    pieces = tuple(piece.widened(width) for piece in fitted)
     coordinates = np.full((n, width), np.nan)
-    piece_of, nearest, beside = np.full(n, -1), np.full(n, -1), np.full((n, k), np.nan)
-    for label, (piece, rows) in enumerate(zip(fitted, pieces, strict=True)):
-        told = piece.extended(places, axes, places[rows], axes[rows], n_jobs)[0]
-        near = searcher(piece.coordinates, n_jobs=n_jobs)(told, 1)[0][:, 0]
-        coordinates[rows], piece_of[rows], nearest[rows] = told, label, near
-        away = told - piece.coordinates[near]
-        beside[rows] = np.einsum("prk,pr->pk", piece.frames[near], away)
+    label_of, nearest, offset = np.full(n, -1), np.full(n, -1), np.full((n, k), np.nan)
+    for label, (piece, (rows, _)) in enumerate(zip(pieces, data.samples, strict=True)):
+        own = piece.extended(data.places[rows], data.axes[rows], data.n_jobs)[0]
+        near = searcher(piece.coordinates, n_jobs=data.n_jobs)(own, 1)[0][:, 0]
+        coordinates[rows], label_of[rows], nearest[rows] = own, label, near
+        away = own - piece.coordinates[near]
+        offset[rows] = np.einsum("prk,pr->pk", piece.frames[near], away)
     return RefinedMap(
-        k,
-        places,
-        axes,
-        coordinates,
-        fitted[0].misfit,
-        piece_of,
-        tuple(fitted),
-        nearest,
-        beside,
-    )
-
-
-def _widened(piece: PieceMap, width: int) -> PieceMap:
-    """The same map in a space of more dimensions."""
-    more = width - piece.coordinates.shape[1]
-    return replace(
-        piece,
-        coordinates=np.pad(piece.coordinates, ((0, 0), (0, more))),
-        frames=np.pad(piece.frames, ((0, 0), (0, more), (0, 0))),
+        k, data.places, data.axes, coordinates, misfits[0], label_of, pieces, nearest, offset
     )

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geodis.base.compiled import njit
 from geodis.manifold.flat.differences import Edges, solve_differences
 from geodis.manifold.linalg import polar_rows
-from geodis.manifold.maps.edge_steps import MOST_TURNING, Steps
+from geodis.manifold.maps.edge_steps import MOST_TURNING, Steps, edge_moments
 
 ROUNDS = 10
 # Rounds end when they lower the misfit by less than this share.
@@ -40,56 +39,81 @@ class RigidMap:
     misfit: float
 
 
-def step_weights(steps: Steps) -> np.ndarray:
-    """How much every step counts: long ones and those along a steep arc less."""
-    squared = steps.lengths**2
-    return 1 / (1 + (steps.turning / STEEP) ** 4) / (squared / squared.mean() + LONG)
-
-
-def refine_map(
-    start: np.ndarray,
-    steps: Steps,
-    edges: Edges,
-    weights: np.ndarray,
-    *,
-    rounds: int = ROUNDS,
-) -> RigidMap:
-    """Turn a map into one whose differences along all edges are the factor's steps.
+class RigidFit:
+    """Maps whose differences along all edges are the steps of a factor.
 
     In turn, every point's frame J_i is fitted to its steps by regression and made orthonormal,
     and the coordinates are the least-squares solution of ``y_j - y_i = t_ij``, where
     ``t_ij = (J_i c_ij + J_j c_ji) tan(psi / 2) / psi`` is the chord in the map of an arc that
-    turns by psi in it, from the directions at both ends.
+    turns by psi in it, from the directions at both ends. Long steps and those along a steep arc
+    count less.
 
     Parameters
     ----------
-    start : ndarray of shape (c, r)
     steps : Steps
         Along the edges.
     edges : Edges
-    weights : ndarray of shape (e,)
-    rounds : int
-
-    Returns
-    -------
-    RigidMap
     """
-    gram = _gram(steps.out, steps.back, edges.i, edges.j, weights, edges.n)
-    k = gram.shape[1]
-    ridge = 1e-9 * np.trace(gram, axis1=1, axis2=2)[:, None, None] + np.finfo(float).tiny
-    inverse = np.linalg.inv(gram + ridge * np.eye(k))
-    coordinates = start - start.mean(axis=0)
-    differences = edges.difference(coordinates)
-    frames = _fitted_frames(differences, differences, steps, edges, weights, inverse)
-    misfit = np.inf
-    for _ in range(rounds):
-        frames = _better_frames(frames, coordinates, steps, edges, weights, inverse)
-        chords = chords_of(frames[edges.i], frames[edges.j], steps.out, steps.back)
-        coordinates = solve_differences(edges, chords, weights, coordinates, tolerance=TOLERANCE)
-        before, misfit = misfit, _misfit(coordinates, chords, edges, weights)
-        if misfit > (1 - IMPROVED) * before:
-            break
-    return RigidMap(coordinates, frames, misfit)
+
+    def __init__(self, steps: Steps, edges: Edges) -> None:
+        squared = steps.lengths**2
+        self.steps, self.edges = steps, edges
+        self.dim = steps.out.shape[1]
+        self._weights = 1 / (1 + (steps.turning / STEEP) ** 4) / (squared / squared.mean() + LONG)
+        weights = self._weights[:, None]
+        out, back = (weights * steps.out, steps.out), (weights * steps.back, steps.back)
+        gram = edge_moments(edges.i, edges.j, edges.n, out, back)
+        ridge = 1e-9 * np.trace(gram, axis1=1, axis2=2)[:, None, None] + np.finfo(float).tiny
+        self._inverse = np.linalg.inv(gram + ridge * np.eye(self.dim))
+
+    def refine(self, start: np.ndarray, rounds: int = ROUNDS) -> RigidMap:
+        """Refine a first map (c, r) for so many rounds at most."""
+        i, j, steps = self.edges.i, self.edges.j, self.steps
+        coordinates = start - start.mean(axis=0)
+        differences = self.edges.difference(coordinates)
+        frames = orthonormal_columns(self._regression(differences, differences))
+        misfit = np.inf
+        for _ in range(rounds):
+            frames = self._improved(frames, coordinates)
+            chords = chords_of(frames[i], frames[j], steps.out, steps.back)
+            coordinates = solve_differences(
+                self.edges, chords, self._weights, coordinates, tolerance=TOLERANCE
+            )
+            before, misfit = misfit, self._misfit(coordinates, chords)
+            if misfit > (1 - IMPROVED) * before:
+                break
+        return RigidMap(coordinates, frames, misfit)
+
+    def _improved(self, frames: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
+        """One damped step towards frames whose mean at both ends of an edge is the difference.
+
+        The regression of differences on steps would tilt frames where neighbours are on one side,
+        at boundaries and where the density falls. The regression of what the other end leaves of
+        the difference does not.
+        """
+        first = np.einsum("erk,ek->er", frames[self.edges.i], self.steps.out)
+        last = np.einsum("erk,ek->er", frames[self.edges.j], self.steps.back)
+        twice = self.edges.difference(coordinates) / _stretch(first, last)[:, None]
+        return orthonormal_columns((frames + self._regression(twice - last, twice - first)) / 2)
+
+    def _regression(self, at_i: np.ndarray, at_j: np.ndarray) -> np.ndarray:
+        """At every point, the regression on its steps of values (e, r) seen along them."""
+        return np.swapaxes(self._inverse @ self._moments(at_i, at_j), 1, 2)
+
+    def _moments(self, at_i: np.ndarray, at_j: np.ndarray) -> np.ndarray:
+        """Sums over the edges of every point of w c t^T, for values t at both ends: (n, k, r)."""
+        weights = self._weights[:, None]
+        return edge_moments(
+            self.edges.i,
+            self.edges.j,
+            self.edges.n,
+            (self.steps.out, weights * at_i),
+            (self.steps.back, weights * at_j),
+        )
+
+    def _misfit(self, coordinates: np.ndarray, chords: np.ndarray) -> float:
+        left = ((self.edges.difference(coordinates) - chords) ** 2).sum(axis=1) @ self._weights
+        return float(np.sqrt(left / ((chords**2).sum(axis=1) @ self._weights)))
 
 
 def chords_of(
@@ -114,45 +138,9 @@ def chords_of(
     return (first + last) * _stretch(first, last)[:, None]
 
 
-def _better_frames(
-    frames: np.ndarray,
-    coordinates: np.ndarray,
-    steps: Steps,
-    edges: Edges,
-    weights: np.ndarray,
-    inverse: np.ndarray,
-) -> np.ndarray:
-    """One damped step towards the frames of which half the sum at both ends is the difference.
-
-    The regression of differences on steps would tilt frames where neighbours are on one side, at
-    boundaries and where the density falls; what is left when the other end's half is taken away
-    does not.
-    """
-    first = np.einsum("erk,ek->er", frames[edges.i], steps.out)
-    last = np.einsum("erk,ek->er", frames[edges.j], steps.back)
-    twice = edges.difference(coordinates) / _stretch(first, last)[:, None]
-    left = _fitted_frames(twice - last, twice - first, steps, edges, weights, inverse, raw=True)
-    return _orthonormal((frames + left) / 2)
-
-
-def _fitted_frames(
-    at_i: np.ndarray,
-    at_j: np.ndarray,
-    steps: Steps,
-    edges: Edges,
-    weights: np.ndarray,
-    inverse: np.ndarray,
-    *,
-    raw: bool = False,
-) -> np.ndarray:
-    """At every point the regression on its steps of what is seen along them, orthonormal or raw."""
-    seen = _moments(at_i, at_j, steps.out, steps.back, edges.i, edges.j, weights, edges.n)
-    fitted = np.swapaxes(inverse @ seen, 1, 2)
-    return fitted if raw else _orthonormal(fitted)
-
-
-def _orthonormal(frames: np.ndarray) -> np.ndarray:
-    return np.swapaxes(polar_rows(np.swapaxes(frames, 1, 2)), 1, 2)
+def orthonormal_columns(frames: np.ndarray) -> np.ndarray:
+    """The nearest frames (..., r, k) with orthonormal columns."""
+    return np.swapaxes(polar_rows(np.swapaxes(frames, -1, -2)), -1, -2)
 
 
 def _stretch(first: np.ndarray, last: np.ndarray) -> np.ndarray:
@@ -161,48 +149,3 @@ def _stretch(first: np.ndarray, last: np.ndarray) -> np.ndarray:
     cosine = (first * last).sum(axis=1) / np.maximum(norms, np.finfo(float).tiny)
     psi = np.minimum(np.arccos(np.clip(cosine, -1, 1)), MOST_TURNING)
     return np.where(psi > 1e-6, np.tan(psi / 2) / np.maximum(psi, 1e-6), 0.5)
-
-
-def _misfit(
-    coordinates: np.ndarray, chords: np.ndarray, edges: Edges, weights: np.ndarray
-) -> float:
-    left = ((edges.difference(coordinates) - chords) ** 2).sum(axis=1) @ weights
-    return float(np.sqrt(left / ((chords**2).sum(axis=1) @ weights)))
-
-
-@njit(nogil=True, cache=True)
-def _gram(
-    out: np.ndarray, back: np.ndarray, i: np.ndarray, j: np.ndarray, weights: np.ndarray, n: int
-) -> np.ndarray:  # pragma: no cover
-    """Sum over the edges of every point of c c^T, shape (n, k, k)."""
-    k = out.shape[1]
-    gram = np.zeros((n, k, k))
-    for e in range(len(i)):
-        for a in range(k):
-            for b in range(k):
-                gram[i[e], a, b] += weights[e] * out[e, a] * out[e, b]
-                gram[j[e], a, b] += weights[e] * back[e, a] * back[e, b]
-    return gram
-
-
-@njit(nogil=True, cache=True)
-def _moments(
-    at_i: np.ndarray,
-    at_j: np.ndarray,
-    out: np.ndarray,
-    back: np.ndarray,
-    i: np.ndarray,
-    j: np.ndarray,
-    weights: np.ndarray,
-    n: int,
-) -> np.ndarray:  # pragma: no cover
-    """Sum over the edges of every point of c t^T, shape (n, k, r), t what is seen at its end."""
-    r, k = at_i.shape[1], out.shape[1]
-    seen = np.zeros((n, k, r))
-    for e in range(len(i)):
-        p, q = i[e], j[e]
-        for a in range(k):
-            for c in range(r):
-                seen[p, a, c] += weights[e] * at_i[e, c] * out[e, a]
-                seen[q, a, c] += weights[e] * at_j[e, c] * back[e, a]
-    return seen

@@ -1,4 +1,4 @@
-"""How much of points their places on all maps tell, by local regression of the fitted ones."""
+"""R^2 of points predicted from their coordinates on all maps, by local regression."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from geodis.manifold.walks.local_regression import quadratic_count, regression_w
 BLOCK = 2000  # places at a time: their offsets stay small
 
 
-def told_by_places(
+def explained_variance(
     own: np.ndarray, fitted: np.ndarray, places: np.ndarray, points: np.ndarray
 ) -> float:
-    """R^2 of points whose places are given, from places and points that were fitted.
+    """R^2 of points whose coordinates are given, by local regression of the fitted ones.
 
     Parameters
     ----------
     own, fitted : ndarray of shape (n, r), (n, d)
     places, points : ndarray of shape (p, r), (p, d)
-        Places that are NaN tell nothing.
+        Points whose places are NaN are predicted by the mean.
 
     Examples
     --------
     >>> own = np.random.default_rng(0).uniform(size=(500, 2))
     >>> bent = lambda y: np.column_stack([y, y[:, 0] ** 2])
     >>> new = np.random.default_rng(1).uniform(size=(50, 2))
-    >>> round(told_by_places(own, bent(own), new, bent(new)), 9)
+    >>> round(explained_variance(own, bent(own), new, bent(new)), 9)
     1.0
     """
     from scipy.spatial import KDTree
@@ -33,7 +33,7 @@ def told_by_places(
     known = np.isfinite(own).all(axis=1)
     own, fitted = own[known], fitted[known]
     mean = fitted.mean(axis=0)
-    guessed = np.tile(mean, (len(points), 1))
+    predicted = np.tile(mean, (len(points), 1))
     inside = np.flatnonzero(np.isfinite(places).all(axis=1))
     count = min(quadratic_count(own.shape[1]), len(own))
     tree = KDTree(own)
@@ -41,6 +41,6 @@ def told_by_places(
         if len(rows):
             near = tree.query(places[rows], k=count)[1].reshape(len(rows), count)
             value = regression_weights(own[near] - places[rows, None])[:, 0]  # (p, c)
-            guessed[rows] = (value[:, None] @ fitted[near])[:, 0]
+            predicted[rows] = (value[:, None] @ fitted[near])[:, 0]
     whole = ((points - mean) ** 2).sum()
-    return float(1 - ((points - guessed) ** 2).sum() / max(whole, np.finfo(float).tiny))
+    return float(1 - ((points - predicted) ** 2).sum() / max(whole, np.finfo(float).tiny))

@@ -3,58 +3,74 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from geodis.manifold.flat.flat_axes import coordinates_from
-from geodis.manifold.local.exact_search import searcher
-from geodis.manifold.maps.factor_map import FactorMap
+from geodis.manifold.maps.factor_map import FactorData, FactorMap, MapView
 from geodis.manifold.maps.flat_map import ClosedCoordinates, closed_coordinates
 from geodis.manifold.maps.map_orientation import orientation_of
+from geodis.manifold.maps.surfaces import Geodesic, Surface, nonzero_direction
 
-CIRCLE = 2
-
-
-@dataclass(frozen=True)
-class UnrolledFactor:
-    """Unrolled coordinates of a factor.
-
-    Attributes
-    ----------
-    coordinates : ndarray of shape (n, k_j)
-        NaN where there are none.
-    pieces : tuple of (ndarray of int, ndarray of shape (b, k_j))
-        Rows of every piece of the graph that has coordinates, and their periods there.
-    """
-
-    coordinates: np.ndarray
-    pieces: tuple[tuple[np.ndarray, np.ndarray], ...]
+# Positions along a geodesic, and Newton steps to the unrolled coordinates of a position.
+STEPS, NEWTON_ROUNDS = 500, 3
 
 
 @dataclass(frozen=True, eq=False)
-class UnrolledPiece:
-    """How the unrolled coordinates of one piece close.
+class UnrolledPiece(Surface):
+    """One piece of an unrolled map: geodesics are straight lines in the unrolled coordinates.
 
     Attributes
     ----------
     rows : ndarray of int, shape (p,)
+    flat : ndarray of shape (p, k_j)
+        Unrolled coordinates.
     closed : ClosedCoordinates
-    turn : ndarray of shape (r, r')
-        What orients the closed coordinates, every circle and every open direction on its own;
-        rows of zeros where other pieces close in more directions.
+        How they close.
     """
 
     rows: np.ndarray
+    flat: np.ndarray
     closed: ClosedCoordinates
-    turn: np.ndarray
 
-    def positions(self, flat: np.ndarray) -> np.ndarray:
-        """Coordinates in the map (p, r) of unrolled ones."""
-        return self.closed.close(flat) @ self.turn.T
+    @cached_property
+    def coordinates(self) -> np.ndarray:
+        """Coordinates in the map, shape (p, r)."""
+        return self.closed.close(self.flat)
 
-    def frames(self, flat: np.ndarray) -> np.ndarray:
-        """Where the map takes unit steps along the unrolled coordinates, (p, r, k_j)."""
-        return self.closed.slopes(flat, self.turn)
+    def project(self, position: np.ndarray, frame: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The position with the nearest unrolled coordinates."""
+        flat = self._unrolled(position)[None]
+        return self.closed.close(flat)[0], self.closed.slopes(flat)[0]
+
+    def frame_at(self, place: np.ndarray, axes: np.ndarray, position: np.ndarray) -> np.ndarray:
+        """Axes lie along the unrolled coordinates everywhere."""
+        return self.closed.slopes(self._unrolled(position)[None])[0]
+
+    def exp(
+        self, position: np.ndarray, frame: np.ndarray, direction: np.ndarray, length: float
+    ) -> Geodesic:
+        """A straight line in the unrolled coordinates."""
+        along = direction / np.linalg.norm(direction)
+        lengths = np.linspace(0.0, length, STEPS)
+        line = self._unrolled(position) + lengths[:, None] * along
+        return Geodesic(lengths, self.closed.close(line), self.closed.slopes(line), along)
+
+    def log(self, position: np.ndarray, frame: np.ndarray, end: np.ndarray) -> Geodesic:
+        """The straight line to the nearest image of the end."""
+        apart = self._unrolled(end) - self._unrolled(position)
+        apart = self.closed.shortest(apart[None])[0]
+        return self.exp(position, frame, nonzero_direction(apart), float(np.linalg.norm(apart)))
+
+    def _unrolled(self, position: np.ndarray) -> np.ndarray:
+        """Unrolled coordinates of a position: Newton's steps from those of the nearest point."""
+        away = ((self.coordinates - position) ** 2).sum(axis=1)
+        flat = self.flat[away.argmin()]
+        for _ in range(NEWTON_ROUNDS):
+            missed = position - self.closed.close(flat[None])[0]
+            flat = flat + np.linalg.pinv(self.closed.slopes(flat[None])[0]) @ missed
+        return flat
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,91 +81,84 @@ class UnrolledMap(FactorMap):
     ----------
     flat : ndarray of shape (n, k_j)
         Unrolled coordinates, centred where they do not close.
-    pieces : tuple of UnrolledPiece
-        Largest first; coordinates of different ones have nothing in common.
     """
 
-    flat: np.ndarray
     pieces: tuple[UnrolledPiece, ...]
+    flat: np.ndarray
 
-    def distances(self, a: np.ndarray, b: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
-        """Differences of unrolled coordinates, around where that is shorter."""
-        lost = (self.piece[a] < 0) | (self.piece[b] < 0)
-        found = np.where(lost, np.nan, np.inf)
-        for label, piece in enumerate(self.pieces):
-            pairs = np.flatnonzero((self.piece[a] == label) & (self.piece[b] == label))
-            found[pairs] = piece.closed.distances(self.flat[b[pairs]] - self.flat[a[pairs]])
-        return found
+    @property
+    def carriers(self) -> np.ndarray:
+        """All points that have coordinates."""
+        return np.flatnonzero(self.known)
 
-    def at(self, places: np.ndarray, axes: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
-        """Steps from the nearest fitted points, read in the frames of both."""
-        usable = np.flatnonzero(self.known)
-        nearest = usable[searcher(self.places[usable], n_jobs=n_jobs)(places, 1)[0][:, 0]]
-        flat = coordinates_from(
-            places, axes, self.places[nearest], self.axes[nearest], self.flat[nearest]
-        )
-        told = np.empty((len(places), self.n_coordinates))
-        for label, piece in enumerate(self.pieces):
-            own = np.flatnonzero(self.piece[nearest] == label)
-            told[own] = piece.positions(flat[own])
-        return told
+    @property
+    def periods(self) -> np.ndarray:
+        """Periods (b, k_j) of the unrolled coordinates of the largest piece."""
+        return self.pieces[0].closed.periods
+
+    def unrolled(self, label: int = 0) -> tuple[np.ndarray, ClosedCoordinates]:
+        """Unrolled coordinates (n, k_j), NaN outside a piece, and how they close there."""
+        inside = (self.piece == label)[:, None]
+        return np.where(inside, self.flat, np.nan), self.pieces[label].closed
 
     def tangents(self) -> tuple[np.ndarray, np.ndarray]:
         """Of all points of the largest piece."""
         largest = self.pieces[0]
-        return largest.rows, largest.frames(self.flat[largest.rows])
+        return largest.rows, largest.closed.slopes(largest.flat)
+
+    def view(self, name: str) -> MapView:
+        """A sheet or a block, with the edges that are one edge marked."""
+        return "unrolled" if 2 <= self.dim <= 3 else super().view(name)
+
+    def _distances(
+        self, label: int, a: np.ndarray, b: np.ndarray, n_jobs: int | None
+    ) -> np.ndarray:
+        return self.pieces[label].closed.distances(self.flat[b] - self.flat[a])
+
+    def _extended(
+        self,
+        label: int,
+        nearest: np.ndarray,
+        places: np.ndarray,
+        axes: np.ndarray,
+        n_jobs: int | None,
+    ) -> np.ndarray:
+        fitted = self.places[nearest], self.axes[nearest], self.flat[nearest]
+        return self.pieces[label].closed.close(coordinates_from(places, axes, *fitted))
 
 
-def unrolled_map(
-    points: np.ndarray,
-    places: np.ndarray,
-    axes: np.ndarray,
-    unrolled: UnrolledFactor,
-    residual: float,
-) -> UnrolledMap:
-    """Make the map of a factor from its unrolled coordinates.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-        As they were given: they orient the map.
-    places : ndarray of shape (n, c)
-    axes : ndarray of shape (n, k_j, c)
-    unrolled : UnrolledFactor
-    residual : float
-        Of the unrolling.
-
-    Returns
-    -------
-    UnrolledMap
-    """
-    n, dim = unrolled.coordinates.shape
+def unrolled_map(data: FactorData) -> UnrolledMap | None:
+    """Make the map of a factor from its unrolled coordinates; None where it has none."""
+    if data.unrolled is None:
+        return None
+    n, dim = data.unrolled.coordinates.shape
     flat, piece_of = np.full((n, dim), np.nan), np.full(n, -1)
     pieces = []
-    for label, (rows, periods) in enumerate(unrolled.pieces):
-        own = unrolled.coordinates[rows]
+    for label, (rows, periods) in enumerate(data.unrolled.pieces):
+        own = data.unrolled.coordinates[rows]
         flat[rows] = own - (own.mean(axis=0) if not len(periods) else 0.0)
         piece_of[rows] = label
         closed = closed_coordinates(periods, dim)
-        turn = _orientation(closed, closed.close(flat[rows]), points[rows])
-        pieces.append(UnrolledPiece(rows, closed, turn))
-    width = max(len(piece.turn) for piece in pieces)
+        turn = _orientation(closed, flat[rows], data.points[rows])
+        pieces.append(UnrolledPiece(rows, flat[rows], replace(closed, turn=turn)))
+    width = max(piece.closed.n_coordinates for piece in pieces)
     coordinates = np.full((n, width), np.nan)
     for label, piece in enumerate(pieces):
-        turn = np.pad(piece.turn, ((0, width - len(piece.turn)), (0, 0)))
-        pieces[label] = replace(piece, turn=turn)
-        coordinates[piece.rows] = pieces[label].positions(flat[piece.rows])
-    return UnrolledMap(dim, places, axes, coordinates, residual, piece_of, flat, tuple(pieces))
+        more = width - piece.closed.n_coordinates
+        closed = replace(piece.closed, turn=np.pad(piece.closed.turn, ((0, more), (0, 0))))
+        pieces[label] = replace(piece, closed=closed)
+        coordinates[piece.rows] = pieces[label].coordinates
+    own = dim, data.places, data.axes, coordinates, data.strain, piece_of, tuple(pieces), flat
+    return UnrolledMap(*own)
 
 
-def _orientation(
-    closed: ClosedCoordinates, coordinates: np.ndarray, points: np.ndarray
-) -> np.ndarray:
+def _orientation(closed: ClosedCoordinates, flat: np.ndarray, points: np.ndarray) -> np.ndarray:
     """What orients every circle and every open direction on its own, shape (r, r)."""
+    coordinates = closed.close(flat)
     turn = np.zeros((coordinates.shape[1],) * 2)
-    n_circles = len(closed.forms)
-    groups = np.split(np.arange(len(turn)), CIRCLE * np.arange(1, n_circles + 1))
-    for columns in [*groups[:-1], *groups[-1][:, None]]:
-        own = coordinates[:, columns]
-        turn[np.ix_(columns, columns)] = orientation_of(own - own.mean(axis=0), points)
+    circles = 2 * len(closed.forms)
+    columns = [[c, c + 1] for c in range(0, circles, 2)]
+    for own in [*columns, *([c] for c in range(circles, len(turn)))]:
+        centred = coordinates[:, own] - coordinates[:, own].mean(axis=0)
+        turn[np.ix_(own, own)] = orientation_of(centred, points)
     return turn

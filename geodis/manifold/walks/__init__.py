@@ -1,1 +1,1 @@
-"""Moving along one factor while the others stay."""
+"""Traversals: moving along one factor while the others are fixed."""

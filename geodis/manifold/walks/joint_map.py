@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from geodis.manifold.local.exact_search import Search, searcher
+from geodis.manifold.maps.surfaces import Geodesic
 from geodis.manifold.walks.local_regression import quadratic_count, regression_weights
 from geodis.manifold.walks.trend import Trend, fit_trend
 
@@ -23,7 +24,7 @@ BEYOND, OUTWARDS, FARTHER = 30, 0.4, 0.5
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What samples there are around places in the joint map.
+    """What samples there are around positions in the joint map.
 
     Attributes
     ----------
@@ -34,24 +35,17 @@ class Surroundings:
     reach : ndarray of shape (s,)
         How far the nearest samples of that sample are spread: the distance of the last.
     spacing : ndarray of shape (s,)
-        How far the nearest sample is on the average there.
-    ahead : ndarray of int, shape (s,)
-        How many of the very nearest samples lie ahead.
-    beyond : ndarray of bool, shape (s,)
-        Whether the place lies beyond all samples near it, and the way leads away from them.
+        Mean distance to the nearest sample there.
+    left : ndarray of bool, shape (s,)
+        Whether the position lies outside the data: no near sample lies ahead, or it lies beyond
+        all of them and the way leads away, or its gap is larger than the reach.
     """
 
     nearest: np.ndarray
     gap: np.ndarray
     reach: np.ndarray
     spacing: np.ndarray
-    ahead: np.ndarray
-    beyond: np.ndarray
-
-    @property
-    def left(self) -> np.ndarray:
-        """Which of the places lie outside the data, shape (s,)."""
-        return (self.ahead == 0) | self.beyond | (self.gap > self.reach)
+    left: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -107,25 +101,19 @@ class JointMap:
         left = self.points[self.rows[near]] - self.trend.at(self.coordinates[near])
         return self.trend.at(targets) + np.einsum("sc,scd->sd", weights, left)
 
-    def around(self, targets: np.ndarray, ahead: np.ndarray, frames: np.ndarray) -> Surroundings:
-        """What samples there are around places (s, r), and ahead of them along (s, r).
-
-        The frames (s, r, k) are those of the tangent space there.
-        """
+    def around(self, way: Geodesic) -> Surroundings:
+        """What samples there are around and ahead of positions on a curve."""
         count = min(NEAREST, len(self.rows) - 1)
-        near, distances = self.search(targets, count)
-        apart = self.coordinates[near] - targets[:, None]
-        forward = (np.einsum("scr,sr->sc", apart[:, :AHEAD], ahead) > 0).sum(axis=1)
+        near, distances = self.search(way.positions, count)
+        ahead, gap = way.velocities, distances[:, 0]
+        apart = self.coordinates[near] - way.positions[:, None]
+        forward = np.einsum("scr,sr->sc", apart[:, :AHEAD], ahead) > 0
         reach = self.search(self.coordinates[near[:, 0]], count + 1)[1][:, -1]
         spacing = reach / count ** (1 / self.dim)
-        return Surroundings(
-            self.rows[near[:, 0]],
-            distances[:, 0],
-            reach,
-            spacing,
-            forward,
-            _beyond(apart[:, :BEYOND] @ frames, np.einsum("sr,srk->sk", ahead, frames), spacing),
-        )
+        tangent = apart[:, :BEYOND] @ way.frames
+        beyond = _beyond(tangent, np.einsum("sr,srk->sk", ahead, way.frames), spacing)
+        left = ~forward.any(axis=1) | beyond | (gap > reach)
+        return Surroundings(self.rows[near[:, 0]], gap, reach, spacing, left)
 
 
 def _beyond(offsets: np.ndarray, ahead: np.ndarray, spacing: np.ndarray) -> np.ndarray:

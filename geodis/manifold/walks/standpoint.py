@@ -1,4 +1,4 @@
-"""A place in every factor's map, and the places that it becomes when one factor moves."""
+"""A point as its positions on the maps of all factors, and those it takes as one factor varies."""
 
 from __future__ import annotations
 
@@ -7,30 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geodis.manifold.walks.track import Track
-
-
-@dataclass(frozen=True)
-class JointPlaces:
-    """JointPlaces in the maps of all factors side by side.
-
-    Attributes
-    ----------
-    targets : ndarray of shape (s, r)
-    frames : ndarray of shape (s, r, k)
-        Orthonormal columns: those of every factor in a block of its own.
-    ahead : ndarray of shape (s, r)
-        Unit vectors along the way; zeros where nothing moves.
-    """
-
-    targets: np.ndarray
-    frames: np.ndarray
-    ahead: np.ndarray
+from geodis.manifold.maps.surfaces import Geodesic
 
 
 @dataclass(frozen=True)
 class Standpoint:
-    """A place in the map of every factor.
+    """A position in the map of every factor.
 
     Attributes
     ----------
@@ -45,40 +27,36 @@ class Standpoint:
 
     def moved(self, ends: Mapping[int, tuple[np.ndarray, np.ndarray]]) -> Standpoint:
         """The same with other positions and frames in some factors."""
-        both = list(zip(self.positions, self.frames, strict=True))
-        for factor, end in ends.items():
-            both[factor] = end
-        return Standpoint(tuple(end[0] for end in both), tuple(end[1] for end in both))
+        both = dict(enumerate(zip(self.positions, self.frames, strict=True))) | dict(ends)
+        positions, frames = zip(*both.values(), strict=True)
+        return Standpoint(positions, frames)
 
-    def along(self, factor: int, track: Track) -> JointPlaces:
-        """The places along a curve in one factor's map, with the others held still.
+    def along(self, factor: int, way: Geodesic) -> Geodesic:
+        """The curve in all maps side by side as one factor moves and the others are fixed.
+
+        Its frames are block diagonal, a block for every factor.
 
         Examples
         --------
         >>> stand = Standpoint((np.zeros(1), np.ones(1)), (np.eye(1), np.eye(1)))
-        >>> track = Track(np.arange(2.0), np.arange(2.0)[:, None], np.ones((2, 1, 1)), np.ones(1))
-        >>> stand.along(0, track).targets.tolist()
+        >>> way = Geodesic(np.arange(2.0), np.arange(2.0)[:, None], np.ones((2, 1, 1)), np.ones(1))
+        >>> stand.along(0, way).positions.tolist()
         [[0.0, 1.0], [1.0, 1.0]]
         """
-        s = len(track.lengths)
-        widths = [len(position) for position in self.positions]
-        dims = [frame.shape[1] for frame in self.frames]
-        frames = np.zeros((s, sum(widths), sum(dims)))
-        ahead = np.zeros(frames.shape[:2])
-        targets = np.tile(np.concatenate(self.positions), (s, 1))
-        below, right = np.cumsum(widths), np.cumsum(dims)
+        s = len(way.lengths)
+        below = np.cumsum([0, *(frame.shape[0] for frame in self.frames)])
+        right = np.cumsum([0, *(frame.shape[1] for frame in self.frames)])
+        positions = np.tile(np.concatenate(self.positions), (s, 1))
+        frames, direction = np.zeros((s, below[-1], right[-1])), np.zeros(right[-1])
         for j, frame in enumerate(self.frames):
-            rows, columns = (
-                slice(below[j] - widths[j], below[j]),
-                slice(right[j] - dims[j], right[j]),
-            )
-            frames[:, rows, columns] = track.frames if j == factor else frame
+            rows, columns = slice(*below[j : j + 2]), slice(*right[j : j + 2])
+            frames[:, rows, columns] = way.frames if j == factor else frame
             if j == factor:
-                targets[:, rows], ahead[:, rows] = track.positions, track.velocities
-        return JointPlaces(targets, frames, ahead)
+                positions[:, rows], direction[columns] = way.positions, way.direction
+        return Geodesic(way.lengths, positions, frames, direction)
 
-    def places(self) -> JointPlaces:
-        """The one place where all factors are, as if nothing moved."""
+    def at_rest(self) -> Geodesic:
+        """The one position in all maps side by side, where nothing moves."""
         k = self.frames[0].shape[1]
-        still = Track(np.zeros(1), self.positions[0][None], self.frames[0][None], np.zeros(k))
+        still = Geodesic(np.zeros(1), self.positions[0][None], self.frames[0][None], np.zeros(k))
         return self.along(0, still)

@@ -1,4 +1,4 @@
-"""The maps of all factors around a point: standing there, walking, and carrying steps along."""
+"""The maps of all factors around a point: traversals along one factor, and analogies."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ import numpy as np
 
 from geodis.base.check import InputError
 from geodis.manifold.maps.factor_map import FactorMap
-from geodis.manifold.walks.ground import Ground, ground_of
+from geodis.manifold.maps.surfaces import Geodesic, Surface
 from geodis.manifold.walks.joint_map import JointMap, joint_map
 from geodis.manifold.walks.standpoint import Standpoint
-from geodis.manifold.walks.track import Track
 from geodis.manifold.walks.walk_results import Analogy, Walk
 
-# So many places on the way are looked at to see where the data end.
+# Positions on the way at which to look where the data end.
 LOOKED_AT = 400
-# Of the extent of the maps: two places that are nearer are the same.
+# Two positions that are nearer, in shares of the extent of the maps, are the same.
 SAME = 1e-9
-# So many points tell how far a factor goes.
+# Points by which the extent of a factor is estimated.
 ENDS = 500
 
 
@@ -33,7 +32,7 @@ class Terrain:
     points : ndarray of shape (n, d)
         As they were given.
     maps : tuple of FactorMap
-    grounds : tuple of Ground
+    surfaces : tuple of Surface
     usable : ndarray of bool, shape (n,)
         Points of the piece.
     joint : JointMap
@@ -41,7 +40,7 @@ class Terrain:
 
     points: np.ndarray
     maps: tuple[FactorMap, ...]
-    grounds: tuple[Ground, ...]
+    surfaces: tuple[Surface, ...]
     usable: np.ndarray
     joint: JointMap
 
@@ -49,55 +48,54 @@ class Terrain:
         self, place: np.ndarray, axes: np.ndarray, positions: Sequence[np.ndarray]
     ) -> Standpoint:
         """Stand at a point (c,) with its axes (k, c) and its coordinates in every map."""
-        bounds = np.cumsum([0, *(own.dim for own in self.maps)])
-        settled = []
-        for ground, position, (start, stop) in zip(
-            self.grounds, positions, pairwise(bounds), strict=True
-        ):
-            frame = ground.frame_of(place, axes[start:stop], position)
-            settled.append(ground.settled(position, frame))
-        return Standpoint(tuple(at[0] for at in settled), tuple(at[1] for at in settled))
+        bounds = pairwise(np.cumsum([0, *(own.dim for own in self.maps)]))
+        projected = []
+        for surface, position, (start, stop) in zip(self.surfaces, positions, bounds, strict=True):
+            frame = surface.frame_at(place, axes[start:stop], position)
+            projected.append(surface.project(position, frame))
+        return Standpoint(tuple(at[0] for at in projected), tuple(at[1] for at in projected))
 
-    def ahead(self, stand: Standpoint, factor: int, direction: np.ndarray, length: float) -> Track:
+    def ahead(
+        self, stand: Standpoint, factor: int, direction: np.ndarray, length: float
+    ) -> Geodesic:
         """The geodesic from a stand in a direction along the factor's axes there."""
         position, frame = stand.positions[factor], stand.frames[factor]
-        return self.grounds[factor].geodesic(position, frame, direction, length)
+        return self.surfaces[factor].exp(position, frame, direction, length)
 
-    def between(self, stand: Standpoint, end: Standpoint, factor: int) -> Track | None:
+    def between(self, stand: Standpoint, end: Standpoint, factor: int) -> Geodesic | None:
         """The geodesic from one stand to another in a factor; None where they are the same."""
         position, frame = stand.positions[factor], stand.frames[factor]
         extent = np.abs(self.joint.coordinates).max()
         if np.linalg.norm(end.positions[factor] - position) <= SAME * extent:
             return None
-        return self.grounds[factor].between(position, frame, end.positions[factor])
+        return self.surfaces[factor].log(position, frame, end.positions[factor])
 
     def farthest(self, row: int, factor: int) -> float:
-        """How far it is from a fitted point to the farthest in a factor."""
+        """Distance in a factor from a fitted point to the farthest of some others."""
         others = self.joint.rows[:: max(1, len(self.joint.rows) // ENDS)]
         found = self.maps[factor].distances(np.full(len(others), row), others, n_jobs=1)
         return float(found[np.isfinite(found)].max())
 
-    def walk(self, stand: Standpoint, factor: int, track: Track, length: float, steps: int) -> Walk:
-        """Points at even lengths along a track in one factor, as far as there are data."""
-        length = min(length, float(track.lengths[-1]))
-        fine = track.at(np.linspace(0.0, length, LOOKED_AT))
-        places = stand.along(factor, fine)
-        own = joint_map(
-            self.points, [self.maps[factor].coordinates], self.usable, self.maps[factor].dim
-        )
-        left = own.around(fine.positions, fine.velocities, fine.frames).left
-        left |= self.joint.around(places.targets, places.ahead, places.frames).left
+    def walk(
+        self, stand: Standpoint, factor: int, way: Geodesic, length: float, steps: int
+    ) -> Walk:
+        """Points at even lengths along a geodesic in one factor, as far as there are data."""
+        length = min(length, float(way.lengths[-1]))
+        fine = way.at(np.linspace(0.0, length, LOOKED_AT))
+        moving = self.maps[factor]
+        own = joint_map(self.points, [moving.coordinates], self.usable, moving.dim)
+        left = own.around(fine).left | self.joint.around(stand.along(factor, fine)).left
         first = int(np.argmax(left)) if left.any() else len(left)
         stopped = float(fine.lengths[first]) if left.any() else None
         reached = float(fine.lengths[max(first - 1, 0)])
         lengths = np.linspace(0.0, reached, steps if reached > 0 else 1)
-        places = stand.along(factor, track.at(lengths))
-        near = self.joint.around(places.targets, places.ahead, places.frames)
+        path = stand.along(factor, way.at(lengths))
+        near = self.joint.around(path)
         return Walk(
             factor,
-            self.joint.decoded(places.targets, places.frames),
+            self.joint.decoded(path.positions, path.frames),
             lengths,
-            places.targets,
+            path.positions,
             near.nearest,
             near.gap,
             near.spacing,
@@ -118,18 +116,18 @@ class Terrain:
             lengths[i] = step.lengths[-1]
             way = self.between(a, c, factor)
             carried = a.frames[factor] if way is None else way.frames[-1]
-            ground = self.grounds[factor]
-            position, frame = ground.settled(c.positions[factor], carried)
-            moved = ground.geodesic(position, frame, step.direction, lengths[i])
+            surface = self.surfaces[factor]
+            position, frame = surface.project(c.positions[factor], carried)
+            moved = surface.exp(position, frame, step.direction, lengths[i])
             last = moved.at(np.minimum(lengths[i : i + 1], moved.lengths[-1]))
             ends[factor] = last.positions[0], last.frames[0]
-        places = c.moved(ends).places()
-        near = self.joint.around(places.targets, places.ahead, places.frames)
+        d = c.moved(ends).at_rest()
+        near = self.joint.around(d)
         return Analogy(
-            self.joint.decoded(places.targets, places.frames),
+            self.joint.decoded(d.positions, d.frames),
             tuple(factors),
             lengths,
-            places.targets,
+            d.positions,
             near.nearest,
             near.gap,
             near.spacing,
@@ -164,4 +162,5 @@ def terrain_of(
     usable = piece == piece[row]
     dim = sum(own.dim for own in maps)
     joint = joint_map(points, [own.coordinates for own in maps], usable, dim)
-    return Terrain(points, tuple(maps), tuple(ground_of(own, row) for own in maps), usable, joint)
+    surfaces = tuple(own.pieces[own.piece[row]] for own in maps)
+    return Terrain(points, tuple(maps), surfaces, usable, joint)

@@ -1,4 +1,4 @@
-"""Points as a polynomial of their coordinates in all maps: what is left is small and local."""
+"""Polynomial trend of points over their coordinates in all maps; its residuals are local."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# So many points tell a polynomial, and so many at least for each of its terms.
+# A polynomial is fitted to so many points at most, and so many at least for each of its terms.
 MOST_ROWS, PER_TERM = 6000, 10
 # Directions of the terms that vary less, in shares of the one that varies most, are left out.
 LEAST = 1e-8
@@ -43,7 +43,7 @@ class Trend:
 
 
 def fit_trend(coordinates: np.ndarray, points: np.ndarray) -> Trend:
-    """Fit a polynomial of the coordinates to the points, of the degree that they can tell.
+    """Fit a polynomial of the coordinates to the points, of the highest degree that they determine.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a walk along one factor, and an analogy, answer."""
+"""Results of a traversal along one factor, and of an analogy."""
 
 from __future__ import annotations
 
@@ -77,18 +77,18 @@ class Walk(Decodable):
     lengths : ndarray of shape (s,)
         How far each place is from the start along the factor.
     targets : ndarray of shape (s, r)
-        Coordinates of the places, as `GeoManCER.transform` tells them.
+        Coordinates of the places, as `GeoManCER.transform` gives them.
     nearest : ndarray of int, shape (s,)
         Rows of the nearest samples.
     gap : ndarray of shape (s,)
         How far these are, in all factors together.
     spacing : ndarray of shape (s,)
-        How far the nearest sample is on the average there; a place with a `gap` of many spacings
+        Mean distance to the nearest sample there; a place with a `gap` of many spacings
         is a guess.
     stopped : float or None
         The length at which the walk left the data, where it did.
     asked : float
-        The length that was asked for.
+        The requested length.
     n_samples : int
         n, of the fit.
     """
@@ -142,13 +142,13 @@ class Analogy(Decodable):
     lengths : ndarray of shape (f,)
         Of the step, in each of these.
     targets : ndarray of shape (1, r)
-        Coordinates of d, as `GeoManCER.transform` tells them.
+        Coordinates of d, as `GeoManCER.transform` gives them.
     nearest : ndarray of int, shape (1,)
         Row of the nearest sample.
     gap : ndarray of shape (1,)
         How far it is, in all factors together.
     spacing : ndarray of shape (1,)
-        How far the nearest sample is on the average there.
+        Mean distance to the nearest sample there.
     outside : bool
         d lies outside the data, and is a guess.
     n_samples : int

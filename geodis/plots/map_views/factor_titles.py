@@ -33,7 +33,7 @@ WORDS = {
     "S^2 x S^1": "a sphere times a circle",
 }
 
-ROUND = ("circle", "sphere", "S^3")  # what a radius is the first thing to say of
+ROUND = ("circle", "sphere", "S^3")  # spaces whose radius is part of the title
 
 
 def factor_titles(est: GeoManCER) -> tuple[str, ...]:
@@ -50,7 +50,7 @@ def words_of(est: GeoManCER) -> tuple[str, ...]:
 
 
 def _by_dimension(dim: int) -> str:
-    return f"a space with {'one direction' if dim == 1 else f'{dim} directions'} to move in"
+    return f"a {dim}-dimensional space of unknown topology"
 
 
 def _words(topology: Topology) -> str:

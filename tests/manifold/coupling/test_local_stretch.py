@@ -1,36 +1,17 @@
 """Lengths beside those in a map: known stretches, and none where the map is isometric."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 
 import geodis as gd
 from geodis.manifold.coupling.local_stretch import local_stretches
 from geodis.manifold.flat.differences import edges_of
-from geodis.manifold.maps.factor_map import FactorMap
-
-
-@dataclass(frozen=True, eq=False)
-class KnownMap(FactorMap):
-    """Coordinates and frames as they are given."""
-
-    frames: np.ndarray
-
-    def distances(self, a, b, *, n_jobs=None):
-        raise NotImplementedError
-
-    def at(self, places, axes, *, n_jobs=None):
-        raise NotImplementedError
-
-    def tangents(self):
-        return np.arange(len(self.places)), self.frames
+from tests.manifold.maps.cases import known_map
 
 
 def known(points, axes, coordinates):
     frames = np.swapaxes(axes, 1, 2)[:, : coordinates.shape[1]]
-    piece = np.zeros(len(points), int)
-    return KnownMap(axes.shape[1], points, axes, coordinates, 0.0, piece, frames)
+    return known_map(points, axes, coordinates, frames)
 
 
 @pytest.fixture

@@ -5,20 +5,15 @@ import pytest
 
 import geodis as gd
 from geodis.manifold.coupling.map_splits import dims_of_map
-from geodis.manifold.maps.refined_map import PieceMap, RefinedMap
+from tests.manifold.maps.cases import known_map
 
 
 def map_of(spec, n=1500):
     """The true coordinates of a product as the map of one factor."""
     sample = gd.product_manifold(spec, n, rotate=False, random_state=0)
     frames = np.swapaxes(np.concatenate(sample.tangents, axis=1), 1, 2)
-    rows, k = np.arange(n), frames.shape[2]
-    piece = PieceMap(rows, sample.points, frames, 0.0)
     axes = np.swapaxes(frames, 1, 2)
-    nothing = np.zeros((n, k))
-    return RefinedMap(
-        k, sample.points, axes, sample.points, 0.0, np.zeros(n, int), (piece,), rows, nothing
-    )
+    return known_map(sample.points, axes, sample.points, frames)
 
 
 @pytest.mark.parametrize(

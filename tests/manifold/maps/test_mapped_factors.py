@@ -147,6 +147,8 @@ def test_pieces_beside_a_flat_factor_have_maps_of_their_own(seed):
         assert np.isfinite(est.factor_distances(1, rows[:20], rows[20:40])).all()
     for j in range(2):
         assert est.maps_[j].n_pieces == 2 and est.factor_distances(j, 0, 1500) == np.inf
+    one_piece = est.transform(points[:3] + 1e-3)  # all beside the same piece
+    np.testing.assert_allclose(one_piece[:, :3], est.coordinates(0)[:3], atol=0.01)
     assert est.product_test_.is_product
     walk = est.walk(1700, 1, length=2.0, steps=5)
     assert np.abs(walk.points[:, :3] - points[1700, :3]).max() < 0.05

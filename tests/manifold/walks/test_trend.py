@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from geodis.manifold.maps.surfaces import Geodesic
 from geodis.manifold.walks.joint_map import NEAREST, joint_map
 from geodis.manifold.walks.trend import fit_trend
 
@@ -45,13 +46,13 @@ def test_surroundings_are_those_of_the_samples():
     y = np.random.default_rng(0).uniform(-1, 1, (4000, 1))
     joint = joint_map(y, [y], np.ones(4000, bool), 1)
     places = np.array([[0.0], [0.5], [1.1], [3.0]])
-    ahead = np.ones((4, 1))
-    near = joint.around(places, ahead, np.ones((4, 1, 1)))
+    along = Geodesic(np.arange(4.0), places, np.ones((4, 1, 1)), np.ones(1))
+    near = joint.around(along)
     apart = np.abs(y[:, 0] - places)
     np.testing.assert_array_equal(near.nearest, apart.argmin(axis=1))
     np.testing.assert_allclose(near.gap, apart.min(axis=1))
     np.testing.assert_array_equal(near.left, [False, False, True, True])
-    back = joint.around(places[2:], -ahead[2:], np.ones((2, 1, 1)))
+    back = joint.around(Geodesic(np.arange(2.0), places[2:], np.ones((2, 1, 1)), -np.ones(1)))
     np.testing.assert_array_equal(back.left, [True, True])
     assert np.all(np.abs(near.spacing[:2] / (2 / 4000) - 0.5) < 0.3)  # twenty on each side
 
@@ -61,7 +62,7 @@ def test_what_is_around_a_place_is_told_by_its_nearest_sample():
     y = np.random.default_rng(0).uniform(0, 1, (200, 1)) ** 2
     joint = joint_map(y, [y], np.ones(200, bool), 1)
     targets = np.linspace(0.02, 0.95, 12)[:, None]
-    around = joint.around(targets, np.ones((12, 1)), np.ones((12, 1, 1)))
+    around = joint.around(Geodesic(targets[:, 0], targets, np.ones((12, 1, 1)), np.ones(1)))
     apart = np.abs(targets - y.T)
     np.testing.assert_array_equal(around.nearest, apart.argmin(axis=1))
     np.testing.assert_allclose(around.gap, apart.min(axis=1), atol=1e-12)

@@ -7,33 +7,27 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from geodis.manifold.maps.refined_map import PieceMap, RefinedMap
-from geodis.manifold.maps.unrolled_map import UnrolledFactor, unrolled_map
+from geodis.manifold.maps.factor_map import FactorData, UnrolledFactor
+from geodis.manifold.maps.unrolled_map import unrolled_map
 from geodis.plots.map_views.factor_titles import factor_titles
 from geodis.plots.map_views.factor_view import factor_view
 from geodis.plots.map_views.fit_ellipsoid import fit_ellipsoid
-from geodis.plots.map_views.log_chart import log_chart
 from geodis.plots.map_views.moving_alone import rows_moving_alone
 from geodis.plots.map_views.place_colors import hex_colors, place_colors
+from tests.manifold.maps.cases import known_map
 
 
 def unrolled(flat, periods):
     n, k = flat.shape
     points = np.random.default_rng(0).standard_normal((n, 4))
     own = UnrolledFactor(flat, ((np.arange(n), np.array(periods)),))
-    return unrolled_map(points, points, np.zeros((n, k, 4)), own, 0.01)
+    return unrolled_map(FactorData(points, points, np.zeros((n, k, 4)), own, 0.01))
 
 
 def refined(coordinates, dim, frames=None):
     n = len(coordinates)
     frames = np.zeros((n, coordinates.shape[1], dim)) if frames is None else frames
-    piece = PieceMap(np.arange(n), coordinates, frames, 0.0)
-    nothing = np.zeros((n, dim))
-    index = np.arange(n)
-    return RefinedMap(
-        dim, coordinates, np.zeros((n, dim, 1)), coordinates, 0.0, 0 * index, (piece,), index,
-        nothing,
-    )  # fmt: skip
+    return known_map(coordinates, np.zeros((n, dim, 1)), coordinates, frames)
 
 
 def sphere(n=600, seed=0):
@@ -135,7 +129,7 @@ def test_a_torus_of_dimension_three_is_a_box():
 
 def test_logarithms_of_rotations_are_their_axes_and_angles():
     turns, own = rotations(1500)
-    chart = log_chart(own.pieces[0])
+    _, chart = own.log_chart()
     lengths = np.linalg.norm(chart, axis=1)
     source = int(np.argmin(lengths))
     angles = (Rotation.from_matrix(turns[source]).inv() * Rotation.from_matrix(turns)).magnitude()
@@ -216,7 +210,7 @@ def test_titles_are_words_where_the_space_is_known():
     assert factor_titles(est) == (
         "Factor 0: a sphere of radius 1.0",
         "Factor 1: a circle of radius 0.52",
-        "Factor 2: a space with 3 directions to move in",
+        "Factor 2: a 3-dimensional space of unknown topology",
         "Factor 3: a torus, which goes around in two ways",
         "Factor 4: an open line of length 0.25",
     )
