@@ -34,8 +34,7 @@ from .figure.linked_views import (
     SpotColors as SpotColors,
 )
 from .figure.static import draw_figure as draw_figure
-from .vector.svg_figure import figure_svg as figure_svg
-from .vector.svg_views import views_svg as views_svg
+from .vector.svg_figure import figure_svg as figure_svg, views_svg as views_svg
 from .vector.page_chart import to_chart as to_chart, Chart as Chart
 from .geometry.spectra import (
     plot_principal_spectrum as plot_principal_spectrum,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError, to_numpy
+from geodis.plots.figure.sprite_sheet import mosaic
 from geodis.plots.style import FACTOR_COLORS, FAINT, new_axes, new_axis, tidy
 
 COLUMNS = 4
@@ -98,7 +99,9 @@ def plot_augmented_traversals(
         low, high = maps.min(), maps.max()
         scaled = (maps - low) / max(high - low, np.finfo(np.float32).tiny)
         for axis, shown, title in zip(row, (images, scaled), ("images", "h * images"), strict=True):
-            axis.imshow(_side_by_side(shown), cmap="gray", vmin=0, vmax=1)
+            row_of_images = mosaic(shown[None], GAP)
+            grey = row_of_images if channels == 3 else row_of_images[:, :, 0]
+            axis.imshow(grey, cmap="gray", vmin=0, vmax=1)
             axis.set_xticks([])
             axis.set_yticks([])
             axis.set_title(f"{title}, along {grid.names[j]}", fontsize=8)
@@ -151,12 +154,3 @@ def _towards_one(correlation: Any) -> Any:
 
 def _from_there(orders: Any) -> Any:
     return 1 - 10.0 ** -np.asarray(orders, float)
-
-
-def _side_by_side(images: np.ndarray) -> np.ndarray:
-    """Images (n, h, w, c) in a row, white between them."""
-    n, h, w, c = images.shape
-    row = np.ones((h, n * (w + GAP) - GAP, c), images.dtype)
-    for i in range(n):
-        row[:, i * (w + GAP) : i * (w + GAP) + w] = images[i]
-    return row if c == 3 else row[:, :, 0]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError, to_numpy
+from geodis.plots.figure.sprite_sheet import mosaic
 from geodis.plots.style import ACCENT, FAINT, INK, new_axes, new_axis, tidy
 
 # Pixels between the images of a mosaic.
@@ -55,12 +56,8 @@ def plot_traversals(
     if axis is None:
         side = 0.62 / max(height, width)
         axis = new_axis(1.2 + side * steps * width, 0.5 + side * z * height)
-    mosaic = np.ones((z * (height + GAP) - GAP, steps * (width + GAP) - GAP, channels))
-    for i in range(z):
-        for j in range(steps):
-            rows, columns = i * (height + GAP), j * (width + GAP)
-            mosaic[rows : rows + height, columns : columns + width] = images[i, j]
-    shown = mosaic[..., 0] if channels == 1 else mosaic
+    whole = mosaic(images, GAP)
+    shown = whole[..., 0] if channels == 1 else whole
     axis.imshow(shown, cmap="gray", vmin=0, vmax=1, interpolation="nearest")
     axis.set_yticks(np.arange(z) * (height + GAP) + (height - 1) / 2, names)
     labels = [] if values is None else [f"{value:g}" for value in np.round(values, 2)]

@@ -64,7 +64,7 @@ def spread_figure(table: ManyScores) -> Figure:
         Axis("value", limits=(-0.03, 1.03)),
         Axis(names=tuple(told["score"])),
         striped=True,
-        legend="below",
+        legend="beside",
     )
     about = f"spread of {counted(len(shown), 'score')} over {counted(len(table.models), 'model')}"
     size = (6.4, 1.6 + 0.26 * len(shown))

@@ -20,11 +20,8 @@ from geodis.plots.figure.marks import (
     one_panel,
 )
 from geodis.plots.figure.static import draw_figure
-from geodis.plots.style import ACCENT, FAINT, INK, new_axis, tidy
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from geodis.scores.across_models.score_agreement import Agreement
     from geodis.scores.table.score_table import ScoreTable
 
@@ -65,7 +62,7 @@ def score_matrix_figure(
         down = down or tuple(map(str, range(z)))
     panel = Panel(
         [_matrix_cells(matrix, unit, entry, limit)],
-        Axis("factor", names=across or tuple(map(str, range(f))), tilted=True),
+        Axis("factor", names=across or tuple(map(str, range(f)))),
         Axis("latent", names=down),
         title=title,
         frame="none",
@@ -161,7 +158,7 @@ def rank_agreement_figure(agreement: Agreement, *, order: bool = True) -> Figure
     said = "{y}\n{x}: {z:.0f} per cent"
     panel = Panel(
         [Cells(percent, -100.0, 100.0, diverging=True, digits=digits, hover=said)],
-        Axis(names=names, tilted=True),
+        Axis(names=names),
         Axis(names=names),
         title=f"Rank correlation of scores across {len(agreement.values)} models (per cent)",
         frame="none",
@@ -283,57 +280,17 @@ def scores_figure(table: ScoreTable) -> Figure:
     ends = min(-0.02, float(np.nanmin(drawn))), max(1.02, float(np.nanmax(drawn)))
     panel = Panel(marks, Axis("score", limits=ends), Axis(names=names, limits=(k - 0.5, -0.5)),
                   legend="beside", striped=True)  # fmt: skip
-    return one_panel("scores", f"{counted(k, 'score')} beside chance", panel, height=80 + 19 * k)
+    about = f"{counted(k, 'score')} beside chance"
+    return one_panel("scores", about, panel, size=(7.6, 1.3 + 0.24 * k), height=80 + 19 * k)
 
 
 def plot_scores(table: ScoreTable, axis: Any = None) -> Any:
-    """Draw every score between 0 and 1 as a bar to its value, with its chance level and interval.
+    """Draw every score with its chance level and interval.
 
-    Scores that have no chance level, because they use no factors, are left out: they have no
-    common scale.
+    Scores without a chance level, which use no factors, are left out: they have no common scale.
 
     Parameters
     ----------
     table : ScoreTable
     """
-    frame = table.frame
-    frame = frame[frame["chance"].notna() | frame["better"].eq("higher")]
-    if frame.empty:
-        raise InputError("table must have a score of latents and factors; got none.")
-    k = len(frame)
-    axis = new_axis(6.4, 1.3 + 0.24 * k) if axis is None else axis
-    place = np.arange(k)
-    value = frame["value"].to_numpy(float)
-    axis.barh(place, value, height=0.62, color=INK, alpha=0.85, label="value")
-    _draw_chance(axis, frame)
-    _draw_intervals(axis, frame)
-    for edge in np.flatnonzero(frame["family"].to_numpy()[1:] != frame["family"].to_numpy()[:-1]):
-        axis.axhline(edge + 0.5, color=FAINT, lw=0.6, ls=":")
-    axis.set_yticks(place, list(frame.index))
-    axis.set_ylim(k - 0.4, -0.6)
-    drawn = frame[["value", "chance", "low", "high"]].to_numpy(float)
-    axis.set_xlim(min(0.0, float(np.nanmin(drawn))), max(1.0, float(np.nanmax(drawn))))
-    axis.set_xlabel("score")
-    axis.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
-    axis.tick_params(axis="y", length=0)
-    return tidy(axis)
-
-
-def _draw_chance(axis: Any, frame: pd.DataFrame) -> None:
-    if frame["chance"].notna().any():
-        # Most chance levels are 0, on the edge.
-        marks: dict[str, Any] = {
-            "color": ACCENT,
-            "ms": 11,
-            "mew": 2.5,
-            "clip_on": False,
-            "zorder": 3,
-        }
-        axis.plot(frame["chance"], range(len(frame)), "|", label="chance", **marks)
-
-
-def _draw_intervals(axis: Any, frame: pd.DataFrame) -> None:
-    if frame["low"].notna().any():
-        for y, low, high in zip(range(len(frame)), frame["low"], frame["high"], strict=True):
-            axis.plot([low, high], [y, y], color="black", lw=1)
-        axis.plot([], [], color="black", lw=1, label="95% interval")
+    return draw_figure(scores_figure(table), axis)

@@ -5,20 +5,37 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import numpy as np
+
 from geodis.base.check import InputError
 from geodis.base.progress import in_notebook
 
 INK = "#1f4e79"
 ACCENT = "#c8553d"
 FAINT = "#8a8a8a"
+STRIPE = "#f3f3f3"
 # Okabe and Ito (2008), told apart under every common colour blindness; their yellow is too pale
 # for thin lines on white.
 FACTOR_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-
+# Viridis without its dark end, which would be lost on a dark page.
+VIRIDIS = ("#46337e", "#365c8d", "#277f8e", "#1fa187", "#4ac16d", "#a0da39", "#fde725")
+VIRIDIS_CHANNELS = np.array([list(bytes.fromhex(color[1:])) for color in VIRIDIS]).T
 
 # Parts of the names of matplotlib's ways to draw below a cell.
 BELOW_CELLS = ("inline", "ipympl", "widget", "nbagg")
+
+
+def value_color(part: float) -> str:
+    """A colour of `VIRIDIS` for a share of a scale.
+
+    Examples
+    --------
+    >>> value_color(0.0), value_color(1.0)
+    ('#46337e', '#fde725')
+    """
+    stops = np.linspace(0, 1, len(VIRIDIS))
+    return "#" + "".join(f"{round(np.interp(part, stops, own)):02x}" for own in VIRIDIS_CHANNELS)
 
 
 def new_figure(width: float, height: float) -> Any:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from geodis import __version__
-from geodis.base.check import InputError
+from geodis.base.check import InputError, check_int
+from geodis.base.jobs import check_jobs
 from geodis.manifold.preparation.row_measure import Metric, Preparation, RowMeasure
 from geodis.report.material import BINS, MAX_POINTS, Material
 
@@ -74,7 +75,14 @@ class ReportSettings:
     has_times: bool = False
 
     def __post_init__(self) -> None:
-        RowMeasure(self.prepare, self.metric)  # refuses what there is not
+        RowMeasure(self.prepare, self.metric)  # raises for unknown ones
+        for name in ("dim", "n_factors"):
+            if (value := getattr(self, name)) is not None:
+                check_int(value, name, low=1)
+        check_int(self.intervals, "intervals", low=0)
+        check_jobs(self.n_jobs)
+        if self.random_state is not None:
+            check_int(self.random_state, "random_state", low=0)
         # Browsers overlook spaces and control characters in a scheme: "java\tscript:" runs, too.
         scheme = re.match(r"([^/?#]*):", re.sub(r"[\x00-\x20]", "", self.docs))
         if scheme and scheme[1].lower() not in ("http", "https"):

@@ -1,4 +1,4 @@
-"""A section is asked for what it has to say; one that cannot say it leaves the others be."""
+"""Calls of the methods of a section; an exception in one of them stays with that section."""
 
 from __future__ import annotations
 
@@ -12,21 +12,11 @@ from geodis.base.write import to_jsonable
 from geodis.report.section import Section, SectionFigure
 
 Hook = Literal[
-    "needs",
-    "expected_seconds",
-    "failure",
-    "sentence",
-    "at_once",
-    "warnings",
-    "notes",
-    "figures",
-    "citations",
-    "body",
-    "code",
-    "to_dict",
-]
+    "missing", "expected_seconds", "failure", "sentence", "at_once", "warnings", "notes", "figures",
+    "citations", "body", "code", "to_dict",
+]  # fmt: skip
 
-# What must stay with the section that it happens in: code of others may even end the program.
+# What a section may raise without ending the report: code of others may even leave the program.
 FAILURES = (Exception, SystemExit)
 
 
@@ -56,7 +46,7 @@ def ask(section: Section, hook: Hook, *arguments: Any) -> Answer:
     >>> ask(Silent(), "sentence", None)
     Answer(value='', problem='ValueError: no words')
     """
-    read, nothing = ANSWERS[hook]
+    read, nothing, _ = ANSWERS[hook]
     try:
         return Answer(read(getattr(section, hook)(*arguments)))
     except FAILURES as problem:  # a section must not take the report with it
@@ -72,7 +62,7 @@ def reason_of(problem: BaseException) -> str:
 
 def note_of(section: Section, hook: Hook, problem: str) -> str:
     """What to say of a section that could not answer."""
-    return f"{section.title}: could not say {MEANINGS[hook]} ({problem.rstrip('.')})."
+    return f"{section.title}: could not say {ANSWERS[hook][2]} ({problem.rstrip('.')})."
 
 
 def _text(value: Any) -> str:
@@ -107,32 +97,18 @@ def _plain(value: Any) -> Any:
     return plain
 
 
-# How an answer is read, and what stands for none.
-ANSWERS: dict[Hook, tuple[Callable[[Any], Any], Any]] = {
-    "needs": (_text, ""),
-    "expected_seconds": (_seconds, 1.0),
-    "failure": (_text, ""),
-    "sentence": (_text, ""),
-    "at_once": (_text, ""),
-    "warnings": (_texts, ()),
-    "notes": (_texts, ()),
-    "figures": (_figures, ()),
-    "citations": (_texts, ()),
-    "body": (_text, ""),
-    "code": (_text, ""),
-    "to_dict": (_plain, None),
-}
-MEANINGS: dict[Hook, str] = {
-    "needs": "what it needs",
-    "expected_seconds": "how long it takes",
-    "failure": "why it failed",
-    "sentence": "its sentence of the summary",
-    "at_once": "what it found",
-    "warnings": "its warnings",
-    "notes": "its notes",
-    "figures": "its figures",
-    "citations": "what it cites",
-    "body": "its text",
-    "code": "its Python",
-    "to_dict": "what to keep of it",
+# Method -> how its answer is checked, what stands for none, and what it is called in a note.
+ANSWERS: dict[Hook, tuple[Callable[[Any], Any], Any, str]] = {
+    "missing": (_text, "", "what it needs"),
+    "expected_seconds": (_seconds, 1.0, "how long it takes"),
+    "failure": (_text, "", "why it failed"),
+    "sentence": (_text, "", "its sentence of the summary"),
+    "at_once": (_text, "", "what it found"),
+    "warnings": (_texts, (), "its warnings"),
+    "notes": (_texts, (), "its notes"),
+    "figures": (_figures, (), "its figures"),
+    "citations": (_texts, (), "what it cites"),
+    "body": (_text, "", "its text"),
+    "code": (_text, "", "its Python"),
+    "to_dict": (_plain, None, "what to keep of it"),
 }

@@ -12,21 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from geodis.base.check import InputError, check_int, has_pixels, rows_of_pixels
-from geodis.base.jobs import check_jobs
-from geodis.base.progress import Stages
-from geodis.base.whole_set import check_whole_set, whole_set
+from geodis.base.check import InputError, has_pixels, rows_of_pixels
+from geodis.base.whole_set import check_whole_set
 from geodis.manifold.preparation.row_measure import Metric, Preparation
-from geodis.report.analysis import INTERVALS, Analysis, ReportSettings
+from geodis.report.analysis import INTERVALS, ReportSettings
 from geodis.report.material import BINS, MAX_POINTS, Material, gather_material
-from geodis.report.page.pictures import draw_pictures, write_files
-from geodis.report.page.render import render_page
+from geodis.report.page.render import PAGE, write_page
+from geodis.report.registry import all_sections
 from geodis.report.results import Report
 from geodis.report.run import run_sections
 from geodis.report.sentences.collect_sentences import collect_warnings, summarise
 from geodis.scores.grouping.latent_groups import group_columns
-
-PAGE, RESULTS, FIGURES = "index.html", "results.json", "figures"
 
 
 def report(
@@ -56,9 +52,9 @@ def report(
 ) -> Report:
     """Analyse latents by their geometry, distances and scores, and write a page about them.
 
-    A part that fails says so in its place, and the others go on. The page, the results and the
-    figures replace those of an earlier report in the same folder all together, and an interrupt
-    leaves what was there. A folder with any other file is refused.
+    A part that fails is reported in its place, and the others are still computed. The page, the
+    results and the figures replace those of an earlier report in the same folder together; an
+    interrupt leaves the folder unchanged. A folder with any other file is refused.
 
     Parameters
     ----------
@@ -66,8 +62,8 @@ def report(
         Rows that are not finite are left out. Images of uint8, of shape (n, h, w, c) or (n, h, w),
         are rows of pixels, and `images` too where these are not given.
     factors : Factors, or what `geodis.data.factors.as_factors` reads, optional
-        What the rows are known to vary in. Without it there are no scores, and no distances to
-        compare with.
+        Known factors of variation of the rows. Without them there are no scores, and no
+        ground-truth distances.
     images : array-like of shape (n, h, w, c) or (n, h, w), optional
         uint8, or floats in [0, 1]: adds perceived distances.
     groups : sequence of sequences of int or str, optional
@@ -77,26 +73,26 @@ def report(
     n_factors : int, optional
         Factors of the manifold; counted by default.
     prepare : "sqrt" or callable, optional
-        As of `GeoManCER`: what is done to the rows before their geometry is analysed. The scores
-        and the distances are of the latents as given.
+        As in `GeoManCER`: applied to the rows before their geometry is analysed. Scores and
+        distances use the latents as given.
     metric : {"euclidean", "cosine", "correlation", "precomputed"} or callable
-        As of `GeoManCER`. With "precomputed" the latents are distances, of shape (n, n), and all
-        parts are of coordinates by classical scaling.
+        As in `GeoManCER`. With "precomputed" the latents are distances, of shape (n, n), and all
+        parts use coordinates from classical scaling.
     times : array-like of shape (n,), optional
-        As of `GeoManCER.fit`: when the rows were recorded.
+        As in `GeoManCER.fit`: when the rows were recorded.
     out : path or None
         Folder for ``index.html``, ``results.json`` and ``figures/``, new, empty or of an earlier
         report; None writes nothing.
     max_points : int
-        Of more rows, so many are drawn at random.
+        Larger inputs are subsampled to this many rows.
     bins : int
         Bins of continuous factors, for what needs classes.
     intervals : int
-        Resamplings behind the intervals of most scores, a fifth as many for those that take
-        longer; 0 for none.
+        Resamplings behind the intervals of most scores, one fifth as many for slow scores; 0 for
+        none.
     scores : str or sequence of str, optional
-        Names of scores or families, as in `score_latents`. By default all; of hundreds of latents
-        without those that would take minutes, and the page says which.
+        Names of scores or families, as in `score_latents`. By default all; for hundreds of
+        latents, those that would take minutes are left out, and the page lists them.
     title : str, optional
         Of the page.
     about : str
@@ -110,11 +106,11 @@ def report(
     verbose : bool or int
         Show stages, and the time that is left, on a terminal.
     random_state : int or None
-        Of everything random.
+        Seed of everything random.
     n_jobs : int, optional
         Processes for the scores; -1 for every core. Results do not depend on it.
     tell : callable, optional
-        Is given every sentence of the summary as soon as it is known, the first look before all.
+        Called with each sentence of the summary as soon as it is known.
 
     Returns
     -------
@@ -158,14 +154,22 @@ def report(
         has_pixels=pixels,
         has_times=times is not None,
     )
-    _check_settings(settings)
     if out is not None:
         check_out(out)
     material = gather_material(
         latents, factors, images, times=times, metric=metric, max_points=max_points, bins=bins,
         random_state=random_state,
     )  # fmt: skip
-    made = _summed_up(run_sections(material, settings, verbose, tell))
+    analysis = run_sections(material, settings, verbose, tell)
+    made = Report(
+        analysis.parts,
+        material,
+        settings,
+        date=now(),
+        data_hash=data_hash(material),
+        summary=summarise(all_sections(), analysis),
+    )
+    made = replace(made, warnings=collect_warnings(all_sections(), made))
     return made if out is None else write_report(made, Path(out), verbose)
 
 
@@ -191,16 +195,6 @@ def _read_scores(scores: str | Sequence[str] | None) -> tuple[str, ...] | None:
     return (scores,) if isinstance(scores, str) else tuple(scores)
 
 
-def _check_settings(settings: ReportSettings) -> None:
-    for name in ("dim", "n_factors"):
-        if (value := getattr(settings, name)) is not None:
-            check_int(value, name, low=1)
-    check_int(settings.intervals, "intervals", low=0)
-    check_jobs(settings.n_jobs)
-    if settings.random_state is not None:
-        check_int(settings.random_state, "random_state", low=0)
-
-
 def check_out(out: str | os.PathLike[str]) -> None:
     """Find what would stop the writing before the work, not after it; leave no trace."""
     try:
@@ -211,16 +205,9 @@ def check_out(out: str | os.PathLike[str]) -> None:
         ) from problem
 
 
-def _summed_up(analysis: Analysis) -> Report:
-    made = Report(
-        analysis.parts,
-        analysis.material,
-        analysis.settings,
-        date=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"),
-        data_hash=data_hash(analysis.material),
-    )
-    made = replace(made, summary=summarise(made))
-    return replace(made, warnings=collect_warnings(made))
+def now() -> str:
+    """The local date and time."""
+    return datetime.now().astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def data_hash(material: Material) -> str:
@@ -249,17 +236,11 @@ def write_report(
 
     `arrays`, by the names of their files, stand beside them.
     """
-    with Stages("report", verbose) as stages, whole_set(out) as folder:
-        with stages.stage("figures"):
-            pictures = draw_pictures(made)
-            written = write_files(pictures.files, folder / FIGURES)
-        made = replace(made, warnings=(*made.warnings, *pictures.failures))
-        made.to_json(folder / RESULTS)
-        with stages.stage("page"):
-            # Half a character, which some texts of others hold, must not cost the page.
-            text = render_page(made, pictures, linked=True)
-            (folder / PAGE).write_text(text, "utf-8", errors="xmlcharrefreplace")
-        for name, array in (arrays or {}).items():
-            np.save(folder / name, array)
-    figures = {name: out / FIGURES / path.name for name, path in written.items()}
-    return replace(made, path=out / PAGE, figures=figures)
+
+    def results(warnings: Sequence[str]) -> dict[str, Any]:
+        return replace(made, warnings=tuple(warnings)).to_dict()
+
+    warnings, figures = write_page(
+        made.page(), out, results=results, arrays=arrays, verbose=verbose
+    )
+    return replace(made, path=out / PAGE, warnings=warnings, figures=figures)

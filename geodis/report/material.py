@@ -17,6 +17,7 @@ from geodis.base.check import (
     to_numpy,
     transposed_question,
 )
+from geodis.base.text import counted
 from geodis.data.factors import Factors, as_factors
 from geodis.manifold.preparation.kept_apart import of_rows
 from geodis.manifold.preparation.row_measure import Metric, RowMeasure
@@ -64,6 +65,12 @@ class Material:
     notes: tuple[str, ...]
     times: np.ndarray | None = None
     of_bytes: bool = False
+
+    @property
+    def rows_told(self) -> str:
+        """How many rows were given, and how many of them are used, in words."""
+        used, given = len(self.rows), counted(self.n_given, "row")
+        return given if used == self.n_given else f"{used:,} of {given}"
 
     def images_of(self, index: np.ndarray) -> np.ndarray:
         """Images of some of the rows; what lies in a file is read in order, each once."""
@@ -115,7 +122,7 @@ def gather_material(
     metric : as of `GeoManCER`
         With "precomputed" the latents are distances, and become coordinates.
     max_points : int
-        Most rows; of more, so many are drawn at random.
+        Larger inputs are subsampled to this many rows.
     bins : int
         Bins of continuous factors where classes are needed.
     random_state : None, int or Generator

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TypeVar
 
-from geodis.base.check import InputError, check_int
+from geodis.base.check import InputError
 from geodis.base.plugins import load_plugins
 from geodis.report.section import Section
-from geodis.report.sections import OWN_SECTIONS
+from geodis.report.sections import CLOSING_SECTIONS, OWN_SECTIONS
 
 # Keys of results.json that no section may take.
 RESERVED = (
@@ -26,8 +26,8 @@ def register_section(section: AnySection) -> AnySection:
     Parameters
     ----------
     section : subclass of Section
-        Its name must be free. It is computed after those of geodis, in the order in which sections
-        are added, and stands where its `place` says.
+        Its name must be free. It is computed and shown after the sections of geodis and those that
+        were added before it; how the report was made stands last.
 
     Examples
     --------
@@ -73,23 +73,40 @@ def _check_attributes(section: Section) -> None:
             raise InputError(f"The {attribute} of a section must be text; got {text!r}.")
     if not section.title:
         raise InputError("The title of a section must not be empty; got ''.")
-    if section.place is not None:
-        check_int(section.place, "place", low=0, high=100)
+    if isinstance(section.reads, str) or not all(isinstance(one, str) for one in section.reads):
+        raise InputError(f"reads must be names of sections; got {section.reads!r}.")
 
 
 def all_sections() -> tuple[Section, ...]:
-    """Sections in the order in which they are computed, summarised and warned of.
+    """Sections in the order of the page, of the summary and of the warnings.
 
     Examples
     --------
-    >>> [section.name for section in all_sections()][:5]
-    ['inspection', 'manifold', 'maps', 'walks', 'rows']
+    >>> [section.name for section in all_sections()][:4]
+    ['inspection', 'maps', 'walks', 'manifold']
     """
     load_plugins("geodis.sections")
-    return (*OWN_SECTIONS, *_added.values())
+    first = [one for one in OWN_SECTIONS if one not in CLOSING_SECTIONS]
+    return (*first, *_added.values(), *CLOSING_SECTIONS)
 
 
-def page_sections() -> list[Section]:
-    """Sections in the order of the page."""
-    placed = [(one.place, one) for one in all_sections() if one.place is not None]
-    return [one for _, one in sorted(placed, key=lambda pair: pair[0])]
+def computing_sections() -> list[Section]:
+    """The sections that compute something, each after those whose parts it reads.
+
+    Examples
+    --------
+    >>> [section.name for section in computing_sections()][:4]
+    ['inspection', 'manifold', 'maps', 'walks']
+    """
+    named = {section.name: section for section in all_sections() if section.computes}
+    ordered: dict[str, Section] = {}
+
+    def add(name: str) -> None:
+        if (section := named.pop(name, None)) is not None:
+            for other in section.reads:
+                add(other)
+            ordered[name] = section
+
+    for name in list(named):
+        add(name)
+    return list(ordered.values())

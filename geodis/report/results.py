@@ -1,4 +1,4 @@
-"""What step 3 gives, and the user gets: the analysis and its summary, for Python and JSON."""
+"""What a report returns: the analysis and its summary, for Python and JSON."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from geodis.base.text import function_name, with_notes
+from geodis import __version__
+from geodis.base.text import counted, function_name, with_notes
 from geodis.base.write import to_jsonable, write_json
 from geodis.report.analysis import Analysis, versions
 from geodis.report.ask import ask
 from geodis.report.page.markup import render_template
+from geodis.report.page.render import Page, render_page
+from geodis.report.page.show_page import show_page
 from geodis.report.registry import all_sections
+from geodis.report.sentences.plain_words import in_plain_words
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,6 +76,24 @@ class Report(Analysis):
             path=self.path,
         )
 
+    def page(self) -> Page:
+        """What its page is made of."""
+        return Page(
+            all_sections(), self, self.settings.title, self._origin(), self.summary, self.warnings,
+            about=self.settings.about, lead=in_plain_words(self),
+        )  # fmt: skip
+
+    def _origin(self) -> str:
+        """Rows, files, version and seed, for the head of the page."""
+        named = ", ".join(dict.fromkeys(self.settings.sources.values()))
+        file = f" of {named}" if named else ""
+        columns = counted(self.material.latents.shape[1], "column")
+        data = f"data {self.data_hash[:12]}" if self.data_hash else ""
+        made = ", ".join(text for text in (self.date, data) if text)
+        seed = self.settings.random_state
+        rows = self.material.rows_told
+        return f"{rows}, {columns}{file}. geodis {__version__}, seed {seed}, {made}."
+
     def show(self, height: int = 900) -> None:
         """Show the page: below the cell of a notebook, elsewhere in a browser.
 
@@ -80,9 +102,6 @@ class Report(Analysis):
         height : int
             In pixels, in a notebook.
         """
-        from geodis.report.page.render import render_page
-        from geodis.report.page.show_page import show_page
-
         show_page(self.path, lambda: render_page(self), height)
 
     def to_dict(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from geodis.base.progress import Stages
 from geodis.report.analysis import Analysis, Part, ReportSettings
 from geodis.report.ask import FAILURES, ask, note_of, reason_of
 from geodis.report.material import Material
-from geodis.report.registry import all_sections
+from geodis.report.registry import computing_sections
 from geodis.report.section import Section
 
 
@@ -24,26 +24,21 @@ def run_sections(
     tell: Callable[[str], object] | None = None,
 ) -> Analysis:
     """Run every section that computes and applies, and tell what each has found."""
-    computing = [section for section in all_sections() if section.computes]
+    computing = computing_sections()
     parts = {section.name: Part(section.name) for section in computing}
     analysis = Analysis(parts, material, settings)
     for section in computing:
-        part, (needed, problem) = parts[section.name], ask(section, "needs", material, settings)
-        part.applies, part.failure = not needed, needed or problem
+        part, (missing, problem) = parts[section.name], ask(section, "missing", analysis)
+        part.applies, part.failure = not missing, missing or problem
     left = [section for section in computing if not parts[section.name].failure]
     expected = [_expected_seconds(section, analysis) for section in left]
     with Stages("report", verbose) as stages:
         for i, section in enumerate(left):
             with stages.stage(section.name), _time_left(stages, expected[i:], sum(expected)):
                 _attempt(section, analysis)
-            if tell is not None and (said := first_words(section, analysis)):
+            if tell is not None and (said := ask(section, "at_once", analysis).value):
                 tell(said)
     return analysis
-
-
-def first_words(section: Section, analysis: Analysis) -> str:
-    """What can be said of a section as soon as it is done."""
-    return ask(section, "at_once", analysis).value
 
 
 def _expected_seconds(section: Section, analysis: Analysis) -> float:

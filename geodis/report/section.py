@@ -1,4 +1,4 @@
-"""A section of a report: one object that says everything about one question."""
+"""A section of a page: one object for one question, from its results to its sentences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from geodis.plots.figure.linked_views import LinkedViews
 from geodis.plots.figure.marks import Figure
 
 if TYPE_CHECKING:
-    from geodis.report.analysis import Analysis, ReportSettings
+    from geodis.report.analysis import ReportSettings
     from geodis.report.material import Material
 
 
@@ -39,8 +39,9 @@ class SectionFigure:
 class Section:
     """What a section needs, computes, says, shows and keeps; `register_section` adds one.
 
-    A section overrides what it has; without `compute` it shows what others have computed. What one
-    of its methods raises is said in its place or in a note, and leaves the rest of the report be.
+    A section overrides the methods that it needs; without `compute` it shows what others have
+    computed. An exception in one of them is reported in its place or as a note, and the rest of
+    the page is made. `analysis` is what the page is about: an `Analysis` in a report.
 
     Attributes
     ----------
@@ -53,9 +54,11 @@ class Section:
     source : str
         Who introduced it.
     cites : tuple of str
-        Keys of the papers, in `geodis.report.page.bibliography`.
-    place : int or None
-        Where it stands on the page, from 0 at the top to 100; None leaves it off the page.
+        Keys of the papers, in ``page/templates/papers.bib``.
+    reads : tuple of str
+        Names of the sections whose parts `compute` reads, which are computed before it.
+    on_page : bool
+        False for a section that has only results, sentences or warnings.
     """
 
     name: str = ""
@@ -63,7 +66,8 @@ class Section:
     about: str = ""
     source: str = ""
     cites: tuple[str, ...] = ()
-    place: int | None = 60
+    reads: tuple[str, ...] = ()
+    on_page: bool = True
 
     @property
     def computes(self) -> bool:
@@ -74,54 +78,62 @@ class Section:
         """What it needs and was not given, as a sentence; empty where it applies."""
         return ""
 
+    def missing(self, analysis: Any) -> str:
+        """Why it does not apply to what the page is about; empty where it does."""
+        return self.needs(analysis.material, analysis.settings)
+
     def expected_seconds(self, material: Material, settings: ReportSettings) -> float:
         """About how long it takes on two cores; only the time shown as left rests on it."""
         return 1.0
 
-    def compute(self, analysis: Analysis) -> Any:
+    def compute(self, analysis: Any) -> Any:
         """Compute the value of the part; the parts of earlier sections are there already."""
         return None
 
-    def failure(self, analysis: Analysis) -> str:
+    def failure(self, analysis: Any) -> str:
         """Why there is nothing to show."""
-        part = analysis.parts.get(self.name)
+        part = self._part(analysis)
         return "" if part is None else part.failure
 
-    def sentence(self, analysis: Analysis) -> str:
+    def sentence(self, analysis: Any) -> str:
         """What the summary says of it; nothing where it is empty."""
         return ""
 
-    def at_once(self, analysis: Analysis) -> str:
+    def at_once(self, analysis: Any) -> str:
         """What is told on a terminal as soon as it is computed: by default its sentence."""
         return self.sentence(analysis)
 
-    def warnings(self, analysis: Analysis) -> Sequence[str]:
+    def warnings(self, analysis: Any) -> Sequence[str]:
         """Where its numbers should not be trusted, and why."""
         return ()
 
-    def notes(self, analysis: Analysis) -> Sequence[str]:
+    def notes(self, analysis: Any) -> Sequence[str]:
         """Warnings that came up while it ran, as far as they are not said already."""
-        part = analysis.parts.get(self.name)
+        part = self._part(analysis)
         return () if part is None else part.notes
 
-    def figures(self, analysis: Analysis) -> Sequence[SectionFigure]:
+    def figures(self, analysis: Any) -> Sequence[SectionFigure]:
         """Its figures, in order."""
         return ()
 
-    def citations(self, analysis: Analysis) -> Sequence[str]:
+    def citations(self, analysis: Any) -> Sequence[str]:
         """Keys of the papers whose methods it used."""
         return self.cites
 
-    def body(self, analysis: Analysis) -> str:
+    def body(self, analysis: Any) -> str:
         """Text on the page; what is not `markupsafe.Markup` is escaped."""
         return ""
 
-    def code(self, analysis: Analysis) -> str:
+    def code(self, analysis: Any) -> str:
         """The Python that gives the same numbers."""
         return ""
 
-    def to_dict(self, analysis: Analysis) -> Any:
+    def to_dict(self, analysis: Any) -> Any:
         """What ``results.json`` keeps of it: by default its value, or what that says of itself."""
-        part = analysis.parts.get(self.name)
+        part = self._part(analysis)
         value: Any = None if part is None else part.value
         return value.to_dict() if hasattr(value, "to_dict") else value
+
+    def _part(self, analysis: Any) -> Any:
+        """What became of what it computed; None where it computes nothing."""
+        return getattr(analysis, "parts", {}).get(self.name)

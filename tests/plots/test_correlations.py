@@ -100,4 +100,4 @@ def test_a_page_has_the_same_correlations_and_intervals():
     assert panel.y.names == ("random pairs", "a", "b")
     assert linear.hollow and rank.label == "ground truth ~ latent"
     drawn = plots.to_chart(figure).svg
-    assert drawn.count("<circle") == 7 and "ground truth ~ latent" in drawn
+    assert drawn.count("data-tip") == 6 and "ground truth ~ latent" in drawn

@@ -42,14 +42,13 @@ def test_a_matrix_may_be_large_constant_or_have_holes():
         plots.plot_score_matrix(np.ones(3))
 
 
-def test_bars_end_at_the_values_and_unsupervised_scores_are_left_out(table):
+def test_dots_stand_at_the_values_and_unsupervised_scores_are_left_out(table):
     axis = plots.plot_scores(table)
     names = [label.get_text() for label in axis.get_yticklabels()]
     assert names == ["mig", "sap", "irs"]
-    widths = [bar.get_width() for bar in axis.patches]
-    np.testing.assert_allclose(widths, table.frame.loc[names, "value"])
-    chance = next(line for line in axis.lines if line.get_label() == "chance")
-    np.testing.assert_allclose(chance.get_xdata(), table.frame.loc[names, "chance"])
+    chance, value = (marks.get_offsets() for marks in axis.collections[:2])
+    np.testing.assert_allclose(value[:, 0], table.frame.loc[names, "value"])
+    np.testing.assert_allclose(chance[:, 0], table.frame.loc[names, "chance"])
     alone = gd.score_latents(np.eye(9), np.arange(9), ["mutual_info_score"], verbose=False)
     with pytest.raises(InputError, match="a score of latents and factors; got none"):
         plots.plot_scores(alone)
@@ -87,7 +86,7 @@ def test_every_mark_is_inside_and_shares_have_one_scale():
     left, right = plots.plot_scores(table).get_xlim()
     assert left <= -0.1 and right >= 1.2
     axis = plots.plot_score_matrix(np.full((2, 2), 0.05), limit=1.0)
-    assert axis.images[0].norm.vmax == 1.0
+    assert axis.collections[0].norm.vmax == 1.0
 
 
 def test_bars_are_the_parts_of_the_scores():
@@ -115,7 +114,8 @@ def test_bars_that_were_not_asked_for_are_not_drawn(table):
 
 def test_a_page_has_the_cells_of_the_matrix_and_the_names(table):
     figure = plots.score_matrix_figure(table.scores["mig"], name="held", entry="information")
-    told = re.findall(r'data-tip="latent (\d), (\w)&#10;information: ([\d.]+)"', figure_svg(figure))
+    pattern = r'data-tip="latent (\d), (\w)&#10;information: ([\d.]+)"'
+    told = re.findall(pattern, figure_svg(figure, of_page=True))
     values = np.array([float(value) for *_, value in told]).reshape(4, 3)
     np.testing.assert_allclose(values, table.scores["mig"].matrix, atol=5e-4)
     assert [latent + factor for latent, factor, _ in told[:4]] == ["0a", "0b", "0c", "1a"]

@@ -16,6 +16,7 @@ from geodis.manifold.local.dimension_estimate import points_needed
 from geodis.report import build
 from geodis.report.many_models import report_many
 from geodis.report.material import gather_material
+from geodis.report.page import render
 from geodis.report.page.pictures import write_files
 from geodis.report.page.python_lines import opening_lines
 from geodis.report.page.render import render_page
@@ -179,8 +180,8 @@ def test_a_part_that_fails_says_so_and_the_others_go_on(quick, section, tmp_path
 def test_an_interrupt_writes_nothing_and_leaves_what_was_there(quick, tmp_path, place):
     stopped = {
         "a section": (ScoresSection, "compute"),
-        "the figures": (build, "draw_pictures"),
-        "the page": (build, "render_page"),
+        "the figures": (render, "draw_pictures"),
+        "the page": (render, "render_page"),
     }
     gd.report(np.eye(19), np.arange(19) % 2, out=tmp_path / "old", verbose=0)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
@@ -195,12 +196,12 @@ def test_an_interrupt_writes_nothing_and_leaves_what_was_there(quick, tmp_path, 
 def test_a_report_replaces_the_one_before_as_a_whole(quick, tmp_path):
     labels = np.arange(20) % 2
     quick.setattr(
-        build, "write_files", lambda files, folder: write_files({"of_before": ""}, folder)
+        render, "write_files", lambda files, folder: write_files({"of_before": ""}, folder)
     )
     gd.report(np.eye(20), labels, out=tmp_path, verbose=0)
     figures = tmp_path / "figures"
     assert (figures / "of_before.svg").exists()
-    quick.setattr(build, "write_files", write_files)
+    quick.setattr(render, "write_files", write_files)
     gd.report(np.eye(20)[::-1], labels, out=tmp_path, verbose=0)
     assert not (figures / "of_before.svg").exists() and (figures / "cloud.svg").exists()
     assert [path.name for path in tmp_path.glob(".*")] == [MANIFEST]

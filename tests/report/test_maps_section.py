@@ -101,8 +101,8 @@ def test_rows_on_no_map_are_told_of():
         warnings.simplefilter("ignore", UserWarning)
         report = gd.report(far, dim=1, out=None, verbose=0)
     (view,) = (one for one in page.section_views(report) if one.name == "maps")
-    assert "On no map: 2 rows" in view.body and "unlike all others" in view.body
-    assert "in 2 groups that nothing connects" in view.body
+    assert "On no map: 2 rows" in view.body and "which are outliers" in view.body
+    assert "form 2 disconnected groups" in view.body
     kept = report.to_dict()["maps"]
     assert (kept["n_outliers"], kept["n_elsewhere"], kept["n_pieces"]) == (2, 0, 2)
     whole = gd.report(circle, dim=1, out=None, verbose=0)

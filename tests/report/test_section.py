@@ -18,7 +18,7 @@ from tests.report.example import HOSTILE
 
 
 class Norms(Section):
-    name, title, place = "norms", "Norms of the latents", 15
+    name, title = "norms", "Norms of the latents"
 
     def compute(self, analysis):
         return {"norms": np.linalg.norm(analysis.material.latents, axis=1)}
@@ -73,10 +73,39 @@ def test_a_section_of_others_is_everywhere(added, tmp_path):
     )
 
 
-def test_it_stands_where_its_place_says(added):
+def test_it_stands_after_those_of_geodis_and_before_how_the_report_was_made(added):
     register_section(Norms)
     names = [view.name for view in section_views(quick_report())]
-    assert names == ["maps", "norms", "manifold", "points", "more", "made"]
+    assert names[:2] == ["maps", "manifold"] and names[-3:] == ["norms", "more", "made"]
+
+
+def test_what_a_section_reads_is_computed_before_it(added):
+    order = []
+
+    class First(Norms):
+        reads = ("second", "unknown", "first")
+        name = "first"
+
+        def compute(self, analysis):
+            order.append(self.name)
+            return {"norms": np.zeros(2)}
+
+    class Second(First):
+        name, reads = "second", ("manifold",)
+
+    for section in (First, Second):
+        register_section(section)
+    report = quick_report()
+    assert order == ["second", "first"] and list(report.parts)[:3] == [
+        *("inspection", "manifold", "maps")
+    ]
+
+
+def test_a_section_may_have_results_and_no_place_on_the_page(added):
+    register_section(type("Hidden", (Norms,), {"on_page": False}))
+    report = quick_report()
+    assert "norms" not in [view.name for view in section_views(report)]
+    assert "norms" in report.to_dict() and "The longest latent" in report.summary[-1]
 
 
 def test_one_that_fails_says_so_and_leaves_the_rest(added, tmp_path):
@@ -150,10 +179,8 @@ def test_a_section_goes_again(added):
 @pytest.mark.parametrize(
     ("attribute", "value", "message"),
     [
-        ("place", "top", "place must be an integer; got 'top'"),
-        ("place", 101, "place must be between 0 and 100; got 101"),
-        ("place", -1, "got -1"),
-        ("place", True, "got True"),
+        ("reads", "manifold", "reads must be names of sections; got 'manifold'"),
+        ("reads", (5,), r"names of sections; got \(5,\)"),
         ("title", 5, "title of a section must be text; got 5"),
         ("title", "", "title of a section must not be empty"),
         ("about", None, "about of a section must be text; got None"),

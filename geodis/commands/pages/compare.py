@@ -141,8 +141,7 @@ def scored_runs(given: list[str]) -> Any:
     """
     import pandas as pd
 
-    from geodis.report.comparison.many_table import TOLD_BY
-    from geodis.report.comparison.runs_table import is_table_of_runs
+    from geodis.report.comparison.many_table import MANY_COLUMNS, is_table_of_runs
     from geodis.scores import ManyScores
 
     path = Path(given[0])
@@ -153,8 +152,8 @@ def scored_runs(given: list[str]) -> Any:
         import pyarrow.parquet
 
         names = set(pyarrow.parquet.read_schema(path).names)
-        return ManyScores.read(path) if names >= TOLD_BY else None
-    if set(pd.read_csv(path, nrows=0).columns) >= TOLD_BY:
+        return ManyScores.read(path) if names >= MANY_COLUMNS else None
+    if set(pd.read_csv(path, nrows=0).columns) >= MANY_COLUMNS:
         return ManyScores.read(path)
     table = with_formulas(pd.read_csv(path))
     return table if is_table_of_runs(table) else None

@@ -70,14 +70,14 @@ class ReportEffort:
     jobs: Annotated[int, typer.Option(help="Processes for the scores; -1 for all cores.")] = 1
 
     max_points: Annotated[
-        int, typer.Option(min=10, help="Of more rows, so many are drawn at random.")
+        int, typer.Option(min=10, help="Larger inputs are subsampled to this many rows.")
     ] = 10_000
     bins: Annotated[int, typer.Option(min=2, help="Bins of continuous factors.")] = 10
     intervals: Annotated[
         int,
         typer.Option(
             min=0,
-            help="Resamplings behind intervals of scores, a fifth for dear ones; 0 for none.",
+            help="Resamplings behind intervals of scores, one fifth for slow ones; 0 for none.",
         ),
     ] = 30
     only: OnlyOption = None

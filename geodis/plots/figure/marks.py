@@ -231,8 +231,6 @@ class Axis:
         A line at zero.
     from_zero : bool
         It begins at zero.
-    tilted : bool
-        Names may be long.
     ticks : bool
     """
 
@@ -243,7 +241,6 @@ class Axis:
     limits: tuple[float, float] | None = None
     zero: bool = False
     from_zero: bool = False
-    tilted: bool = False
     ticks: bool = True
 
 

@@ -73,6 +73,21 @@ def as_pictures(images: np.ndarray) -> np.ndarray:
     return np.repeat(images, 3, axis=3) if images.shape[3] == 1 else images[..., :3]
 
 
+def mosaic(images: np.ndarray, gap: int = 2) -> np.ndarray:
+    """Images of shape (rows, columns, h, w, c) side by side, with white between them.
+
+    Examples
+    --------
+    >>> mosaic(np.zeros((1, 2, 3, 3, 1)))[0, :, 0].tolist()
+    [0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+    """
+    edges = [(0, 0), (0, 0), (0, gap), (0, gap), (0, 0)]
+    padded = np.pad(images, edges, constant_values=1)
+    rows, columns, height, width, channels = padded.shape
+    whole = padded.transpose(0, 2, 1, 3, 4).reshape(rows * height, columns * width, channels)
+    return whole[:-gap, :-gap]
+
+
 def sprite_sheet(pictures: np.ndarray) -> SpriteSheet:
     """Put pictures of shape (s, h, w, 3) into one file, made smaller where they are large."""
     from PIL import Image

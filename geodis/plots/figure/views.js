@@ -132,13 +132,12 @@ class LinkedViews {
     });
     if (!coloring.legend.length) {
       this.legend.textContent = coloring.colors.length > 1
-        ? "Each map has colours of its own: they say where on that map a dot lies."
-        : "A dot has the same colour in all maps: that of " + coloring.name + ".";
+        ? "Each map has its own colours, which show where on that map a dot lies."
+        : "A dot has the same colour in all maps: its value of " + coloring.name + ".";
     }
     if (this.data.sheet) {
       made("span", this.legend, "", this.chosen ? "The images are among those that you chose."
-        : "The images on a map show what changes along it: in all else they are as alike as the "
-        + "data have any.");
+        : "Thumbnails differ along this factor and match as closely as possible in the others.");
     }
   }
 

@@ -12,6 +12,7 @@ from geodis.base.check import InputError
 from geodis.manifold.linalg import largest_singular
 from geodis.manifold.preparation.principal import principal_components
 from geodis.plots.figure.choices import line_ends
+from geodis.plots.figure.linked_views import camera
 from geodis.plots.figure.marks import (
     Axis,
     Dots,
@@ -136,7 +137,7 @@ def _directions_panel(
     rows = usable_points(est)
     rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MAX_BACKGROUND)).astype(int)]
     directions, name = _view(points[rows], est, view)
-    to_view = directions.T @ _camera(len(directions))
+    to_view = directions.T @ (camera() if len(directions) == 3 else np.eye(len(directions), 3))
     flat = (points[rows] - points[rows].mean(axis=0)) @ to_view
     # The leaves of a tree are in spatial order: every c-th of them covers the picture evenly.
     order = KDTree(flat).indices
@@ -200,13 +201,3 @@ def _view(
     if view.ndim != 2 or view.shape[0] > 3 or view.shape[1] != d:
         raise InputError(f"view must have shape (2 or 3, {d}); got shape {view.shape}.")
     return view, "projection"
-
-
-def _camera(dims: int) -> np.ndarray:
-    """Coordinates of a view (dims) -> right, up and towards the eye, shape (dims, 3)."""
-    if dims < 3:
-        return np.eye(dims, 3)
-    around, above = np.radians(35.0), np.radians(22.0)
-    right = [-np.sin(around), np.cos(around), 0.0]
-    eye = [np.cos(above) * np.cos(around), np.cos(above) * np.sin(around), np.sin(above)]
-    return np.column_stack([right, np.cross(eye, right), eye])

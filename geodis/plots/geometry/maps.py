@@ -19,8 +19,7 @@ from geodis.plots.map_views.factor_view import FactorView, factor_view
 from geodis.plots.map_views.map_ends import map_ends
 from geodis.plots.map_views.moving_alone import rows_moving_alone
 from geodis.plots.map_views.place_colors import hex_colors, place_colors
-from geodis.plots.style import FACTOR_COLORS
-from geodis.plots.vector.svg_marks import value_color
+from geodis.plots.style import FACTOR_COLORS, value_color
 
 if TYPE_CHECKING:
     from geodis.data.factors import Factors

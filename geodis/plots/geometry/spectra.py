@@ -22,7 +22,7 @@ from geodis.plots.figure.marks import (
     one_panel,
 )
 from geodis.plots.figure.static import draw_figure, draw_panel
-from geodis.plots.style import ACCENT, FACTOR_COLORS, FAINT, INK, MARKERS, new_axis, tidy
+from geodis.plots.style import FACTOR_COLORS, FAINT, MARKERS, new_axis, tidy
 
 if TYPE_CHECKING:
     from geodis.manifold.verdict.evidence import Evidence
@@ -47,29 +47,18 @@ def plot_principal_spectrum(
     explained : ndarray of shape (c,)
         Fractions of the variance, largest first.
     dim : int, optional
-        Intrinsic dimension, marked by a line: a manifold of dimension k bends through more than
-        k ambient directions, so the spectrum usually goes on beyond it.
+        Intrinsic dimension, for the title: a manifold of dimension k bends through more than k
+        ambient directions, so the spectrum usually goes on beyond it.
     edge : float
-        The largest fraction that even noise alone gives a component, where there is a floor of it:
-        a line, and a logarithmic scale on which the floor is seen.
+        The largest fraction that isotropic noise alone gives a component, if there is any: drawn
+        as a band, on a logarithmic scale.
 
     Examples
     --------
     >>> plot_principal_spectrum(np.array([0.6, 0.3, 0.1]), dim=2).get_ylabel()
     'variance (%)'
     """
-    axis = new_axis() if axis is None else axis
-    shown = np.asarray(explained)[:SHOWN_COMPONENTS]
-    axis.bar(np.arange(1, len(shown) + 1), 100 * shown, color=INK)
-    if dim is not None and dim < len(shown):
-        axis.axvline(dim + 0.5, color=ACCENT, linestyle="--", label=f"intrinsic dimension {dim}")
-    if edge > 0:
-        axis.axhline(100 * edge, color=FAINT, linestyle=":", label="edge of the noise")
-        axis.set_yscale("log")
-    if axis.get_legend_handles_labels()[0]:
-        axis.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0))
-    axis.set(xlabel="principal component", ylabel="variance (%)")
-    return tidy(axis, whole_x=True)
+    return draw_figure(principal_spectrum_figure(explained, dim, edge=edge), axis)
 
 
 def principal_spectrum_figure(
@@ -208,7 +197,7 @@ def plot_eigenvalue_spectrum(
 def plot_field_separation(evidence: Sequence[Evidence], axis: Any = None) -> Any:
     """Draw the two tests on every eigenfield: why so many factors were found.
 
-    Fields of small eigenvalue and of the same norm everywhere are parallel; m factors have m - 1
+    Fields with a small eigenvalue and nearly constant norm are parallel; m factors have m - 1
     of them, a flat part more. The large marks decide: the parallel fields and the next one. The
     wider the empty space between these, the more certain the number.
 

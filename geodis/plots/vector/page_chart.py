@@ -25,10 +25,11 @@ from geodis.plots.figure.marks import (
     Segments,
 )
 from geodis.plots.figure.views_data import views_data
+from geodis.plots.style import value_color
 from geodis.plots.vector.svg_figure import figure_svg
-from geodis.plots.vector.svg_marks import RADII, value_color, value_range
 
 ChartKind: TypeAlias = Literal["svg", "choices", "views"]
+RADII = {"tiny": 1.2, "fine": 1.8, "small": 2.3, "middle": 4.0, "large": 5.0}
 SCRIPTS = (
     ("geodis.plots.vector", "choices.js"),
     ("geodis.plots.figure", "views_table.js"),
@@ -143,7 +144,9 @@ def _values(mark: Dots) -> dict[str, Any]:
     if mark.values is None:
         return {}
     values = np.asarray(mark.values, dtype=float)
-    low, high = value_range(values)
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
+    high = high if high > low else low + 1.0
     told = [low + step * (high - low) for step in (0.0, 0.25, 0.5, 0.75, 1.0)]
     texts = [f"{value:.3g}" for value in told]
     if mark.names:

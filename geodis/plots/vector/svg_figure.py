@@ -1,38 +1,48 @@
-"""Figure -> SVG: panels in rows and columns, for a page or as a file of its own."""
+"""Figure -> SVG, drawn by matplotlib: a file of its own, or part of a page in its colours."""
 
 from __future__ import annotations
 
+import re
+import warnings
+from dataclasses import replace
+from io import BytesIO
+from typing import Any
+from xml.etree import ElementTree
+
+from geodis.base.text import printable
 from geodis.plots.figure.choices import Choices
-from geodis.plots.figure.labels import clip
-from geodis.plots.figure.marks import Bars, Dots, Figure, Segments
-from geodis.plots.vector.svg_elements import (
-    FONT,
-    TEXT_SIZE,
-    color_variable,
-    pixels,
-    svg_element,
-    svg_text,
-    with_colors,
-)
-from geodis.plots.vector.svg_panels import Box, legend_lines, panel_svg
+from geodis.plots.figure.linked_views import LinkedViews
+from geodis.plots.figure.marks import Figure
+from geodis.plots.figure.static import COLORS, LINE_BREAK, draw_figure
+from geodis.plots.style import STRIPE, forget_figure
 
-WIDE = 720.0
-NAME_ROOM, TITLE_ROOM, GAP = 18.0, 22.0, 10.0
-# On a page a figure is never shrunk so far that its texts cannot be read.
-LEAST_SHOWN = 0.62
-LONGEST_TITLE = 100
+WIDE = 720.0  # pixels of a figure on a page
+PIXELS_PER_INCH = 86.4  # texts of 10 points then have 12 pixels
+LEAST_SHOWN = 0.62  # narrow screens scroll instead of shrinking a figure below this share
+SVG, LINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
+# Colours of a drawing -> names in the style of the page, which differ between light and dark.
+VARIABLES: dict[str, str] = {color.lower(): name for name, color in COLORS.items()}
+VARIABLES |= {"#ffffff": "paper", "#000000": "ink", STRIPE: "panel"}
+HEX = re.compile(r"#[0-9a-f]{6}\b")
+LONG_NUMBER = re.compile(r"(\d+\.\d)\d+")
+REFERENCE = re.compile(r"#([\w.-]+)")
+PLACES = ("d", "x", "y", "width", "height", "transform")  # attributes with numbers
+COLOR_OF = {name: color for color, name in VARIABLES.items()}
+VARIABLE = re.compile(r"var\(--(\w+)\)")
+PAGE_STYLE = re.compile(r'style="width:100%[^"]*"')
+FONT = "'DejaVu Sans',Verdana,sans-serif"
 
 
-def figure_svg(figure: Figure | Choices, *, of_page: bool = False) -> str:
+def figure_svg(figure: Figure | Choices | LinkedViews, *, of_page: bool = False) -> str:
     """Draw a description as SVG.
 
     Parameters
     ----------
-    figure : Figure or Choices
-        Of what a reader would choose, the first is drawn.
+    figure : Figure, Choices or LinkedViews
+        Of a `Choices`, the first choice is drawn.
     of_page : bool
-        Colours are those of the page's style, and the pointer is told of marks; otherwise the
-        text is a file of its own.
+        Use the colours of the page's style, and give marks their hover texts; otherwise the text
+        is a file of its own.
 
     Returns
     -------
@@ -45,55 +55,111 @@ def figure_svg(figure: Figure | Choices, *, of_page: bool = False) -> str:
     >>> text.startswith("<svg"), "Two bars" in text, "#d55e00" in text
     (True, True, True)
     """
-    if isinstance(figure, Choices):
-        figure = figure.figure()
-    wide, tall = max(WIDE, float(figure.min_width)), float(figure.height)
-    body = _panels(figure, Box(0.0, 0.0, wide, tall))
-    about = {"role": "img", "aria_label": f"{figure.about[:1].upper()}{figure.about[1:]}"}
-    size: dict[str, object] = {"viewBox": f"0 0 {pixels(wide)} {pixels(tall)}"}
-    if of_page:
-        least = pixels(LEAST_SHOWN * wide)
-        size["style"] = f"width:100%;min-width:{least}px;max-width:{pixels(wide)}px"
-        return svg_element("svg", body, **size, **about, font_size=str(TEXT_SIZE))
-    own = {"xmlns": "http://www.w3.org/2000/svg", "width": wide, "height": tall}
-    paper = svg_element("rect", width=wide, height=tall, fill=color_variable("paper"))
-    text = svg_element("svg", paper + body, **own, **size, **about, font_family=FONT,
-                       font_size=str(TEXT_SIZE))  # fmt: skip
-    return with_colors(text)
+    drawn = figure.figure() if isinstance(figure, Choices) else figure
+    if isinstance(drawn, Figure):
+        wide = max(WIDE, float(drawn.min_width))
+        drawn = replace(drawn, size=(wide / PIXELS_PER_INCH, drawn.height / PIXELS_PER_INCH))
+    text = axis_svg(draw_figure(drawn, hover=True), figure.name, figure.about)
+    return text if of_page else as_file(text)
 
 
-def _panels(figure: Figure, box: Box) -> str:
-    """Every panel in its place, with the names of rows and columns around them."""
-    made = []
-    top = box.top + TITLE_ROOM * bool(figure.title)
-    if figure.title:
-        made.append(svg_text(clip(figure.title, LONGEST_TITLE), box.left, box.top + 10,
-                             anchor="start", font_weight="600"))  # fmt: skip
-    if figure.legend:
-        first = next(panel for row in figure.panels for panel in row if panel is not None)
-        entries = [
-            (mark.label if isinstance(mark.label, str) else mark.label.text, mark.color)
-            for mark in first.marks
-            if isinstance(mark, Dots | Bars | Segments) and mark.label
-        ]
-        high, text = legend_lines(entries, Box(box.left, top, box.right, box.foot))
-        made.append(text)
-        top += high
-    left = box.left + NAME_ROOM * bool(figure.rows)
-    top += NAME_ROOM * bool(figure.columns)
-    down, across = len(figure.panels), max(len(row) for row in figure.panels)
-    wide, tall = (box.right - left) / across, (box.foot - top) / down
-    gap = GAP if down * across > 1 else 0.0
-    for j, name in enumerate(figure.columns):
-        most = int(wide / 7)
-        made.append(svg_text(clip(name, most), left + (j + 0.5) * wide, top - 9))
-    for i, name in enumerate(figure.rows):
-        y = top + (i + 0.5) * tall
-        turn = f"rotate(-90 {pixels(box.left + 8)} {pixels(y)})"
-        made.append(svg_text(clip(name, int(tall / 7)), box.left + 8, y, transform=turn))
-    for i, row in enumerate(figure.panels):
-        for j, panel in enumerate(row):
-            if panel is not None:
-                x, y = left + j * wide + gap / 2, top + i * tall + gap / 2
-                made.append(panel_svg(panel, Box(x, y, x + wide - gap, y + tall - gap)))
-    return "".join(made)
+def views_svg(figure: LinkedViews) -> str:
+    """Draw linked views as a file of its own, coloured by their first colouring.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from geodis.plots.figure.linked_views import SpotColors, View
+    >>> view = View("<here>", "", np.zeros((1, 3)))
+    >>> text = views_svg(LinkedViews("v", "", [view], [SpotColors("all", [["#ff0000"]])]))
+    >>> "&lt;here&gt;" in text
+    True
+    """
+    return figure_svg(figure)
+
+
+def axis_svg(axis: Any, name: str, about: str) -> str:
+    """The figure of a matplotlib axis as SVG for a page, whose texts remain text."""
+    from matplotlib import rc_context
+
+    file, figure = BytesIO(), axis.figure.figure
+    tight = "tight" if figure.get_layout_engine() is None else None
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": name}), warnings.catch_warnings():
+        # Glyphs that matplotlib's font lacks are drawn by the browser.
+        warnings.simplefilter("ignore", UserWarning)
+        figure.savefig(file, format="svg", bbox_inches=tight, metadata={"Date": None})
+    forget_figure(figure)
+    root = ElementTree.fromstring(printable(file.getvalue().decode("utf-8")))
+    _name_ids(root, name)
+    _strip(root)
+    for element in root.iter():
+        _shorten(element)
+    for parent in list(root.iter()):
+        _tell_pointer(parent)
+    root.attrib |= {"role": "img", "aria-label": f"{about[:1].upper()}{about[1:]}"}
+    root.set("stroke-linejoin", "round")
+    wide = float(root.attrib["viewBox"].split()[2]) * PIXELS_PER_INCH / 72
+    del root.attrib["width"], root.attrib["height"]
+    least = min(wide, LEAST_SHOWN * max(wide, WIDE))
+    root.set("style", f"width:100%;min-width:{least:.0f}px;max-width:{wide:.0f}px")
+    ElementTree.register_namespace("", SVG)
+    ElementTree.register_namespace("xlink", LINK)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def as_file(page_svg: str) -> str:
+    """The SVG of a page as a file of its own: light colours, and a font of its own."""
+    text = PAGE_STYLE.sub(f'style="background:#fff;font-family:{FONT}"', page_svg, count=1)
+    return VARIABLE.sub(lambda found: COLOR_OF[found[1]], text)
+
+
+def _name_ids(root: ElementTree.Element, name: str) -> None:
+    """Keep the ids that are referred to, under names that no other figure of a page has."""
+    texts = [value for element in root.iter() for value in element.attrib.values()]
+    used = {found for text in texts if "#" in text for found in REFERENCE.findall(text)}
+    for element in root.iter():
+        own = element.attrib.pop("id", "")
+        if own in used:
+            element.set("id", f"{name}-{own}")
+        for key in (f"{{{LINK}}}href", "clip-path", "style"):
+            text = element.get(key, "")
+            found = REFERENCE.search(text)
+            if found and found[1] in used and (text.startswith("#") or "url(#" in text):
+                element.set(key, text.replace(f"#{found[1]}", f"#{name}-{found[1]}"))
+
+
+def _strip(root: ElementTree.Element) -> None:
+    """Remove metadata, styles that would apply to a whole page, and white space."""
+    for parent in root.iter():
+        for child in list(parent):
+            if child.tag in (f"{{{SVG}}}metadata", f"{{{SVG}}}style"):
+                parent.remove(child)
+            child.tail = None
+        if parent.tag not in (f"{{{SVG}}}text", f"{{{SVG}}}tspan"):
+            parent.text = None
+
+
+def _shorten(element: ElementTree.Element) -> None:
+    """Write places with one decimal, and colours by their names on the page."""
+    for key in PLACES:
+        if text := element.get(key):
+            element.set(key, LONG_NUMBER.sub(r"\1", text.replace("\n", "")))
+    style = element.get("style", "")
+    if element.tag == f"{{{SVG}}}text":
+        style = re.sub(r"font-family:[^;]*;?|font: [\d.]+px[^;]*;?", "", style)
+        style += "" if "fill:" in style else "; fill: #000000"
+    if style:
+        element.set("style", HEX.sub(_page_color, style))
+
+
+def _page_color(found: re.Match[str]) -> str:
+    return f"var(--{VARIABLES[found[0]]})" if found[0] in VARIABLES else found[0]
+
+
+def _tell_pointer(parent: ElementTree.Element) -> None:
+    """Turn what matplotlib wrote as links into hover texts of the marks in them."""
+    for place, child in enumerate(list(parent)):
+        if child.tag == f"{{{SVG}}}a" and len(child):
+            mark = child[0]
+            mark.set("data-tip", child.get(f"{{{LINK}}}href", "").replace(LINE_BREAK, "\n"))
+            parent[place] = mark

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from geodis.base.check import check_int
 from geodis.base.jobs import check_jobs
 from geodis.base.progress import Stages
-from geodis.base.whole_set import whole_set
 from geodis.report.analysis import ReportSettings
-from geodis.report.build import FIGURES, PAGE, RESULTS, check_out, data_hash
+from geodis.report.build import check_out, data_hash, now
 from geodis.report.comparison.compared_runs import ComparedRuns, gather_runs
-from geodis.report.comparison.comparison_page import comparison_text, figures_of
 from geodis.report.comparison.comparison_results import Comparison
 from geodis.report.comparison.found_factors import AgreementOfFactors, agreement_of_factors
-from geodis.report.comparison.many_table import frame_of_many, runs_of_many
+from geodis.report.comparison.many_table import (
+    frame_of_many,
+    is_table_of_runs,
+    runs_of_many,
+    runs_of_table,
+)
 from geodis.report.comparison.paired_scores import PairedScores, pair_scores
-from geodis.report.comparison.runs_table import is_table_of_runs, runs_of_table
 from geodis.report.comparison.similarities import similarities
 from geodis.report.material import BINS
-from geodis.report.page.pictures import write_files
+from geodis.report.page.render import PAGE, write_page
 from geodis.report.results import Report
 from geodis.report.sections.resamplings import counts_of
 
@@ -49,11 +53,10 @@ def compare(
 ) -> Comparison:
     """Compare latents of several models, seeds or layers of the same rows, and write a page.
 
-    With factors the runs are ranked by every score, beside chance and with intervals, and it is
-    said which differences are beyond noise: over the seeds where every model has as many runs, at
-    least two, and otherwise over the same halves of the rows. Without factors as with them there
-    is how alike the representations are, which of the factors that were found agree, and their
-    maps side by side.
+    With factors, the runs are ranked by all scores, each with its chance level and interval, and
+    differences are tested against noise: over seeds where every model has the same number of runs,
+    at least two, and otherwise over the same halves of the rows. With or without factors, the page
+    shows how similar the representations are, which of the found factors agree, and their maps.
 
     Parameters
     ----------
@@ -68,12 +71,12 @@ def compare(
         Folder for ``index.html``, ``results.json`` and ``figures/``; None writes nothing.
     title : str
     max_points : int
-        Of more rows, so many are drawn at random, the same of all runs.
+        Larger inputs are subsampled to this many rows, the same for all runs.
     bins : int
         Bins of continuous factors, for what needs classes.
     n_resamples : int
-        Halves of the rows on which most scores are computed again, a fifth as many for those
-        that take longer.
+        Halves of the rows on which most scores are computed again, one fifth as many for slow
+        scores.
     sources : dict of str to str, optional
         Names of the files of the runs, "factors" and "images".
     docs : str
@@ -127,7 +130,7 @@ def compare(
             agreed = agreement_of_factors(reports)
     made = Comparison(
         gathered, settings, tuple(reports), scores, tuple(alike), agreed,
-        datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"), data_hash(gathered.material),
+        now(), data_hash(gathered.material),
     )  # fmt: skip
     return made if out is None else write_comparison(made, Path(out))
 
@@ -136,13 +139,11 @@ def _of_table(
     compared: Any, title: str, out: str | os.PathLike[str] | None, docs: str
 ) -> Comparison:
     """Compare runs that were scored already."""
-    import numpy as np
-
     if out is not None:
         check_out(out)
     runs, scores, *notes = compared
     agreed = AgreementOfFactors((), np.empty((0, 0)), {})
-    date = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M")
+    date = now()
     made = Comparison(runs, ReportSettings(title=title, docs=docs), (), scores, (), agreed, date,
                       notes=notes[0] if notes else ())  # fmt: skip
     return made if out is None else write_comparison(made, Path(out))
@@ -181,13 +182,5 @@ def _scores(
 
 def write_comparison(made: Comparison, out: Path) -> Comparison:
     """Write results, figures and page, which replace earlier ones all together or not at all."""
-    from dataclasses import replace
-
-    pictures = figures_of(made)
-    with whole_set(out) as folder:
-        files = {one.name: one.file for part in pictures for one in part.pictures if one.file}
-        write_files(files, folder / FIGURES)
-        made.to_json(folder / RESULTS)
-        text = comparison_text(made, pictures, linked=True)
-        (folder / PAGE).write_text(text, "utf-8", errors="xmlcharrefreplace")
+    write_page(made.page(), out, results=lambda _: made.to_dict())
     return replace(made, path=out / PAGE)

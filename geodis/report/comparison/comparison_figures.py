@@ -69,7 +69,7 @@ def _square(
     name: str, title: str, matrix: np.ndarray, low: float, told: str, names: Sequence[str]
 ) -> Figure:
     cells = Cells(np.asarray(matrix, float), low, 1.0, digits=2, hover=told)
-    axis = Axis(names=tuple(names), tilted=True)
+    axis = Axis(names=tuple(names))
     panel = Panel([cells], axis, axis, title=title, frame="none")
     size = int(np.clip(130 + 34 * len(names), 200, 760))
     return one_panel(name, title, panel, height=size)

@@ -1,15 +1,13 @@
-"""A comparison -> one page, by the template of reports."""
+"""The sections of the page of a comparison; each is asked about a `Comparison`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from geodis import __version__
-from geodis.base.text import counted, fixed
-from geodis.report.ask import FAILURES, reason_of
+from geodis.base.text import fixed, listed
 from geodis.report.comparison.comparison_figures import (
     distances_of_runs_figure,
     factors_agree_figure,
@@ -17,213 +15,241 @@ from geodis.report.comparison.comparison_figures import (
     similarity_figure,
 )
 from geodis.report.comparison.found_factors import maps_side_by_side
-from geodis.report.page.bibliography import entries_of
 from geodis.report.page.markup import render_template
-from geodis.report.page.pictures import Picture, draw_picture
-from geodis.report.page.render import SectionView, of_script, page_text, shown_figures
 from geodis.report.page.score_cards import cards_markup, cards_of
-from geodis.report.section import SectionFigure
+from geodis.report.section import Section, SectionFigure
 from geodis.report.sentences.manifold_sentences import reasons_of_doubt
 
 if TYPE_CHECKING:
+    from geodis.distances.agreement_table import DistanceCorrelations
+    from geodis.plots.figure.linked_views import LinkedViews
     from geodis.report.comparison.comparison_results import Comparison
     from geodis.report.comparison.paired_scores import ScoreDifference
 
 MOST_SHOWN = 12  # differences before one asks for more
-CITES = ("kornblith2019", "schonemann1966", "kriegeskorte2008", "pfau2020", "locatello2019")
-ABOUT = {
-    "ranking": "Runs by their mean rank over the scores that differ from chance in a run. The "
-    "answers go from chance (0) to the best value (1), each the median of the scores that give it.",
-    "differences": "Every pair of models in every score whose noise is known, corrected for how "
-    "many were looked at (Holm). More is better, whichever way the score counts.",
-    "similarity": "How alike the representations are, whatever their axes: 1 is the same up to "
-    "rotation and scale, and beside every measure stands what unrelated ones give.",
-    "factors": "The factors that were found in each run, and how much of those of one run the "
-    "factors of another tell on held-out rows.",
-    "maps": "A dot is the same row on all maps: point at one, or choose an area, and see where its "
-    "rows lie in the other runs.",
-    "distances": "Rank correlations of distances between latents with those between factors.",
-}
-TITLES = {
-    "ranking": "Ranking",
-    "differences": "What differs beyond noise",
-    "similarity": "How alike the representations are",
-    "factors": "Factors that were found",
-    "maps": "Maps side by side",
-    "distances": "Distances",
-}
+NAMED = 3  # models that a sentence names
 
 
-@dataclass(frozen=True)
-class DrawnPart:
-    """A section with its figures drawn, or why they were not."""
+class RankingSection(Section):
+    """The runs by their mean rank, and every score of each."""
 
-    name: str
-    pictures: tuple[Picture, ...]
-    problem: str = ""
+    name = "ranking"
+    title = "Ranking"
+    about = (
+        "Runs by their mean rank over the scores that differ from chance in a run. The answers go "
+        "from chance (0) to the best value (1), each the median of the scores that give it."
+    )
+    cites = ("locatello2019",)
+
+    def missing(self, made: Comparison) -> str:
+        """Scores."""
+        return "" if made.scores is not None else "There are no scores."
+
+    def sentence(self, made: Comparison) -> str:
+        """The order, and whether any difference is beyond noise."""
+        scores = made.scores
+        if scores is None:
+            return ""
+        if scores.mean_rank.isna().all():
+            return "Uncertain: no score differs from chance in any run, so none ranks first."
+        ranks = [f"{name} ({rank:.1f})" for name, rank in scores.mean_rank.items()]
+        known = scores.chance.notna().any(axis=None)
+        over = "all scores above chance for at least one run" if known else "all scores"
+        said = f"By the mean rank over {over}: {', '.join(ranks)}."
+        if any(one.beyond_noise for one in scores.differences):
+            return said
+        tested = "is beyond noise" if scores.differences else "could be tested against noise"
+        return f"Uncertain: no difference between the models {tested}. {said}"
+
+    def figures(self, made: Comparison) -> list[SectionFigure]:
+        """Every score that has a common scale."""
+        scores, models = made.scores, made.runs.models
+        assert scores is not None
+        return [SectionFigure("scores", lambda: scores_of_runs_figure(scores, models))]
+
+    def body(self, made: Comparison) -> str:
+        """Ranks and answers."""
+        scores = made.scores
+        assert scores is not None
+        of = dict(zip(made.runs.names, made.runs.models, strict=True))
+        rows = [
+            {
+                "run": run,
+                "model": of[run],
+                "rank": f"{scores.mean_rank[run]:.2f}",
+                "answers": [f"{value:.2f}" for value in scores.answers[run]],
+            }
+            for run in made.ranking
+        ]
+        seeded = len(set(of.values())) < len(of)
+        questions = list(scores.answers.index)
+        return render_template("ranking.html", rows=rows, questions=questions, models=seeded)
+
+    def code(self, made: Comparison) -> str:
+        """The comparison itself."""
+        given = "table" if made.runs.material is None else "{name: latents, ...}, factors"
+        return f"compared = gd.compare({given})\ncompared.scores.value"
 
 
-def figures_of(made: Comparison) -> list[DrawnPart]:
-    """Every figure, drawn once."""
-    parts = []
-    for name, figures in _figures(made).items():
-        drawn, problem = [], ""
-        for figure_name, describe in figures:
-            try:
-                if (described := describe()) is not None:
-                    drawn.append(
-                        draw_picture(SectionFigure(figure_name, partial(_same, described)))
-                    )
-            except FAILURES as failure:  # a figure must not take the page with it
-                problem = problem or reason_of(failure)
-        parts.append(DrawnPart(name, tuple(drawn), problem))
-    return parts
+class DifferencesSection(Section):
+    """The differences between models in every score."""
 
-
-def _same(described: Any) -> Any:
-    return described
-
-
-def _figures(made: Comparison) -> dict[str, list[tuple[str, Callable[[], Any]]]]:
-    names, scores, agreed = made.runs.names, made.scores, made.agreement
-    agreed_names = [names[run] for run in agreed.runs]
-    distances = {
-        name: report.distances.correlations
-        for name, report in zip(names, made.reports, strict=False)
-        if report.distances is not None and report.distances.correlations is not None
-    }
-    every: dict[str, list[tuple[str, Callable[[], Any]]]] = {name: [] for name in TITLES}
-    if scores is not None:
-        every["ranking"] = [("scores", lambda: scores_of_runs_figure(scores, made.runs.models))]
-    every["similarity"] = [
-        (one.name.lower(), partial(similarity_figure, one, names)) for one in made.similarities
-    ]
-    if len(agreed.runs) > 1:
-        every["factors"] = [("factors", lambda: factors_agree_figure(agreed.matrix, agreed_names))]
-    every["maps"] = [("maps", lambda: maps_side_by_side(made.reports, names))]
-    if len(distances) > 1:
-        every["distances"] = [("distances", lambda: distances_of_runs_figure(distances))]
-    return every
-
-
-def comparison_text(made: Comparison, parts: list[DrawnPart], *, linked: bool = False) -> str:
-    """The whole page as text."""
-    sections = [view for part in parts if (view := _view(made, part)) is not None]
-    charts = [
-        of_script(figure.chart)
-        for view in sections
-        for figure in view.figures
-        if figure.chart.kind != "svg"
-    ]
-    return page_text(
-        title=made.settings.title,
-        about="",
-        origin=_origin(made),
-        summary=made.summary,
-        warnings=made.warnings,
-        sections=sections,
-        charts=charts,
-        citations=entries_of(CITES),
-        linked=linked,
+    name = "differences"
+    title = "What differs beyond noise"
+    about = (
+        "Every pair of models in every score whose noise is known, corrected for the number of "
+        "tests (Holm). Differences are signed so that more is better."
     )
 
+    def missing(self, made: Comparison) -> str:
+        """Differences that were tested."""
+        tested = made.scores is not None and made.scores.differences
+        return "" if tested else "No difference could be tested."
 
-def _origin(made: Comparison) -> str:
-    runs = counted(len(made.runs.names), "run")
-    models = counted(len(set(made.runs.models)), "model")
-    if made.runs.material is None:
-        return f"{runs} of {models}. geodis {__version__}, {made.date}."
-    used, given = len(made.runs.material.rows), made.runs.material.n_given
-    rows = counted(given, "row")
-    rows = rows if used == given else f"{used:,} of {rows}"
-    return (
-        f"{runs} of {models}, {rows}. geodis "
-        f"{__version__}, seed {made.settings.random_state}, {made.date}, data "
-        f"{made.data_hash[:12]}."
-    )
+    def sentence(self, made: Comparison) -> str:
+        """How many are beyond noise, and which models are ahead."""
+        if made.scores is None or not (tested := made.scores.differences):
+            return ""
+        beyond = [one for one in tested if one.beyond_noise]
+        over = "seeds" if made.runs.seeded else "rows"
+        text = (
+            f"{len(beyond)} of {len(tested)} differences in a score are beyond noise (over {over})"
+        )
+        wins = Counter(one.first if one.difference > 0 else one.second for one in beyond)
+        told = [f"{name} is ahead in {count}" for name, count in wins.most_common(NAMED)]
+        return f"{text}: {', '.join(told)}." if told else f"{text}."
 
+    def body(self, made: Comparison) -> str:
+        """The differences, the surest first."""
+        assert made.scores is not None
+        differences = made.scores.differences
+        cards = cards_of((one.score for one in differences), made.settings.docs)
+        rows = [
+            {
+                "score": one.score,
+                "card": cards.get(one.score),
+                "better": one.first if one.difference > 0 else one.second,
+                "worse": one.second if one.difference > 0 else one.first,
+                "by": f"{abs(one.difference):.3f}",
+                "span": " to ".join(fixed(end, 3) for end in _ends(one)),
+                "p": f"{one.p:.1g}" if one.p >= 0.001 else "< 0.001",
+                "beyond": one.beyond_noise,
+            }
+            for one in sorted(differences, key=lambda one: (one.p, -abs(one.difference)))
+        ]
+        return render_template(
+            "differences.html",
+            beyond=[row for row in rows if row["beyond"]],
+            within=[row for row in rows if not row["beyond"]],
+            most=MOST_SHOWN,
+            pairs=_pairs(differences),
+            cards=cards_markup(cards.values()),
+        )
 
-def _view(made: Comparison, part: DrawnPart) -> SectionView | None:
-    """One section; None where there is nothing in it."""
-    body = BODIES[part.name](made) if part.name in BODIES else ""
-    if not body and not part.pictures and not part.problem:
-        return None
-    return SectionView(
-        part.name, TITLES[part.name], ABOUT[part.name], "", _code(made, part.name), body,
-        tuple(shown_figures(part.pictures)), part.problem,
-    )  # fmt: skip
-
-
-def _code(made: Comparison, name: str) -> str:
-    """The Python of a section; of a table, what reads that."""
-    if name == "ranking" and made.runs.material is None:
-        return "compared = gd.compare(table)\ncompared.scores.value"
-    return CODE.get(name, "")
-
-
-def _ranking(made: Comparison) -> str:
-    scores = made.scores
-    if scores is None:
-        return ""
-    of = dict(zip(made.runs.names, made.runs.models, strict=True))
-    rows = [
-        {
-            "run": run,
-            "model": of[run],
-            "rank": f"{scores.mean_rank[run]:.2f}",
-            "answers": [f"{value:.2f}" for value in scores.answers[run]],
-        }
-        for run in made.ranking
-    ]
-    return render_template("ranking.html", rows=rows, questions=list(scores.answers.index),
-                           models=len(set(of.values())) < len(of))  # fmt: skip
+    def code(self, made: Comparison) -> str:
+        """Where they are."""
+        return "[one for one in compared.scores.differences if one.beyond_noise]"
 
 
-def _differences(made: Comparison) -> str:
-    scores = made.scores
-    if scores is None or not scores.differences:
-        return ""
-    cards = cards_of((one.score for one in scores.differences), made.settings.docs)
-    rows = [
-        {
-            "score": one.score,
-            "card": cards.get(one.score),
-            "better": one.first if one.difference > 0 else one.second,
-            "worse": one.second if one.difference > 0 else one.first,
-            "by": f"{abs(one.difference):.3f}",
-            "span": " to ".join(fixed(end, 3) for end in _ends(one)),
-            "p": f"{one.p:.1g}" if one.p >= 0.001 else "< 0.001",
-            "beyond": one.beyond_noise,
-        }
-        for one in sorted(scores.differences, key=lambda one: (one.p, -abs(one.difference)))
-    ]
-    beyond = [row for row in rows if row["beyond"]]
-    within = [row for row in rows if not row["beyond"]]
-    return render_template("differences.html", beyond=beyond, within=within, most=MOST_SHOWN,
-                           pairs=_pairs(scores.differences),
-                           cards=cards_markup(cards.values()))  # fmt: skip
+def _ends(one: ScoreDifference) -> tuple[float, float]:
+    return (one.low, one.high) if one.difference > 0 else (-one.high, -one.low)
 
 
 def _pairs(differences: Sequence[ScoreDifference]) -> list[dict[str, Any]]:
     """How often each of two models is ahead beyond noise."""
-    counted: dict[tuple[str, str], list[int]] = {}
+    ahead: dict[tuple[str, str], list[int]] = {}
     for one in differences:
-        own = counted.setdefault((one.first, one.second), [0, 0, 0])
+        own = ahead.setdefault((one.first, one.second), [0, 0, 0])
         own[(0 if one.difference > 0 else 1) if one.beyond_noise else 2] += 1
     return [
         {"first": a, "second": b, "first_ahead": own[0], "second_ahead": own[1], "noise": own[2]}
-        for (a, b), own in counted.items()
+        for (a, b), own in ahead.items()
     ]
 
 
-def _ends(one: Any) -> tuple[float, float]:
-    return (one.low, one.high) if one.difference > 0 else (-one.high, -one.low)
+class SimilaritySection(Section):
+    """How similar the representations are, by several measures."""
+
+    name = "similarity"
+    title = "How similar the representations are"
+    about = (
+        "The similarity of the representations, whatever their axes: 1 is the same up to rotation "
+        "and scale. Each title states the value for unrelated representations."
+    )
+    cites = ("kornblith2019", "schonemann1966", "kriegeskorte2008")
+
+    def missing(self, made: Comparison) -> str:
+        """Latents."""
+        return "" if made.similarities else "There are no latents."
+
+    def sentence(self, made: Comparison) -> str:
+        """The most and the least similar runs."""
+        if not made.similarities:
+            return ""
+        first = made.similarities[0]
+        names, r = made.runs.names, len(made.runs.names)
+        pairs = [(first.matrix[i, j], i, j) for i in range(r) for j in range(i + 1, r)]
+        (high, *most), (low, *least) = max(pairs), min(pairs)
+        unrelated = f"unrelated: {fixed(first.chance)}"
+        if len(pairs) == 1:
+            return f"{first.name} of the two representations is {fixed(high)} ({unrelated})."
+        closest, farthest = ([names[run] for run in pair] for pair in (most, least))
+        return (
+            f"The most similar runs are {listed(closest)} ({first.name} {fixed(high)}), the least "
+            f"similar {listed(farthest)} ({fixed(low)}; {unrelated})."
+        )
+
+    def figures(self, made: Comparison) -> list[SectionFigure]:
+        """A matrix for every measure."""
+        return [
+            SectionFigure(one.name.lower(), partial(similarity_figure, one, made.runs.names))
+            for one in made.similarities
+        ]
+
+    def code(self, made: Comparison) -> str:
+        """The measures."""
+        return "gd.distances.cka(a, b), gd.distances.procrustes(a, b), gd.distances.rsa(a, b)"
 
 
-def _factors(made: Comparison) -> str:
-    if not made.reports:
-        return ""
-    return render_template("found.html", rows=list(_found_rows(made)))
+class FactorsSection(Section):
+    """The factors that were found in each run, and which of them agree."""
+
+    name = "factors"
+    title = "Factors that were found"
+    about = (
+        "The factors found in each run, and the R² with which the factors of one run predict those "
+        "of another on held-out rows."
+    )
+    cites = ("pfau2020",)
+
+    def missing(self, made: Comparison) -> str:
+        """Latents."""
+        return "" if made.reports else "There are no latents."
+
+    def sentence(self, made: Comparison) -> str:
+        """Dimensions of the factors of every run."""
+        told = []
+        for name, report in zip(made.runs.names, made.reports, strict=False):
+            if (est := report.manifold) is not None:
+                dims = " + ".join(str(int(dim)) for dim in est.factor_dims_)
+                told.append(f"{name} {dims}{' (uncertain)' * bool(reasons_of_doubt(report, est))}")
+        return f"Dimensions of the factors that were found: {', '.join(told)}." if told else ""
+
+    def figures(self, made: Comparison) -> list[SectionFigure]:
+        """How well the factors of runs predict one another."""
+        agreed = made.agreement
+        names = [made.runs.names[run] for run in agreed.runs]
+        if len(names) < 2:
+            return []
+        return [SectionFigure("factors", lambda: factors_agree_figure(agreed.matrix, names))]
+
+    def body(self, made: Comparison) -> str:
+        """The factors of every run."""
+        return render_template("found.html", rows=list(_found_rows(made)))
+
+    def code(self, made: Comparison) -> str:
+        """Where the numbers are."""
+        return "compared.agreement.matrix, compared.agreement.matched"
 
 
 def _found_rows(made: Comparison) -> Iterator[dict[str, str]]:
@@ -242,14 +268,56 @@ def _found_rows(made: Comparison) -> Iterator[dict[str, str]]:
         yield {"run": name, "dim": str(est.dim_), "factors": " + ".join(found), "sure": sure}
 
 
-BODIES: dict[str, Callable[[Any], str]] = {
-    "ranking": _ranking,
-    "differences": _differences,
-    "factors": _factors,
-}
-CODE = {
-    "ranking": "compared = gd.compare({name: latents, ...}, factors)\ncompared.scores.value",
-    "differences": "[one for one in compared.scores.differences if one.beyond_noise]",
-    "similarity": "gd.distances.cka(a, b), gd.distances.procrustes(a, b), gd.distances.rsa(a, b)",
-    "factors": "compared.agreement.matrix, compared.agreement.matched",
-}
+class MapsOfRunsSection(Section):
+    """The maps of all runs, linked by their rows."""
+
+    name = "maps"
+    title = "Maps side by side"
+    about = (
+        "A dot is the same row on all maps: point at one, or choose an area, to see where its rows "
+        "lie in the other runs."
+    )
+
+    def missing(self, made: Comparison) -> str:
+        """At least two runs with maps of the same rows."""
+        return "" if len(made.agreement.runs) > 1 else "Fewer than two runs have maps."
+
+    def figures(self, made: Comparison) -> list[SectionFigure]:
+        """The maps; none where no row is on all of them."""
+        drawn: LinkedViews | None = maps_side_by_side(made.reports, made.runs.names)
+        return [] if drawn is None else [SectionFigure("maps", lambda: drawn)]
+
+
+class DistancesOfRunsSection(Section):
+    """How far distances of latents follow those of the given factors, for every run."""
+
+    name = "distances"
+    title = "Distances"
+    about = "Rank correlations of distances between latents with those between factors."
+
+    def missing(self, made: Comparison) -> str:
+        """At least two runs with such distances."""
+        return "" if len(_correlations(made)) > 1 else "There are no distances to compare."
+
+    def figures(self, made: Comparison) -> list[SectionFigure]:
+        """A mark for each run."""
+        return [SectionFigure("distances", lambda: distances_of_runs_figure(_correlations(made)))]
+
+
+def _correlations(made: Comparison) -> dict[str, DistanceCorrelations]:
+    """Correlations of the runs that have them."""
+    return {
+        name: report.distances.correlations
+        for name, report in zip(made.runs.names, made.reports, strict=False)
+        if report.distances is not None and report.distances.correlations is not None
+    }
+
+
+COMPARISON_SECTIONS: tuple[Section, ...] = (
+    RankingSection(),
+    DifferencesSection(),
+    SimilaritySection(),
+    FactorsSection(),
+    MapsOfRunsSection(),
+    DistancesOfRunsSection(),
+)

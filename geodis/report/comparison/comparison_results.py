@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from geodis.base.text import fixed, listed, with_notes
+from geodis import __version__
+from geodis.base.text import counted, listed, with_notes
 from geodis.base.write import to_jsonable, write_json
 from geodis.report.analysis import ReportSettings, versions
 from geodis.report.comparison.compared_runs import ComparedRuns
+from geodis.report.comparison.comparison_page import COMPARISON_SECTIONS
 from geodis.report.comparison.found_factors import AgreementOfFactors
 from geodis.report.comparison.paired_scores import PairedScores
 from geodis.report.comparison.similarities import Similarity
 from geodis.report.page.markup import render_template
+from geodis.report.page.render import Page, render_page
+from geodis.report.page.show_page import show_page
 from geodis.report.results import Report
+from geodis.report.sentences.collect_sentences import summarise
 from geodis.report.sentences.manifold_sentences import reasons_of_doubt
-
-NAMED = 3  # scores that a sentence names
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,8 +64,7 @@ class Comparison:
     @property
     def summary(self) -> tuple[str, ...]:
         """Plain sentences: the ranking, what is beyond noise, similarity, factors."""
-        said = (self._ranked(), self._beyond(), self._alike(), self._found())
-        return tuple(text for text in said if text)
+        return summarise(COMPARISON_SECTIONS, self)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -101,61 +102,6 @@ class Comparison:
             )
         return notes
 
-    def _ranked(self) -> str:
-        if self.scores is None:
-            return ""
-        if self.scores.mean_rank.isna().all():
-            return "Uncertain: no score differs from chance in any run, so none ranks first."
-        ranks = [f"{name} ({rank:.1f})" for name, rank in self.scores.mean_rank.items()]
-        known = self.scores.chance.notna().any(axis=None)
-        over = "all scores" + " that differ from chance in a run" * bool(known)
-        said = f"By the mean rank over {over}: {', '.join(ranks)}."
-        if any(one.beyond_noise for one in self.scores.differences):
-            return said
-        tested = "is beyond noise" if self.scores.differences else "could be held against noise"
-        return f"Uncertain: no difference between the models {tested}. {said}"
-
-    def _beyond(self) -> str:
-        if self.scores is None:
-            return ""
-        if not (looked := self.scores.differences):
-            return ""  # the ranking says it
-        beyond = [one for one in looked if one.beyond_noise]
-        over = "seeds" if self.runs.seeded else "rows"
-        text = (
-            f"{len(beyond)} of {len(looked)} differences in a score are beyond noise (over {over})"
-        )
-        wins = Counter(one.first if one.difference > 0 else one.second for one in beyond)
-        if not wins:
-            return f"{text}."
-        told = [f"{name} is ahead in {count}" for name, count in wins.most_common(NAMED)]
-        return f"{text}: {', '.join(told)}."
-
-    def _alike(self) -> str:
-        if not self.similarities:
-            return ""
-        first = self.similarities[0]
-        names, r = self.runs.names, len(self.runs.names)
-        pairs = [(first.matrix[i, j], i, j) for i in range(r) for j in range(i + 1, r)]
-        (high, *most), (low, *least) = max(pairs), min(pairs)
-        unrelated = f"unrelated: {fixed(first.chance)}"
-        if len(pairs) == 1:
-            return f"{first.name} of the two representations is {fixed(high)} ({unrelated})."
-        alike, apart = ([names[run] for run in pair] for pair in (most, least))
-        return (
-            f"Most alike are {listed(alike)} ({first.name} {fixed(high)}), least "
-            f"{listed(apart)} ({fixed(low)}; {unrelated})."
-        )
-
-    def _found(self) -> str:
-        told = []
-        for name, report in zip(self.runs.names, self.reports, strict=False):
-            est = report.manifold
-            if est is not None:
-                dims = " + ".join(str(int(dim)) for dim in est.factor_dims_)
-                told.append(f"{name} {dims}{' (uncertain)' * bool(reasons_of_doubt(report, est))}")
-        return f"Dimensions of the factors that were found: {', '.join(told)}." if told else ""
-
     def __str__(self) -> str:
         return with_notes(self.summary, self.warnings)
 
@@ -177,12 +123,24 @@ class Comparison:
             path=self.path,
         )
 
+    def page(self) -> Page:
+        """What its page is made of."""
+        title, origin = self.settings.title, self._origin()
+        return Page(COMPARISON_SECTIONS, self, title, origin, self.summary, self.warnings)
+
+    def _origin(self) -> str:
+        """Runs, rows, version and seed, for the head of the page."""
+        runs = counted(len(self.runs.names), "run")
+        models = counted(len(set(self.runs.models)), "model")
+        if self.runs.material is None:
+            return f"{runs} of {models}. geodis {__version__}, {self.date}."
+        seed, data = self.settings.random_state, self.data_hash[:12]
+        made = f"geodis {__version__}, seed {seed}, {self.date}, data {data}"
+        return f"{runs} of {models}, {self.runs.material.rows_told}. {made}."
+
     def show(self, height: int = 900) -> None:
         """Show the page: below the cell of a notebook, elsewhere in a browser."""
-        from geodis.report.comparison.comparison_page import comparison_text, figures_of
-        from geodis.report.page.show_page import show_page
-
-        show_page(self.path, lambda: comparison_text(self, figures_of(self)), height)
+        show_page(self.path, lambda: render_page(self), height)
 
     def to_dict(self) -> dict[str, Any]:
         """Every number, and how it was made, as plain values."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -98,12 +98,12 @@ def pair_scores(
     *,
     random_state: Any = 0,
 ) -> PairedScores:
-    """Put the tables of all runs side by side, and hold their differences against noise.
+    """Put the tables of all runs side by side, and test their differences against noise.
 
-    With several seeds of every model the differences of runs with the same place among the seeds
-    are a sample, whose mean is held against a t distribution. With one run a model, scores of all
-    runs are computed again on the same halves of the rows, and the spread of their difference over
-    r halves is held against a t distribution of r - 1 degrees.
+    With several seeds of every model, runs are paired by their position among the seeds, and the
+    mean difference is tested by a paired t test. With one run per model, scores of all runs are
+    computed again on the same halves of the rows, and the difference is tested against its spread
+    over r halves with a t distribution of r - 1 degrees of freedom.
 
     Parameters
     ----------
@@ -115,18 +115,9 @@ def pair_scores(
     random_state : int, Generator or None
         Of the halves.
     """
-    import pandas as pd
-
-    frames = [table.frame for table in tables]
-    names = list(runs.names)
-
-    def side_by_side(column: str) -> pd.DataFrame:
-        return pd.concat([frame[column] for frame in frames], axis=1, keys=names).reindex(
-            frames[0].index
-        )
-
-    value, chance = side_by_side("value").astype(float), side_by_side("chance").astype(float)
-    better = frames[0]["better"]
+    frames = {name: table.frame for name, table in zip(runs.names, tables, strict=True)}
+    first = tables[0].frame
+    value = side_by_side(frames, "value", first.index)
     rng = check_random_state(random_state)
     resampled: dict[tuple[str, str], np.ndarray] = {}
     for count, chosen in counts.items():
@@ -136,18 +127,59 @@ def pair_scores(
         if name in value.index and len(spread) > 1:
             ends = around(value.at[name, run], spread, LEVEL)
             low.at[name, run], high.at[name, run] = ends
-    judged = judged_scores(frames[0]).index
-    sign = pd.Series(np.where(better == "lower", -1.0, 1.0), better.index)
-    signed = value.loc[judged].mul(sign[judged], axis=0)
-    telling = signed[(value.loc[judged] - chance.loc[judged]).abs().max(axis=1) > NEAR_CHANCE]
-    mean_rank = telling.rank(axis=1, ascending=False).mean().sort_values(kind="stable")
-    answers = pd.DataFrame(
+    chance = side_by_side(frames, "chance", first.index)
+    known = (value, chance, low, high, first["better"], answers_of_runs(frames))
+    return rank_runs(runs, *known, judged_scores(first).index, resampled)
+
+
+def side_by_side(
+    frames: Mapping[str, pd.DataFrame], column: str, scores: Iterable[object]
+) -> pd.DataFrame:
+    """One column of the tables of all runs, of shape (scores, runs)."""
+    import pandas as pd
+
+    wide = pd.DataFrame({name: frame[column] for name, frame in frames.items()})
+    return wide.reindex(list(scores)).astype(float)
+
+
+def answers_of_runs(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """The answers that the scores of every run give, of shape (questions, runs)."""
+    import pandas as pd
+
+    return pd.DataFrame(
         {
             name: {one.question: one.median for one in answers_of(frame)}
-            for name, frame in zip(names, frames, strict=True)
+            for name, frame in frames.items()
         }
     )
-    found = differences_of(runs, signed, sign, resampled)
+
+
+def rank_runs(
+    runs: ComparedRuns,
+    value: pd.DataFrame,
+    chance: pd.DataFrame,
+    low: pd.DataFrame,
+    high: pd.DataFrame,
+    better: pd.Series,
+    answers: pd.DataFrame,
+    judged: pd.Index,
+    resampled: Mapping[tuple[str, str], np.ndarray],
+    *,
+    rank_by_all: bool = False,
+) -> PairedScores:
+    """Rank the runs, and test their differences.
+
+    The mean rank is over the `judged` scores that differ from chance in a run; with `rank_by_all`,
+    where none does, over all scores.
+    """
+    import pandas as pd
+
+    sign = pd.Series(np.where(better == "lower", -1.0, 1.0), better.index)
+    signed = value.mul(sign[value.index], axis=0)
+    away = (value.loc[judged] - chance.loc[judged]).abs().max(axis=1) > NEAR_CHANCE
+    ranked = signed if rank_by_all and not away.any() else signed.loc[judged][away]
+    mean_rank = ranked.rank(axis=1, ascending=False).mean().sort_values(kind="stable")
+    found = differences_of(runs, signed.loc[judged], sign, resampled)
     return PairedScores(value, chance, low, high, better, answers, mean_rank, found)
 
 
@@ -182,9 +214,9 @@ def differences_of(
     runs: ComparedRuns,
     signed: pd.DataFrame,
     sign: pd.Series,
-    resampled: dict[tuple[str, str], np.ndarray],
+    resampled: Mapping[tuple[str, str], np.ndarray],
 ) -> list[ScoreDifference]:
-    """All differences between models that can be held against noise, corrected together."""
+    """All differences between models that can be tested against noise, corrected together."""
     of_model = runs.of_model
     made = []
     for first, second in combinations(of_model, 2):

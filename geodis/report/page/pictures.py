@@ -1,28 +1,42 @@
-"""Step 4: every figure of a report, drawn once for the page and for a file of its own."""
+"""The figures of a page, each drawn once for the page and for a file of its own."""
 
 from __future__ import annotations
 
-import base64
-from dataclasses import dataclass, field
-from io import BytesIO
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from geodis.base.check import InputError
-from geodis.base.text import printable
 from geodis.base.write import whole_file
 from geodis.plots.figure.choices import Choices
+from geodis.plots.figure.labels import clip
 from geodis.plots.figure.linked_views import LinkedViews
 from geodis.plots.figure.marks import Figure
-from geodis.plots.style import forget_figure
 from geodis.plots.vector.page_chart import Chart, to_chart
-from geodis.plots.vector.svg_elements import svg_element
-from geodis.plots.vector.svg_figure import figure_svg
-from geodis.plots.vector.svg_views import views_svg
-from geodis.report.analysis import Analysis
-from geodis.report.ask import FAILURES, reason_of
-from geodis.report.section import SectionFigure
-from geodis.report.usable_figures import UsableFigures, usable_figures
+from geodis.plots.vector.svg_figure import as_file, axis_svg, figure_svg
+from geodis.report.ask import FAILURES, ask, reason_of
+from geodis.report.section import Section, SectionFigure
+
+NAME = re.compile(r"[a-z0-9_]+")
+
+
+class Choice(NamedTuple):
+    """A list to choose from, above a figure.
+
+    Attributes
+    ----------
+    options : sequence of (str, str)
+        Values, and the texts that stand for them.
+    chosen : int
+        Which at first.
+    """
+
+    name: str
+    title: str
+    options: Sequence[tuple[str, str]]
+    chosen: int = 0
 
 
 @dataclass(frozen=True)
@@ -45,17 +59,22 @@ class Picture:
     file: str | None
     described: Any = None
 
+    @property
+    def choices(self) -> list[Choice]:
+        """What a reader chooses of it."""
+        return list(_choices(self.described)) if isinstance(self.described, Choices) else []
+
 
 @dataclass(frozen=True)
 class Pictures:
-    """The figures of a report.
+    """The figures of a page.
 
     Attributes
     ----------
     of : dict of str to list of Picture
         Name of a section that applies -> its figures, in order.
     problems : dict of str to str
-        Name of a section that could not say which it has, or draw one of them -> why.
+        Name of a section that could not list its figures, or draw one of them -> why.
     failures : list of str
         Figures that could not be drawn, as sentences.
     """
@@ -71,67 +90,60 @@ class Pictures:
         return {one.name: one.file for one in every if one.file is not None}
 
 
-def draw_pictures(analysis: Analysis) -> Pictures:
-    """Draw every figure that the parts allow; one that fails leaves the others be."""
-    usable = usable_figures(analysis)
-    drawn = Pictures({}, dict(usable.problems), _unusable(usable))
-    for section, figures in usable.of.items():
-        drawn.of[section] = kept = []
+def draw_pictures(sections: Sequence[Section], analysis: Any) -> Pictures:
+    """Draw the figures of all sections that apply; one that fails leaves the others as they are.
+
+    Of two figures of one name the first is drawn.
+    """
+    drawn, taken = Pictures(), set[str]()
+    for section in sections:
+        if any(ask(section, "missing", analysis)):
+            continue
+        figures, problem = ask(section, "figures", analysis)
+        if problem:
+            drawn.problems[section.name] = problem
+            drawn.failures.append(f"The figures of {section.name} could not be drawn: {problem}")
+        drawn.of[section.name] = []
         for figure in figures:
+            if refusal := _refusal(figure.name, taken):
+                drawn.failures.append(f"A figure of {section.name} was left out: {refusal}")
+                continue
+            taken.add(figure.name)
             try:
-                kept.append(draw_picture(figure))
-            except FAILURES as problem:
-                drawn.problems.setdefault(section, reason_of(problem))
-                drawn.failures.append(f"The figure {figure.name} could not be drawn: {problem}")
+                drawn.of[section.name].append(draw_picture(figure))
+            except FAILURES as failure:
+                drawn.problems.setdefault(section.name, reason_of(failure))
+                drawn.failures.append(f"The figure {figure.name} could not be drawn: {failure}")
     return drawn
 
 
-def _unusable(usable: UsableFigures) -> list[str]:
-    failed = usable.problems.items()
-    said = [f"The figures of {name} could not be drawn: {problem}" for name, problem in failed]
-    return [*said, *usable.refused]
+def _refusal(name: str, taken: set[str]) -> str:
+    """Why a figure cannot have this name; empty where it can."""
+    if not (isinstance(name, str) and NAME.fullmatch(name)):
+        return f"its name must be of lower-case letters, digits and '_'; got {name!r}."
+    return f"it needs a name of its own; got {name!r}, which there is." if name in taken else ""
 
 
 def draw_picture(figure: SectionFigure) -> Picture:
     """Draw one figure, for wherever it is shown."""
     described = None if figure.describe is None else figure.describe()
+    chart, svg = None, ""
     if figure.draw is not None:
-        text = _svg_of_axis(figure.draw())
-        chart = _as_image(figure.name, text) if described is None else to_chart(described)
-        file: str | None = text
-    elif isinstance(described, Figure | Choices | LinkedViews):
+        about = figure.name.replace("_", " ")
+        svg = axis_svg(figure.draw(), figure.name, about)
+        chart = Chart(figure.name, about, "svg", None, svg)
+    if isinstance(described, Figure | Choices | LinkedViews):
+        described = replace(described, name=figure.name)
         chart = to_chart(described)
-        file = None if figure.where == "page" else _svg_of(described)
-    else:
+        svg = svg or chart.svg
+        if not svg and figure.where != "page":
+            svg = figure_svg(described, of_page=True)
+    if chart is None:
         raise InputError(
             f"figure {figure.name} must have a description with panels, or draw; got {described}."
         )
-    shown = None if figure.where == "paper" else _named(chart, figure.name)
-    return Picture(figure.name, shown, None if figure.where == "page" else file, described)
-
-
-def _svg_of(described: Figure | Choices | LinkedViews) -> str:
-    return views_svg(described) if isinstance(described, LinkedViews) else figure_svg(described)
-
-
-def _named(chart: Chart, name: str) -> Chart:
-    return Chart(name, chart.about, chart.kind, chart.data, chart.svg, chart.height)
-
-
-def _svg_of_axis(axis: Any) -> str:
-    """The figure of a matplotlib axis."""
-    file = BytesIO()
-    axis.figure.savefig(file, format="svg", bbox_inches="tight")
-    forget_figure(axis.figure)
-    return printable(file.getvalue().decode("utf-8"))  # matplotlib writes texts as they are
-
-
-def _as_image(name: str, svg: str) -> Chart:
-    """An image: what a library wrote stays apart from the page."""
-    text = base64.b64encode(svg.encode("utf-8")).decode("ascii")
-    image = svg_element("img", alt=name, style="max-width:100%;background:#fff",
-                        src=f"data:image/svg+xml;base64,{text}")  # fmt: skip
-    return Chart(name, name.replace("_", " "), "svg", None, image)
+    file = as_file(svg) if figure.where != "page" else None
+    return Picture(figure.name, chart if figure.where != "paper" else None, file, described)
 
 
 def write_files(files: dict[str, str], folder: Path) -> dict[str, Path]:
@@ -142,3 +154,21 @@ def write_files(files: dict[str, str], folder: Path) -> dict[str, Path]:
         with whole_file(written[name]) as temporary:
             temporary.write_text(text, "utf-8", errors="xmlcharrefreplace")
     return written
+
+
+def _choices(figure: Choices) -> Iterator[Choice]:
+    """What a reader chooses; the template escapes the texts."""
+    if len(figure.panels) > 1:
+        yield Choice("panel", figure.asked, _numbered(panel.title for panel in figure.panels))
+    if figure.views:
+        pairs = list(figure.views.values())
+        first = (figure.x, figure.y)
+        chosen = pairs.index(first) if first in pairs else 0
+        yield Choice("view", "view", _numbered(figure.views), chosen)
+    axes = _numbered(axis.title for axis in figure.axes)
+    yield Choice("x", "across", axes, figure.x)
+    yield Choice("y", "up", axes, figure.y)
+
+
+def _numbered(texts: Iterable[str]) -> list[tuple[str, str]]:
+    return [(str(i), clip(text)) for i, text in enumerate(texts)]

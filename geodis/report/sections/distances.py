@@ -1,4 +1,4 @@
-"""How far distances of latents follow those of factors and images."""
+"""How well distances between latents agree with those between factors and between images."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from geodis.distances.agreement_table import DistanceCorrelations, SourcePair
 
 NOTHING_TO_COMPARE = (
-    "Distances of the points had nothing to be compared with: factors, images or both "
-    "would give ground-truth and perceived distances."
+    "Distances between the points could not be compared with others: factors give ground-truth "
+    "distances, and images perceived ones."
 )
 CODE_OF_IMAGES = (
     "i, j = rng.integers(len(latents), size=(2, 2000))\n"
@@ -46,24 +46,22 @@ class DistancesSection(Section):
     name = "distances"
     title = "Distances"
     about = (
-        "Along a factor, latents that keep its order have distance matrices that grow "
-        "away from the diagonal like the ground truth's; a rank correlation of 1 means that both "
-        "kinds of distance order all pairs alike. Pairs of a point with itself are left out."
+        "If latents preserve the order of a factor, their distance matrix along it grows away from "
+        "the diagonal, as the ground truth's does. A rank correlation of 1 means that both kinds "
+        "of distance order all pairs identically. Pairs of a point with itself are left out."
     )
     source = (
         "Michlo (2022), Disentanglement using VAEs resembles distance learning and requires "
         "overlapping data, equations 3.7 and 4.1 to 4.3."
     )
     cites = ("michlo2022",)
-    place = 40
 
     def needs(self, material: Material, settings: ReportSettings) -> str:
         """Factors or images."""
         if material.factors is not None or material.images is not None:
             return ""
         return (
-            "Distances can be compared when there are two kinds of them: give factors, images, "
-            "or both."
+            "Comparing distances needs at least two kinds of them: give factors, images, or both."
         )
 
     def expected_seconds(self, material: Material, settings: ReportSettings) -> float:
@@ -100,7 +98,7 @@ class DistancesSection(Section):
         if labels:
             warnings.append(
                 f"The labels of {listed(labels)} have no order: any two are equally far from each "
-                "other, so that they count in random pairs alone."
+                "other, so they count only in random pairs."
             )
         return warnings
 

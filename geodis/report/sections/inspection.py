@@ -28,7 +28,7 @@ class InspectionSection(Section):
 
     name = "inspection"
     title = "First look"
-    place = None
+    on_page = False
 
     def expected_seconds(self, material: Material, settings: ReportSettings) -> float:
         """Grow with the rows."""

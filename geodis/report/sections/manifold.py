@@ -1,4 +1,4 @@
-"""Into what factors the manifold of the points splits."""
+"""The factors into which the manifold of the points splits."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ class ManifoldSection(Section):
     name = "manifold"
     title = "Factors of the manifold"
     about = (
-        "Without flat parts the number of factors is one plus the number of parallel fields "
-        "(eigenvalues near zero), and the wider the gap above them, the surer the number. A flat "
+        "Without flat parts, the number of factors is one plus the number of parallel fields "
+        "(near-zero eigenvalues); a wider gap above them makes the number more certain. A flat "
         "part has more parallel fields, and is split by its coordinates."
     )
     source = (
@@ -80,7 +80,7 @@ class ManifoldSection(Section):
         "dimension by Levina and Bickel (2004) and Facco et al. (2017)."
     )
     cites = ("pfau2020", "levina2004", "facco2017")
-    place = 20
+    reads = ("inspection",)
 
     def expected_seconds(self, material: Material, settings: ReportSettings) -> float:
         """Grow with the fourth power of the dimension."""

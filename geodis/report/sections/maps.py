@@ -113,15 +113,15 @@ class MapsSection(Section):
     name = "maps"
     title = "A map of each factor"
     about = (
-        "A factor is one of the ways in which the data vary, whatever happens in the others. Each "
-        "has a map, on which everything has its place."
+        "A factor is one way in which the data vary independently of the others. Each factor has a "
+        "map, on which every row has a place."
     )
     source = (
         "Scaling from landmarks: de Silva and Tenenbaum (2004); maps as rigid as possible: "
         "Sorkine and Alexa (2007)."
     )
     cites = ("desilva2004", "sorkine2007")
-    place = 15
+    reads = ("manifold",)
 
     def expected_seconds(self, material: Material, settings: ReportSettings) -> float:
         """Maps are made from at most so many points, whatever there are."""

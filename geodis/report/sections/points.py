@@ -14,11 +14,10 @@ class PointsSection(Section):
     name = "points"
     title = "Points"
     about = (
-        "Points are projected on the two chosen axes; short lines are the directions of the "
-        "manifold's factors, and in the view of one factor the lines of the others should vanish."
+        "Points projected on the two chosen axes. Short lines are the directions of the manifold's "
+        "factors; in the view of one factor, the lines of the others should vanish."
     )
     source = "Principal components, and the axes of GeoManCER (Pfau et al. 2020)."
-    place = 30
 
     def figures(self, analysis: Analysis) -> list[SectionFigure]:
         """The cloud, with what can be chosen of it."""

@@ -50,8 +50,8 @@ CALLED = {
     "axis_ratio": "the axis ratio",
 }
 NOT_GIVEN = (
-    "No factors of variation were given: with them the report would say how "
-    "disentangled the columns are, by every score, each beside chance."
+    "No factors of variation were given: with them, the report would score how disentangled the "
+    "columns are, with a chance level for each score."
 )
 
 
@@ -61,17 +61,16 @@ class ScoresSection(Section):
     name = "scores"
     title = "Scores"
     about = (
-        "A score means something as far as it is above chance, its value when the rows of "
-        "the factors are shuffled; the interval says how far it moves when the rows are drawn "
-        "again. Grey scores are no more than 0.02 above chance. That is not a test: chance is one "
-        "shuffle, and scores of pure noise may exceed it by more."
+        "Compare each score with chance, its value when the rows of the factors are shuffled. The "
+        "interval shows how much it varies when the rows are resampled. Grey scores are no more "
+        "than 0.02 above chance. This is not a test: chance is a single shuffle, and scores of "
+        "pure noise may exceed it by more."
     )
     source = (
-        "Locatello et al. (2019) for the study of these scores; every function of "
-        "geodis.scores names the paper it is from."
+        "Locatello et al. (2019) compare these scores; the docstring of each function in "
+        "geodis.scores names its paper."
     )
     cites = ("locatello2019",)
-    place = 10
 
     def needs(self, material: Material, settings: ReportSettings) -> str:
         """Factors."""
@@ -124,7 +123,7 @@ class ScoresSection(Section):
         said = [left_out_sentence(dear, table.n_latents)] if dear else []
         near = _near_chance(table.frame)
         if near:
-            said.append(f"Not above chance, so without meaning here: {', '.join(near)}.")
+            said.append(f"Not above chance, so not informative here: {', '.join(near)}.")
         return said
 
     def figures(self, analysis: Analysis) -> list[SectionFigure]:

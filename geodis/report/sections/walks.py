@@ -53,13 +53,13 @@ class WalksSection(Section):
     """Strips of images, a row for every factor."""
 
     name = "walks"
-    title = "Along one factor, the others still"
+    title = "Traversals: one factor varies, the others are fixed"
     about = (
-        "Every row begins at the same image and moves along a straight line of one map, while the "
-        "places on the other maps stay; shown are the images nearest to these places."
+        "Each row starts at the same image and moves along a straight line on one map, with the "
+        "places on the other maps fixed. Shown are the images nearest to these places."
     )
-    source = "Places are decoded by local regression of the points on all maps."
-    place = 16
+    source = "Places are decoded by local regression of the points on their map coordinates."
+    reads = ("manifold", "maps")
 
     def needs(self, material: Material, settings: ReportSettings) -> str:
         """Images."""

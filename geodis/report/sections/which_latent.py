@@ -1,4 +1,4 @@
-"""Which latent holds which factor: the matrices behind two scores."""
+"""Which latent encodes which factor: the matrices behind two scores."""
 
 from __future__ import annotations
 
@@ -35,18 +35,16 @@ class HeldBySection(Section):
     """Mutual information and importances."""
 
     name = "held"
-    title = "Which latent holds which factor"
+    title = "Which latent encodes which factor"
     about = (
-        "One strong cell in every row and every column is a disentangled code; a row with "
-        "several is a latent that mixes factors, a column with several is a factor spread over "
-        "latents."
+        "In a disentangled code every row and every column has one strong cell. A row with several "
+        "is a latent that mixes factors; a column with several is a factor spread over latents."
     )
     source = (
         "Mutual information as in MIG: Chen et al. (2018). Importances as in DCI: "
         "Eastwood and Williams (2018)."
     )
     cites = ("chen2018", "eastwood2018")
-    place = 50
 
     def needs(self, material: Material, settings: ReportSettings) -> str:
         """Factors."""

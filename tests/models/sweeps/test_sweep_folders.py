@@ -18,7 +18,7 @@ from geodis.models.sweeps.held_grids import held_grid
 from geodis.models.sweeps.planned_run_folder import RUNS
 from geodis.models.sweeps.run_lock import ROW, SWEEP_LOCK, RunLock
 from geodis.models.sweeps.sweep_plan import ScoringPlan, plan_runs
-from geodis.report.comparison.runs_table import runs_of_table
+from geodis.report.comparison.many_table import runs_of_table
 
 VAES = [{"model": "vae", "beta": [1.0, 2.0, 3.0], "latents": 2, "network": "vector"}]
 SHORT = {"training": {"steps": 3, "batch_size": 8}, "scores": [], "n": 40, "verbose": 0}

@@ -156,7 +156,7 @@ def test_a_ranking_within_noise_begins_with_that():
     assert not any(one.beyond_noise for one in alike.scores.differences)
     assert alike.summary[0].startswith(f"{said}is beyond noise. By the mean rank")
     single = gd.compare(table(seeds=1)[["model", "beta", "seed", "step", "score mig"]], out=None)
-    assert single.summary[0].startswith(f"{said}could be held against noise. By the mean rank")
+    assert single.summary[0].startswith(f"{said}could be tested against noise. By the mean rank")
 
 
 def test_seeds_of_a_table_that_do_not_differ_are_said_not_to():
