@@ -14,9 +14,8 @@ from analyses.shared.studies.kept_runs import costed
 from analyses.unsupervised_study.narrow_models import NarrowBetaVAE, NarrowFactorVAE
 from geodis import FactorGrid, models
 from geodis.base import write_json
-from geodis.models.training.state.code_fingerprints import code_fingerprint
-from geodis.models.training.state.fingerprints import data_fingerprint, plain_digest
-from geodis.models.training.state.run_identity import FORMAT
+from geodis.base.engines.journal import plain_digest
+from geodis.models.training.state.run_identity import FORMAT, data_fingerprint
 
 MEASURED, STACKS, LOOK = "measured", "watched", "look"
 PRECISION: Literal["bfloat16"] = "bfloat16"
@@ -77,7 +76,7 @@ def _identity(preset: Preset, grid: FactorGrid, runs: Sequence[tuple[float, int]
         {
             "format": FORMAT,
             "revision": NarrowFactorVAE.revision,
-            "classes": [code_fingerprint(kind) for kind in (NarrowFactorVAE, NarrowBetaVAE)],
+            "classes": [kind.__qualname__ for kind in (NarrowFactorVAE, NarrowBetaVAE)],
             "options": {**NarrowFactorVAE.defaults, **_options(preset)},
             "training": [preset.steps, preset.batch_size, preset.rate, PRECISION],
             "looks": [*preset.looks, preset.drawn],

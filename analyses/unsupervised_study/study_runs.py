@@ -14,7 +14,7 @@ from geodis import models
 from geodis.models.sweeps.planned_run_folder import row_of
 from geodis.models.sweeps.sweep_plan import PlannedRun, ScoringPlan, plan_runs
 from geodis.models.sweeps.sweep_table import table_of
-from geodis.models.training.state.fingerprints import data_fingerprint
+from geodis.models.training.state.run_identity import data_fingerprint
 
 # Cheap enough to be measured at every step of `score_at`; all others are measured at the end.
 SCORES = ("mig", "sap")

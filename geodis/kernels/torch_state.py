@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from geodis.base.check import InputError
+from geodis.base.engines.journal import CHECKSUM, plain_digest
+from geodis.base.tensors import read_tensors, write_tensors
 from geodis.kernels.torch_extra import torch
 
 Tensors = Mapping[str, torch.Tensor]
@@ -55,41 +57,46 @@ def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, torch.Tenso
     """
     states = optimiser.state_dict()["state"]
     tensors = {}
-    for number, parameter in enumerate(_parameters(optimiser)):
+    parameters = [each for group in optimiser.param_groups for each in group["params"]]
+    for number, parameter in enumerate(parameters):
         begun = {"step": torch.zeros(()), **{name: torch.zeros_like(parameter) for name in MOMENTS}}
         for name, value in states.get(number, begun).items():
             tensors[f"{number}/{name}"] = torch.as_tensor(value).detach().clone()
     return tensors
 
 
-def _parameters(optimiser: torch.optim.Optimizer) -> list[torch.Tensor]:
-    return [parameter for group in optimiser.param_groups for parameter in group["params"]]
-
-
-def load_optimiser(optimiser: torch.optim.Optimizer, tensors: Tensors, source: Source) -> None:
-    """Load what `optimiser_tensors` gave, or say that it is the state of another optimiser."""
-    shapes = [tuple(parameter.shape) for parameter in _parameters(optimiser)]
+def load_optimiser(optimiser: torch.optim.Optimizer, tensors: Tensors) -> None:
+    """Load what `optimiser_tensors` gave for an optimiser of the same parameters."""
     states: dict[int, dict[str, torch.Tensor]] = {}
     for key, value in tensors.items():
         number, _, name = key.partition("/")
-        wanted: Any = None
-        if number.isdecimal() and int(number) < len(shapes):
-            shape = shapes[int(number)]
-            wanted = {"step": (), **dict.fromkeys(MOMENTS, shape)}.get(name)
-        if wanted != tuple(value.shape):
-            raise InputError(
-                f"{source} holds the state of another optimiser: {key} must have shape "
-                f"{'none' if wanted is None else wanted}; got {tuple(value.shape)}."
-            )
         states.setdefault(int(number), {})[name] = value.clone()
-    for place in range(len(shapes)) if states else ():  # an optimiser that took no step has none
-        if missing := {"step", *MOMENTS} - states.get(place, {}).keys():
-            raise InputError(
-                f"{source} must hold {min(missing)} of parameter {place}; got none, as of one that "
-                "did not learn before."
-            )
-    whole = optimiser.state_dict()
-    optimiser.load_state_dict({**whole, "state": states})
+    optimiser.load_state_dict({**optimiser.state_dict(), "state": states})
+
+
+def write_checked(path: Source, tensors: Tensors, note: Mapping[str, Any], **how: Any) -> None:
+    """Write tensors with a note that has a checksum of both; `how` is as for `write_tensors`."""
+    note = {**note, CHECKSUM: plain_digest(note, tensor_pieces(tensors))}
+    write_tensors(path, tensors, note, **how)
+
+
+def read_checked(path: Source) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    """Read what `write_checked` wrote, or say that it is no more what was written."""
+    tensors, note = read_tensors(path)
+    if note.pop(CHECKSUM, None) != plain_digest(note, tensor_pieces(tensors)):
+        raise InputError(
+            f"{path} must have the checksum that it was written with; got another one: it was "
+            "damaged or altered, or another version of geodis wrote it."
+        )
+    return tensors, note
+
+
+def tensor_pieces(tensors: Tensors) -> Iterator[bytes]:
+    """Names, dtypes, shapes and every byte, in the order of the names."""
+    for name in sorted(tensors):
+        tensor = tensors[name].detach().cpu().contiguous()
+        yield f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode()
+        yield tensor.reshape(-1).view(torch.uint8).numpy().tobytes()
 
 
 class AllocationLimit(TorchDispatchMode):

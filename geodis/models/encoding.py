@@ -222,17 +222,15 @@ def _exporting(model: Model) -> Iterator[None]:
         ) from error
 
 
-class evaluating:  # noqa: N801 - read as a verb: with evaluating(model): ...
+@contextmanager
+def evaluating(model: torch.nn.Module) -> Iterator[None]:
     """Run a block with a model in evaluation mode, and put it back."""
-
-    def __init__(self, model: torch.nn.Module) -> None:
-        self._model, self._was = model, model.training
-
-    def __enter__(self) -> None:
-        self._model.eval()
-
-    def __exit__(self, *exception: object) -> None:
-        self._model.train(self._was)
+    was = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(was)
 
 
 def _channels_last(decoded: Tensor) -> np.ndarray:

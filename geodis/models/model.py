@@ -70,7 +70,8 @@ class Model(Numbered, nn.Module):
     deterministic: ClassVar[bool] = False
     # What needs data in [0, 1], if anything does.
     unit_range: str = ""
-    # Raised when the same settings come to give other numbers: runs before are other runs.
+    # The version of a class of model: raised when the same settings come to give other numbers, so
+    # that checkpoints of runs before are refused.
     revision: ClassVar[int] = 0
     learning_rate: ClassVar[float] = 1e-3
     weight_decay: ClassVar[float] = 0.0
@@ -154,8 +155,8 @@ class Model(Numbered, nn.Module):
 
     def own_parameters(self) -> list[nn.Parameter]:
         """All other parameters."""
-        apart = {id(parameter) for parameter in self.adversary_parameters()}
-        return [p for p in self.parameters() if id(p) not in apart and p.requires_grad]
+        adversary = {id(parameter) for parameter in self.adversary_parameters()}
+        return [p for p in self.parameters() if id(p) not in adversary and p.requires_grad]
 
     def adversary_loss(self, batch: Batch) -> Tensor:
         """What the second player lowers."""

@@ -34,11 +34,11 @@ def model_named(name: str) -> type[Model]:
     load_plugins("geodis.models")
     known = newest_of_each(kind for kind in all_subclasses(Model) if kind.defines_a_model())
     wanted = _plain(name) if isinstance(name, str) else None
-    alike = [kind for kind in known if _plain(kind.__name__) == wanted]
-    if not alike:
+    found = [kind for kind in known if _plain(kind.__name__) == wanted]
+    if not found:
         names = ", ".join(sorted({kind.__name__ for kind in known}))
         raise InputError(f"The model must be one of {names}; got {name!r}.")
-    return only_one([kind for kind in alike if kind.__name__ == name] or alike)
+    return only_one([kind for kind in found if kind.__name__ == name] or found)
 
 
 def _plain(name: str) -> str:

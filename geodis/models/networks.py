@@ -35,7 +35,7 @@ class Gaussian(nn.Module):
 
 def encoder_decoder(
     network: NetworkName, shape: Sequence[int], latents: int
-) -> tuple[nn.Module, nn.Module, nn.Module]:
+) -> tuple[nn.Module, Any, nn.Module]:
     """Build an encoder body, its Gaussian head and a decoder.
 
     Parameters
@@ -61,18 +61,10 @@ def encoder_decoder(
         body, decoder = conv_encoder(shape), conv_decoder(shape, latents)
         return body, Gaussian(256, latents), decoder
     flat = math.prod(shape)
-    if network == "mlp":
-        body = nn.Sequential(nn.Flatten(), *perceptron([flat, 1200, 1200], nn.ReLU), nn.ReLU())
-        layers = perceptron([latents, 1200, 1200, 1200, flat], nn.Tanh)
-        return body, Gaussian(1200, latents), nn.Sequential(*layers, nn.Unflatten(1, shape))
-    body = nn.Sequential(nn.Flatten(), *perceptron([flat, 256, 256], nn.ReLU), nn.ReLU())
-    layers = perceptron([latents, 256, 256, flat], nn.ReLU)
-    return body, Gaussian(256, latents), nn.Sequential(*layers, nn.Unflatten(1, shape))
-
-
-def code_of(head: Any, latents: int) -> nn.Linear:
-    """The last layer of an encoder that gives codes, where a Gaussian head stands."""
-    return nn.Linear(head.layer.in_features, latents)
+    units, depth, activation = (1200, 3, nn.Tanh) if network == "mlp" else (256, 2, nn.ReLU)
+    body = nn.Sequential(nn.Flatten(), *perceptron([flat, units, units], nn.ReLU), nn.ReLU())
+    layers = perceptron([latents, *[units] * depth, flat], activation)
+    return body, Gaussian(units, latents), nn.Sequential(*layers, nn.Unflatten(1, shape))
 
 
 def head_of(encoder: nn.Module, shape: Sequence[int], latents: int) -> Gaussian:
@@ -157,40 +149,22 @@ def conv_encoder(shape: Sequence[int]) -> nn.Sequential:
     """Encoder of seed table A.1 (Higgins et al. 2017): four convolutions, 256 features."""
     channels, height, width = shape
     flat = 64 * (height // SHRINK) * (width // SHRINK)
-    return nn.Sequential(
-        nn.Conv2d(channels, 32, 4, 2, 1),
-        nn.ReLU(),
-        nn.Conv2d(32, 32, 4, 2, 1),
-        nn.ReLU(),
-        nn.Conv2d(32, 64, 4, 2, 1),
-        nn.ReLU(),
-        nn.Conv2d(64, 64, 4, 2, 1),
-        nn.ReLU(),
-        nn.Flatten(),
-        nn.Linear(flat, 256),
-        nn.ReLU(),
-    )
+    layers: list[nn.Module] = []
+    for inside, outside in [(channels, 32), (32, 32), (32, 64), (64, 64)]:
+        layers += [nn.Conv2d(inside, outside, 4, 2, 1), nn.ReLU()]
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(flat, 256), nn.ReLU())
 
 
 def conv_decoder(shape: Sequence[int], latents: int) -> nn.Sequential:
     """Decoder of the same table, the encoder read backwards."""
     channels, height, width = shape
     small = (64, height // SHRINK, width // SHRINK)
-    more = doubling(shape)
-    return nn.Sequential(
-        nn.Linear(latents, 256),
-        nn.ReLU(),
-        nn.Linear(256, math.prod(small)),
-        nn.ReLU(),
-        nn.Unflatten(1, small),
-        nn.ConvTranspose2d(64, 64, 4, 2, 1, more[0]),
-        nn.ReLU(),
-        nn.ConvTranspose2d(64, 32, 4, 2, 1, more[1]),
-        nn.ReLU(),
-        nn.ConvTranspose2d(32, 32, 4, 2, 1, more[2]),
-        nn.ReLU(),
-        nn.ConvTranspose2d(32, channels, 4, 2, 1, more[3]),
-    )
+    layers = [*perceptron([latents, 256, math.prod(small)], nn.ReLU), nn.ReLU()]
+    layers.append(nn.Unflatten(1, small))
+    sizes = [(64, 64), (64, 32), (32, 32), (32, channels)]
+    for (inside, outside), odd in zip(sizes, doubling(shape), strict=True):
+        layers += [nn.ConvTranspose2d(inside, outside, 4, 2, 1, odd), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
 
 
 def discriminator(size: int, outputs: int = 2, hidden: int = 1000, depth: int = 6) -> nn.Sequential:

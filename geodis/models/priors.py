@@ -82,26 +82,22 @@ class UniformCodes(nn.Module):
 
     def sample(self, n: int, random_state: Any = None) -> Tensor:
         """Draw n codes, shape (n, continuous + categories)."""
-        generator = torch_generator(random_state)
-        n = check_int(n, "n", low=1)
-        return self._drawn(n, torch.device("cpu"), generator)
+        return self._drawn(check_int(n, "n", low=1), generator=torch_generator(random_state))
 
     def draw_for(self, z: Tensor) -> Tensor:
         """Draw as many codes as z has rows, on its device, from torch's own random numbers."""
-        return self._drawn(len(z), z.device, None).to(z.dtype)
+        return self._drawn(len(z), device=z.device).to(z.dtype)
 
-    def _drawn(self, n: int, device: torch.device, generator: torch.Generator | None) -> Tensor:
-        codes = self._continuous(n, device, generator)
+    def _drawn(self, n: int, **source: Any) -> Tensor:
+        codes = self._continuous(n, **source)
         if not self.categories:
             return codes
-        drawn = torch.randint(self.categories, (n, 1), generator=generator, device=device)
-        chosen = torch.zeros(n, self.categories, device=device).scatter_(1, drawn, 1.0)
+        drawn = torch.randint(self.categories, (n, 1), **source)
+        chosen = torch.zeros(n, self.categories, device=drawn.device).scatter_(1, drawn, 1.0)
         return torch.cat([codes, chosen], dim=1)
 
-    def _continuous(
-        self, n: int, device: torch.device, generator: torch.Generator | None
-    ) -> Tensor:
-        return 2 * torch.rand(n, self.continuous, generator=generator, device=device) - 1
+    def _continuous(self, n: int, **source: Any) -> Tensor:
+        return 2 * torch.rand(n, self.continuous, **source) - 1
 
     def config(self) -> dict[str, Any]:
         """Everything needed to build the prior again, as plain values."""
@@ -131,10 +127,8 @@ class NormalCodes(UniformCodes):
     [1.0, 1.0, 1.0, 1.0]
     """
 
-    def _continuous(
-        self, n: int, device: torch.device, generator: torch.Generator | None
-    ) -> Tensor:
-        return torch.randn(n, self.continuous, generator=generator, device=device)
+    def _continuous(self, n: int, **source: Any) -> Tensor:
+        return torch.randn(n, self.continuous, **source)
 
 
 def drawn_for(prior: Any, z: Tensor) -> Tensor:

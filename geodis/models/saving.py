@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from geodis.base.check import InputError
+from geodis.base.engines.journal import CHECKSUM, differences
 from geodis.base.notes import note_counts, note_entry, rebuilding
 from geodis.base.tensors import read_tensors, write_tensors
 from geodis.base.write import write_json
 from geodis.kernels.torch_state import AllocationLimit, load_state, state_of
 from geodis.models.model import Model
 from geodis.models.model_names import model_named
-from geodis.models.training.state.digests import digest_of, tensor_pieces
+from geodis.models.training.state.run_identity import weights_fingerprint
 
 WEIGHTS, CONFIG, CHECKPOINT = "model.safetensors", "config.json", "checkpoint.safetensors"
 OLDER_CHECKPOINT = "checkpoint-older.safetensors"
 # Where a newer one that is damaged is moved to, while its run goes on from the older.
 DAMAGED_CHECKPOINT = "checkpoint-damaged.safetensors"
-CHECKSUM = "checksum"
 # What stands in the configuration of the model that was built, and not beside it.
 PARTS = ("loss", "prior", "encoder", "decoder")
 BUILT_FROM = ("model", "shape", "latents", "options", "settings", *PARTS)
@@ -40,7 +40,7 @@ def save_model(model: Model, folder: str | Path, extra: Mapping[str, Any] = {}) 
     """
     folder = Path(folder)
     config, tensors = model.config(), state_of(model)
-    note = {"config": config, CHECKSUM: digest_of(tensor_pieces(tensors))}
+    note = {"config": config, CHECKSUM: weights_fingerprint(tensors)}
     write_tensors(folder / WEIGHTS, tensors, note, durable=True)
     write_json(folder / CONFIG, {**config, "training": dict(extra)}, durable=True)
     return folder
@@ -66,7 +66,7 @@ def load_model(folder: str | Path, **given: Any) -> Model:
     load_state(model, tensors, folder)
     _check_unaltered(folder, config, note.get("config"))
     # Files of older versions have none.
-    if CHECKSUM in note and note[CHECKSUM] != digest_of(tensor_pieces(tensors)):
+    if CHECKSUM in note and note[CHECKSUM] != weights_fingerprint(tensors):
         raise InputError(
             f"{folder / WEIGHTS} must have the checksum that it was written with; got another one: "
             "it was damaged or altered."
@@ -85,23 +85,11 @@ def _check_unaltered(folder: Path, config: Mapping[str, Any], saved: Any) -> Non
     if not isinstance(saved, dict):  # of an older version, or written by someone else
         return
     then_and_now = ({name: each.get(name) for name in BUILT_FROM} for each in (saved, config))
-    for name, then, now in _differences(*then_and_now):
+    for name, then, now in differences(*then_and_now):
         raise InputError(
             f"{folder / CONFIG} must say {name} = {then!r}, as when {WEIGHTS} was written; "
             f"got {now!r}: it was edited."
         )
-
-
-def _differences(
-    before: Mapping[str, Any], now: Mapping[str, Any]
-) -> Iterator[tuple[str, Any, Any]]:
-    """Entries that differ, by name; those of objects by their own names."""
-    for name in sorted(before.keys() | now.keys()):
-        one, other = before.get(name), now.get(name)
-        if isinstance(one, dict) and isinstance(other, dict):
-            yield from _differences(one, other)
-        elif one != other:
-            yield name, one, other
 
 
 def read_config(folder: str | Path) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import os
 import shutil
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ from geodis.base.array_file import read_arrays, write_arrays
 from geodis.base.check import InputError, check_choice, check_int, check_random_state
 from geodis.base.engines.engine import Engine
 from geodis.base.engines.open_engine import LOCAL, open_engine
+from geodis.base.file_lock import FolderLock
 from geodis.base.progress import Stages
 from geodis.base.row_source import RowSource, even_rows, row_source
 from geodis.base.write import write_json
@@ -30,7 +32,6 @@ from geodis.parts.parts_folder import (
     MANIFEST,
     PartsFolder,
     begin_manifest,
-    only_one_run,
     part_path,
 )
 
@@ -137,23 +138,40 @@ def factorise_parts(
         "settings": settings,
         "seed": check_int(random_state, "random_state", low=0),
     }
-    with only_one_run(folder), Stages("parts", verbose) as stages:
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} must be a folder for parts; got a file.")
+    folder.mkdir(parents=True, exist_ok=True)
+    with FolderLock(folder), Stages("parts", verbose) as stages:
+        for left in folder.glob(".*-*.safetensors"):  # of a process that was killed
+            left.unlink(missing_ok=True)
         manifest = begin_manifest(folder, made_with)
-        atlas = _fitted(rows, named, folder, manifest, stages)
+        run = _Run(rows, named, folder, manifest, stages)
+        atlas = _fit_sample(run)
         with open_engine(cluster, n_workers=n_workers) as engine:
-            notes = _mapped(rows, named, folder, manifest, atlas, stages, engine)
+            notes = _map_parts(run, atlas, engine)
             if resample and not (folder / SECOND).exists():
                 more = _second_sample(folder, notes, made_with)
                 if len(more):
                     write_arrays(folder / SECOND, {"rows": more})
                     manifest.pop("done", None)
-                    atlas = _fitted(rows, named, folder, manifest, stages)
-                    notes = _mapped(rows, named, folder, manifest, atlas, stages, engine)
+                    atlas = _fit_sample(run)
+                    notes = _map_parts(run, atlas, engine)
         if named is not None:
             check_unchanged(named, str(made_with["changed"]))
-        manifest["done"] = _told(notes, rows.shape[0], bool(resample))
+        manifest["done"] = _summary(notes, rows.shape[0], bool(resample))
         write_json(folder / MANIFEST, manifest)
     return PartsFolder(folder, manifest)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What a run works on: rows, the file they are in, its folder and manifest, its progress."""
+
+    rows: RowSource
+    named: str | None
+    folder: Path
+    manifest: dict[str, Any]
+    stages: Stages
 
 
 def _opened(source: Any) -> tuple[RowSource, str | None]:
@@ -168,16 +186,15 @@ def _opened(source: Any) -> tuple[RowSource, str | None]:
     return row_source(source, "source"), None
 
 
-def _fitted(
-    rows: RowSource, named: str | None, folder: Path, manifest: dict[str, Any], stages: Stages
-) -> Atlas:
+def _fit_sample(run: _Run) -> Atlas:
     """The atlas of the sample: that which is there, or a new one."""
+    rows, folder, manifest, stages = run.rows, run.folder, run.manifest, run.stages
     made, path, second = manifest["made_with"], folder / ATLAS, folder / SECOND
     more = read_arrays(second)[0]["rows"] if second.exists() else np.empty(0, np.int64)
     fit = manifest.get("fit")
     if fit is not None and fit["second_sample"] == len(more) and path.exists():
-        there = hash_of(path)
-        if there == fit["atlas"]:
+        unchanged = hash_of(path) == fit["atlas"]
+        if unchanged:
             return Atlas.load(path)
     settings = {"random_state": made["seed"], "verbose": 0, **made["settings"]}
     est = GeoManCER(**settings)
@@ -190,8 +207,8 @@ def _fitted(
             more=more,
             done=lambda share: stages.advance(share, f"of {rows.shape[0]:,} rows"),
         )
-    if named is not None:
-        check_unchanged(named, made["changed"])
+    if run.named is not None:
+        check_unchanged(run.named, made["changed"])
     with stages.stage("fit"), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # all of it is in the doubts
         est.fit(taken.points)
@@ -217,21 +234,14 @@ def _fitted(
     return atlas
 
 
-def _mapped(
-    rows: RowSource,
-    named: str | None,
-    folder: Path,
-    manifest: dict[str, Any],
-    atlas: Atlas,
-    stages: Stages,
-    engine: Engine,
-) -> list[dict[str, Any]]:
+def _map_parts(run: _Run, atlas: Atlas, engine: Engine) -> list[dict[str, Any]]:
     """The notes of all parts; those that are not there yet are made."""
+    rows, folder, manifest, stages = run.rows, run.folder, run.manifest, run.stages
     made, n = manifest["made_with"], rows.shape[0]
     step = made["part_rows"]
     tasks = [
         PartTask(
-            rows if named is None else str(_absolute(named)),
+            rows if run.named is None else _absolute(run.named),
             made["changed"] or "",
             start,
             min(start + step, n),
@@ -297,8 +307,8 @@ def _second_sample(
     return np.concatenate(found).astype(np.int64)
 
 
-def _told(notes: list[dict[str, Any]], n: int, resampled: bool) -> dict[str, Any]:
-    """What all parts together say of rows that are not among the fitted ones."""
+def _summary(notes: list[dict[str, Any]], n: int, resampled: bool) -> dict[str, Any]:
+    """How many rows of all parts lie outside the sample or hold no numbers, also in words."""
     outside = sum(note["outside"] for note in notes)
     unusable = sum(note["unusable"] for note in notes)
     said = []

@@ -68,5 +68,5 @@ def check_unchanged(path: str | os.PathLike[str], before: str) -> None:
 
 
 def _of_one(path: Path) -> str:
-    told = path.stat()
-    return f"{told.st_size} {told.st_mtime_ns}"
+    stat = path.stat()
+    return f"{stat.st_size} {stat.st_mtime_ns}"

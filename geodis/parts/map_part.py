@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,13 +13,13 @@ import numpy as np
 
 from geodis.base.array_file import read_arrays, write_arrays
 from geodis.base.check import InputError
+from geodis.base.engines.journal import CHECKSUM, array_pieces, plain_digest
 from geodis.base.row_source import RowSource
-from geodis.base.write import to_jsonable
 from geodis.data.files.open_rows import open_rows
 from geodis.manifold.atlas.fitted_atlas import Atlas
 from geodis.parts.file_states import check_unchanged, hash_of
 
-KIND, CHECKSUM = "geodis part", "sha256"
+KIND = "geodis part"
 FULL = (errno.ENOSPC, errno.EDQUOT)
 # Rows of a part that are named where they hold no numbers.
 NAMED = 5
@@ -99,12 +97,12 @@ def map_part(task: PartTask) -> dict[str, Any]:
         check_unchanged(task.source, task.unchanged)
     else:
         rows = task.source.read(task.start, task.stop)
-    arrays, told = mapped(rows, atlas, task.dtype, first=task.start)
-    note = {**task.note, **told}
+    arrays, found = mapped(rows, atlas, task.dtype, first=task.start)
+    note = {**task.note, **found}
     if not task.axes:
         del arrays["axes"]
     try:
-        write_arrays(task.out, arrays, {**note, CHECKSUM: _checksum(arrays, note)})
+        write_arrays(task.out, arrays, {**note, CHECKSUM: plain_digest(note, array_pieces(arrays))})
     except OSError as error:
         if error.errno in FULL:
             raise no_room(Path(task.out), f"rows {task.start} to {task.stop}") from error
@@ -171,16 +169,7 @@ def is_done(task: PartTask) -> dict[str, Any] | None:
     checksum = note.pop(CHECKSUM, None)
     wanted: Mapping[str, Any] = task.note
     fits = all(note.get(name) == value for name, value in wanted.items())
-    return note if fits and checksum == _checksum(arrays, note) else None
-
-
-def _checksum(arrays: Mapping[str, np.ndarray], note: Mapping[str, Any]) -> str:
-    """The SHA-256 of arrays and a note."""
-    digest = hashlib.sha256(json.dumps(to_jsonable(dict(note)), sort_keys=True).encode())
-    for name, array in sorted(arrays.items()):
-        digest.update(f"{name} {array.dtype} {array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-    return digest.hexdigest()
+    return note if fits and checksum == plain_digest(note, array_pieces(arrays)) else None
 
 
 def no_room(path: Path, what: str) -> InputError:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,11 +14,11 @@ import numpy as np
 
 from geodis.base.array_file import read_arrays
 from geodis.base.check import InputError, check_choice
-from geodis.base.file_lock import lock_file
+from geodis.base.engines.journal import differences
 from geodis.base.write import to_jsonable, write_json
 from geodis.manifold.atlas.fitted_atlas import Atlas
 
-MANIFEST, ATLAS, LOCK, PARTS = "manifest.json", "atlas.safetensors", ".lock", "part"
+MANIFEST, ATLAS, PARTS = "manifest.json", "atlas.safetensors", "part"
 
 PartArray = Literal["axes", "coordinates", "distances", "outside"]
 ARRAYS = get_args(PartArray)
@@ -147,36 +146,14 @@ def begin_manifest(folder: Path, made_with: Mapping[str, Any]) -> dict[str, Any]
         write_json(folder / MANIFEST, manifest)
         return manifest
     manifest = read_manifest(folder)
-    before = manifest["made_with"]
-    for name in [*made_with, *before]:
-        if before.get(name) != made_with.get(name):
-            raise InputError(
-                f"{folder} holds parts that were made with {name}={before.get(name)!r}; got "
-                f"{made_with.get(name)!r}: choose another --out, or the same settings."
-            )
+    for name, before, now in differences(manifest["made_with"], made_with):
+        raise InputError(
+            f"{folder} holds parts that were made with {name}={before!r}; got {now!r}: choose "
+            "another --out, or the same settings."
+        )
     return manifest
 
 
 def part_path(folder: Path, number: int) -> Path:
     """Where a part stands."""
     return folder / f"{PARTS}-{number:06d}.safetensors"
-
-
-@contextmanager
-def only_one_run(folder: Path) -> Iterator[None]:
-    """Hold a folder for one run at a time, however the run ends; clear what a killed one left."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} must be a folder for parts; got a file.")
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LOCK).open("a") as file:
-        try:
-            lock_file(file.fileno())
-        except BlockingIOError:
-            raise InputError(
-                f"{folder} must be written by one run at a time; another is writing it."
-            ) from None
-        except OSError:  # no locks here: what follows is safe for one run at a time
-            pass
-        for left in folder.glob(".*-*.safetensors"):
-            left.unlink(missing_ok=True)
-        yield

@@ -18,12 +18,16 @@ from geodis.models import (
     BetaVAE,
     ConcreteVAE,
     InfoWGANGP,
+    TrainOptions,
     encode,
     load_model,
     save_model,
     train,
 )
-from geodis.models.training.batches import stream_of
+from geodis.models.training import batches
+from tests.options import flat
+
+stream_of = flat(batches.stream_of, TrainOptions)
 
 
 def absolute(a, b):

@@ -16,7 +16,7 @@ from geodis.base import to_jsonable, write_json
 from geodis.models.sweeps.planned_run_folder import RUNS, row_of
 from geodis.models.sweeps.sweep_plan import PlannedRun, ScoringPlan, plan_runs
 from geodis.models.sweeps.sweep_table import table_of
-from geodis.models.training.state.fingerprints import data_fingerprint
+from geodis.models.training.state.run_identity import data_fingerprint
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,18 +1,117 @@
-"""Finished tasks in a file, one line each: what a killed run leaves and the next begins with."""
+"""What a run leaves on the disk so that the next one goes on from there.
+
+A `Journal` has a line for every finished task; an item file has one finished task. Files of arrays
+and tensors, which parts and checkpoints are, carry the same checksum in their notes. All of them
+refuse work under other settings by naming the `differences`.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from geodis.base.check import InputError
 from geodis.base.file_lock import lock_file
 from geodis.base.text import listed
+from geodis.base.write import to_jsonable, write_json
+
+CHECKSUM = "checksum"
+
+
+def digest_of(pieces: Iterable[bytes | memoryview]) -> str:
+    """SHA-256 of pieces in their order, the first 16 hexadecimal digits.
+
+    Examples
+    --------
+    >>> digest_of([b"ab", b"c"]) == digest_of([b"a", b"bc"])
+    False
+    """
+    made = hashlib.sha256()
+    for piece in pieces:
+        made.update(len(piece).to_bytes(8, "little"))
+        made.update(piece)
+    return made.hexdigest()[:16]
+
+
+def plain_digest(values: Mapping[str, Any], pieces: Iterable[bytes | memoryview] = ()) -> str:
+    """Digest of plain values by name, in any order, and of bytes that belong to them.
+
+    Examples
+    --------
+    >>> plain_digest({"a": 1, "b": (2.0,)}) == plain_digest({"b": [2.0], "a": 1})
+    True
+    """
+    text = json.dumps(to_jsonable(dict(values)), sort_keys=True, allow_nan=False)
+    return digest_of(chain([text.encode()], pieces))
+
+
+def array_pieces(arrays: Mapping[str, np.ndarray]) -> Iterator[bytes | memoryview]:
+    """Names, dtypes, shapes and every byte, in the order of the names; objects as they print."""
+    for name, array in sorted(arrays.items()):
+        yield f"{name} {array.dtype} {array.shape}".encode()
+        if array.dtype.hasobject:
+            yield repr(array.tolist()).encode()
+        else:
+            yield np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+
+
+def differences(
+    before: Mapping[str, Any], now: Mapping[str, Any]
+) -> Iterator[tuple[str, Any, Any]]:
+    """Settings that differ: name, value before and value now; those within settings by their names.
+
+    Examples
+    --------
+    >>> list(differences({"seed": 0, "fit": {"dim": 2}}, {"seed": 0, "fit": {"dim": 3}}))
+    [('dim', 2, 3)]
+    """
+    for name in {**now, **before}:
+        one, other = before.get(name), now.get(name)
+        if isinstance(one, dict) and isinstance(other, dict):
+            yield from differences(one, other)
+        elif one != other:
+            yield name, one, other
+
+
+def write_item(path: str | os.PathLike[str], item: Mapping[str, Any]) -> None:
+    """Write what one finished task gave as a JSON file with a checksum, whole or not at all."""
+    write_json(path, {**item, CHECKSUM: plain_digest(item)}, durable=True)
+
+
+def read_item(path: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """Read what `write_item` wrote; None where there is no file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "row.json"
+    >>> write_item(path, {"score": 0.5})
+    >>> read_item(path)
+    {'score': 0.5}
+    """
+    try:
+        item = json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"{path} cannot be read ({error}): remove it, and it is made again."
+        ) from None
+    if not isinstance(item, dict) or item.pop(CHECKSUM, None) != plain_digest(item):
+        raise InputError(
+            f"{path} must have the checksum that it was written with; got another one: it was "
+            "damaged or altered, so remove it, and it is made again."
+        )
+    return item
 
 
 class Journal:
@@ -136,14 +235,11 @@ place; got seed 1 for 0 in journal.
             ) from error
 
     def _refuse(self, found: Mapping[str, Any]) -> None:
-        other = [
-            f"{name} {self.settings.get(name)} for {found.get(name)}"
-            for name in sorted({*found, *self.settings})
-            if found.get(name) != self.settings.get(name)
-        ]
+        different = differences(found, self.settings)
+        other = [f"{name} {now} for {then}" for name, then, now in different]
         raise InputError(
             "Work goes on under the settings it began with, or in another place; got "
-            f"{listed(other)} in {self.path.name}."
+            f"{listed(sorted(other))} in {self.path.name}."
         )
 
     def _close(self) -> None:

@@ -12,16 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from geodis.base.check import InputError
 from geodis.kernels.learning.drawing import as_grid, pairs_among_few
 from geodis.kernels.learning.learn_kernel import AUGMENTED_SHARE
 from geodis.kernels.learning.learning_task import LearningTask
-from geodis.kernels.learning.loss_options import FeatureOptions
+from geodis.kernels.learning.loss_options import FeatureOptions, checked_options
 from geodis.kernels.learning.rounds import State, learn
 from geodis.kernels.learning.targets import Phase, Target, require_differences
 from geodis.kernels.losses.feature_loss import FeatureLoss, check_widths
 from geodis.kernels.torch_extra import torch
-from geodis.kernels.torch_state import load_optimiser, load_state, optimiser_tensors
+from geodis.kernels.torch_state import load_optimiser, optimiser_tensors
 
 
 def learn_features(
@@ -66,9 +65,7 @@ def learn_features(
     >>> loss.made["steps"]
     2
     """
-    options = FeatureOptions() if options is None else options
-    if not isinstance(options, FeatureOptions):
-        raise InputError(f"options must be FeatureOptions; got {type(options).__name__}.")
+    options = checked_options(options, FeatureOptions)
     task = LearningTask.of(
         as_grid(grid, factors),
         options,
@@ -145,19 +142,16 @@ class _FeatureLearner:
         """Parameters, and the moments of Adam."""
         state = {f"model.{name}": value.clone() for name, value in self.model.state_dict().items()}
         moments = optimiser_tensors(self._optimiser)
-        return state | {f"adam.{name.replace('/', '.')}": value for name, value in moments.items()}
+        return state | {f"adam.{name}": value for name, value in moments.items()}
 
-    def restore(self, state: State, source: str | os.PathLike[str]) -> None:
+    def restore(self, state: State) -> None:
         """Go back to a state."""
         parts: dict[str, State] = {"model": {}, "adam": {}}
         for name, value in state.items():
             kind, _, rest = name.partition(".")
-            if kind not in parts:
-                raise InputError(f"{source} must hold a model and the state of Adam; got {name}.")
-            parts[kind][rest] = value.clone()
-        load_state(self.model, parts["model"], source)
-        moments = {name.replace(".", "/", 1): value for name, value in parts["adam"].items()}
-        load_optimiser(self._optimiser, moments, source)
+            parts[kind][rest] = value
+        self.model.load_state_dict(parts["model"])
+        load_optimiser(self._optimiser, parts["adam"])
 
     def _draw(
         self, images: int, pairs: int, rng: np.random.Generator

@@ -16,14 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from geodis.base.check import InputError, check_int
-from geodis.kernels.learning.drawing import (
-    as_grid,
-    draw_pairs,
-    pairs_among_few,
-)
+from geodis.base.check import check_int
+from geodis.kernels.learning.drawing import as_grid, draw_pairs, pairs_among_few
 from geodis.kernels.learning.learning_task import LearningTask
-from geodis.kernels.learning.loss_options import KernelOptions
+from geodis.kernels.learning.loss_options import KernelOptions, checked_options
 from geodis.kernels.learning.pair_distances import (
     MAX_PLANES,
     CorrelationPairs,
@@ -96,9 +92,7 @@ def learn_kernel(
     >>> learn_kernel(grid, 9, pairs=500, steps=5, options=bank, random_state=0).weights.shape
     torch.Size([4, 1, 19, 19])
     """
-    options = KernelOptions() if options is None else options
-    if not isinstance(options, KernelOptions):
-        raise InputError(f"options must be KernelOptions; got {type(options).__name__}.")
+    options = checked_options(options, KernelOptions)
     grid = as_grid(grid, factors)
     sides = grid.image_shape[:2]
     check_radius(check_int(radius, "radius", low=0), sides)
@@ -214,13 +208,8 @@ class _KernelLearner:
         """The weights."""
         return {"weights": self.weights.clone()}
 
-    def restore(self, state: State, source: str | os.PathLike[str]) -> None:
+    def restore(self, state: State) -> None:
         """Go back to weights."""
-        shapes = {name: tuple(tensor.shape) for name, tensor in state.items()}
-        if shapes != {"weights": tuple(self.weights.shape)}:
-            raise InputError(
-                f"{source} must hold weights of shape {tuple(self.weights.shape)}; got {shapes}."
-            )
         self.weights = state["weights"].clone()
 
     def _pairs(self, n: int, rng: np.random.Generator) -> tuple[LinearPairs, Target]:

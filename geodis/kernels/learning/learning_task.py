@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 import numpy as np
 
@@ -16,13 +16,11 @@ from geodis.data.factors import FactorKind
 from geodis.data.grids.grid import FactorGrid
 from geodis.distances.factor_distances import kinds_of_each
 from geodis.kernels.learning.drawing import counted_factors, target_distances
-from geodis.kernels.learning.loss_options import LossOptions
+from geodis.kernels.learning.loss_options import Options
 
 # The rank correlation of fewer pairs is the luck of the draw: of two pairs it is 1 or -1, and it
 # decides when learning stops.
 FEWEST_HELD_OUT = 10
-
-Options = TypeVar("Options", bound=LossOptions)
 
 
 @dataclass(frozen=True)

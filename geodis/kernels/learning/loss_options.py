@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from geodis.distances.sampling import PairsBy
 Strategy = PairsBy | Sequence[PairsBy] | Callable[[FactorGrid, int, np.random.Generator], Any]
 Symmetry = Literal["d4", "flip", "none"]
 LearntSupport = Literal["auto", "full", "same"]
+# Choices that are noted by the names of factors, and those of when learning ends.
+NOT_NOTED = ("only", "kinds", "patience", "tolerance")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,12 +65,11 @@ class LossOptions:
 
     def to_note(self) -> dict[str, Any]:
         """What makes learning the same learning, as plain values; when it ends does not."""
-        return {
-            "by": strategy_name(self.by),
-            "self_pairs": self.self_pairs,
-            "alpha": float(self.alpha),
-            "adversarial": self.adversarial,
-        }
+        names = [field.name for field in fields(self) if field.name not in NOT_NOTED]
+        return {**{name: getattr(self, name) for name in names}, "by": strategy_name(self.by)}
+
+
+Options = TypeVar("Options", bound=LossOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,18 +115,6 @@ class KernelOptions(LossOptions):
         check_choice(self.symmetry, "symmetry", get_args(Symmetry))
         check_real(self.l2, "l2", low=0)
 
-    def to_note(self) -> dict[str, Any]:
-        """As for `LossOptions`."""
-        return {
-            **super().to_note(),
-            "kernels": self.kernels,
-            "per_channel": self.per_channel,
-            "support": self.support,
-            "symmetry": self.symmetry,
-            "nonnegative": self.nonnegative,
-            "l2": float(self.l2),
-        }
-
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureOptions(LossOptions):
@@ -154,13 +143,12 @@ class FeatureOptions(LossOptions):
         check_int(self.images, "images", low=2)
         check_real(self.learning_rate, "learning_rate", low=0)
 
-    def to_note(self) -> dict[str, Any]:
-        """As for `LossOptions`."""
-        return {
-            **super().to_note(),
-            "images": self.images,
-            "learning_rate": float(self.learning_rate),
-        }
+
+def checked_options(options: Options | None, kind: type[Options]) -> Options:
+    """The options of a kind, or those by default."""
+    if options is not None and not isinstance(options, kind):
+        raise InputError(f"options must be {kind.__name__}; got {type(options).__name__}.")
+    return kind() if options is None else options
 
 
 def strategy_name(by: Strategy) -> str | list[str]:

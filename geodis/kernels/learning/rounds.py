@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -14,12 +14,13 @@ import torch
 
 from geodis import __version__
 from geodis.base.check import InputError, check_int
-from geodis.base.notes import note_entry
+from geodis.base.engines.journal import differences
 from geodis.base.progress import Stages
-from geodis.base.tensors import read_tensors, write_tensors
+from geodis.base.tensors import read_note
 from geodis.base.write import to_jsonable
 from geodis.kernels.learning.loss_options import LossOptions
 from geodis.kernels.learning.targets import Phase
+from geodis.kernels.torch_state import read_checked, write_checked
 
 State = dict[str, torch.Tensor]
 Checkpoint = str | os.PathLike[str]
@@ -41,8 +42,8 @@ class Learner(Protocol):
     def state(self) -> State:
         """Tensors that `restore` takes."""
 
-    def restore(self, state: State, source: str | os.PathLike[str]) -> None:
-        """Go back to a state, or say that the source of it holds another one."""
+    def restore(self, state: State) -> None:
+        """Go back to a state."""
 
 
 SomeLearner = TypeVar("SomeLearner", bound=Learner)
@@ -70,23 +71,6 @@ class Rounds:
     stalled: int = 0
     seconds: float = 0.0
     history: list[tuple[int, str, float]] = field(default_factory=list)
-
-    @classmethod
-    def from_note(cls, note: Any, source: Checkpoint) -> Rounds:
-        """Read what `vars` gave, checked, for files can be altered."""
-        counts = {
-            name: note_entry(note, name, int, source, low=0)
-            for name in ("steps", "number", "phase", "stalled")
-        }
-        history = note_entry(note, "history", list, source)
-        if not all(isinstance(row, list) and len(row) == 3 for row in history):
-            raise InputError(f"{source} must say rows of three as 'history'; got {history!r}.")
-        return cls(
-            note_entry(note, "best", float, source),
-            seconds=note_entry(note, "seconds", float, source),
-            history=[(row[0], row[1], row[2]) for row in history],
-            **counts,
-        )
 
 
 def learn(
@@ -152,12 +136,12 @@ def run_rounds(
         rounds.history.append((rounds.steps, phase, correlation))
         if rounds.stalled >= options.patience or gain == -math.inf:
             rounds.phase, rounds.stalled = rounds.phase + 1, 0
-            learner.restore(best, "The best state")
+            learner.restore(best)
         rounds.seconds += time.perf_counter() - start
         stages.advance(rounds.steps / steps, f"held-out correlation {rounds.best:.4f}")
         if checkpoint is not None:
             _save(checkpoint, rounds, learner.state(), best, settings)
-    learner.restore(best, "The best state")
+    learner.restore(best)
     return rounds
 
 
@@ -177,31 +161,23 @@ def _save(
 ) -> None:
     tensors = {f"now.{name}": tensor for name, tensor in now.items()}
     tensors |= {f"best.{name}": tensor for name, tensor in best.items()}
-    write_tensors(path, tensors, {"rounds": vars(rounds), "settings": settings})
+    write_checked(path, tensors, {"rounds": vars(rounds), "settings": settings})
 
 
 def _resume(learner: Learner, path: Checkpoint, settings: dict[str, Any]) -> tuple[Rounds, State]:
-    tensors, note = read_tensors(path)
-    _check_settings(path, note, settings)
-    rounds = Rounds.from_note(note["rounds"], path)
+    if not {"rounds", "settings"} <= set(read_note(path)):
+        raise InputError(f"{path} is not a checkpoint of geodis; give another name.")
+    tensors, note = read_checked(path)
+    for name, before, now in differences(note["settings"], to_jsonable(settings)):
+        raise InputError(
+            f"The checkpoint {path} was made with {name}={before!r}; got {name}={now!r}."
+        )
+    rounds = Rounds(**note["rounds"])
+    rounds.best = math.nan if rounds.best is None else rounds.best  # JSON has no NaN
+    rounds.history = [(row[0], row[1], row[2]) for row in rounds.history]
     states: dict[str, State] = {"now": {}, "best": {}}
     for name, tensor in tensors.items():
         which, _, rest = name.partition(".")
-        if which not in states:
-            raise InputError(f"{path} must hold the states now and best; got {name}.")
         states[which][rest] = tensor
-    learner.restore(states["best"], path)  # both are tried before either is used
-    learner.restore(states["now"], path)
+    learner.restore(states["now"])
     return rounds, states["best"]
-
-
-def _check_settings(path: Checkpoint, note: Mapping[str, Any], settings: dict[str, Any]) -> None:
-    """Refuse to go on from a checkpoint that other settings wrote."""
-    if not isinstance(note.get("rounds"), dict) or not isinstance(note.get("settings"), dict):
-        raise InputError(f"{path} is not a checkpoint of geodis; give another name.")
-    for name, value in to_jsonable(settings).items():
-        before = note["settings"].get(name)
-        if before != value:
-            raise InputError(
-                f"The checkpoint {path} was made with {name}={before!r}; got {name}={value!r}."
-            )

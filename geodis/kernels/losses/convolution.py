@@ -49,11 +49,8 @@ def convolve(
     check_choice(support, "support", get_args(Support))
     check_choice(method, "method", get_args(Method))
     for tensor, name in ((images, "images"), (kernels, "kernels")):
-        if (
-            not isinstance(tensor, torch.Tensor)
-            or tensor.ndim < 2
-            or not tensor.is_floating_point()
-        ):
+        usable = isinstance(tensor, torch.Tensor) and tensor.is_floating_point()
+        if not usable or tensor.ndim < 2:
             raise InputError(f"{name} must be a tensor of floats (..., height, width).")
     s, t = kernels.shape[-2:]
     if s % 2 == 0 or t % 2 == 0:

@@ -90,33 +90,21 @@ def loss_from_config(
     kind = learnt_loss_named(note_entry(config, "kind", str, source), source)
     note_entry(config, "options", dict, source)
     made = note_entry(config, "made", dict, source)
-    if tensors is not None:
-        _check_tensors(config, tensors, source)
-    with rebuilding(source):
-        loss = kind.from_config(config, tensors)
-    if tensors is not None:
-        _check_shape(loss, config, source)
-        load_state(loss, tensors, source)
-    loss.made = made
-    return loss.requires_grad_(False)
-
-
-def _check_tensors(
-    config: Any, tensors: Mapping[str, torch.Tensor], source: str | os.PathLike[str]
-) -> None:
-    """Require finite floats, and weights of the shape that the description says."""
-    for name, tensor in tensors.items():
+    for name, tensor in (tensors or {}).items():
         if not tensor.is_floating_point() or not bool(tensor.isfinite().all()):
             raise InputError(
                 f"{source} must hold finite floats in {name}; got {tensor.dtype}"
                 f"{' with others' if tensor.is_floating_point() else ''}."
             )
-
-
-def _check_shape(loss: AugmentedLoss, config: Any, source: str | os.PathLike[str]) -> None:
-    """Require the description that the loss itself would write."""
-    wanted = loss.to_config().get("shape")
-    if wanted is not None and config.get("shape", wanted) != wanted:
-        raise InputError(
-            f"{source} must hold weights of the shape {config['shape']} that it says; got {wanted}."
-        )
+    with rebuilding(source):
+        loss = kind.from_config(config, tensors)
+    if tensors is not None:
+        wanted = loss.to_config().get("shape")  # the description that the loss itself would write
+        if wanted is not None and config.get("shape", wanted) != wanted:
+            raise InputError(
+                f"{source} must hold weights of the shape {config['shape']} that it says; got "
+                f"{wanted}."
+            )
+        load_state(loss, tensors, source)
+    loss.made = made
+    return loss.requires_grad_(False)

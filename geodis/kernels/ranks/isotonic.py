@@ -48,10 +48,9 @@ def _pool_means(a, threshold, ranking, start, mean):  # type: ignore[no-untyped-
 def rank_l2(values, order, strength, ranks, sizes):  # type: ignore[no-untyped-def]
     """Soft ranks of every row: the mean rank of its block + (a - mean of its block) / strength."""
     rows, n = values.shape
-    start, mean, a = np.empty(n, np.int64), np.empty(n), np.empty(n)
+    start, mean = np.empty(n, np.int64), np.empty(n)
     for row in range(rows):
-        for i in range(n):
-            a[i] = values[row, order[row, i]]
+        a = values[row][order[row]]
         count = _pool_means(a, strength, True, start, mean)
         for block in range(count):
             first = start[block]
@@ -66,34 +65,12 @@ def rank_l2(values, order, strength, ranks, sizes):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True)
-def rank_l2_vjp(gradient, order, sizes, strength, out):  # type: ignore[no-untyped-def]
-    """Per block: (g - mean of g) / strength."""
-    rows, n = gradient.shape
-    for row in range(rows):
-        first = 0
-        while first < n:
-            size = sizes[row, first]
-            if size == 1:
-                out[row, order[row, first]] = 0.0
-                first += 1
-                continue
-            mean = 0.0
-            for i in range(first, first + size):
-                mean += gradient[row, order[row, i]]
-            mean /= size
-            for i in range(first, first + size):
-                out[row, order[row, i]] = (gradient[row, order[row, i]] - mean) / strength
-            first += size
-
-
-@njit(cache=True)
 def sort_l2(values, order, strength, result, sizes):  # type: ignore[no-untyped-def]
     """Soft sort of every row: the mean of its block + (place - mean place of it) / strength."""
     rows, n = values.shape
-    start, mean, a = np.empty(n, np.int64), np.empty(n), np.empty(n)
+    start, mean = np.empty(n, np.int64), np.empty(n)
     for row in range(rows):
-        for i in range(n):
-            a[i] = values[row, order[row, i]]
+        a = values[row][order[row]]
         count = _pool_means(a, 1.0 / strength, False, start, mean)
         for block in range(count):
             first = start[block]
@@ -126,10 +103,9 @@ def rank_kl(values, order, strength, ranks, sizes):  # type: ignore[no-untyped-d
     rises. Sums of exponentials are kept relative to the last, largest entry of a block.
     """
     rows, n = values.shape
-    start, total, a = np.empty(n, np.int64), np.empty(n), np.empty(n)
+    start, total = np.empty(n, np.int64), np.empty(n)
     for row in range(rows):
-        for i in range(n):
-            a[i] = values[row, order[row, i]]
+        a = values[row][order[row]]
         top = -1
         for i in range(n):
             first, acc = i, 1.0
@@ -156,8 +132,11 @@ def rank_kl(values, order, strength, ranks, sizes):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True)
-def rank_kl_vjp(gradient, order, sizes, ranks, strength, out):  # type: ignore[no-untyped-def]
-    """Per block: r (g - <g> over the block weighted by r) / strength."""
+def rank_vjp(gradient, order, sizes, weights, strength, out):  # type: ignore[no-untyped-def]
+    """Per block: w (g - <g> over the block weighted by w) / strength.
+
+    The weights w are the soft ranks for "kl", and 1 for "l2".
+    """
     rows, n = gradient.shape
     for row in range(rows):
         first = 0
@@ -170,12 +149,12 @@ def rank_kl_vjp(gradient, order, sizes, ranks, strength, out):  # type: ignore[n
             mean, weight = 0.0, 0.0
             for i in range(first, first + size):
                 j = order[row, i]
-                mean += gradient[row, j] * ranks[row, j]
-                weight += ranks[row, j]
+                mean += gradient[row, j] * weights[row, j]
+                weight += weights[row, j]
             mean /= weight
             for i in range(first, first + size):
                 j = order[row, i]
-                out[row, j] = ranks[row, j] * (gradient[row, j] - mean) / strength
+                out[row, j] = weights[row, j] * (gradient[row, j] - mean) / strength
             first += size
 
 
@@ -194,11 +173,10 @@ def sort_kl(values, order, strength, result, shares, sizes):  # type: ignore[no-
     `shares` gets softmax(-a) over each block, in sorted order, for the vector-Jacobian product.
     """
     rows, n = values.shape
-    start, total, a = np.empty(n, np.int64), np.empty(n), np.empty(n)
+    start, total = np.empty(n, np.int64), np.empty(n)
     step = 1.0 / strength
     for row in range(rows):
-        for i in range(n):
-            a[i] = values[row, order[row, i]]
+        a = values[row][order[row]]
         top = -1
         for i in range(n):
             first, acc = i, 1.0  # sums of exp(-a) relative to the first, smallest entry

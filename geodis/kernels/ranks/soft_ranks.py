@@ -123,10 +123,8 @@ def soft_rank_vjp(
     def vjp(gradient: np.ndarray) -> np.ndarray:
         gradient = np.ascontiguousarray(gradient, float).reshape(rows.shape)
         out = np.empty_like(rows)
-        if regularization == "l2":
-            isotonic.rank_l2_vjp(gradient, order, sizes, strength, out)
-        else:
-            isotonic.rank_kl_vjp(gradient, order, sizes, ranks, strength, out)
+        weights = np.ones_like(rows) if regularization == "l2" else ranks
+        isotonic.rank_vjp(gradient, order, sizes, weights, strength, out)
         return out.reshape(shape)
 
     return ranks.reshape(shape), vjp

@@ -177,12 +177,8 @@ class Autoencoder(Model):
 
     def config(self) -> dict[str, Any]:
         """Everything needed to build the model again, as plain values."""
-        loss = self.settings.loss
-        moments = (
-            [self._mean.flatten().tolist(), self._deviation.flatten().tolist()]
-            if (self.standardised)
-            else None
-        )
+        parts = (self._mean, self._deviation)
+        moments = [part.flatten().tolist() for part in parts] if self.standardised else None
         options: dict[str, Any] = {
             "network": self.network,
             "normalise": self.settings.normalise,
@@ -194,7 +190,7 @@ class Autoencoder(Model):
             **super().config(),
             "options": options,
             **dict.fromkeys(self.own_networks, "own"),
-            "loss": _loss_config(loss),
+            "loss": _loss_config(self.settings.loss),
             "prior": self.prior.config() if hasattr(self.prior, "config") else "own",
         }
 
@@ -212,6 +208,13 @@ class Autoencoder(Model):
                     f"own, which is code and is not saved: pass it as {name}=..."
                 )
         return super().from_config(config, loss=loss, prior=prior, **given)  # type: ignore[return-value]
+
+
+def with_categories(mean: Tensor, log_variance: Tensor, logits: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and log-variance of every latent; a category has its probability and no spread."""
+    none = torch.full_like(logits, LOG_VARIANCE[0])
+    chances = logits.softmax(dim=1)
+    return torch.cat([mean, chances], dim=1), torch.cat([log_variance, none], dim=1)
 
 
 def _loss_config(loss: Reconstruction) -> Any:

@@ -10,7 +10,7 @@ from torch.nn.functional import gumbel_softmax
 
 from geodis.base.check import InputError, check_int
 from geodis.models import objectives
-from geodis.models.families.autoencoder import LOG_VARIANCE, Autoencoder
+from geodis.models.families.autoencoder import Autoencoder, with_categories
 from geodis.models.model import Weighted
 from geodis.models.objectives import Batch
 from geodis.models.priors import NormalCodes
@@ -76,12 +76,7 @@ class ConcreteVAE(Autoencoder):
 
     def posterior(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and log-variance of every latent; a category has its probability and no spread."""
-        mean, log_variance, logits = self.read_codes(self.prepare(x))
-        none = torch.full_like(logits, LOG_VARIANCE[0])
-        return (
-            torch.cat([mean, logits.softmax(dim=1)], dim=1),
-            torch.cat([log_variance, none], dim=1),
-        )
+        return with_categories(*self.read_codes(self.prepare(x)))
 
     def forward(self, x: Tensor, dataset_size: int = 1, labels: Tensor | None = None) -> Batch:
         """Pass a batch through the model."""

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from geodis.base.check import check_int
 from geodis.models import networks, objectives
-from geodis.models.families.autoencoder import LOG_VARIANCE
+from geodis.models.families.autoencoder import LOG_VARIANCE, with_categories
 from geodis.models.model import Model
 from geodis.models.model_inputs import at_least_float32
 from geodis.models.objectives import Batch
@@ -88,12 +88,7 @@ class InfoWGANGP(Model):
 
     def posterior(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and log-variance of every latent; a category has its probability and no spread."""
-        mean, log_variance, logits = self.read_codes(x)
-        none = torch.full_like(logits, LOG_VARIANCE[0])
-        return (
-            torch.cat([mean, logits.softmax(dim=1)], dim=1),
-            torch.cat([log_variance, none], dim=1),
-        )
+        return with_categories(*self.read_codes(x))
 
     def decode(self, z: Tensor) -> Tensor:
         """Images of codes, the noise at its mean."""

@@ -60,7 +60,7 @@ class TripletEncoder(Model):
         self.settings.loss = "mse"
         with seeded(random_state):
             body, head, _ = networks.encoder_decoder(self.network, self.shape, latents)
-            self.body = nn.Sequential(body, networks.code_of(head, latents))
+            self.body = nn.Sequential(body, nn.Linear(head.layer.in_features, latents))
 
     def posterior(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """The code as mean, and a log-variance that says: none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from geodis.base.check import check_int
 from geodis.models import networks, objectives
@@ -80,13 +80,17 @@ class InformationDropout(Autoencoder):
 DISCRIMINATOR = {"discriminator_depth": 6, "discriminator_width": 1000}
 
 
-def discriminator_of(model: Autoencoder, latents: int) -> nn.Sequential:
-    """The second player of a model, of the size that its settings say."""
-    depth, width = (check_int(getattr(model.settings, name), name, low=1) for name in DISCRIMINATOR)
-    return networks.discriminator(latents, hidden=width, depth=depth)
+class _Adversarial(Autoencoder):
+    """An autoencoder with a discriminator of latents, of the size that its settings say."""
+
+    def _build(self, latents: int) -> None:
+        super()._build(latents)
+        given = {name: getattr(self.settings, name) for name in DISCRIMINATOR}
+        depth, width = (check_int(value, name, low=1) for name, value in given.items())
+        self.discriminator = networks.discriminator(latents, hidden=width, depth=depth)
 
 
-class FactorVAE(Autoencoder):
+class FactorVAE(_Adversarial):
     """FactorVAE (seed 003, algorithm 2): total correlation by a discriminator of latents.
 
     The second batch B' of the algorithm is B itself, as in the software of seed 000: the
@@ -101,10 +105,6 @@ class FactorVAE(Autoencoder):
     )
     defaults = {"gamma": 35.0, **DISCRIMINATOR}
 
-    def _build(self, latents: int) -> None:
-        super()._build(latents)
-        self.discriminator = discriminator_of(self, latents)
-
     # It was shown half of a batch, and the other half shuffled: with a fast discriminator so loud
     # that strong penalties raised what they were to lower.
     revision = 1
@@ -115,7 +115,7 @@ class FactorVAE(Autoencoder):
         return discriminator_loss(self.discriminator, z, permuted_latents(z))
 
 
-class AAE(Autoencoder):
+class AAE(_Adversarial):
     """Adversarial autoencoder (seed 003, equation 7): a discriminator brings q(z) to p(z).
 
     With ``beta=1`` the divergence is lowered too: the variant of FactorVAE of equation 12.
@@ -127,10 +127,6 @@ class AAE(Autoencoder):
         (objectives.density_ratio_prior, "gamma"),
     )
     defaults = {"gamma": 10.0, "beta": 0.0, **DISCRIMINATOR}
-
-    def _build(self, latents: int) -> None:
-        super()._build(latents)
-        self.discriminator = discriminator_of(self, latents)
 
     def adversary_loss(self, batch: Batch) -> Tensor:
         """Tell latents of the batch from latents of the prior."""

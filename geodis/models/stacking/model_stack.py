@@ -75,11 +75,11 @@ def _is_fixed(prior: Any) -> bool:
 def stacked_sequence(networks: Sequence[Sequence[nn.Module]]) -> nn.Sequential:
     """Stack networks layer by layer; what has no weights is the same for all."""
     layers: list[nn.Module] = []
-    for alike in zip(*networks, strict=True):
-        if isinstance(alike[0], nn.Linear):
-            layers.append(StackedLinear(alike))  # type: ignore[arg-type]
-        elif not isinstance(alike[0], nn.Flatten | nn.Unflatten):  # rows are flat throughout
-            layers.append(alike[0])
+    for members in zip(*networks, strict=True):
+        if isinstance(members[0], nn.Linear):
+            layers.append(StackedLinear(members))  # type: ignore[arg-type]
+        elif not isinstance(members[0], nn.Flatten | nn.Unflatten):  # rows are flat throughout
+            layers.append(members[0])
     return nn.Sequential(*layers)
 
 

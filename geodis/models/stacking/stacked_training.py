@@ -1,4 +1,4 @@
-"""Training of many small models at once: as `train` trains each, but for rounding."""
+"""Train many small models at once, with the results of `train` up to rounding."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ import torch
 from torch import Tensor
 
 from geodis.base.check import InputError, check_int
-from geodis.base.notes import note_entry
+from geodis.base.file_lock import FolderLock
 from geodis.base.progress import Stages
-from geodis.kernels.torch_state import load_optimiser, load_state
 from geodis.models.model import Model
 from geodis.models.randomness import kept_generators
 from geodis.models.stacking.model_stack import ModelStack, check_alike
@@ -25,15 +24,14 @@ from geodis.models.training.rows.prefetched_rows import DrawingThread
 from geodis.models.training.state.checkpoints import (
     Saved,
     checkpoint_folder,
+    load_checkpoint,
     read_checkpoint,
     write_state,
 )
-from geodis.models.training.state.fingerprints import weights_fingerprint
-from geodis.models.training.state.folder_lock import FolderLock
 from geodis.models.training.state.interrupts import Interrupts
-from geodis.models.training.state.run_identity import check_same_run
+from geodis.models.training.state.run_identity import check_same_run, model_identity
 from geodis.models.training.step import ask_for_gradients, computing_in, optimiser_of
-from geodis.models.training.train_options import TrainOptions
+from geodis.models.training.train_options import TrainOptions, checked_options
 from geodis.models.training.training_run import Run, Training
 
 
@@ -86,9 +84,7 @@ def train_stacked(
     >>> [done.steps for done in train_stacked(models, torch.rand(64, 3), 5, verbose=0)]
     [5, 5]
     """
-    options = TrainOptions() if options is None else options
-    if not isinstance(options, TrainOptions):
-        raise InputError(f"options must be TrainOptions; got {type(options).__name__}.")
+    options = checked_options(options)
     check_int(steps, "steps", low=1)
     if options.loggers or options.stop_when is not None:
         raise InputError("Loggers and stop_when are for models that are trained alone.")
@@ -118,7 +114,7 @@ def train_stacked(
             )
             for model, seed in zip(models, seeds, strict=True)
         ]
-        together = _Together(runs, data, folder, saved)
+        together = _StackedRuns(runs, data, folder, saved)
         start = time.monotonic()
         with (
             ExitStack() as ending,
@@ -141,8 +137,8 @@ def train_stacked(
     return [run.done for run in runs]
 
 
-class _Together:
-    """Runs that take their steps together."""
+class _StackedRuns:
+    """Runs that are trained together, step by step."""
 
     def __init__(
         self, runs: Sequence[Run], data: Any, folder: Path | None, saved: Saved | None
@@ -163,17 +159,9 @@ class _Together:
         self._latest: Mapping[str, Tensor] = {}
         self._identity: dict[str, Any] = {}
         if folder is not None:
-            members = [
-                {
-                    "model": run.model.config(),
-                    "weights": weights_fingerprint(run.model.state_dict()),
-                }
-                for run in runs
-            ]
-            shared = runs[0].identified(data)
-            own = {str(number): member for number, member in enumerate(members)}
+            members = {str(number): model_identity(run.model) for number, run in enumerate(runs)}
             seeds = [run.seed for run in runs]
-            self._identity = {**shared, "weights": None, "random_state": seeds, **own}
+            self._identity = {**runs[0].identified(data), "random_state": seeds, **members}
             if saved is not None:
                 self._go_on(saved)
         self._saved = time.monotonic()
@@ -232,7 +220,7 @@ class _Together:
                 run.end_step({name: value[number] for name, value in values.items()}, stages)
 
     def _look(self) -> None:
-        """Note which models became what is no number since the last look."""
+        """Record which models have had NaN or infinite terms since the last check."""
         unseen, self._unseen = self._unseen, []
         for step, terms in unseen:
             lost = ~torch.stack([value.isfinite() for value in terms.values()]).all(dim=0)
@@ -243,7 +231,7 @@ class _Together:
                 done.note = done.note or f"{name} became {wrong[name]} at step {step}"
 
     def call_back(self) -> None:
-        """Call the callbacks of every model that is still a model, if it is time."""
+        """Call the callbacks of every model that has not diverged, if they are due."""
         if self.runs[0].calls_back:
             self._look()
             self.stack.write_back()
@@ -254,7 +242,7 @@ class _Together:
                     run.call_back()
 
     def finish(self) -> None:
-        """Leave the models ready for use."""
+        """Write the weights back and leave the models ready for use."""
         self.save_if_due(True)
         self.stack.write_back()
         for run in self.runs:
@@ -263,7 +251,7 @@ class _Together:
     # On disk, one file for all
 
     def save_if_due(self, now: bool) -> None:
-        """Write a checkpoint where the last one is old, or now."""
+        """Write a checkpoint if the last one is old, or if `now`."""
         late = time.monotonic() - self._saved > self.runs[0].options.checkpoint_every
         if self._folder is None or not (late or now):
             return
@@ -276,7 +264,6 @@ class _Together:
         tensors |= dict(self._moments())
         done = [run.done for run in self.runs]
         note = {
-            "config": {},
             "steps": done[0].steps,
             "history": [each.history for each in done],
             "passing": [run.passing for run in self.runs],
@@ -295,15 +282,8 @@ class _Together:
 
     def _go_on(self, saved: Saved) -> None:
         check_same_run(saved.file, saved.run, self._identity)
-        lists = [
-            note_entry(saved.note, name, list, saved.file)
-            for name in ("history", "passing", "notes")
-        ]
-        if any(len(each) != len(self.runs) for each in lists):
-            raise InputError(f"{saved.file} must be of {len(self.runs)} models.")
-        load_state(self.stack, saved.weights, saved.file)
-        for player, optimiser in self._players.items():
-            load_optimiser(optimiser, saved.below(f"{player} state/"), saved.file)
+        load_checkpoint(saved, self.stack, self._players)
+        lists = [saved.note[name] for name in ("history", "passing", "notes")]
         for run, history, passing, note in zip(self.runs, *lists, strict=True):
             run.go_on_at(saved.steps, history, passing, saved.file)
             run.done.note = note

@@ -1,4 +1,4 @@
-"""A look at a grid before it is trained: every kind of run is built and shown a batch."""
+"""Check a sweep before training: build every kind of run and pass it one batch."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 
 import torch
 
+from geodis.base.engines.journal import plain_digest
 from geodis.models.randomness import kept_generators
 from geodis.models.stacking.model_stack import why_alone
 from geodis.models.sweeps.held_grids import GridSource, open_grid
 from geodis.models.sweeps.planned_run_folder import planned_model
 from geodis.models.sweeps.stacks import kind_of
 from geodis.models.sweeps.sweep_plan import PlannedRun, options_of_training
-from geodis.models.training.state.fingerprints import plain_digest
 from geodis.models.training.training_run import Run
 
 
 def look_at_runs(
     runs: Sequence[PlannedRun], data: Mapping[str, tuple[GridSource, str]], device: Any
 ) -> dict[str, bool]:
-    """Build a model, its schedules and a batch of every kind of run: what is wrong ends it now.
+    """Build the model, the schedules and a batch of every kind of run, so that errors come early.
 
     Parameters
     ----------
@@ -32,11 +32,11 @@ def look_at_runs(
     Returns
     -------
     dict of str to bool
-        Whether runs have to be trained alone, by `kind_of`.
+        Whether runs cannot be stacked, by `kind_of`.
     """
     alone: dict[str, bool] = {}
     looked: set[str] = set()
-    # Set by set, and the first at last: it is then open when the first run is trained.
+    # One data set at a time, the first one last: it is then open when training starts.
     for name in reversed(list(data)):
         for run in runs:
             whole = plain_digest(

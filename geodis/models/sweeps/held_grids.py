@@ -1,4 +1,4 @@
-"""The data set that a process trains on: opened once, its images in memory where they are few."""
+"""The data set that a process trains on: opened once, with its images cached if they are small."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from geodis.base.check import InputError
 from geodis.data.grids.grid import FactorGrid
-from geodis.models.training.state.fingerprints import data_fingerprint
+from geodis.models.training.state.run_identity import data_fingerprint
 
 # Bytes of images that are kept in memory once drawn.
 MOST_HELD = 2**28
@@ -22,7 +22,7 @@ _opened: dict[str, FactorGrid] = {}
 
 
 def open_grid(source: GridSource, fingerprint: str, name: str) -> FactorGrid:
-    """The grid of a data set; the one that was opened last stays open."""
+    """Return the grid of a data set; the most recent one stays open."""
     if fingerprint not in _opened:
         grid = source if isinstance(source, FactorGrid) else source()
         if data_fingerprint(grid) != fingerprint:
@@ -35,12 +35,12 @@ def open_grid(source: GridSource, fingerprint: str, name: str) -> FactorGrid:
 
 
 def close_grid() -> None:
-    """Let go of the grid that is open."""
+    """Close the open grid."""
     _opened.clear()
 
 
 def held_grid(grid: FactorGrid) -> FactorGrid:
-    """The same grid, whose images are drawn once where they fill few bytes.
+    """The same grid with its images cached in memory if they are small.
 
     Examples
     --------

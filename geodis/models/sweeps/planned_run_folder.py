@@ -1,8 +1,7 @@
-"""Runs of a sweep in their folders: trained, scored on the way, each written as one row file."""
+"""Train the runs of a sweep in their folders, and write what each scored as a row file."""
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -14,7 +13,8 @@ import numpy as np
 import torch
 
 from geodis.base.check import InputError
-from geodis.base.write import write_json
+from geodis.base.engines.journal import read_item, write_item
+from geodis.base.file_lock import FolderHeldError, FolderLock
 from geodis.data.grids.grid import FactorGrid
 from geodis.models.loss_names import is_loss_made, loss_named
 from geodis.models.lp_nested_prior import learnt_exponents
@@ -24,16 +24,15 @@ from geodis.models.model_names import model_named
 from geodis.models.saving import save_model
 from geodis.models.stacking.stacked_training import train_stacked
 from geodis.models.sweeps.held_grids import GridSource, open_grid
-from geodis.models.sweeps.run_lock import ROW, RunLock, clear_leftovers
+from geodis.models.sweeps.run_lock import ROW, SWEEP_LOCK, clear_leftovers
 from geodis.models.sweeps.stacks import begin_stack, end_stack
 from geodis.models.sweeps.sweep_plan import PlannedRun, ScoringPlan, options_of_training
 from geodis.models.training.loop import train
 from geodis.models.training.score_during import score_during
 from geodis.models.training.state.checkpoints import History, read_checkpoint
-from geodis.models.training.state.folder_lock import FolderHeldError, FolderLock
 
 RUNS = "runs"
-# Steps whose terms are averaged: those of one batch are luck.
+# Steps whose terms are averaged: the terms of one batch are noisy.
 TERM_STEPS = 100
 
 # A process trains one run at a time: torch draws from one stream of random numbers.
@@ -41,22 +40,10 @@ _one_at_a_time = threading.Lock()
 
 
 def row_of(folder: Path, run: PlannedRun) -> dict[str, Any] | None:
-    """What a finished run wrote; None where it is not finished."""
+    """The row of a finished run; None if it is not finished."""
     path = folder / RUNS / run.identity / ROW
-    try:
-        row = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(
-            f"{path} cannot be read ({error}): remove it, and its run is trained again."
-        ) from None
-    scored = row.get("scored") if isinstance(row, dict) else None
-    if not isinstance(scored, list) or not all(
-        isinstance(each, dict) and "step" in each for each in scored
-    ):
-        raise InputError(f"{path} must hold what a run scored: remove it to train it again.")
-    if row.get("run") != run.identity:
+    row = read_item(path)
+    if row is not None and row.get("run") != run.identity:
         raise InputError(
             f"{path} must be of run {run.identity}; got {row.get('run')!r}: remove it, and its run "
             "is trained again."
@@ -66,7 +53,7 @@ def row_of(folder: Path, run: PlannedRun) -> dict[str, Any] | None:
 
 @dataclass(frozen=True)
 class SweepSettings:
-    """What all runs of a sweep share: its folder, data with fingerprints, scores, and where."""
+    """What all runs of a sweep share: folder, data with fingerprints, scores, device, threads."""
 
     folder: Path
     data: Mapping[str, tuple[GridSource, str]]
@@ -76,22 +63,22 @@ class SweepSettings:
 
 
 def finish_runs(runs: Sequence[PlannedRun], sweep: SweepSettings) -> int:
-    """Train a run, or a stack of some, or go on with it, and write its rows.
+    """Train a run, or a stack of runs, or resume it, and write its rows.
 
-    Every run is held from the look at its row until its checkpoints are removed, so that of two
-    sweeps in a folder one trains it.
+    A run is locked from the moment its row is looked up until its checkpoints are removed, so that
+    only one of several sweeps in a folder trains it.
 
     Returns
     -------
     int
-        Rows that were written: none where another process has done it, or is at work on it.
+        Number of rows written; 0 if another process has trained the runs or is training them.
     """
     owns = [sweep.folder / RUNS / run.identity for run in runs]
     with _one_at_a_time, _threads(sweep.threads), ExitStack() as held:
         try:
             for own in owns:
                 own.mkdir(parents=True, exist_ok=True)
-                held.enter_context(RunLock(own))
+                held.enter_context(FolderLock(own, SWEEP_LOCK))
             missing = [own for own in owns if not (own / ROW).exists()]
             if not missing:
                 return 0
@@ -125,14 +112,14 @@ def _finish_one(
         done = train(model, grid, **choices, checkpoint=own, random_state=run.seed, verbose=0)
         history = done.history
     except FloatingPointError as diverged:
-        # It would diverge again: that is what is to be known of this run, and what it scored.
+        # It would diverge again, so the error and the scores before it are the result.
         history, error = [*before, *since], str(diverged)
     _write_row(run, own, history, error)
     clear_leftovers(own)
 
 
 def _history_in(own: Path) -> History:
-    """History of the checkpoint that a run goes on from."""
+    """History of the checkpoint that a run resumes from."""
     with FolderLock(own):
         saved = read_checkpoint(own)
     return [] if saved is None else list(saved.note["history"])
@@ -162,14 +149,14 @@ def _finish_stack(
 def _choices(
     run: PlannedRun, grid: FactorGrid, sweep: SweepSettings, **more: Any
 ) -> dict[str, Any]:
-    """How a run is trained, as `train` and `train_stacked` take it."""
+    """Arguments of `train` and `train_stacked` for a run."""
     training, scoring = run.training, sweep.scoring
     callbacks: dict[str, Callable[[Model], Any]] = {}
     if scoring.scores:
         callbacks["score"] = score_during(grid, scoring.scores, scoring.n)
-    else:  # the rows of the table are those of the callbacks
+    else:  # rows of the table come from callbacks
         callbacks["scored"] = _scored
-    callbacks["exponent"] = learnt_exponents  # none of most models
+    callbacks["exponent"] = learnt_exponents  # empty for most models
     steps = training["steps"]
     scored_at = (*scoring.steps, steps)
     return {
@@ -193,7 +180,7 @@ def _write_row(run: PlannedRun, own: Path, history: History, error: str) -> None
         "run": run.identity,
         "scored": [{**_terms_before(history, each["step"]), **each} for each in scored],
     }
-    write_json(own / ROW, {**row, "error": error} if error else row, durable=True)
+    write_item(own / ROW, {**row, "error": error} if error else row)
 
 
 def planned_model(run: PlannedRun, grid: FactorGrid) -> Model:
@@ -202,7 +189,7 @@ def planned_model(run: PlannedRun, grid: FactorGrid) -> Model:
     if isinstance(options.get("standardise"), bool):
         options["standardise"] = channel_moments(grid) if options["standardise"] else None
     loss = options.get("loss")
-    # A class of one's own may have names of its own.
+    # A user's class may have loss names of its own.
     if isinstance(loss, str) and (run.own_class is None or is_loss_made(loss)):
         options["loss"] = loss_named(loss)
     make: Callable[..., Model] = run.own_class or model_named(run.model)
@@ -217,7 +204,7 @@ def planned_model(run: PlannedRun, grid: FactorGrid) -> Model:
 
 
 def _list_hint(options: Mapping[str, Any], said: str) -> str:
-    """What may be wrong with a list that an error names, as one for each of its entries."""
+    """A hint for a setting that is a list, which a sweep reads as one run for each entry."""
     lists = [name for name, value in options.items() if isinstance(value, list) and name in said]
     if not lists:
         return ""

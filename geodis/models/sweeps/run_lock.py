@@ -1,42 +1,19 @@
-"""One sweep at a time in the folder of a run, and what killed ones left there."""
+"""What is in the folder of a run of a sweep, and what killed processes left there."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
 
+from geodis.base.file_lock import FolderHeldError, FolderLock
 from geodis.base.write import left_behind
 from geodis.models.saving import CHECKPOINT, CONFIG, DAMAGED_CHECKPOINT, OLDER_CHECKPOINT, WEIGHTS
-from geodis.models.training.state.folder_lock import FolderHeldError, FolderLock
 
-SWEEP_LOCK, ROW, LIST = ".sweep-lock", "row.json", "stack.json"
+ROW, LIST = "row.json", "stack.json"
+# Held from the look at a row until its checkpoints are removed, while `train` holds the folder by a
+# lock of its own only as long as it trains.
+SWEEP_LOCK = ".sweep-lock"
 STATES = (CHECKPOINT, OLDER_CHECKPOINT, DAMAGED_CHECKPOINT)
-
-
-class RunLock(FolderLock):
-    """Hold a run of a sweep, from the look at its row until its checkpoints are removed.
-
-    A lock beside that of `train`, which holds the folder only while it trains.
-
-    Parameters
-    ----------
-    folder : path
-        Of the run; it must be there.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = tempfile.mkdtemp()
-    >>> with RunLock(folder), FolderLock(folder):
-    ...     try:
-    ...         RunLock(folder).__enter__()
-    ...     except FolderHeldError:
-    ...         print("held")
-    held
-    """
-
-    def __init__(self, folder: str | Path) -> None:
-        super().__init__(folder, SWEEP_LOCK)
 
 
 def clear_leftovers(folder: Path) -> None:
@@ -66,5 +43,5 @@ def clear_finished(folder: Path) -> None:
     ['row.json']
     """
     if any(path.name in STATES or path.name.startswith(".") for path in folder.iterdir()):
-        with suppress(FolderHeldError), RunLock(folder):
+        with suppress(FolderHeldError), FolderLock(folder, SWEEP_LOCK):
             clear_leftovers(folder)

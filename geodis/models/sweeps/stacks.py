@@ -1,4 +1,4 @@
-"""Which runs are trained together, and the lists that keep them together after a restart."""
+"""Which runs are trained together as a stack, and the files that record this for a restart."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from geodis.base.engines.journal import plain_digest
 from geodis.base.write import write_json
 from geodis.models.model_names import model_named
 from geodis.models.sweeps.run_lock import LIST, clear_leftovers
 from geodis.models.sweeps.sweep_plan import PlannedRun
-from geodis.models.training.state.fingerprints import plain_digest
 
 STACKS = "stacks"
 
@@ -41,9 +41,9 @@ def in_stacks(
     for run in runs:
         kinds.setdefault(kind_of(run), []).append(run)
     stacks: list[list[PlannedRun]] = []
-    for alike in kinds.values():
-        size = 1 if alone(alike[0]) else stack
-        stacks += [alike[start : start + size] for start in range(0, len(alike), size)]
+    for same in kinds.values():
+        size = 1 if alone(same[0]) else stack
+        stacks += [same[start : start + size] for start in range(0, len(same), size)]
     return stacks
 
 
@@ -62,9 +62,9 @@ def kind_of(run: PlannedRun) -> str:
 
 
 def begin_stack(folder: Path, runs: Sequence[PlannedRun]) -> Path:
-    """Write down which runs a stack has, and return its folder.
+    """Record the runs of a stack, and return its folder.
 
-    A stack that was begun goes on as it is, from its checkpoint, whatever became of the grid.
+    A stack that has begun resumes from its checkpoint with the same runs, even if the grid changed.
     """
     identities = {str(number): run.identity for number, run in enumerate(runs)}
     together = folder / STACKS / plain_digest(identities)
@@ -76,7 +76,7 @@ def begin_stack(folder: Path, runs: Sequence[PlannedRun]) -> Path:
 def begun_stacks(
     folder: Path, runs: Iterable[PlannedRun], finished: Callable[[str], bool]
 ) -> list[list[PlannedRun]]:
-    """Stacks that were begun, of which some runs are not finished and all are planned.
+    """Stacks that have begun, have unfinished runs, and consist of planned runs only.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def begun_stacks(
     planned, found = {run.identity: run for run in runs}, []
     for _, identities in _lists(folder):
         if all(map(planned.__contains__, identities)) and not all(map(finished, identities)):
-            # A run that an earlier list has as well is taken by that one.
+            # A run belongs to the first stack that lists it.
             found.append([planned.pop(each) for each in identities])
     return found
 
@@ -111,7 +111,7 @@ def end_stack(together: Path) -> None:
 
 
 def _lists(folder: Path) -> list[tuple[Path, list[str]]]:
-    """Folders of stacks with the identities of their runs; what is no list is left alone."""
+    """Folders of stacks with the identities of their runs; unreadable files are skipped."""
     found = []
     for path in sorted((folder / STACKS).glob(f"*/{LIST}")):
         with suppress(OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Which runs a sweep has: the grid written out, every run named by all that changes its numbers."""
+"""The runs of a sweep: the grid expanded, each run named by a hash of what changes its numbers."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from geodis.base.check import InputError, check_int
+from geodis.base.engines.journal import digest_of, plain_digest
 from geodis.base.write import to_jsonable
 from geodis.models.loss_names import KERNEL_FILE
 from geodis.models.model import Model
 from geodis.models.model_names import model_named
 from geodis.models.training.devices import choose_device, stacked_precision
-from geodis.models.training.state.code_fingerprints import code_fingerprint, has_own_code
-from geodis.models.training.state.digests import digest_of
-from geodis.models.training.state.fingerprints import plain_digest
-from geodis.models.training.state.run_identity import FORMAT
+from geodis.models.training.state.run_identity import FORMAT, is_own_class
 from geodis.models.training.train_options import TrainOptions, check_rate
 
 # How a run is trained; everything else that is named is the model's. A plan resolves "auto", which
@@ -34,6 +32,7 @@ TRAINING: dict[str, Any] = {
     "schedules": None,
     "horizon": None,
     "precision": "auto",
+    "version": TrainOptions.version,
 }
 # Arguments of autoencoders that no plain value says.
 MODULES = ("prior", "encoder", "decoder")
@@ -73,8 +72,9 @@ class PlannedRun:
         Name of the data set.
     seed : int
     identity : str
-        Digest of all this, of the data, of what is scored and of the code of a class of one's
-        own: the name of its folder.
+        Digest of all this, of the data, of what is scored and of the name and revision of the
+        class: the name of its folder. A finished run stays finished under other versions of the
+        packages; one that is under way is refused under them, as by `train`.
     named : dict
         Settings that the grid names, as it names them.
     own_class : type, optional
@@ -139,18 +139,31 @@ def plan_runs(
         for name, named in _combinations(entry):
             kind = model_named(name)
             own = {key: value for key, value in named.items() if key not in TRAINING}
-            own, told = _with_loss(own)
-            own_class = kind if has_own_code(kind) else None
+            own, named_by = _with_loss(own)
+            own_class = kind if is_own_class(kind) else None
             _check_modules(kind, own)
             trained = {**shared, **{key: named[key] for key in named if key in TRAINING}}
             _check_training(trained, scoring)
             if trained["precision"] == "auto":
                 stacked = stack > 1
                 trained["precision"] = stacked_precision("auto", where) if stacked else "float32"
+            what = {
+                **({} if stack == 1 else {"stack": stack}),
+                **({} if own_class is None else {"own_class": kind.__qualname__}),
+                "format": FORMAT,
+                "revision": kind.revision,
+                "model": kind.__name__,
+                # With what the class has by default: another default is another run.
+                "options": kind.with_defaults(named_by),
+                "training": trained,
+                "device": where.type,
+                "scores": list(scoring.scores),
+                "score_at": sorted(scoring.steps),
+                "n": scoring.n,
+            }
             for data_name, seed in product(data, seeds):
-                identity = _identity_of(
-                    kind, told, trained, data[data_name], seed, scoring, where.type, stack
-                )
+                check_int(seed, "A seed", low=0)
+                identity = plain_digest({**what, "data": data[data_name], "seed": seed})
                 run = PlannedRun(
                     kind.__name__, own, trained, data_name, seed, identity, named, own_class
                 )
@@ -184,7 +197,7 @@ def _check_plain(entry: Mapping[str, Any]) -> None:
 
 def _check_modules(kind: type[Model], options: Mapping[str, Any]) -> None:
     given = [name for name in MODULES if options.get(name) is not None]
-    if given and not has_own_code(kind):
+    if given and not is_own_class(kind):
         raise InputError(
             f"{given[0]} is a torch module, which a sweep has no name for: define a class of model "
             f"that has it; got {options[given[0]]!r}."
@@ -192,16 +205,16 @@ def _check_modules(kind: type[Model], options: Mapping[str, Any]) -> None:
 
 
 def _with_loss(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Settings with a kernel's file found from anywhere, and as an identity has them: its bytes."""
+    """Settings with the absolute path of a kernel file, and for the identity with its digest."""
     loss = options.get("loss")
     if not (isinstance(loss, str) and loss.endswith(KERNEL_FILE)):
         return dict(options), dict(options)
     file = Path(loss).expanduser().absolute()
     try:
-        told = digest_of([file.read_bytes()])
+        content = digest_of([file.read_bytes()])
     except OSError as error:
         raise InputError(f"{loss} must be the file of a learnt kernel; got {error}.") from None
-    return {**options, "loss": str(file)}, {**options, "loss": f"kernel {told}"}
+    return {**options, "loss": str(file)}, {**options, "loss": f"kernel {content}"}
 
 
 def _check_different(data: Mapping[str, str]) -> None:
@@ -245,7 +258,7 @@ def _check_schedules(schedules: Any) -> None:
 
 
 def options_of_training(training: Mapping[str, Any], **more: Any) -> TrainOptions:
-    """The choices of a run as `train` takes them, with more."""
+    """`TrainOptions` of a run, with further options."""
     own = {
         key: value
         for key, value in training.items()
@@ -255,33 +268,3 @@ def options_of_training(training: Mapping[str, Any], **more: Any) -> TrainOption
     if schedules is not None:
         own["schedules"] = {name: tuple(ends) for name, ends in schedules.items()}
     return TrainOptions(**own, **more)
-
-
-def _identity_of(
-    kind: type[Model],
-    options: Mapping[str, Any],
-    training: Mapping[str, Any],
-    fingerprint: str,
-    seed: int,
-    scoring: ScoringPlan,
-    device: str,
-    stack: int,
-) -> str:
-    return plain_digest(
-        {
-            **({} if stack == 1 else {"stack": stack}),
-            **({"own_class": code_fingerprint(kind)} if has_own_code(kind) else {}),
-            **({"revision": kind.revision} if kind.revision else {}),
-            "format": FORMAT,
-            "model": kind.__name__,
-            # With what the class has by default: another default is another run.
-            "options": kind.with_defaults(options),
-            "training": dict(training),
-            "data": fingerprint,
-            "seed": check_int(seed, "A seed", low=0),
-            "device": device,
-            "scores": list(scoring.scores),
-            "score_at": sorted(scoring.steps),
-            "n": scoring.n,
-        }
-    )

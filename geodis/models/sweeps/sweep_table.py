@@ -37,7 +37,7 @@ def table_of(runs: Sequence[PlannedRun], rows: Mapping[str, Mapping[str, Any]]) 
     import pandas as pd
 
     lines: list[dict[str, Any]] = []
-    trained = _told_of_training(runs)
+    trained = _training_columns(runs)
     for run in runs:
         row = rows.get(run.identity)
         if row is None:
@@ -64,7 +64,7 @@ def table_of(runs: Sequence[PlannedRun], rows: Mapping[str, Mapping[str, Any]]) 
     return pd.DataFrame(lines, columns=columns)
 
 
-def _told_of_training(runs: Sequence[PlannedRun]) -> list[str]:
+def _training_columns(runs: Sequence[PlannedRun]) -> list[str]:
     """What of training has a column: how long, in which batches, and what is no default."""
     always = ("steps", "batch_size", "precision")
     return [

@@ -1,4 +1,4 @@
-"""Sweeps: a grid of models, settings, data and seeds, trained and scored, resumed after any end."""
+"""Sweeps: train and score a grid of models, settings, data sets and seeds; resumable."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from geodis.models.sweeps.sweep_plan import PlannedRun, ScoringPlan, plan_runs
 from geodis.models.sweeps.sweep_table import table_of, write_sweep_table
 from geodis.models.training.devices import Device, choose_device
 from geodis.models.training.state.checkpoints import checkpoint_folder
-from geodis.models.training.state.fingerprints import data_fingerprint
+from geodis.models.training.state.run_identity import data_fingerprint
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,8 +99,9 @@ def sweep(
     training : mapping, optional
         How models are trained that do not say otherwise: steps (5000), batch_size (64),
         learning_rate, adversary_learning_rate, prior_learning_rate, supervision, category,
-        schedules, horizon, and precision: "auto" is float32, and in stacks bfloat16 where the
-        device computes in it. It belongs to a run: name it where a sweep is to go on elsewhere.
+        schedules, horizon, version (of code of your own), and precision: "auto" is float32, and in
+        stacks bfloat16 where the device computes in it. It belongs to a run: name it where a sweep
+        is to go on elsewhere.
     scores : sequence of str
         As for `score_latents`.
     score_at : sequence of int
@@ -188,7 +189,7 @@ def _check_folders(path: Path) -> None:
 
 
 def _tasks(runs: Sequence[PlannedRun], sweep: SweepSettings, stack: int) -> list[list[PlannedRun]]:
-    """Runs that are not finished, put together as they are trained, and looked at before."""
+    """Unfinished runs, grouped into stacks and checked before anything is trained."""
     unfinished = []
     for run in runs:
         if row_of(sweep.folder, run) is None:
@@ -212,7 +213,7 @@ def _tasks(runs: Sequence[PlannedRun], sweep: SweepSettings, stack: int) -> list
 def _finish(
     engine: Engine, waiting: list[list[PlannedRun]], sweep: SweepSettings, stages: Stages
 ) -> tuple[int, Counter[str]]:
-    """Rows that were written, and what is wrong with how many runs."""
+    """Number of rows written, and how many runs ended with each error."""
     done, trained, total = 0, 0, sum(map(len, waiting))
     failed: Counter[str] = Counter()
     for index, outcome in engine.run(finish_runs, waiting, shared=(sweep,)):
@@ -228,13 +229,13 @@ def _finish(
 def _write_finished(
     runs: Sequence[PlannedRun], path: Path
 ) -> tuple[pd.DataFrame, dict[str, dict[str, Any]], Path]:
-    """Write the table of all rows that there are; their rows by run, and the file."""
+    """Write the table of all finished runs; return it with their rows and the file."""
     while True:
         rows = {run.identity: row_of(path, run) for run in runs}
         written = {identity: row for identity, row in rows.items() if row is not None}
         table = table_of(runs, written)
         file = write_sweep_table(table, path)[0]
-        # Another sweep may have written a fuller table meanwhile, which this one replaced.
+        # Meanwhile another sweep may have written a table with more rows, which this one replaced.
         if sum((path / RUNS / run.identity / ROW).exists() for run in runs) == len(written):
             return table, written, file
 

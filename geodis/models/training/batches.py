@@ -7,15 +7,14 @@ iterated, and says no length, begins anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from geodis.base.check import InputError, check_choice, check_finite, to_numpy
+from geodis.base.check import InputError, check_finite, to_numpy
 from geodis.data.grids.grid import FactorGrid
 from geodis.distances.sampling import TripletsBy, sample_pairs, sample_triplets
 from geodis.models.model import Model
@@ -30,8 +29,8 @@ from geodis.models.training.rows.dataset_rows import (
 )
 from geodis.models.training.rows.held_rows import HeldRows, holds_rows
 from geodis.models.training.rows.perceived_triplets import ordered_triplets
-from geodis.models.training.rows.prefetched_rows import DrawingThread, drawn_ahead
-from geodis.models.training.train_options import Prefetch, RowsOn, Supervision
+from geodis.models.training.rows.prefetched_rows import DrawingThread, Prefetched, draws_ahead
+from geodis.models.training.train_options import Supervision, TrainOptions
 
 # What `sample_triplets` calls them.
 BY: dict[Supervision, TripletsBy] = {
@@ -42,8 +41,6 @@ BY: dict[Supervision, TripletsBy] = {
 }
 
 CPU = torch.device("cpu")
-# A stream, and whether its rows lie on the device -> the stream, perhaps drawn ahead.
-Ahead = Callable[[Stream, bool], Stream]
 
 
 def stream_of(
@@ -51,12 +48,9 @@ def stream_of(
     data: Any,
     *,
     batch_size: int,
-    supervision: Supervision = "scaled",
-    category: int | str | None = None,
+    options: TrainOptions | None = None,
     device: torch.device = CPU,
-    rows_on: RowsOn = "auto",
     steps: int | None = None,
-    prefetch: Prefetch = "auto",
     thread: DrawingThread | None = None,
 ) -> tuple[Stream, int]:
     """Make the function that draws batches for a model.
@@ -72,21 +66,17 @@ def stream_of(
         in its own order and size, as does a Dataset that can only be iterated.
     batch_size : int
         Rows, pairs or triplets in a batch.
-    supervision : {"scaled", "factors", "perceived", "differing", "category"}
-        What orders a triplet: the distance of factors scaled to [0, 1], of factors, or of images by
-        the model's loss, how many factors differ, or whether one does (seed 001, equations 5.11,
-        5.9, 5.24, 5.6 and 5.5).
-    category : int or str, optional
-        That one.
+    options : TrainOptions, optional
+        ``supervision`` orders triplets: by the distance of factors scaled to [0, 1] ("scaled"), of
+        factors ("factors"), or of images by the model's loss ("perceived"), by how many factors
+        differ ("differing"), or by whether ``category`` does (seed 001, equations 5.11, 5.9, 5.24,
+        5.6 and 5.5). ``rows_on`` and ``prefetch`` concern grids and arrays: a Dataset and a
+        DataLoader have an order and workers of their own, and perceived triplets need the model as
+        it is at their step.
     device : torch.device
         Where batches are wanted, and triplets ordered.
-    rows_on : {"auto", "device", "host"}
-        As for `TrainOptions`.
     steps : int, optional
         How many batches will be drawn.
-    prefetch : {"auto", "always", "never"}
-        As for `TrainOptions`, from grids and arrays. A Dataset and a DataLoader have an order and
-        workers of their own, and perceived triplets need the model as it is at their step.
     thread : DrawingThread, optional
         What draws ahead; the caller closes it. Without one nothing is drawn ahead.
 
@@ -96,23 +86,27 @@ def stream_of(
     size : int
         Rows in the data; 1 where a DataLoader does not know.
     """
-    check_choice(supervision, "supervision", get_args(Supervision))
+    options = TrainOptions() if options is None else options
     if isinstance(data, torch.utils.data.DataLoader):
         # A stream without an end has no length; 1 moves a total correlation by a constant.
         size = len(data.dataset) if hasattr(data.dataset, "__len__") else 1
-        return from_loader(model, data, supervision, device), size
+        return from_loader(model, data, options.supervision, device), size
     if isinstance(data, torch.utils.data.IterableDataset):
         loader = torch.utils.data.DataLoader(data, batch_size=batch_size)
-        return from_loader(model, loader, supervision, device), 1
+        return from_loader(model, loader, options.supervision, device), 1
     if isinstance(data, torch.utils.data.Dataset):
-        return from_dataset(model, data, batch_size, supervision, device)
-    ahead = partial(drawn_ahead, prefetch=prefetch, device=device, thread=thread, steps=steps)
+        return from_dataset(model, data, batch_size, options.supervision, device)
     if isinstance(data, FactorGrid):
         n, drawn = len(data), None if steps is None else steps * batch_size * model.groups
-        hold = holds_rows(rows_on, device, n, model.shape, drawn)
+        hold = holds_rows(options.rows_on, device, n, model.shape, drawn)
         rows = HeldRows(model, lambda index: data.images(index, "auto"), n, device, hold)
-        return _from_grid(model, data, rows, batch_size, supervision, category, device, ahead), n
-    return _from_arrays(model, data, batch_size, supervision, device, rows_on, ahead)
+        draw, held = _from_grid(model, data, rows, batch_size, options, device), hold
+    else:
+        draw, n, held = _from_arrays(model, data, batch_size, options, device)
+    perceived = model.groups == 3 and options.supervision == "perceived"
+    if thread is not None and not perceived and draws_ahead(options.prefetch, device, held):
+        draw = Prefetched(draw, device, thread, steps)
+    return draw, n
 
 
 def _from_grid(
@@ -120,16 +114,14 @@ def _from_grid(
     grid: FactorGrid,
     rows: HeldRows,
     batch_size: int,
-    supervision: Supervision,
-    category: int | str | None,
+    options: TrainOptions,
     device: torch.device,
-    ahead: Ahead,
 ) -> Stream:
-    perceived = model.groups == 3 and supervision == "perceived"
+    perceived = model.groups == 3 and options.supervision == "perceived"
 
     def index_of(rng: np.random.Generator) -> np.ndarray:
         if model.groups == 3 and not perceived:
-            by = BY[supervision]
+            by, category = BY[options.supervision], options.category
             drawn = sample_triplets(grid, batch_size, by, category=category, random_state=rng)
             return drawn.T.reshape(-1)
         if model.groups == 2:
@@ -147,7 +139,7 @@ def _from_grid(
             return Drawn(ordered_triplets(x, rng, model.settings.loss))
         return Drawn(x, sent(scaled_factors(grid, index), device) if model.labelled else None)
 
-    return draw if perceived else ahead(draw, rows.held)
+    return draw
 
 
 def scaled_factors(grid: FactorGrid, index: np.ndarray) -> Tensor:
@@ -171,15 +163,10 @@ def _steps(grid: FactorGrid, n: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _from_arrays(
-    model: Model,
-    data: Any,
-    batch_size: int,
-    supervision: Supervision,
-    device: torch.device,
-    rows_on: RowsOn,
-    ahead: Ahead,
-) -> tuple[Stream, int]:
-    parts, labels = _parts(model, data, supervision)
+    model: Model, data: Any, batch_size: int, options: TrainOptions, device: torch.device
+) -> tuple[Stream, int, bool]:
+    """The stream, the number of rows, and whether all of them lie on the device."""
+    parts, labels = _parts(model, data, options.supervision)
     for rows in parts:
         to_input(rows[:1], model.shape)  # says at once what is wrong with the shape
     sizes = {len(part) for part in [*parts, *([] if labels is None else [labels])]}
@@ -188,8 +175,8 @@ def _from_arrays(
     (size,) = sizes
     if size == 0:
         raise InputError("data must have at least one row; got none.")
-    ordered = model.groups == 3 and len(parts) == 1
-    hold = holds_rows(rows_on, device, size * len(parts), model.shape, None)
+    perceived = model.groups == 3 and options.supervision == "perceived"
+    hold = holds_rows(options.rows_on, device, size * len(parts), model.shape, None)
     sources = [
         HeldRows(model, partial(_take, rows), size, device, hold or _lies_on(rows, device))
         for rows in parts
@@ -199,12 +186,12 @@ def _from_arrays(
         rng = np.random.default_rng([seed, step])
         index = rng.integers(size, size=batch_size)
         x = torch.cat([source(index, step) for source in sources])
-        if ordered:
+        if perceived:
             return Drawn(ordered_triplets(x, rng, model.settings.loss))
         own = None if labels is None else sent(labels[torch.from_numpy(index)], device)
         return Drawn(x, own)
 
-    return draw if ordered else ahead(draw, all(each.held for each in sources)), size
+    return draw, size, all(each.held for each in sources)
 
 
 def _parts(model: Model, data: Any, supervision: Supervision) -> tuple[list[Any], Tensor | None]:

@@ -54,7 +54,7 @@ class EarlyStopping:
         self.average = check_int(average, "average", low=1)
         self._callbacks: tuple[str, ...] = ()
 
-    def beside(self, callbacks: Collection[str]) -> EarlyStopping:
+    def with_callbacks(self, callbacks: Collection[str]) -> EarlyStopping:
         """The same, for a run with callbacks of these names."""
         known = copy(self)
         known._callbacks = tuple(callbacks)

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import time
-from contextlib import closing, nullcontext
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from geodis.base.check import InputError, check_int
+from geodis.base.check import check_int
+from geodis.base.file_lock import FolderLock
 from geodis.base.progress import Stages
 from geodis.models.model import Model
 from geodis.models.randomness import kept_generators
 from geodis.models.training.devices import Device
-from geodis.models.training.kept_run import KeptRun
 from geodis.models.training.run_loggers import RunLogger
 from geodis.models.training.state.checkpoints import checkpoint_folder
-from geodis.models.training.state.folder_lock import FolderLock
 from geodis.models.training.state.interrupts import Interrupts
-from geodis.models.training.train_options import TrainOptions
-from geodis.models.training.training_run import Training
+from geodis.models.training.train_options import TrainOptions, checked_options
+from geodis.models.training.training_run import Run, Training
 
 
 def train(
@@ -57,9 +57,10 @@ def train(
         Folder. The state is written there every so often, at an interrupt, by Ctrl-C or SIGTERM,
         and at an error of the data, of a callback or of a logger; a run that finds one goes on from
         it, and the finished model is written as `save_model` does. What would change the numbers
-        is refused by name: data, initial weights, rates, schedules with their horizon, precision,
-        device, and code of your own, which is the loss, encoder, decoder, prior and class of the
-        model. One process at a time writes a folder.
+        is refused by name: settings, data, initial weights, rates, schedules with their horizon,
+        precision, device and versions of packages. Code of your own is known by its name, its
+        settings and ``TrainOptions.version``: give another version when you change it. One process
+        at a time writes a folder.
     random_state : int
         Of batches and noise.
     verbose : bool or int
@@ -81,14 +82,12 @@ def train(
     >>> train(VAE((3,), 2), torch.rand(64, 3), 5, options=warm_up, verbose=0).steps
     5
     """
-    options = TrainOptions() if options is None else options
-    if not isinstance(options, TrainOptions):
-        raise InputError(f"options must be TrainOptions; got {type(options).__name__}.")
+    options = checked_options(options)
     check_int(steps, "steps", low=1)
     seed = check_int(random_state, "random_state", low=0)
     folder = None if checkpoint is None else checkpoint_folder(checkpoint)
     with nullcontext() if folder is None else FolderLock(folder):
-        run = KeptRun(
+        run = Run(
             model,
             data,
             steps,
@@ -107,7 +106,7 @@ def train(
             Stages(type(model).__name__, verbose) as stages,
             stages.stage("training"),
             Interrupts() as interrupts,
-            _Logging(run),
+            _logging(run),
         ):
             model.train()
             try:
@@ -130,17 +129,14 @@ def train(
     return run.done
 
 
-class _Logging:
+@contextmanager
+def _logging(run: Run) -> Iterator[None]:
     """Tell loggers of the beginning and of the end, however it comes."""
-
-    def __init__(self, run: KeptRun) -> None:
-        self._run = run
-        self._loggers = [each for each in run.options.loggers if isinstance(each, RunLogger)]
-
-    def __enter__(self) -> None:
-        for logger in self._loggers:
-            logger.begin(self._run.done.history)
-
-    def __exit__(self, *exception: object) -> None:
-        for logger in self._loggers:
+    loggers = [each for each in run.options.loggers if isinstance(each, RunLogger)]
+    for logger in loggers:
+        logger.begin(run.done.history)
+    try:
+        yield
+    finally:
+        for logger in loggers:
             logger.end()

@@ -28,9 +28,9 @@ def optimisers_of(model: Model, learning_rate: float, options: TrainOptions) -> 
         rate = options.prior_learning_rate
         groups.append({"params": prior_parameters(model), "lr": rate, OWN_RATE: True})
     players = {"model": adam_of(groups, model.betas, model.weight_decay)}
-    if apart := model.adversary_parameters():
+    if adversary := model.adversary_parameters():
         rate = options.adversary_learning_rate
-        group = {"params": apart, "lr": rate, OWN_RATE: True}
+        group = {"params": adversary, "lr": rate, OWN_RATE: True}
         players["adversary"] = adam_of([group], model.adversary_betas)
     return players
 

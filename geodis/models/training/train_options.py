@@ -55,6 +55,11 @@ class TrainOptions:
         of perceived triplets. "auto" does so for a CUDA GPU unless the rows lie there, "always" for
         the CPU too; nothing is drawn ahead elsewhere. Numbers are the same; images of a grid of
         your own that come from torch's own random numbers need "never".
+    version : int or str
+        Of code of your own: the class of the model, its loss, encoder, decoder and prior, a
+        Dataset and what it makes of its items. A run knows these by their qualified names and by
+        what they were given, not by their source. Give another version when you change them, and
+        checkpoints of the code before are refused.
     checkpoint_every : float
         Seconds between checkpoints.
     callbacks : mapping of str to callable, optional
@@ -86,6 +91,7 @@ class TrainOptions:
     precision: Precision = "auto"
     rows_on: RowsOn = "auto"
     prefetch: Prefetch = "auto"
+    version: int | str = 0
     checkpoint_every: float = 60.0
     callbacks: Mapping[str, Callback] | None = None
     callback_every: int = 500
@@ -107,6 +113,8 @@ class TrainOptions:
         check_choice(self.prefetch, "prefetch", get_args(Prefetch))
         if self.horizon is not None:
             check_int(self.horizon, "horizon", low=1)
+        if not isinstance(self.version, int | str):
+            raise InputError(f"version must be a number or a text; got {self.version!r}.")
         check_real(self.checkpoint_every, "checkpoint_every", low=0)
         if not isinstance(self.callbacks, Mapping | None):
             raise InputError(
@@ -126,8 +134,15 @@ class TrainOptions:
                 f'EarlyStopping("reconstruction", 1000); got {self.stop_when!r}.'
             )
         if isinstance(self.stop_when, EarlyStopping):
-            known = self.stop_when.beside(self.callbacks or {})
+            known = self.stop_when.with_callbacks(self.callbacks or {})
             object.__setattr__(self, "stop_when", known)  # the dataclass is frozen
+
+
+def checked_options(options: TrainOptions | None) -> TrainOptions:
+    """The options, or those by default."""
+    if options is not None and not isinstance(options, TrainOptions):
+        raise InputError(f"options must be TrainOptions; got {type(options).__name__}.")
+    return TrainOptions() if options is None else options
 
 
 def _listed(values: Any, name: str, needed: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""One training run: what it draws from, its optimisers, how far it is, where it is written."""
+"""One training run: its data stream, optimisers, progress and checkpoints."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from geodis.base.check import InputError, check_int
+from geodis.base.engines.journal import plain_digest
 from geodis.base.progress import Stages
 from geodis.models.model import Model
 from geodis.models.randomness import reseed, seed_of_step
@@ -30,15 +31,15 @@ from geodis.models.training.state.checkpoints import (
     read_checkpoint,
     save_checkpoint,
 )
-from geodis.models.training.state.fingerprints import former_data_fingerprint, plain_digest
-from geodis.models.training.state.run_identity import check_settings, horizon_of
-from geodis.models.training.state.run_values import curves_of, run_values
+from geodis.models.training.state.interrupts import WorkerSignals
+from geodis.models.training.state.run_identity import check_settings, courses, run_identity
 from geodis.models.training.step import optimisers_of, take_step
 from geodis.models.training.terms_watch import TermsWatch
 from geodis.models.training.train_options import (
     TrainOptions,
     callback_answers,
     check_rate,
+    takes_terms,
     with_terms,
 )
 
@@ -110,6 +111,9 @@ class Run:
         Rows of the data.
     passing : list of int
         Places of rows of the history that are there because training was to end.
+    whole : bool
+        Whether the model stands after a whole step: also while a batch is drawn, and while
+        callbacks and loggers are called.
     latest : mapping of str to number or Tensor
         Terms of the last step that was taken; empty before the first.
     """
@@ -140,12 +144,9 @@ class Run:
             model,
             data,
             batch_size=batch_size,
-            supervision=options.supervision,
-            category=options.category,
+            options=options,
             device=self.device,
-            rows_on=options.rows_on,
             steps=steps,
-            prefetch=options.prefetch,
             thread=self._thread,
         )
         self._callbacks = with_terms(options.callbacks)
@@ -156,7 +157,7 @@ class Run:
         self._batch_size, self._rate = batch_size, rate
         self.planned = plans_of(model, options.schedules, learning_rate)
         check_settings(model, self.planned)
-        self._horizon = horizon_of(options.horizon, steps, self.planned)
+        self._horizon = (options.horizon or steps) if self.planned else None
         self._horizon_named = options.horizon is not None
         self.done = Training(0, device=str(self.device), precision=precision)
         self.passing: list[int] = []
@@ -171,12 +172,13 @@ class Run:
         if saved is not None:
             self._go_on(saved, data)
         if folder is not None:
-            self.done.identity = plain_digest({**self._identity, "model": model.config()})
+            self.done.identity = plain_digest(self._identity)
         self._saved = time.monotonic()
+        self.whole, self._begun_at, self._workers = True, self.done.steps, WorkerSignals()
 
     def identified(self, data: Any) -> dict[str, Any]:
-        """Everything that changes the numbers, but for the model's settings and the steps."""
-        return run_values(
+        """The identity of the run, see `run_identity`."""
+        return run_identity(
             self.model,
             data,
             self.options,
@@ -191,9 +193,10 @@ class Run:
         )
 
     def _go_on(self, saved: Saved, data: Any) -> None:
-        """Go on from a checkpoint, if it is one of this run."""
+        """Resume from a checkpoint after checking that it belongs to this run."""
         before, now = saved.run.get("horizon"), self._horizon
-        if self.options.horizon is None and saved.horizon_named and before != now:
+        horizon_named = saved.note["horizon_named"] or (before or saved.steps) < saved.steps
+        if self.options.horizon is None and horizon_named and before != now:
             raise InputError(
                 f"{saved.file} was trained with horizon = {before}; got none, which stands for "
                 f"{now} steps: pass horizon={before}, or name another folder."
@@ -203,17 +206,15 @@ class Run:
         anew = self.options.horizon is None and None not in (before, now) and before != now
         identity = dict(self._identity)
         if anew:
-            identity |= {"horizon": before, "curves": curves_of(self.planned, before)}
-        if saved.run.get("data") == former_data_fingerprint(data):
-            identity["data"] = saved.run["data"]
-        check_same(saved, self.model, identity)
+            identity |= {"horizon": before, **courses(self.planned, before)}
+        check_same(saved, identity)
         if anew and saved.steps <= self._steps:
             self._begin_anew(saved, before)
             return
         self._identity["weights"] = saved.run["weights"]
-        self._horizon_named = self._horizon_named or saved.horizon_named
-        history, passing = load_checkpoint(saved, self.model, self.players)
-        self.go_on_at(saved.steps, history, passing, saved.file)
+        self._horizon_named = self._horizon_named or horizon_named
+        load_checkpoint(saved, self.model, self.players)
+        self.go_on_at(saved.steps, saved.note["history"], saved.note["passing"], saved.file)
         why = why_no_place(data)
         if why and saved.steps < self._steps:
             self._remark(f"batches begin anew at step {saved.steps}: {why}")
@@ -224,7 +225,7 @@ class Run:
     def go_on_at(
         self, steps: int, history: History, passing: list[int], source: str | Path
     ) -> None:
-        """Count the steps that are done, with their history."""
+        """Set the number of steps done, and their history."""
         if steps > self._steps:
             raise InputError(
                 f"{source} has had {steps} steps already; got steps = {self._steps}: ask "
@@ -249,14 +250,15 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        """Whether all steps are taken, or enough."""
+        """Whether all steps are taken, or the run was stopped early."""
         return self.done.steps >= self._steps or self._stopped
 
     def step(self, stages: Stages) -> None:
         """Take one step, and note its terms every so often."""
-        drawn = self.begin_step()
-        done = self.done
+        drawn, done = self.begin_step(), self.done
         how = done.precision, done.steps, self._terms_watch
+        self._workers.hold()
+        self.whole = False
         try:
             self.latest = take_step(self.model, drawn, self.size, self.players, *how)
         except (ValueError, FloatingPointError) as error:
@@ -267,7 +269,12 @@ class Run:
                 f"{type(self.model).__name__} must have at least 2 rows in a batch; got 1 in batch "
                 f"{done.steps}: make the DataLoader with drop_last=True."
             ) from error
-        self.end_step(self.latest, stages)
+        after = done.steps + 1
+        try:
+            self.end_step(self.latest, stages)
+        finally:  # a step counts also where a logger fails to take its terms
+            done.steps, self.whole = after, True
+            self._workers.release()
 
     def begin_step(self) -> Drawn:
         """Set what is scheduled, seed the noise, and draw the batch."""
@@ -308,7 +315,7 @@ class Run:
             logger(row)
 
     def stop_early(self) -> None:
-        """Ask, if there is a new row, whether enough steps are taken."""
+        """Stop if `stop_when` says so of a history with a new row."""
         options, history = self.options, self.done.history
         if options.stop_when is None or self.finished or len(history) == self._asked:
             return
@@ -350,8 +357,33 @@ class Run:
                 terms = row if row["step"] == step else terms
         return {"step": step, **{name: float(value) for name, value in terms.items()}}
 
+    def catch_up(self) -> None:
+        """Do what follows the last step, of a run that goes on.
+
+        Callbacks are called there if an error kept them from it, and training ends where it did
+        end. Callbacks that need the terms of that step wait for the next unless it was noted.
+        """
+        done, callbacks = self.done, self.options.callbacks or {}
+        needed = any(takes_terms(callback, name) for name, callback in callbacks.items())
+        able = not needed or (done.steps - 1) % HISTORY_EVERY == 0
+        missed = bool(done.history) and done.history[-1]["step"] < done.steps
+        if self.calls_back and missed and able:
+            self.call_back()
+        if self.calls_back or able:  # an end at another step would call them
+            self.stop_early()
+
+    def keep(self, error: Exception) -> None:
+        """Write the last whole step, after an error, if any was taken since the run began.
+
+        A model whose terms became NaN or infinite is not worth it.
+        """
+        taken = self.done.steps > self._begun_at
+        if taken and self.whole and not isinstance(error, FloatingPointError):
+            self._workers.hold()  # others of them may end meanwhile
+            self.save_if_due(True)
+
     def save_if_due(self, now: bool) -> None:
-        """Write a checkpoint where the last one is old, or now."""
+        """Write a checkpoint if the last one is old, or if `now`."""
         late = time.monotonic() - self._saved > self.options.checkpoint_every
         if self._folder is not None and (late or now):
             self._terms_watch.look()
@@ -359,7 +391,8 @@ class Run:
             self._saved = time.monotonic()
 
     def close(self) -> None:
-        """End the thread that draws ahead, if there is one, and put back what was scheduled."""
+        """End the thread that draws ahead, if there is one, and put back what was changed."""
+        self._workers.release(tell=False)
         self._thread.close()
         self._restore_settings()
 
@@ -390,8 +423,8 @@ class Run:
             self.model,
             self.players,
             self.done.steps,
-            self.done.history,
-            self.passing,
-            self._identity,
-            self._horizon_named,
+            history=self.done.history,
+            passing=self.passing,
+            run=self._identity,
+            horizon_named=self._horizon_named,
         )

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from geodis.base.check import InputError
-from geodis.base.engines.journal import Journal
+from geodis.base.engines.journal import Journal, plain_digest, read_item, write_item
 
 
 def test_numbers_come_back_bit_for_bit(tmp_path, rng):
@@ -78,3 +78,23 @@ def test_a_full_disk_is_a_sentence_and_keeps_what_is_finished(tmp_path):
 def test_a_closed_journal_takes_nothing(tmp_path):
     with pytest.raises(InputError, match="must be open"):
         Journal(tmp_path / "j", {}).add("a", 1)
+
+
+def test_an_item_comes_back_and_a_damaged_one_is_refused(tmp_path):
+    path = tmp_path / "row.json"
+    assert read_item(path) is None
+    write_item(path, {"score": 0.1, "steps": (1, 2), "none": float("nan")})
+    assert read_item(path) == {"score": 0.1, "steps": [1, 2], "none": None}
+    path.write_text(path.read_text().replace("0.1", "0.2"))
+    with pytest.raises(InputError, match=r"must have the checksum .* remove it, and it is made ag"):
+        read_item(path)
+    path.write_text("{")
+    with pytest.raises(InputError, match=r"cannot be read .* remove it, and it is made again"):
+        read_item(path)
+
+
+def test_digests_count_names_values_and_bytes():
+    own = plain_digest({"a": 1, "b": [2.0]}, [b"xy"])
+    assert own == plain_digest({"b": (2.0,), "a": 1}, [b"xy"])
+    others = [({"a": 2, "b": [2.0]}, [b"xy"]), ({"a": 1}, [b"xy"]), ({"a": 1, "b": [2.0]}, [b"xz"])]
+    assert own not in [plain_digest(*other) for other in others]

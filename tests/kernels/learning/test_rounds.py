@@ -1,7 +1,6 @@
 """Checkpoints of learning: one sentence about altered ones."""
 
 import pytest
-import torch
 
 from geodis import XYSquares
 from geodis.base.check import InputError
@@ -49,16 +48,10 @@ def test_learning_goes_on_with_the_seed_of_the_checkpoint(learnt):
     ("keys", "to", "message"),
     [
         (["rounds"], None, "is not a checkpoint of geodis"),
-        (["rounds"], 3, "is not a checkpoint of geodis"),
         (["settings"], None, "must say a whole number of at least 0 as 'seed'; got nothing"),
         (["settings", "seed"], "x", "as 'seed'; got 'x'"),
-        (["settings", "alpha"], 2.0, "was made with alpha=2.0; got alpha=1.0"),
-        (["rounds", "steps"], None, "must say a whole number of at least 0 as 'steps'"),
-        (["rounds", "steps"], -1, "must say a whole number of at least 0 as 'steps'; got -1"),
-        (["rounds", "phase"], 0.5, "must say a whole number of at least 0 as 'phase'; got 0.5"),
-        (["rounds", "best"], "good", "must say a number as 'best'; got 'good'"),
-        (["rounds", "history"], [3], "must say rows of three as 'history'"),
-        (["rounds", "history"], {}, "must say a list as 'history'"),
+        (["settings", "alpha"], 2.0, "must have the checksum that it was written with"),
+        (["rounds", "steps"], -1, "must have the checksum that it was written with"),
     ],
 )
 def test_an_altered_note_gets_one_sentence(keys, to, message, learnt):
@@ -79,13 +72,7 @@ def test_an_altered_note_gets_one_sentence(keys, to, message, learnt):
 def test_altered_tensors_get_one_sentence(learnt):
     path, go_on = learnt
     tensors, note = read_tensors(path)
-    for name in tensors:
-        write_tensors(path, {key: value for key, value in tensors.items() if key != name}, note)
-        with pytest.raises(InputError, match=r"state\.safetensors (must hold|holds)"):
-            go_on(path, steps=3)
-        write_tensors(path, {**tensors, name: torch.zeros(7, 7)}, note)
-        with pytest.raises(InputError, match=r"state\.safetensors (must hold|holds)"):
-            go_on(path, steps=3)
-    write_tensors(path, {**tensors, "other.weights": torch.zeros(1)}, note)
-    with pytest.raises(InputError, match=r"must hold the states now and best; got other\.weights"):
+    name = next(iter(tensors))
+    write_tensors(path, {**tensors, name: tensors[name] + 1}, note)
+    with pytest.raises(InputError, match="must have the checksum that it was written with"):
         go_on(path, steps=3)

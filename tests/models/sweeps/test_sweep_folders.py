@@ -10,13 +10,15 @@ import torch
 
 from geodis import FactorGrid, models
 from geodis.base.check import InputError
+from geodis.base.engines.journal import write_item
+from geodis.base.file_lock import FolderLock
 from geodis.kernels.losses.loss_kernel import LossKernel
 from geodis.kernels.losses.storage import save_kernel
 from geodis.models import load_model, sweep
 from geodis.models.sweeps import planned_run_folder, sweeping
 from geodis.models.sweeps.held_grids import held_grid
 from geodis.models.sweeps.planned_run_folder import RUNS
-from geodis.models.sweeps.run_lock import ROW, SWEEP_LOCK, RunLock
+from geodis.models.sweeps.run_lock import ROW, SWEEP_LOCK
 from geodis.models.sweeps.sweep_plan import ScoringPlan, plan_runs
 from geodis.report.comparison.many_table import runs_of_table
 
@@ -117,7 +119,7 @@ def test_what_kills_leave_is_removed_from_finished_runs(blobs, tmp_path):
     left = ("checkpoint.safetensors", "checkpoint-older.safetensors", ".config-a1.json", ".lock")
     for name in left:
         (own / name).write_text("left")
-    with RunLock(own):
+    with FolderLock(own, SWEEP_LOCK):
         short(tmp_path, blobs)
         assert all((own / name).exists() for name in left)  # somebody is at work there
     short(tmp_path, blobs)
@@ -129,8 +131,9 @@ def test_a_row_of_another_run_is_refused(blobs, tmp_path):
     done = short(tmp_path, blobs)
     own = tmp_path / RUNS / done.table["run"][0] / ROW
     other = {"run": done.table["run"][1], "scored": []}
-    for row in (other, {**other, "scored": [1, 2]}, {**other, "scored": [{"score mig": 0.5}]}):
-        own.write_text(json.dumps(row))
+    write_item(tmp_path / "other.json", other)
+    for row in ((tmp_path / "other.json").read_text(), json.dumps(other), "[1]", "{"):
+        own.write_text(row)
         with pytest.raises(InputError, match="remove it"):
             short(tmp_path, blobs)
 

@@ -4,33 +4,28 @@ import pytest
 
 from geodis import models
 from geodis.base.check import InputError
-from geodis.models import objectives
-from geodis.models.sweeps import sweep_plan
 from geodis.models.sweeps.sweep_plan import ScoringPlan, plan_runs
 
 
-def planned(name):
-    (run,) = plan_runs([{"model": name}], {"a": "3f"}, [0], {"steps": 5}, ScoringPlan())
+def planned(name, **training):
+    training = {"steps": 5, **training}
+    (run,) = plan_runs([{"model": name}], {"a": "3f"}, [0], training, ScoringPlan())
     return run.identity
 
 
-def weighed(weight):
-    """Define a class anew, whose text does not say its weight, and plan a run of it."""
+def test_a_class_of_ones_own_names_a_run_by_its_name_and_revision():
+    def defined(revision):
+        class RevisedSweptVAE(models.VAE):
+            pass
 
-    class WeighedSweptVAE(models.VAE):
-        objectives = ((objectives.reconstruction, weight), (objectives.kl, "beta"))
+        RevisedSweptVAE.revision = revision
+        return planned(RevisedSweptVAE.__name__)
 
-    return planned(WeighedSweptVAE.__name__)
-
-
-def test_other_code_of_a_class_of_ones_own_is_another_run():
-    assert weighed(1.0) == weighed(1.0) != weighed(2.0)
+    assert defined(0) == defined(0) != defined(1)
 
 
-def test_code_of_geodis_names_no_run(monkeypatch):
-    before = planned("vae")
-    monkeypatch.setattr(sweep_plan, "code_fingerprint", None)
-    assert planned("vae") == before
+def test_a_version_names_a_run():
+    assert planned("vae", version="a") == planned("vae", version="a") != planned("vae")
 
 
 @pytest.mark.parametrize(
@@ -69,8 +64,8 @@ def test_names_of_runs_stay_as_they_were():
     """Finished runs are recognised by them."""
     entries = [{"model": "vae", "latents": 3}, {"model": "beta-vae", "beta": 4, "steps": 7}]
     for stack, names in (
-        (1, ["30d344251955d191", "e1026c10067a4a47"]),
-        (4, ["74b61fea8455f74e", "c8ab464f46cf2409"]),
+        (1, ["643c53598bd547b4", "0aab1bcd52cd0306"]),
+        (4, ["41955481e1c9e570", "ebeee7bbd5d39b56"]),
     ):
         training = {"precision": "float32"}
         choices = {"device": "cpu", "stack": stack}

@@ -152,8 +152,8 @@ def test_a_checkpoint_of_a_stack_holds_no_copies_and_no_gradients(blobs, tmp_pat
         save(together, now)
         seen.append(all(p.grad is None for p in together.stack.own_parameters()))
 
-    save = stacked_training._Together.save_if_due
-    monkeypatch.setattr(stacked_training._Together, "save_if_due", look)
+    save = stacked_training._StackedRuns.save_if_due
+    monkeypatch.setattr(stacked_training._StackedRuns, "save_if_due", look)
     options = {**SHORT, "training": {**SHORT["training"], "steps": 1}, "scores": [], "stack": 4}
     sweep(tmp_path, BETAS, {"blobs": blobs}, seeds=1, **options)
     assert seen[-2:] == [True, True]

@@ -16,12 +16,12 @@ import torch
 
 from geodis import FactorGrid, models
 from geodis.base.check import InputError
+from geodis.base.file_lock import FolderLock
 from geodis.models import load_model, score_during, sweep
 from geodis.models.model_names import model_named
 from geodis.models.sweeps.planned_run_folder import RUNS
 from geodis.models.sweeps.run_lock import ROW
 from geodis.models.sweeps.sweep_plan import TRAINING, ScoringPlan, plan_runs
-from geodis.models.training.state.folder_lock import FolderLock
 
 GRID = [
     {"model": ["vae", "beta-tcvae"], "beta": [1.0, 4.0], "latents": 3, "network": "vector"},
@@ -249,6 +249,7 @@ def test_every_choice_of_training_is_one_of_train():
         "schedules",
         "horizon",
         "precision",
+        "version",
     }
 
 

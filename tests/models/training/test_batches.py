@@ -21,8 +21,11 @@ from geodis.models import (
     encode,
     train,
 )
-from geodis.models.training.batches import stream_of
+from geodis.models.training import batches
 from geodis.models.training.rows.perceived_triplets import ordered_triplets
+from tests.options import flat
+
+stream_of = flat(batches.stream_of, TrainOptions)
 
 
 @pytest.fixture(scope="module")

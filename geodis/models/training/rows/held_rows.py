@@ -59,10 +59,7 @@ class HeldRows:
         if self._held is not None:
             rows = self._held[sent(torch.from_numpy(index), self._device)]
             return scaled(rows, dtype_of(self._model))
-        return self._sent(self._read(index), f"batch {step}")
-
-    def _sent(self, rows: Any, where: str) -> Tensor:
-        return checked_rows(rows, self._model, where, self._device)
+        return checked_rows(self._read(index), self._model, f"batch {step}", self._device)
 
     def _all(self, n: int) -> Tensor:
         """All rows on the device; a tensor that is there is not copied."""

@@ -128,9 +128,9 @@ class Prefetched:
             self._copies = torch.cuda.Stream(self._device)
             # What lies on the device came there on the caller's stream, perhaps a moment ago.
             self._copies.wait_stream(torch.cuda.current_stream(self._device))
-        self._begun = (seed, step), self._thread.begin(partial(self._drawn_apart, seed, step))
+        self._begun = (seed, step), self._thread.begin(partial(self._draw_on_thread, seed, step))
 
-    def _drawn_apart(self, seed: int, step: int) -> Drawn:
+    def _draw_on_thread(self, seed: int, step: int) -> Drawn:
         """The batch, drawn on the thread; which stream is current is a matter of the thread."""
         if self._copies is None:
             return self._draw(seed, step)
@@ -146,21 +146,6 @@ class Prefetched:
                 if each is not None:  # its memory is not given away while the step may read it
                     each.record_stream(current)
         return drawn
-
-
-def drawn_ahead(
-    draw: Stream,
-    held: bool,
-    *,
-    prefetch: Prefetch,
-    device: torch.device,
-    thread: DrawingThread | None,
-    steps: int | None,
-) -> Stream:
-    """The stream, drawn ahead if that is wanted; `held` says that its rows lie on the device."""
-    if thread is None or not draws_ahead(prefetch, device, held):
-        return draw
-    return Prefetched(draw, device, thread, steps)
 
 
 def draws_ahead(prefetch: Prefetch, device: torch.device, held: bool) -> bool:

@@ -1,7 +1,7 @@
-"""The state of a training run on disk: two whole files, the newer and the one before it.
+"""Checkpoints of a training run: two files, the latest state and the one before it.
 
-Each says in its header a checksum of all that it holds. Where the newer one is damaged it is moved
-aside, the older one is gone on from, and the steps between are taken again: to the same numbers.
+Each has a checksum of its content. If the latest is damaged it is moved aside, the run resumes from
+the older one, and the steps between are repeated with the same results.
 """
 
 from __future__ import annotations
@@ -15,21 +15,30 @@ from typing import Any
 import torch
 
 from geodis.base.check import GeodisWarning, InputError
-from geodis.base.notes import note_entry
-from geodis.base.tensors import read_tensors, write_tensors
-from geodis.base.write import left_behind, to_jsonable
-from geodis.kernels.torch_state import load_optimiser, load_state, optimiser_tensors, state_of
+from geodis.base.tensors import read_note
+from geodis.base.write import left_behind
+from geodis.kernels.torch_state import (
+    load_optimiser,
+    optimiser_tensors,
+    read_checked,
+    state_of,
+    write_checked,
+)
 from geodis.models.model import Model
 from geodis.models.saving import (
     CHECKPOINT,
-    CHECKSUM,
     CONFIG,
     DAMAGED_CHECKPOINT,
     OLDER_CHECKPOINT,
     WEIGHTS,
 )
-from geodis.models.training.state.fingerprints import plain_digest, weights_fingerprint
-from geodis.models.training.state.run_identity import Identity, check_same_model, check_same_run
+from geodis.models.training.state.run_identity import (
+    FORMAT,
+    IN_WORDS,
+    Identity,
+    check_same_run,
+    weights_fingerprint,
+)
 from geodis.models.training.step import Players
 
 History = list[dict[str, float]]
@@ -37,7 +46,7 @@ History = list[dict[str, float]]
 
 @dataclass(frozen=True)
 class Saved:
-    """What a checkpoint holds, as it was read and found undamaged."""
+    """The content of a checkpoint that was read and found intact."""
 
     file: Path
     tensors: Mapping[str, torch.Tensor]
@@ -46,24 +55,12 @@ class Saved:
     @property
     def run(self) -> dict[str, Any]:
         """Identity of the run that wrote it."""
-        return note_entry(self.note, "run", dict, self.file)
-
-    @property
-    def horizon_named(self) -> bool:
-        """Whether the run was told its horizon, and did not take the steps that were asked for."""
-        horizon = self.run.get("horizon")
-        longer = isinstance(horizon, int) and horizon < self.steps
-        return longer or bool(self.note.get("horizon_named"))
+        return dict(self.note["run"])
 
     @property
     def steps(self) -> int:
         """Steps that the model has had."""
-        return note_entry(self.note, "steps", int, self.file, low=0)
-
-    @property
-    def weights(self) -> dict[str, torch.Tensor]:
-        """Tensors of the model."""
-        return self.below("model/")
+        return int(self.note["steps"])
 
     def below(self, prefix: str) -> dict[str, torch.Tensor]:
         """Tensors whose names begin so, by the rest of their names."""
@@ -75,7 +72,7 @@ class Saved:
 
 
 def checkpoint_folder(folder: str | Path) -> Path:
-    """Make the folder, so that a run does not end in an error."""
+    """Make the folder, so that a run does not fail at its first checkpoint."""
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -83,45 +80,26 @@ def checkpoint_folder(folder: str | Path) -> Path:
     return Path(folder)
 
 
-def save_checkpoint(
-    folder: Path,
-    model: Model,
-    players: Players,
-    steps: int,
-    history: History,
-    passing: list[int],
-    run: Identity,
-    horizon_named: bool = False,
-) -> None:
-    """Write weights, optimiser states, steps and history as one whole file; keep the one before.
-
-    Parameters
-    ----------
-    passing : list of int
-        Places of rows of the history that are there because training was to end; they go where
-        it goes on.
-    horizon_named : bool
-        Whether the run was told over how many steps its schedules go.
-    """
+def save_checkpoint(folder: Path, model: Model, players: Players, steps: int, **note: Any) -> None:
+    """Write weights, optimiser states and a note as one whole file; keep the one before."""
     tensors = {f"model/{name}": value for name, value in state_of(model).items()}
     for player, optimiser in players.items():
         state = optimiser_tensors(optimiser)
         tensors |= {f"{player} state/{name}": value for name, value in state.items()}
-    note = {"config": model.config(), "steps": steps, "history": history, "passing": passing}
-    write_state(folder, tensors, {**note, "run": dict(run), "horizon_named": horizon_named})
+    write_state(folder, tensors, {"steps": steps, **note})
 
 
 def write_state(folder: Path, tensors: Mapping[str, torch.Tensor], note: Mapping[str, Any]) -> None:
     """Write tensors and a note with their checksum as the newer of the two files."""
-    older, note = folder / OLDER_CHECKPOINT, {**note, CHECKSUM: _checksum(tensors, note)}
+    file, older = folder / CHECKPOINT, folder / OLDER_CHECKPOINT
     try:
-        write_tensors(folder / CHECKPOINT, tensors, note, durable=True, older=older)
+        write_checked(file, tensors, note, durable=True, older=older)
     except OSError as error:
         raise cannot_write(folder, f"step {note['steps']}", error) from error
 
 
 def cannot_write(folder: Path, what: str, error: OSError) -> OSError:
-    """One sentence on a disk that is full, or away, and on how the run goes on."""
+    """The error for a disk that is full or gone, with how to resume."""
     reason = (error.strerror or str(error)).rstrip(".")
     return OSError(
         f"{what.capitalize()} could not be written to {folder} ({reason}): what stood there "
@@ -130,10 +108,10 @@ def cannot_write(folder: Path, what: str, error: OSError) -> OSError:
 
 
 def read_checkpoint(folder: Path) -> Saved | None:
-    """Read the newer file, or where it is damaged the older one; None where there are none.
+    """Read the newer file, or the older one if it is damaged; None if there is no file.
 
-    The caller holds the folder's lock: what killed runs left of files is removed, and a damaged
-    file is moved aside, so that the next state that is written does not take the older one's place.
+    The caller holds the folder's lock. Temporary files of killed runs are removed, and a damaged
+    file is moved aside, so that the next checkpoint does not replace the older, intact one.
     """
     for name in (CHECKPOINT, WEIGHTS, CONFIG):
         for file in left_behind(folder / name):
@@ -172,44 +150,24 @@ def _move_aside(file: Path) -> None:
 
 
 def _read_whole(file: Path) -> Saved:
-    tensors, note = read_tensors(file)
-    if not {"config", "steps", "history", "run"} <= set(note):
+    begun = read_note(file).get("run")
+    if not isinstance(begun, dict):
         raise InputError(f"{file} is not a checkpoint of a training run.")
-    said = note.pop(CHECKSUM, None)
-    if said != _checksum(tensors, note):
-        raise InputError(
-            f"{file} must have the checksum that it was written with; got another one: it was "
-            "damaged or altered."
-        )
-    return Saved(file, tensors, note)
+    if begun.get("format") != FORMAT:
+        raise InputError(f"{file} was trained {IN_WORDS['format']}: name another folder.")
+    return Saved(file, *read_checked(file))
 
 
-def _checksum(tensors: Mapping[str, torch.Tensor], note: Mapping[str, Any]) -> str:
-    return plain_digest({"tensors": weights_fingerprint(tensors), "note": to_jsonable(dict(note))})
-
-
-def check_same(saved: Saved, model: Model, run: Identity) -> None:
-    """Refuse to go on from the checkpoint of another run, by the name of what differs."""
-    check_same_model(saved.file, note_entry(saved.note, "config", dict, saved.file), model)
-    # A model goes on as it was built, or as the checkpoint left it.
-    as_left = weights_fingerprint(saved.weights) == run["weights"]
+def check_same(saved: Saved, run: Identity) -> None:
+    """Refuse to resume from the checkpoint of another run, and say what differs."""
+    # The model may be as it was built, or as the checkpoint left it.
+    as_left = weights_fingerprint(saved.below("model/")) == run["weights"]
     begun = saved.run
-    check_same_run(saved.file, begun, {**run, "weights": begun.get("weights")} if as_left else run)
+    check_same_run(saved.file, begun, {**run, "weights": begun["weights"]} if as_left else run)
 
 
-def load_checkpoint(saved: Saved, model: Model, players: Players) -> tuple[History, list[int]]:
-    """Put a state back into model and optimisers; history, and which of its rows pass."""
-    file, note = saved.file, saved.note
-    history = note_entry(note, "history", list, file)
-    if not all(isinstance(row, dict) for row in history):
-        raise InputError(f"{file} must say an object a step as 'history'; got {history!r}.")
-    passing = note_entry(note, "passing", list, file)
-    if not all(type(place) is int for place in passing):
-        raise InputError(f"{file} must say whole numbers as 'passing'; got {passing!r}.")
-    known = ("model/", *(f"{player} state/" for player in players))
-    if unknown := [name for name in saved.tensors if not name.startswith(known)]:
-        raise InputError(f"{file} must hold the state of {type(model).__name__}; got {unknown[0]}.")
-    load_state(model, saved.weights, file)
+def load_checkpoint(saved: Saved, model: Any, players: Players) -> None:
+    """Restore the state of a model, or of a stack of models, and of its optimisers."""
+    model.load_state_dict(saved.below("model/"))
     for player, optimiser in players.items():
-        load_optimiser(optimiser, saved.below(f"{player} state/"), file)
-    return history, passing
+        load_optimiser(optimiser, saved.below(f"{player} state/"))

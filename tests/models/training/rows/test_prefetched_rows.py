@@ -23,10 +23,12 @@ from geodis.models import (
     TrainOptions,
     train_stacked,
 )
-from geodis.models.training.batches import stream_of
+from geodis.models.training import batches
 from geodis.models.training.rows.dataset_rows import Drawn
 from geodis.models.training.rows.prefetched_rows import DrawingThread, Prefetched, draws_ahead
 from tests.options import flat
+
+stream_of = flat(batches.stream_of, TrainOptions)
 
 train = flat(models.train, TrainOptions)
 CPU = torch.device("cpu")
@@ -338,6 +340,7 @@ import threading
 import torch
 from geodis.models.training.rows.dataset_rows import Drawn
 from geodis.models.training.rows.prefetched_rows import DrawingThread, Prefetched
+
 
 def draw(seed, step):
     if step == 1:

@@ -1,26 +1,28 @@
 """Fingerprints: equal for what is equal, different for one bit, one name or one row."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch.utils.data import (
     DataLoader,
     Dataset,
     IterableDataset,
+    RandomSampler,
     SequentialSampler,
     Subset,
+    SubsetRandomSampler,
     TensorDataset,
+    WeightedRandomSampler,
 )
 
 from geodis import FactorGrid, XYSquares
 from geodis.data import NoisyVariant
-from geodis.models.training.state import fingerprints
-from geodis.models.training.state.fingerprints import (
-    course_fingerprint,
+from geodis.models.training.state import run_identity
+from geodis.models.training.state.run_identity import (
+    courses,
     data_fingerprint,
-    former_data_fingerprint,
-    items_fingerprint,
-    plan_fingerprint,
+    described,
     weights_fingerprint,
 )
 
@@ -58,36 +60,29 @@ def test_tensors_are_told_as_arrays_of_their_values():
     assert data_fingerprint(torch.from_numpy(rows)) == data_fingerprint(rows)
     assert data_fingerprint(channels_first) == data_fingerprint(images)
     assert data_fingerprint(channels_first) != data_fingerprint(channels_first.movedim(-1, 1))
-    assert former_data_fingerprint(torch.from_numpy(rows)) != data_fingerprint(rows)
-    assert former_data_fingerprint(rows) == data_fingerprint(rows)
     short = torch.from_numpy(rows).bfloat16()  # numpy has no such numbers
     assert data_fingerprint(short) != data_fingerprint(short + 1)
 
 
-def test_a_schedule_is_looked_at_at_the_steps_of_its_horizon():
+def course(plan, horizon):
+    return courses({"beta": plan}, horizon)["schedule of beta"]
+
+
+def test_a_schedule_is_evaluated_at_the_steps_of_its_horizon():
     for horizon, part in ((300, 0.501), (10**6, 0.501)):
-        of = [course_fingerprint(lambda done, p=p: done > p, horizon) for p in (part, part + 0.008)]
+        of = [course(lambda done, p=p: done > p, horizon) for p in (part, part + 0.008)]
         assert of[0] != of[1]
-    looked = []
+    seen = []
 
     def plan(part):
-        looked.append(part)
+        seen.append(part)
         return 1.0
 
-    course_fingerprint(plan, 5)
-    assert looked == [0, 0.25, 0.5, 0.75, 1]
-    assert course_fingerprint(lambda part: part, 1) == course_fingerprint(lambda part: 0.0, 1)
+    course(plan, 5)
+    assert seen[:5] == [0, 0.25, 0.5, 0.75, 1]
 
 
-class Streamed(IterableDataset):
-    def __init__(self, rows):
-        self.rows = rows
-
-    def __iter__(self):
-        yield from (float(row) + float(torch.rand(())) for row in self.rows)
-
-
-class Emptied(Streamed):
+class Emptied(IterableDataset):
     """Its own iterator, of which every item comes once."""
 
     def __init__(self, rows):
@@ -100,22 +95,13 @@ class Emptied(Streamed):
         return self.left.pop()
 
 
-def test_items_are_told_under_a_seed_and_a_stream_by_its_first():
-    own = items_fingerprint(Streamed(range(30)))
-    assert own == items_fingerprint(DataLoader(Streamed(range(30)), 4)) != ""
-    assert own == items_fingerprint(Streamed(range(16))) != items_fingerprint(Streamed(range(15)))
+def test_a_stream_that_comes_once_is_not_read():
     emptied = Emptied(range(3))
-    assert items_fingerprint(emptied) == items_fingerprint(Emptied([])) and len(emptied.left) == 3
-    for other in (
-        np.ones(3),
-        TensorDataset(torch.ones(3)),
-        DataLoader(TensorDataset(torch.ones(3))),
-    ):
-        assert items_fingerprint(other) == ""
+    assert data_fingerprint(emptied) == data_fingerprint(Emptied([])) and len(emptied.left) == 3
 
 
 def test_large_data_are_looked_at_from_end_to_end(monkeypatch):
-    monkeypatch.setattr(fingerprints, "MOST_BYTES", 4 * 8 * 10)
+    monkeypatch.setattr(run_identity, "MOST_BYTES", 4 * 8 * 10)
     rows = np.zeros((1000, 4))
     for row in (0, 999):
         changed = rows.copy()
@@ -146,7 +132,7 @@ def test_grids_that_hold_their_images_are_looked_at_as_arrays_are(monkeypatch):
         changed = images.copy()
         changed[row, 1, 1] += 1
         assert data_fingerprint(FactorGrid.from_arrays(changed, factors)) != own
-    monkeypatch.setattr(fingerprints, "MOST_BYTES", 4 * 100)
+    monkeypatch.setattr(run_identity, "MOST_BYTES", 4 * 100)
     own = data_fingerprint(FactorGrid.from_arrays(images, factors))
     changed = images.copy()
     changed[999] += 1
@@ -217,46 +203,68 @@ class Shaken(Rows):
         return self.rows[place] + torch.rand(4), place
 
 
-class Stream(IterableDataset):
-    """Rows without places."""
+class Own(Rows):
+    """Rows with random numbers of its own, which no seed of torch, numpy or Python determines."""
 
     def __init__(self, rows):
-        self.rows = rows
+        super().__init__(rows)
+        self.rng = np.random.default_rng()
+
+    def __getitem__(self, place):
+        return self.rows[place] + self.rng.random(), place
+
+
+class Stream(IterableDataset):
+    """Rows without places, changed at random."""
+
+    def __init__(self, rows):
+        self.held = rows
 
     def __iter__(self):
-        return iter(self.rows)
+        return (row + torch.rand(4) for row in self.held)
 
 
-class OtherStream(Stream):
-    """As the other."""
+class Counted(Rows):
+    """Counts how often it is asked, and keeps what it gave."""
+
+    def __init__(self, rows):
+        super().__init__(rows)
+        self.asked, self.kept = 0, {}
+
+    def __getitem__(self, place):
+        self.asked += 1
+        self.kept[place] = self.rows[place]
+        return self.kept[place]
 
 
 ROWS = torch.rand(40, 4, generator=torch.Generator().manual_seed(0))
 
 
+DATASETS = {
+    "tensors": lambda rows: TensorDataset(rows, rows),
+    "rows": Rows,
+    "part": lambda rows: Subset(TensorDataset(rows), range(5, 25)),
+    "shaken": Shaken,
+    "random numbers of its own": Own,
+    "stream": Stream,
+    "counted": Counted,
+}
+
+
 @pytest.mark.parametrize("around", [lambda data: data, lambda data: DataLoader(data, 8)])
-def test_datasets_differ_by_what_is_in_them(around):
-    own = {
-        "tensors": TensorDataset(ROWS, ROWS),
-        "rows": Rows(ROWS),
-        "part": Subset(TensorDataset(ROWS), range(5, 25)),
-        "shaken": Shaken(ROWS),
-        "stream": Stream(ROWS),
-    }
-    others = {
-        "tensors": TensorDataset(ROWS, ROWS + 1e-6 * (torch.arange(40) == 17)[:, None]),
-        "rows": Rows(ROWS + 1e-6),
-        "part": Subset(TensorDataset(ROWS), range(6, 26)),
-        "shaken": Shaken(ROWS[:39]),
-        "stream": OtherStream(ROWS),
-    }
-    told = {name: data_fingerprint(around(data)) for name, data in own.items()}
-    assert {name: data_fingerprint(around(data)) for name, data in own.items()} == told
-    differing = {data_fingerprint(around(data)) for data in others.values()}
-    assert len({*told.values(), *differing}) == 10
-    # Of these no more can be known.
-    assert data_fingerprint(around(Shaken(ROWS + 1))) == told["shaken"]
-    assert data_fingerprint(around(Stream(ROWS + 1))) == told["stream"]
+@pytest.mark.parametrize("kind", DATASETS)
+def test_datasets_differ_by_what_is_in_them(kind, around):
+    make = DATASETS[kind]
+    data = around(make(ROWS))
+    own = data_fingerprint(data)
+    assert own == data_fingerprint(data) == data_fingerprint(around(make(ROWS.clone())))
+    assert data_fingerprint(around(make(ROWS + 1e-3))) != own
+
+
+def test_a_subset_differs_by_each_of_its_places():
+    places = list(range(0, 40, 2))
+    parts = [Subset(Rows(ROWS), [0, place, *places[2:]]) for place in (2, 3)]
+    assert data_fingerprint(parts[0]) != data_fingerprint(parts[1])
 
 
 def first_of(rows):
@@ -285,14 +293,50 @@ def test_loaders_differ_by_how_they_make_batches():
     assert data_fingerprint(DataLoader(data, 8, sampler=SequentialSampler(data))) == told[0]
 
 
-def test_schedules_are_told_by_their_course():
+def test_samplers_differ_by_what_they_were_given():
+    data = TensorDataset(ROWS)
+    samplers = [
+        WeightedRandomSampler([1.0] * 40, 40),
+        WeightedRandomSampler([2.0, *[1.0] * 39], 40),
+        SubsetRandomSampler([0, 1]),
+        SubsetRandomSampler([0, 2]),
+        RandomSampler(data, generator=torch.Generator().manual_seed(0)),
+        RandomSampler(data, generator=torch.Generator().manual_seed(1)),
+    ]
+    told = {data_fingerprint(DataLoader(data, 8, sampler=each)) for each in samplers}
+    assert len(told) == len(samplers)
+
+
+def test_objects_are_known_by_their_names_and_what_they_were_given():
+    class Blur:
+        def __init__(self, width):
+            self.width, self.calls = width, 0
+
+        def __call__(self):
+            self.calls += 1
+
+    blur = Blur(2)
+    own = described(blur)
+    blur()
+    assert described(blur) == own == described(Blur(2)) != described(Blur(3))
+    assert described(blur.__call__).endswith(f"Blur.__call__ of {own}")
+    assert described({"folder": "/data/images"}) == described({"folder": "/elsewhere"})
+    assert described({2, 1}) == described({1, 2}) != described({1, 3})
+    assert described(np.float64(0.5)) == described(0.5)
+    blur.width = [blur]  # which has no end
+    assert described(blur).endswith("Blur({'width': [itself]})")
+    tables = [pd.DataFrame({"x": [1, 2], "name": ["a", last]}) for last in "bc"]
+    assert described(tables[0]) == described(tables[0].copy()) != described(tables[1])
+
+
+def test_a_line_and_the_function_that_draws_it_are_one_schedule():
     def line(part):
         return 2 + 2 * part
 
-    assert plan_fingerprint(line) == plan_fingerprint(lambda part: 4 * part + 2 * (1 - part))
-    assert plan_fingerprint(line).startswith("2.0 to 4.0, ")
-    bent = plan_fingerprint(lambda part: 2 + 2 * part**2)
-    assert bent.startswith("2.0 to 4.0, ") and bent != plan_fingerprint(line)
+    assert course(line, 101) == course(lambda part: 4 * part + 2 * (1 - part), 101)
+    assert course(line, 101).startswith("2.0 to 4.0, ")
+    bent = course(lambda part: 2 + 2 * part**2, 101)
+    assert bent.startswith("2.0 to 4.0, ") and bent != course(line, 101)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2])

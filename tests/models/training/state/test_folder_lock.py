@@ -1,4 +1,4 @@
-"""The lock of a folder: one trainer at a time, and nothing left to clear after a kill."""
+"""The lock of a folder: run at a time, and nothing left to clear after a kill."""
 
 import errno
 import json
@@ -12,14 +12,14 @@ import threading
 import pytest
 import torch
 
+from geodis.base import file_lock as folder_lock
 from geodis.base.check import InputError
+from geodis.base.file_lock import LOCK, FolderLock
 from geodis.models import VAE, train
-from geodis.models.training.state import folder_lock
-from geodis.models.training.state.folder_lock import LOCK, FolderLock
 
 HOLD = """
 import sys, time
-from geodis.models.training.state.folder_lock import FolderLock
+from geodis.base.file_lock import FolderLock
 with FolderLock(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.read()
@@ -44,7 +44,7 @@ def holder(tmp_path):
 
 
 def test_a_second_trainer_is_refused_and_told_who_is_at_work(holder, tmp_path):
-    message = f"one trainer at a time; got a second one while process {holder.pid} on "
+    message = f"run at a time; got a second one while process {holder.pid} on "
     with pytest.raises(InputError, match=message):
         train(VAE((4,), 2), torch.rand(8, 4), 1, checkpoint=tmp_path, verbose=0)
     holder.communicate("")

@@ -11,7 +11,6 @@ from torch.utils.data import (
     DataLoader,
     Dataset,
     IterableDataset,
-    Subset,
     TensorDataset,
     WeightedRandomSampler,
 )
@@ -19,9 +18,8 @@ from torch.utils.data import (
 from geodis import FactorGrid, models
 from geodis.base.check import InputError
 from geodis.base.tensors import read_tensors
-from geodis.models import VAE, FactorVAE, TrainOptions, objectives
-from geodis.models.training.state.checkpoints import write_state
-from geodis.models.training.state.fingerprints import data_fingerprint, items_fingerprint
+from geodis.models import VAE, FactorVAE, TrainOptions
+from geodis.models.training.state.run_identity import package_versions
 from tests.options import flat
 
 train = flat(models.train, TrainOptions)
@@ -70,15 +68,6 @@ class Wide(nn.Module):
         return -0.5 * (z / self.width).square().sum(-1)
 
 
-def weighed(weight):
-    """A class whose text does not say its weight."""
-
-    class Mine(VAE):
-        objectives = ((objectives.reconstruction, weight), (objectives.kl, "beta"))
-
-    return Mine((4,), 2)
-
-
 def built(activation):
     class Mine(VAE):
         def _build(self, latents):
@@ -124,23 +113,6 @@ class Streamed(IterableDataset):
         yield from self.rows
 
 
-class Doubled(Rows):
-    """Other code, which shows at one place alone."""
-
-    def __getitem__(self, place):
-        return super().__getitem__(place) * (2 if place == 1 else 1)
-
-
-def weighted(*weights):
-    return {"data": DataLoader(LOADED, 8, sampler=WeightedRandomSampler(weights, 40))}
-
-
-def every_other(*, but):
-    places = list(range(0, 40, 2))
-    places[1] = but
-    return {"data": Subset(Rows(ROWS), places)}
-
-
 LOADED = TensorDataset(ROWS)
 OTHER_ROWS = torch.rand(40, 4, generator=torch.Generator().manual_seed(7))
 DATA, LOSS = "on other data", "with another loss of your own"
@@ -180,10 +152,14 @@ OTHERS = {
         DATA,
     ),
     "loss": (of_loss(absolute), of_loss(squared), LOSS),
-    "lambda": (of_loss(lambda x, y: absolute(x, y)), of_loss(lambda x, y: squared(x, y)), LOSS),
     "layer of a loss": (of_loss(Blur()), of_loss(Blur(nn.Tanh)), LOSS),
     "setting of a loss": (of_loss(Blur()), of_loss(Blur(power=1)), LOSS),
-    "tensor of a loss": (of_loss(Blur()), of_loss(Blur(width=2.0)), LOSS),
+    "tensor of a loss": (of_loss(Blur()), of_loss(Blur(width=2.0)), "from other initial weights.*"),
+    "weights of a sampler": (
+        {"data": DataLoader(LOADED, 8, sampler=WeightedRandomSampler([1.0] * 40, 40))},
+        {"data": DataLoader(LOADED, 8, sampler=WeightedRandomSampler([9.0, *[1.0] * 39], 40))},
+        DATA,
+    ),
     "encoder": (
         {"model": lambda: VAE((4,), 2, encoder=stacked(4, 8, activation=nn.ReLU))},
         {"model": lambda: VAE((4,), 2, encoder=stacked(4, 8, activation=nn.Tanh))},
@@ -199,15 +175,10 @@ OTHERS = {
         {"model": lambda: VAE((4,), 2, prior=Wide(2.0))},
         "with another prior of your own",
     ),
-    "class": (
-        {"model": lambda: weighed(1.0)},
-        {"model": lambda: weighed(50.0)},
-        "with other code of your own class",
-    ),
     "what a class builds": (
         {"model": lambda: built(nn.ReLU)},
         {"model": lambda: built(nn.Tanh)},
-        "with other code of your own class",
+        "with another class of your own",
     ),
 }
 
@@ -227,33 +198,49 @@ def test_other_code_and_data_of_ones_own_are_refused_by_name(kind, tmp_path):
     assert run(tmp_path, 4, **anew(one)).steps == 4
 
 
-SETTINGS = {
-    "code": ({"data": Rows(ROWS)}, {"data": Doubled(ROWS)}, "code"),
-    "a setting that does not show": (
-        {"data": Rows(0 * ROWS, noise=0)},
-        {"data": Rows(0 * ROWS, noise=-0.0)},
-        "noise",
-    ),
-    "weights of a sampler": (
-        weighted(*[1.0] * 40),
-        weighted(100.0, *[0.0] * 39),
-        "sampler.weights",
-    ),
-    "places of a subset": (every_other(but=2), every_other(but=3), "indices"),
-}
+def test_other_code_under_the_same_name_needs_another_version(tmp_path):
+    losses = [lambda x, y: absolute(x, y), lambda x, y: squared(x, y)]
+    run(tmp_path, **of_loss(losses[0]))
+    assert run(tmp_path, 4, **of_loss(losses[1])).steps == 4  # its source is not read
+    for version in ("squared", 1):
+        with pytest.raises(InputError, match=f"with version = 0; got {version}: a run goes on"):
+            run(tmp_path, 5, **of_loss(losses[1]), version=version)
+    with pytest.raises(InputError, match=r"version must be a number or a text; got \[\]"):
+        TrainOptions(version=[])
 
 
-@pytest.mark.parametrize("kind", SETTINGS)
-def test_other_settings_of_data_are_refused_by_name(kind, tmp_path):
-    one, other, name = SETTINGS[kind]
-    run(tmp_path, **anew(one))
-    tensors, note = read_tensors(tmp_path / "checkpoint.safetensors")
-    note.pop("checksum")
-    note["run"]["data"] = data_fingerprint(other["data"])  # what shows is refused before
-    note["run"]["items"] = items_fingerprint(other["data"]) or None
-    write_state(tmp_path, tensors, note)
-    with pytest.raises(InputError, match=f"data settings of {name} = "):
-        run(tmp_path, 4, **anew(other))
+def test_a_class_gives_its_own_version_as_its_revision(tmp_path):
+    def model(revision):
+        class Mine(VAE):
+            pass
+
+        Mine.revision = revision
+        return Mine((4,), 2)
+
+    run(tmp_path, model=model(0))
+    with pytest.raises(InputError, match="with another revision of its class of model"):
+        run(tmp_path, 4, model(1))
+    assert run(tmp_path, 4, model(0)).steps == 4
+
+
+def test_a_finished_run_is_not_run_again(tmp_path):
+    first = VAE((4,), 2)
+    run(tmp_path, model=first)
+    again = VAE((4,), 2)
+    called = []
+    done = run(tmp_path, model=again, callbacks={"seen": called.append}, callback_every=1)
+    assert done.steps == 3 and len(called) <= 1  # at the end, where they may be new
+    for name, value in first.state_dict().items():
+        assert torch.equal(again.state_dict()[name], value), name
+
+
+@pytest.mark.parametrize("package", ["geodis", "torch", "numpy"])
+def test_other_versions_of_packages_are_refused_by_name(package, tmp_path, monkeypatch):
+    run(tmp_path)
+    now = {**package_versions(), f"{package} version": "99"}
+    monkeypatch.setattr("geodis.models.training.state.run_identity.package_versions", lambda: now)
+    with pytest.raises(InputError, match=f"with {package} version = .*; got 99: a run goes on"):
+        run(tmp_path, 4)
 
 
 def test_a_class_of_ones_own_is_none_of_geodis(tmp_path):
@@ -261,7 +248,7 @@ def test_a_class_of_ones_own_is_none_of_geodis(tmp_path):
         pass
 
     run(tmp_path, model=VAE((4,), 2))
-    with pytest.raises(InputError, match="with other code of your own class: name another"):
+    with pytest.raises(InputError, match="with another class of your own: name another"):
         run(tmp_path, 4, models.VAE((4,), 2))
 
 
@@ -298,25 +285,6 @@ def test_a_loss_that_counts_its_calls_goes_on_with_the_same_model(tmp_path):
     model = VAE((4,), 2, loss=Counting(nn.Identity))
     run(tmp_path, model=model)
     assert run(tmp_path, 5, model).steps == 5
-
-
-@pytest.mark.parametrize(
-    ("key", "to", "options", "message"),
-    [
-        ("own_loss", None, of_loss(absolute), f"{LOSS}: name another folder"),
-        ("data", None, {"data": DataLoader(LOADED, 8)}, f"{DATA}: name another folder"),
-        ("data", "0", {"data": LOADED}, f"{DATA}: name another folder"),
-    ],
-)
-def test_a_run_of_before_is_refused_in_one_sentence(key, to, options, message, tmp_path):
-    run(tmp_path, **options)
-    tensors, note = read_tensors(tmp_path / "checkpoint.safetensors")
-    note.pop("checksum")
-    del note["run"][key]
-    begun = {**note["run"], **({} if to is None else {key: to})}
-    write_state(tmp_path, tensors, {**note, "run": begun})
-    with pytest.raises(InputError, match=message):
-        run(tmp_path, 4, **options)
 
 
 PROGRAM = """

@@ -37,19 +37,20 @@ def run(folder, steps=3, model=None, data=ROWS, **options):
         ({"learning_rate": 2e-3}, r"learning_rate = 0.001; got 0.002: .* name another folder"),
         (
             {"schedules": {"capacity": (0.0, 3.0)}},
-            r"schedules of capacity = 0.0 to 25.0, curve .*; got 0.0 to 3.0, curve",
+            r"schedule of capacity = 0.0 to 25.0, curve .*; got 0.0 to 3.0, curve",
         ),
         (
             {"schedules": {"capacity": lambda part: 25 * part**2}},
-            r"schedules of capacity = 0.0 to 25.0, curve \w+; got 0.0 to 25.0, curve",
+            r"schedule of capacity = 0.0 to 25.0, curve \w+; got 0.0 to 25.0, curve",
         ),
         (
             {"schedules": {"gamma": (1.0, None)}},
-            r"schedules of gamma = None; got 1.0 to 1000.0, curve",
+            r"schedule of gamma = None; got 1.0 to 1000.0, curve",
         ),
         ({"horizon": 4}, r"horizon = 3; got 4"),
         ({"precision": "bfloat16"}, "precision = float32; got bfloat16"),
         ({"random_state": 1}, "random_state = 0; got 1"),
+        ({"version": "2"}, "version = 0; got 2"),
         ({"batch_size": 9}, "batch_size = 8; got 9"),
         ({"data": ROWS + 1e-6}, "on other data: name another folder"),
         ({"data": ROWS[:39]}, "rows = 40; got 39"),
@@ -169,7 +170,7 @@ def falls_at(part):
 
 def test_a_schedule_is_looked_at_at_every_step(tmp_path):
     run(tmp_path, **falls_at(0.501))
-    with pytest.raises(InputError, match=r"curves of capacity = curve \w+ over 1000 steps; got cu"):
+    with pytest.raises(InputError, match=r"schedule of capacity = 25.0 to 1.0, curve \w+; got 25"):
         run(tmp_path, 4, **falls_at(0.509))
     assert run(tmp_path, 4, **falls_at(0.501)).steps == 4
 
@@ -220,7 +221,7 @@ def test_a_model_goes_on_as_it_was_built_or_as_it_was_left(tmp_path):
 def test_every_option_is_part_of_the_identity_or_changes_no_number():
     """A new option has to be put on one side or the other."""
     in_it = {"adversary_learning_rate", "prior_learning_rate", "supervision", "category"}
-    in_it |= {"schedules", "horizon", "precision"}
+    in_it |= {"schedules", "horizon", "precision", "version"}
     beside = {"checkpoint_every", "callbacks", "callback_every", "callback_at"}
     beside |= {"loggers", "stop_when", "rows_on", "prefetch"}
     assert {each.name for each in dataclasses.fields(TrainOptions)} == in_it | beside
