@@ -227,7 +227,7 @@ def test_a_finished_run_is_not_run_again(tmp_path):
     first = VAE((4,), 2)
     run(tmp_path, model=first)
     again = VAE((4,), 2)
-    called = []
+    called: list[str] = []
     done = run(tmp_path, model=again, callbacks={"seen": called.append}, callback_every=1)
     assert done.steps == 3 and len(called) <= 1  # at the end, where they may be new
     for name, value in first.state_dict().items():
