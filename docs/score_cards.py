@@ -82,7 +82,7 @@ def card_lines(entry: Any) -> list[str]:
         ("Cannot see", card.blind),
         ("Range", card.scale + (", lower is better" if entry.lower_is_better else "")),
         ("By chance", card.chance),
-        ("Costs", card.cost),
+        ("Costs", entry.cost.text),
         ("From", f"{card.source}; {of}"),
     ]
     if card.shapes:

@@ -211,7 +211,7 @@ def _ratios(compared: Compared, seed: int) -> tuple[dict[str, Any], list[str]]:
     ratios: dict[str, Any] = {}
     lines = ["Ratios of the latents along traversals"]
     for entry in choose_scores("ratios"):
-        if not entry.takes_grid or entry.name == "distance_correlation":
+        if not (entry.takes_grid and entry.has_option("n_traversals")):
             continue
         options = {"random_state": seed} if entry.random else {}
         try:

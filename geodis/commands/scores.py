@@ -119,6 +119,7 @@ def scores_command(
 def write_scores(folder: OutputFolder, table: ScoreTable, values: dict[str, Any]) -> None:
     """Write the table, and the figures of those scores that are in it."""
     from geodis import plots
+    from geodis.scores.registry import entries
 
     meaning = "every score with its parts by factor and latent, settings, seed, versions"
     write_json(folder.path("scores.json", meaning), values)
@@ -126,23 +127,12 @@ def write_scores(folder: OutputFolder, table: ScoreTable, values: dict[str, Any]
     if (table.frame["family"] != "unsupervised").any():
         picture = folder.path("scores.png", "every score beside its chance level")
         plots.save_figure(plots.plot_scores(table), picture)
-    if "mig" in table.scores:
-        meaning = "mutual information of latents and factors"
-        picture = folder.path("information.png", meaning)
+    for entry in entries():
+        caption = entry.shown.matrix
+        if caption is None or entry.name not in table.scores:
+            continue
+        picture = folder.path(f"{caption.name}.png", caption.about)
         axis = plots.plot_score_matrix(
-            table.scores["mig"],
-            title="Mutual information",
-            unit="share of the factor's entropy",
-            limit=1.0,
-        )
-        plots.save_figure(axis, picture)
-    if "dci" in table.scores:
-        meaning = "importance of every latent for every factor"
-        picture = folder.path("importances.png", meaning)
-        axis = plots.plot_score_matrix(
-            table.scores["dci"],
-            title="Importances (DCI)",
-            unit="share of a factor's importance",
-            limit=1.0,
+            table.scores[entry.name], title=caption.title, unit=caption.unit, limit=1.0
         )
         plots.save_figure(axis, picture)

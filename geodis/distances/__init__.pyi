@@ -50,6 +50,5 @@ from .along_factors import (
     factor_importance as factor_importance,
     FactorImportance as FactorImportance,
 )
-from .representations.alignment import cka as cka, procrustes as procrustes
-from .representations.rank_agreement import rsa as rsa
+from .representations.alignment import cka as cka, procrustes as procrustes, rsa as rsa
 from .overlaps import overlap as overlap, Overlap as Overlap, FactorOverlap as FactorOverlap

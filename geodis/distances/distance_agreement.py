@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -23,6 +22,13 @@ from geodis.distances.sampling import sample_pairs
 
 # The share of pairs of a point with itself among the random pairs behind published numbers.
 PUBLISHED_SELF_SHARE = 1 / 32
+
+# Why a factor is left out, or has no intervals.
+LACKS = {
+    "order": "Left out: {} (ground-truth distances have no order).",
+    "pair": "Left out: {} (no two points differ in it alone).",
+    "interval": "No intervals along {}: there is one traversal to resample.",
+}
 
 
 def distance_correlations(
@@ -109,22 +115,22 @@ def distance_correlations(
     rng = check_random_state(random_state)
     factors: dict[str, dict[SourcePair, Correlation]] = {}
     exact: dict[str, bool] = {}
-    skipped = _Skipped()
+    skipped: dict[str, list[str]] = {lack: [] for lack in LACKS}
     with Stages("distances", verbose) as stages:
         for j, name in enumerate(grid.names):
             pairs = _pairs_along(distances, j, n_pairs, self_pairs, rng)
             if pairs is None or len(pairs.a) < 2:
-                skipped.note(name, "order" if pairs is None or len(pairs.a) else "pair")
+                skipped["order" if pairs is None or len(pairs.a) else "pair"].append(name)
                 continue
             with stages.stage(name):
                 measured = _distances(distances, pairs.a, pairs.b)
                 if (measured[GROUND_TRUTH] == measured[GROUND_TRUTH][0]).all():
-                    skipped.note(name, "order")
+                    skipped["order"].append(name)
                     continue
                 exact[name] = pairs.exact
                 single = confidence is not None and (pairs.group == pairs.group[0]).all()
                 if single:
-                    skipped.note(name, "interval")
+                    skipped["interval"].append(name)
                 span = None if single else confidence
                 factors[name] = _correlations(distances, measured, pairs.group, span, rng)
         with stages.stage(RANDOM):
@@ -133,7 +139,8 @@ def distance_correlations(
             )
             random = _correlations(distances, _distances(distances, *ab.T), None, confidence, rng)
     overall = _over_factors(factors)
-    notes = [*([grid.note] if grid.note else []), *skipped.sentences()]
+    lacks = [LACKS[lack].format(", ".join(names)) for lack, names in skipped.items() if names]
+    notes = [*([grid.note] if grid.note else []), *lacks]
     settings: dict[str, Any] = {
         "n_pairs": n_pairs,
         "kind": kind,
@@ -145,28 +152,6 @@ def distance_correlations(
     return DistanceCorrelations(
         factors, random, overall, exact, loss_name, " ".join(notes), settings
     )
-
-
-@dataclass
-class _Skipped:
-    """Factors that have no distances to correlate, or no intervals, by what they lack."""
-
-    names: dict[str, list[str]] = field(default_factory=dict)
-
-    def note(self, name: str, lack: str) -> None:
-        self.names.setdefault(lack, []).append(name)
-
-    def sentences(self) -> list[str]:
-        said = {
-            "order": "Left out: {} (ground-truth distances have no order).",
-            "pair": "Left out: {} (no two points differ in it alone).",
-            "interval": "No intervals along {}: there is one traversal to resample.",
-        }
-        return [
-            sentence.format(", ".join(self.names[lack]))
-            for lack, sentence in said.items()
-            if lack in self.names
-        ]
 
 
 def _pairs_along(

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 # Matrices with more rows or columns than this hold no numbers: they could not be read.
 MAX_LABELLED = 24
-# Scores that are shown first, one of each kind.
-FIRST = ("mig", "sap_continuous", "modularity", "linearity_ratio", "distance_correlation")
 
 
 def score_matrix_figure(
@@ -214,8 +212,12 @@ def scores_per_factor_figure(table: ScoreTable, scores: Sequence[str] | None = N
         Which are shown at first, and alone on paper; by default one of each kind, as far as the
         table has them.
     """
+    from geodis.scores.registry import entries
+
     parts = table.per_factor
-    wanted = [name for name in (FIRST if scores is None else scores) if name in parts.index]
+    if scores is None:
+        scores = [entry.name for entry in entries() if entry.shown.figure]
+    wanted = [name for name in scores if name in parts.index]
     wanted = wanted or list(parts.index[:5])
     if not wanted:
         raise InputError("table must have a score with a part for every factor; got none.")

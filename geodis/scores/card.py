@@ -1,4 +1,4 @@
-"""What a reader must know of a score before reading its number: a card, beside its registration."""
+"""What is known of a score beside its function: what it means, what it costs, how it is shown."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+HowOften = Literal["often", "seldom", "never"]
 Question = Literal["information", "modularity", "completeness", "geometry"]
 
 # What the table asks of a code, in this order; whether the answers are above chance comes last.
@@ -68,8 +69,6 @@ class Card:
         From the worst to the best value.
     chance : str
         Of latents that have nothing to do with the factors.
-    cost : str
-        Of n rows, z latents and f factors; seconds are of 5,000 rows, 10 latents and 5 factors.
     shapes : str
         What it does with factors of every kind, of several columns, and with groups of latents.
     source : str
@@ -87,7 +86,6 @@ class Card:
     answers: Question | Mapping[str, Question] | None = None
     scale: str = "0 to 1"
     chance: str = "near 0"
-    cost: str = "milliseconds"
     shapes: str = CLASSES
     source: str = ""
 
@@ -96,3 +94,87 @@ class Card:
         if isinstance(self.answers, Mapping):
             return self.answers.get(row, "")
         return self.answers or ""
+
+
+# Scores of latents alone.
+INDEPENDENCE = Card(
+    rewards="Latents that are independent of each other, as far as Gaussians show.",
+    blind="The factors: independent latents may each mix all of them.",
+    scale="0 (best) up",
+    chance="none: factors are not used",
+    shapes="",
+    source="Locatello et al. 2019, section 5.2",
+)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """How long a score takes, and what follows from it.
+
+    Attributes
+    ----------
+    text : str
+        Seconds for 5,000 rows, 10 latents and 5 factors, and how they grow with n rows, z latents
+        and f factors.
+    intervals : {"often", "seldom", "never"}
+        How often a report resamples it for an interval: as often as was asked for, for scores that
+        take 1 or 2 ms for 1,000 rows; a fifth as often, for 10 to 30 ms; or not at all.
+    many_latents : bool
+        Takes more than a second for 900 rows, 1,728 latents and 3 factors. Reports leave these
+        scores out for wide arrays.
+    """
+
+    text: str = "milliseconds"
+    intervals: HowOften = "never"
+    many_latents: bool = False
+
+
+QUICK = Cost(intervals="often")
+
+
+@dataclass(frozen=True)
+class MatrixCaption:
+    """What the matrix of a score is called where it is drawn.
+
+    Attributes
+    ----------
+    name : str
+        Of the file.
+    title : str
+    about : str
+        One line for a reader who does not see the figure.
+    entry, unit : str
+        Of one number.
+    """
+
+    name: str
+    title: str
+    about: str
+    entry: str
+    unit: str
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Where a score is shown beyond its row in the table.
+
+    Attributes
+    ----------
+    title : str
+        What a sentence calls it, such as "MIG"; by default the name of its row.
+    headline : int
+        Rank among the scores that the summary of a report quotes; 0 for none.
+    best_factor : str
+        Row of the table that `Score.per_factor` belongs to, if a summary may name the factors of
+        the best and the worst part.
+    figure : bool
+        Whether figures of the parts by factor show it at first.
+    matrix : MatrixCaption or None
+        Caption of the matrix, if reports draw it.
+    """
+
+    title: str = ""
+    headline: int = 0
+    best_factor: str = ""
+    figure: bool = False
+    matrix: MatrixCaption | None = None

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from geodis.base.check import InputError, check_points
+from geodis.base.check import InputError, check_int, check_points
 from geodis.base.rounding import rounding_of
 from geodis.data.factors import FactorKind, Factors, as_factors, called
+from geodis.scores.score import Score
 
 # A numeric factor with more different values than this is not a class: it must be binned, or
 # scored by something that takes continuous factors.
@@ -20,6 +22,96 @@ ROW_NUMBERS = ("id", "ids", "idx", "index", "row", "row number", "image id", "im
 
 # Beyond it the sums of a few rows are infinite. Numbers as large are what is left of an overflow.
 LARGEST = 1e300
+
+
+@dataclass(frozen=True)
+class ScoredFactors:
+    """The factors that a score is of, among all that were given.
+
+    Attributes
+    ----------
+    kept : ndarray of int, shape (k,)
+        Their places among all factors.
+    count : int
+        All factors, f.
+    names : tuple of str
+        Of all factors; empty when they have none.
+    note : str
+        Which were left out, and why.
+    """
+
+    kept: np.ndarray
+    count: int
+    names: tuple[str, ...]
+    note: str
+
+    def only(self, usable: np.ndarray, note: str) -> ScoredFactors:
+        """Leave out more of the kept ones, where usable (k,) is false."""
+        return replace(self, kept=self.kept[usable], note=joined_notes(self.note, note))
+
+    def spread(self, parts: Any, empty: float = np.nan) -> np.ndarray:
+        """Parts of the kept factors (k,) at their places among all, (f,)."""
+        parts = np.asarray(parts)
+        whole = np.full(self.count, empty, np.result_type(parts.dtype, type(empty)))
+        whole[self.kept] = parts
+        return whole
+
+    def spread_columns(self, matrix: np.ndarray) -> np.ndarray:
+        """Columns of the kept factors (z, k) among zeros for the others, (z, f)."""
+        whole = np.zeros((len(matrix), self.count))
+        whole[:, self.kept] = matrix
+        return whole
+
+    def score(
+        self,
+        name: str,
+        per_factor: np.ndarray | None = None,
+        *,
+        value: float | None = None,
+        per_latent: np.ndarray | None = None,
+        matrix: np.ndarray | None = None,
+        details: Mapping[str, Any] | None = None,
+        notes: Sequence[str] = (),
+    ) -> Score:
+        """A score of these factors: by default the mean of its parts."""
+        parts = per_latent if per_factor is None else per_factor[self.kept]
+        if value is None:
+            assert parts is not None
+            value = float(parts.mean())
+        return Score(
+            name,
+            value,
+            per_factor=per_factor,
+            per_latent=per_latent,
+            matrix=matrix,
+            details=details or {},
+            note=joined_notes(self.note, *notes),
+            factor_names=self.names,
+        )
+
+
+def joined_notes(*notes: str) -> str:
+    """One text of all notes that say something.
+
+    Examples
+    --------
+    >>> joined_notes("left out: a", "", "binned")
+    'left out: a; binned'
+    """
+    return "; ".join(filter(None, notes))
+
+
+def scored_factors(
+    varies: np.ndarray, called: Sequence[str], names: tuple[str, ...]
+) -> ScoredFactors:
+    """The factors (f,) that vary, of which there must be one, and a note on the others."""
+    if not varies.any():
+        raise InputError(
+            f"A score needs a factor with at least two values; got {len(varies)} with one."
+        )
+    alone = ", ".join(called[j] for j in np.flatnonzero(~varies))
+    note = f"left out, with one value: {alone}" if alone else ""
+    return ScoredFactors(np.flatnonzero(varies), len(varies), names, note)
 
 
 @dataclass(frozen=True)
@@ -58,15 +150,10 @@ class CodedFactors:
         """What to call a factor in a message."""
         return called(self.names, j)
 
-    def varying(self) -> tuple[np.ndarray, str]:
-        """Indices of the factors with at least two values, and a note on the others."""
-        kept = np.flatnonzero(self.sizes > 1)
-        if not len(kept):
-            raise InputError(
-                f"A score needs a factor with at least two values; got {len(self.sizes)} with one."
-            )
-        alone = [self.called(j) for j in np.flatnonzero(self.sizes == 1)]
-        return kept, f"left out, with one value: {', '.join(alone)}" if alone else ""
+    def varying(self) -> ScoredFactors:
+        """The factors with at least two values."""
+        called = [self.called(j) for j in range(len(self.sizes))]
+        return scored_factors(self.sizes > 1, called, self.names)
 
 
 def without_identities(factors: Factors) -> tuple[Factors, str]:
@@ -186,6 +273,29 @@ def check_scored(
     return checked, coded
 
 
+def codes_of(values: np.ndarray) -> np.ndarray:
+    """Values as 0, 1, ... in sorted order, without gaps, column by column.
+
+    Examples
+    --------
+    >>> codes_of(np.array([[5, 0], [7, 0]])).tolist()
+    [[0, 0], [1, 0]]
+    """
+    columns = [np.unique(column, return_inverse=True)[1].reshape(-1) for column in values.T]
+    return np.column_stack(columns)
+
+
+def rows_at_most(
+    max_rows: int | None, latents: np.ndarray, codes: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, str]:
+    """Latents and codes of so many rows, drawn at random where there are more; and a note."""
+    n = len(latents)
+    if max_rows is None or n <= check_int(max_rows, "max_rows", low=2):
+        return latents, codes, ""
+    rows = np.sort(rng.choice(n, max_rows, replace=False))
+    return latents[rows], codes_of(codes[rows]), f"{max_rows} of {n} rows (max_rows)"
+
+
 def code_factors(factors: Any) -> CodedFactors:
     """Turn factors of any kind into codes and numbers.
 
@@ -222,3 +332,24 @@ def _is_continuous(distinct: np.ndarray, n: int) -> bool:
     # Few values that come back are levels of a grid, whole or not (0, 0.25, 0.5, ...).
     few = len(distinct) <= MAX_CLASSES and 2 * len(distinct) <= n
     return not few and (not whole or len(distinct) > MAX_CLASSES)
+
+
+def refuse_labels(factors: CodedFactors, score: str) -> None:
+    """Require numbers: labels have an order only by accident."""
+    if not factors.numeric.all():
+        j = int(np.flatnonzero(~factors.numeric)[0])
+        raise InputError(
+            f"{score} needs factors that are numbers; got labels in {factors.called(j)}."
+        )
+
+
+def varying_numbers(factors: CodedFactors, score: str) -> ScoredFactors:
+    """The factors that are numbers of at least two values."""
+    if not factors.numeric.any():
+        refuse_labels(factors, score)
+    varying = factors.varying()
+    usable = factors.numeric[varying.kept]
+    if not usable.any():
+        refuse_labels(factors, score)
+    labels = ", ".join(factors.called(j) for j in varying.kept[~usable])
+    return varying.only(usable, f"left out, labels: {labels}" if labels else "")

@@ -10,13 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
+from inspect import signature
 from math import isnan
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from geodis.base.check import InputError, MissingExtraError
 from geodis.base.plugins import load_plugins
-from geodis.scores.card import Card
+from geodis.scores.card import Card, Cost, Shown
 from geodis.scores.score import Score
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 # Where scores are registered, in the order of the table; those of other packages come after.
 MODULES = (
@@ -62,9 +66,31 @@ MODULES = (
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+class ScoreTraits(TypedDict, total=False):
+    """Keyword arguments of `register_score`, as described in `ScoreEntry`."""
+
+    options: Mapping[str, Any]
+    rows: Mapping[str, str]
+    by_size: bool
+    needs_factors: bool
+    takes_continuous: bool
+    takes_grid: bool
+    takes_log_variances: bool
+    also_sampled: bool
+    takes_groups: bool
+    needs_found: bool
+    random: bool
+    halves: bool
+    default: bool
+    lower_is_better: bool
+    cost: Cost
+    shown: Shown
+    card: Card | None
+
+
 @dataclass(frozen=True)
 class ScoreEntry:
-    """One function, called once for a table.
+    """One score of the table: its function, what it takes, and all that is known of it.
 
     Attributes
     ----------
@@ -78,33 +104,37 @@ class ScoreEntry:
         Keyword arguments.
     rows : mapping of str to str
         Row of the table -> where its number is: "" for the value of the result, or a key of its
-        details. Empty for one row, of the name and the value.
+        details. By default one row, with the name and the value.
     by_size : bool
-        One row for every number of rows that was learnt from, and one for the efficiency.
+        One row for every number of training rows, and one for the efficiency.
     needs_factors : bool
         The others are called with latents alone and have no chance level.
     takes_continuous : bool
-        Continuous factors are used as they are.
+        Continuous factors are used as they are, without bins.
     takes_grid : bool
-        Draws from a `FactorGrid` itself, so that nothing has to be sought among rows.
+        Draws from a `FactorGrid` itself, instead of searching the rows.
     takes_log_variances : bool
-        Has an option `log_variances`, of a Gaussian encoder.
+        Has an option `log_variances`, of a Gaussian encoder. By default, as this one, the next
+        two are read from the signature of the function.
     also_sampled : bool
         With log-variances, a second entry is of the sampled representation; others take them.
     takes_groups : bool
         Has an option `groups`, and sees factors of several columns as one.
     needs_found : bool
-        Needs a fitted `GeoManCER` as groups, and runs unless scores are named where they are one.
+        Needs a fitted `GeoManCER` as groups, and runs by default if there is one.
     random : bool
-        Has a `random_state`.
+        Has an option `random_state`.
     halves : bool
-        Intervals come from halves of the rows: no row may be there twice, in what is learnt from
-        and what is held out, or in two traversals.
+        Intervals come from halves of the rows, for scores that must not see a row twice: those
+        that hold rows out, or look for traversals. The others are bootstrapped.
     default : bool
         Runs unless scores are named.
     lower_is_better : bool
+    cost : Cost
+    shown : Shown
+        Title, and where it is shown beyond the table.
     card : Card or None
-        What a reader must know of it.
+        What it rewards, its range, its level by chance, and its source.
     """
 
     name: str
@@ -116,20 +146,40 @@ class ScoreEntry:
     needs_factors: bool = True
     takes_continuous: bool = False
     takes_grid: bool = False
-    takes_log_variances: bool = False
+    takes_log_variances: bool | None = None
     also_sampled: bool = False
-    takes_groups: bool = False
+    takes_groups: bool | None = None
     needs_found: bool = False
-    random: bool = False
+    random: bool | None = None
     halves: bool = False
     default: bool = True
     lower_is_better: bool = False
+    cost: Cost = field(default_factory=Cost)
+    shown: Shown = field(default_factory=Shown)
     card: Card | None = None
+
+    def __post_init__(self) -> None:
+        for trait, option in OF_SIGNATURE.items():
+            if getattr(self, trait) is None:
+                object.__setattr__(self, trait, self.has_option(option))
+
+    def has_option(self, option: str) -> bool:
+        """Whether the function has an argument of this name."""
+        return option in signature(self.function).parameters
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is part of geodis."""
+        return getattr(self.function, "__module__", None) in MODULES
 
     @property
     def row_names(self) -> tuple[str, ...]:
         """Rows that are known before it runs; those of sizes are named by what was learnt from."""
         return (f"{self.name}_efficiency",) if self.by_size else tuple(self.rows or {self.name: ""})
+
+    def title_of(self, row: str) -> str:
+        """What a sentence calls a row: the title, and what the row adds to the name."""
+        return (self.shown.title or self.name) + row.removeprefix(self.name).replace("_", " ")
 
     def has_chance(self, row: str) -> bool:
         """Whether a row can be held against chance: an efficiency compares accuracies alone."""
@@ -138,8 +188,7 @@ class ScoreEntry:
     @property
     def refusals(self) -> tuple[type[Exception], ...]:
         """What it raises for rows that it cannot score: ours say it, others may raise anything."""
-        ours = getattr(self.function, "__module__", None) in MODULES
-        return (InputError, MissingExtraError) if ours else (Exception,)
+        return (InputError, MissingExtraError) if self.is_ours else (Exception,)
 
     def compute(self, *arguments: Any, **options: Any) -> Score:
         """Call the function with its own options and more."""
@@ -162,28 +211,18 @@ class ScoreEntry:
         return accuracies | ({} if isnan(efficiency) else {f"{self.name}_efficiency": efficiency})
 
 
+# What a signature says need not be said again: trait of an entry -> argument of the function.
+OF_SIGNATURE = {
+    "takes_log_variances": "log_variances",
+    "takes_groups": "groups",
+    "random": "random_state",
+}
+
 _REGISTERED: dict[str, ScoreEntry] = {}
 
 
 def register_score(
-    name: str | None = None,
-    *,
-    family: str,
-    options: Mapping[str, Any] | None = None,
-    rows: Mapping[str, str] | None = None,
-    by_size: bool = False,
-    needs_factors: bool = True,
-    takes_continuous: bool = False,
-    takes_grid: bool = False,
-    takes_log_variances: bool = False,
-    also_sampled: bool = False,
-    takes_groups: bool = False,
-    needs_found: bool = False,
-    random: bool = False,
-    halves: bool = False,
-    default: bool = True,
-    lower_is_better: bool = False,
-    card: Card | None = None,
+    name: str | None = None, *, family: str, **traits: Unpack[ScoreTraits]
 ) -> Callable[[Function], Function]:
     """Make a decorator that adds a score to `score_latents`, and so to the command and the report.
 
@@ -198,10 +237,10 @@ def register_score(
     family : str
         Heading of its rows: "information", "predictive", "interventional", "ratios",
         "unsupervised", or another.
-    options, rows, by_size, needs_factors, takes_continuous, takes_grid, takes_log_variances
-        As in `geodis.scores.registry.ScoreEntry`.
-    also_sampled, takes_groups, needs_found, random, halves, default, lower_is_better, card
-        As there.
+    **traits
+        options, rows, by_size, needs_factors, takes_continuous, takes_grid, takes_log_variances,
+        also_sampled, takes_groups, needs_found, random, halves, default, lower_is_better, cost,
+        shown and card, as in `geodis.scores.registry.ScoreEntry`.
 
     Returns
     -------
@@ -221,30 +260,10 @@ def register_score(
     """
 
     def register(function: Function) -> Function:
-        if getattr(function, "__module__", None) not in MODULES:
+        entry = ScoreEntry(name or function.__name__, family, function, **traits)
+        if not entry.is_ours:
             _import_modules()  # ours have their names before anyone else
-        _add(
-            ScoreEntry(
-                name or function.__name__,
-                family,
-                function,
-                options or {},
-                rows or {},
-                by_size=by_size,
-                needs_factors=needs_factors,
-                takes_continuous=takes_continuous,
-                takes_grid=takes_grid,
-                takes_log_variances=takes_log_variances,
-                also_sampled=also_sampled,
-                takes_groups=takes_groups,
-                needs_found=needs_found,
-                random=random,
-                halves=halves,
-                default=default,
-                lower_is_better=lower_is_better,
-                card=card,
-            )
-        )
+        _add(entry)
         return function
 
     return register
@@ -300,12 +319,13 @@ def entries() -> tuple[ScoreEntry, ...]:
     """
     _import_modules()
     load_plugins("geodis.scores")
-    return tuple(sorted(_REGISTERED.values(), key=_place))
-
-
-def _place(entry: ScoreEntry) -> int:
-    module = getattr(entry.function, "__module__", None)
-    return MODULES.index(module) if module in MODULES else len(MODULES)
+    place = {module: number for number, module in enumerate(MODULES)}
+    return tuple(
+        sorted(
+            _REGISTERED.values(),
+            key=lambda entry: place.get(getattr(entry.function, "__module__", ""), len(MODULES)),
+        )
+    )
 
 
 def choose_scores(scores: str | Sequence[str] | None, *, found: bool = False) -> list[ScoreEntry]:

@@ -92,8 +92,8 @@ def test_bad_input_gets_one_sentence(latents, factors, message):
 
 
 def test_factors_with_one_value_are_named():
-    kept, note = code_factors(pd.DataFrame({"a": [0, 1], "b": [2, 2]})).varying()
-    assert kept.tolist() == [0] and note == "left out, with one value: factor 'b'"
+    varying = code_factors(pd.DataFrame({"a": [0, 1], "b": [2, 2]})).varying()
+    assert varying.kept.tolist() == [0] and varying.note == "left out, with one value: factor 'b'"
     with pytest.raises(InputError, match="at least two values; got 1 with one"):
         code_factors([3, 3]).varying()
 

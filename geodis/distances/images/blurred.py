@@ -103,7 +103,7 @@ class BlurredLoss:
         """The blur without its scale, shape of the images."""
         n, h, w, c = images.shape
         if images.dtype == np.uint8 and (self.weights == 1).all():
-            from geodis.distances.images.box_sums import box_sums
+            from geodis.distances.images.pair_sums import box_sums
 
             sums = np.empty(images.shape, np.int32)
             box_sums(images, self.radius, sums)

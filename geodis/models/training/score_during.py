@@ -89,6 +89,5 @@ def score_during(
 
 def _limits(entry: ScoreEntry, n: int) -> dict[str, int]:
     """How much to draw where a score draws for itself: about n images a factor."""
-    if entry.name == "distance_correlation":
-        return {"n_pairs": n}
-    return {"n_traversals": max(2, n // 8)} if entry.family == "ratios" else {}
+    limits = {"n_pairs": n, "n_traversals": max(2, n // 8)}
+    return {option: limit for option, limit in limits.items() if entry.has_option(option)}

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import check_random_state
-from geodis.distances.representations.alignment import cka, procrustes
-from geodis.distances.representations.rank_agreement import rsa
+from geodis.distances.representations.alignment import cka, procrustes, rsa
 
 MEASURES: dict[str, Callable[..., float]] = {"CKA": cka, "Procrustes": procrustes, "RSA": rsa}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from geodis.report.page.markup import render_template
-from geodis.scores.registry import MODULES, ScoreEntry, entries
+from geodis.scores.registry import ScoreEntry, entries
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -78,7 +78,7 @@ def _shown(entry: ScoreEntry, docs: str) -> ShownCard:
         "range": card.scale + (", lower is better" if entry.lower_is_better else ""),
         "by chance": card.chance,
         "factors of any shape": card.shapes,
-        "costs": card.cost,
+        "costs": entry.cost.text,
         "from": card.source,
     }
     return ShownCard(entry.name, {name: text for name, text in facts.items() if text},
@@ -87,7 +87,7 @@ def _shown(entry: ScoreEntry, docs: str) -> ShownCard:
 
 def _address(entry: ScoreEntry, docs: str) -> str:
     """Where the whole card is; scores of other packages have none there."""
-    if entry.function.__module__ not in MODULES:
+    if not entry.is_ours:
         return ""
     page = f"{docs.rstrip('/')}/score_cards.html" if docs else CARDS
     return f"{page}#{entry.name}{'' if entry.default else '-by-name'}"

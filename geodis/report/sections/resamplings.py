@@ -7,45 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from geodis.base.text import counted, listed
 from geodis.report.analysis import INTERVALS
+from geodis.scores.registry import entries
 
 if TYPE_CHECKING:
     from geodis.report.material import Material
     from geodis.scores.table.score_table import ScoreTable
 
-# Of 1,000 rows each takes 1 or 2 ms; thirty times all of them is less than a second.
-CHEAP = (
-    "mig",
-    "robust_mig",
-    "mig_sup",
-    "modularity",
-    "completeness",
-    "sap",
-    "sap_continuous",
-    "informativeness_r2",
-    "minimality",
-    "sufficiency",
-    "irs",
-    "mcc",
-    "mcc_spearman",
-    "weak_mcc_linear",
-    "weak_mcc_cca",
-    "block_r2",
-    "linearity_ratio",
-    "axis_ratio",
-    "axis_orientation",
-    "flatness",
-    "gaussian_total_correlation",
-    "mutual_info_score",
-    "wasserstein_correlation",
-)
-# 10 to 30 ms: a fifth as often, which the quantile of Student's distribution makes up for.
-COSTLY = (
-    "infomec",
-    "dci",
-    "explicitness",
-    "downstream_logistic",
-    "distance_correlation",
-)
+# Scores that take 10 to 30 ms for 1,000 rows are resampled less often than those of 1 or 2 ms;
+# the quantile of Student's distribution makes up for it.
 LESS_OFTEN = 5
 # Of more numbers than these, rows times latents, they would take minutes: only who asks for more
 # than is usual has them.
@@ -75,8 +44,10 @@ def counts_of(table: ScoreTable, intervals: int) -> dict[int, list[str]]:
     >>> counts_of(Table(), 40), counts_of(Table(), 0)
     ({40: ['mig'], 8: ['dci']}, {})
     """
-    cheap = [name for name in CHEAP if name in table.scores]
-    costly = [name for name in COSTLY if name in table.scores]
+    cheap, costly = (
+        [one.name for one in entries() if one.cost.intervals == often and one.name in table.scores]
+        for often in ("often", "seldom")
+    )
     kept = {intervals: cheap, intervals // LESS_OFTEN: costly}
     # Whoever asks for very few of the cheap ones wants to see the page, not to wait for it.
     return {

@@ -23,6 +23,7 @@ from geodis.report.sections.resamplings import (
     no_interval_sentence,
     with_intervals,
 )
+from geodis.scores.registry import entries
 from geodis.scores.table.answers import NEAR_CHANCE, above_chance, answer_lines, judged_scores
 from geodis.scores.table.costly_scores import (
     left_out,
@@ -36,19 +37,6 @@ if TYPE_CHECKING:
     from geodis.scores.table.score_table import ScoreTable
 
 SCORED_ROWS = 10_000
-# Scores named in the summary, the first two that are above chance. Modularity is not among them:
-# of noise it is often far above the chance that one shuffle gives.
-LEADING = ("dci_disentanglement", "mig", "axis_ratio")
-# Scores by which the summary says what factor is told apart best, the first that is above chance,
-# and the row of the table that their parts by factor make up.
-TELLING = {"mig": "mig", "sap_continuous": "sap_continuous", "dci": "dci_completeness"}
-CALLED = {
-    "dci_disentanglement": "DCI disentanglement",
-    "dci": "DCI completeness",
-    "mig": "MIG",
-    "sap_continuous": "SAP",
-    "axis_ratio": "the axis ratio",
-}
 NOT_GIVEN = (
     "No factors of variation were given: with them, the report would score how disentangled the "
     "columns are, with a chance level for each score."
@@ -139,8 +127,6 @@ class ScoresSection(Section):
 
     def citations(self, analysis: Analysis) -> list[str]:
         """The papers of the scores that were computed."""
-        from geodis.scores.registry import entries
-
         there = () if analysis.scores is None else analysis.scores.scores
         used = (one.card for one in entries() if one.name in there and one.card is not None)
         return [*self.cites, *(key for card in used for key in keys_in(card.source))]
@@ -200,23 +186,29 @@ def _near_chance(frame: pd.DataFrame) -> list[str]:
 def _leading(frame: pd.DataFrame) -> list[str]:
     """The first scores that are above chance, with their values."""
     # Scores at chance say nothing; with one factor some are 1 by definition, and by chance.
-    telling = [name for name in LEADING if name in frame.index and above_chance(frame.loc[name])]
+    ranked = sorted(
+        (entry for entry in entries() if entry.shown.headline),
+        key=lambda entry: entry.shown.headline,
+    )
+    quoted = [(entry.row_names[0], entry) for entry in ranked]
     return [
-        f"{CALLED.get(name, name)} is {frame.at[name, 'value']:.2f} "
-        f"(chance {frame.at[name, 'chance']:.2f})"
-        for name in telling[:2]
-    ]
+        f"{entry.title_of(row)} is {frame.at[row, 'value']:.2f} "
+        f"(chance {frame.at[row, 'chance']:.2f})"
+        for row, entry in quoted
+        if row in frame.index and above_chance(frame.loc[row])
+    ][:2]
 
 
 def _extremes(table: ScoreTable) -> str:
     """The factors that are told apart best and worst, by a score above chance."""
-    for name, row in TELLING.items():
+    for entry in entries():
+        name, row = entry.name, entry.shown.best_factor
         told = row in table.frame.index and above_chance(table.frame.loc[row])
         if told and name in table.per_factor.index and len(table.factor_names) > 1:
             parts = table.per_factor.loc[name].astype(float)
             if parts.notna().sum() > 1:
                 return (
-                    f"; by {CALLED.get(name, name)} the latents tell {parts.idxmax()} apart best "
+                    f"; by {entry.title_of(row)} the latents tell {parts.idxmax()} apart best "
                     f"({parts.max():.2f}) and {parts.idxmin()} worst ({parts.min():.2f})"
                 )
     return ""

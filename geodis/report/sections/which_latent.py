@@ -9,26 +9,12 @@ from geodis.plots.scores import score_matrix_figure
 from geodis.report.analysis import Analysis, ReportSettings
 from geodis.report.material import Material
 from geodis.report.section import Section, SectionFigure
+from geodis.scores.registry import entries
 
 if TYPE_CHECKING:
     from geodis.plots.figure.marks import Figure
+    from geodis.scores.card import MatrixCaption
     from geodis.scores.score import Score
-
-# Score -> figure, its title on paper, what it shows and what an entry is called.
-MATRICES = {
-    "mig": (
-        "information",
-        "Mutual information",
-        "mutual information of latents and factors",
-        "mutual information",
-    ),
-    "dci": (
-        "importances",
-        "Importances (DCI)",
-        "importance of latents for predicting factors",
-        "importance",
-    ),
-}
 
 
 class HeldBySection(Section):
@@ -58,25 +44,31 @@ class HeldBySection(Section):
     def figures(self, analysis: Analysis) -> list[SectionFigure]:
         """A matrix for every score that has one."""
         return [
-            SectionFigure(MATRICES[key][0], partial(_describe, key, score))
-            for key, score in _matrices(analysis).items()
+            SectionFigure(caption.name, partial(_describe, caption, score))
+            for caption, score in _matrices(analysis).values()
         ]
 
     def code(self, analysis: Analysis) -> str:
         """Where the matrices are in the table."""
-        return 'table.scores["mig"].matrix, table.scores["dci"].matrix'
+        return ", ".join(f'table.scores["{name}"].matrix' for name in _matrices(analysis))
 
 
-def _matrices(analysis: Analysis) -> dict[str, Score]:
-    """Scores that have a matrix of latents and factors."""
+def _matrices(analysis: Analysis) -> dict[str, tuple[MatrixCaption, Score]]:
+    """Scores whose matrix of latents and factors is drawn, with its caption."""
     scores = {} if analysis.scores is None else analysis.scores.scores
-    known = {key: scores[key] for key in MATRICES if key in scores}
-    return {key: score for key, score in known.items() if score.matrix is not None}
+    return {
+        entry.name: (entry.shown.matrix, scores[entry.name])
+        for entry in entries()
+        if entry.shown.matrix and entry.name in scores and scores[entry.name].matrix is not None
+    }
 
 
-def _describe(key: str, score: Score) -> Figure:
-    name, title, about, entry = MATRICES[key]
-    names = [str(factor) for factor in score.factor_names or ()]
+def _describe(caption: MatrixCaption, score: Score) -> Figure:
     return score_matrix_figure(
-        score, name=name, about=about, title=title, factor_names=names, entry=entry
+        score,
+        name=caption.name,
+        about=caption.about,
+        title=caption.title,
+        factor_names=[str(factor) for factor in score.factor_names or ()],
+        entry=caption.entry,
     )

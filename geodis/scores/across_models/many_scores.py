@@ -13,6 +13,7 @@ from geodis.base.check import InputError, require
 from geodis.base.text import counted, number_text
 from geodis.base.write import whole_file, with_formulas, without_formulas
 from geodis.scores.across_models.score_agreement import Agreement, agreement
+from geodis.scores.table.score_table import names_by_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,9 +164,7 @@ class ManyScores:
 
     def remarks(self) -> list[str]:
         """Models that were not scored, and scores that do not apply to some; each reason once."""
-        reasons: dict[str, list[str]] = {}
-        for model, reason in self.failures.items():
-            reasons.setdefault(reason, []).append(model)
+        reasons = names_by_text(self.failures)
         lines = [f"{_some(models)}: {reason}" for reason, models in reasons.items()]
         skipped = self.frame[(self.frame["reason"] != "") & (self.frame["score"] != "")]
         for (score, reason), rows in skipped.groupby(["score", "reason"], sort=False):

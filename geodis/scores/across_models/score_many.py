@@ -1,35 +1,163 @@
-"""Scores of thousands of models: one row a model and score, resumed where it stopped."""
+"""Scores of thousands of models: one row a model and score, resumed where it stopped.
+
+Models are the files of a folder, paths, or arrays, each with a name.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import itertools
 import json
+import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from geodis.base.check import InputError, MissingExtraError, check_int
+import numpy as np
+
+from geodis.base.check import InputError, MissingExtraError, check_int, to_numpy
 from geodis.base.engines.engine import Engine, EngineError
 from geodis.base.engines.journal import Journal
 from geodis.base.engines.open_engine import open_engine
 from geodis.base.progress import Stages
 from geodis.data.factors import Factors, as_factors
 from geodis.data.files.beside import arrays_of_factors
-from geodis.data.files.load import load_factors
+from geodis.data.files.contents import suffix_of
+from geodis.data.files.formats import READERS
+from geodis.data.files.load import load_array, load_factors
 from geodis.data.grids.grid import FactorGrid
 from geodis.scores.across_models.many_scores import ManyScores, check_table_path
-from geodis.scores.across_models.model_sources import (
-    ModelSource,
-    Stamp,
-    file_of_place,
-    model_sources,
-)
 from geodis.scores.binning import MOST_BINS
 from geodis.scores.registry import choose_scores
-from geodis.scores.table.score_latents import N_RESAMPLES, score_latents
+from geodis.scores.table.score_latents import N_RESAMPLES, how_often, score_latents
+
+Stamp = list[int] | str
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """Where the latents of one model are.
+
+    Attributes
+    ----------
+    name : str
+    place : str or ndarray
+        A file, perhaps with the key of an array in it, or the latents themselves.
+    """
+
+    name: str
+    place: str | np.ndarray
+
+    def stamp(self) -> Stamp:
+        """What changes with the content: size and time of a file, a hash of an array.
+
+        Examples
+        --------
+        >>> ModelSource("a", np.zeros(3)).stamp()
+        '68b59104335b75f8b05a168c'
+        """
+        if isinstance(self.place, str):
+            found = file_of_place(self.place).stat()
+            return [found.st_size, found.st_mtime_ns]
+        array = np.ascontiguousarray(self.place)
+        digest = hashlib.blake2b(f"{array.dtype.str}{array.shape}".encode(), digest_size=12)
+        digest.update(array.data)
+        return digest.hexdigest()
+
+    def load(self) -> np.ndarray:
+        """Read the latents; a file that changes meanwhile is refused."""
+        if not isinstance(self.place, str):
+            return self.place
+        before = self.stamp()
+        latents = load_array(self.place, mmap=False)
+        if self.stamp() != before:
+            raise InputError("A file must stay as it is while it is read; got one that changed.")
+        return latents
+
+
+def file_of_place(place: str) -> Path:
+    """Return the file of a path that may end in the key of an array.
+
+    Examples
+    --------
+    >>> file_of_place("run.npz:latents").name
+    'run.npz'
+    """
+    whole = Path(place).expanduser()
+    return whole if whole.exists() or ":" not in whole.name else Path(place.rpartition(":")[0])
+
+
+def model_sources(
+    models: Any, key: str | None = None, apart: Iterable[Path] = ()
+) -> Iterator[ModelSource]:
+    """Read what a user says of many models, one by one.
+
+    Parameters
+    ----------
+    models : str, path, mapping or iterable
+        A folder, whose files of a known format are taken in the order of their names, those in its
+        folders too; paths; arrays; or names with either.
+    key : str, optional
+        Of the array in every file.
+    apart : iterable of Path
+        Files of the folder that are no models.
+
+    Yields
+    ------
+    ModelSource
+        Of a name of its own.
+
+    Examples
+    --------
+    >>> [one.name for one in model_sources({"a": np.zeros((2, 1)), "b": "b.npy"})]
+    ['a', 'b']
+    """
+    seen: set[str] = set()
+    for name, place in _named(models, {path.resolve() for path in apart}):
+        if name in seen:
+            raise InputError(f"Every model needs a name of its own; got {name} twice.")
+        seen.add(name)
+        if not isinstance(place, str | os.PathLike):
+            yield ModelSource(name, to_numpy(place, name))
+        else:
+            # Workers may have another current folder.
+            text = str(Path(place).expanduser().absolute())
+            yield ModelSource(name, text if key is None else f"{text}:{key}")
+
+
+def _named(models: Any, apart: set[Path]) -> Iterator[tuple[str, Any]]:
+    if isinstance(models, str | os.PathLike):
+        yield from _in_folder(Path(models).expanduser(), apart)
+    elif isinstance(models, Mapping):
+        yield from ((str(name), place) for name, place in models.items())
+    elif isinstance(models, Iterable):
+        for number, place in enumerate(models):
+            path = isinstance(place, str | os.PathLike)
+            yield (Path(place).as_posix() if path else str(number)), place
+    else:
+        raise InputError(
+            "models must be a folder, paths, arrays or a mapping of names to either; got "
+            f"{type(models).__name__}."
+        )
+
+
+def _in_folder(folder: Path, apart: set[Path]) -> Iterator[tuple[str, Path]]:
+    if not folder.is_dir():
+        raise InputError(f"models must be a folder that is there; got {folder}.")
+    found = False
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        if any(part.startswith(".") for part in inside.parts) or not path.is_file():
+            continue
+        if suffix_of(path) in READERS and path.resolve() not in apart:
+            found = True
+            yield inside.as_posix(), path
+    if not found:
+        raise InputError(f"models must be a folder with files of arrays; got {folder}, without.")
+
 
 # Models that travel to a worker together: sending one costs as much as a quick score of it.
 TOGETHER = 8
@@ -111,8 +239,8 @@ def score_many(
     known = _known_factors(factors)
     options: dict[str, Any] = {
         "bins": bins,
-        "chance": _count(chance, "chance", 1),
-        "intervals": _count(intervals, "intervals", N_RESAMPLES),
+        "chance": how_often(chance, "chance", 1),
+        "intervals": how_often(intervals, "intervals", N_RESAMPLES),
         "random_state": random_state,
     }
     from geodis import __version__
@@ -137,10 +265,6 @@ def score_many(
         if out is not None:
             table.write(out)
     return table
-
-
-def _count(asked: bool | int, name: str, if_true: int) -> int:
-    return if_true * asked if isinstance(asked, bool) else check_int(asked, name, low=0)
 
 
 def _known_factors(factors: Any) -> Factors:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import check_random_state
-from geodis.scores.card import ALL_LATENTS, Card
+from geodis.scores.card import ALL_LATENTS, Card, Cost
 from geodis.scores.grouping.factor_blocks import varying_blocks
 from geodis.scores.identifiability.ridge import ridge_predict
 from geodis.scores.inputs import check_latents
@@ -24,10 +24,9 @@ FEATURES = (0, 4, 16, 64, 256)
     family="predictive",
     rows={"dci_es_explicitness": "", "dci_es_size": "size"},
     takes_continuous=True,
-    takes_groups=True,
-    random=True,
     halves=True,
     default=False,
+    cost=Cost("0.1 s"),
     card=Card(
         rewards="explicitness: factors that a small probe reads as well as a large one. size: as "
         "few latents as factors.",
@@ -36,7 +35,6 @@ FEATURES = (0, 4, 16, 64, 256)
         answers={"dci_es_explicitness": "information"},
         scale="-1 to 1; 0 where losses fall evenly to nothing",
         chance="explicitness near 1, size as before: read them beside informativeness",
-        cost="0.1 s; by name only",
         shapes=ALL_LATENTS,
         source="Eastwood et al. 2023, section 4",
     ),
@@ -81,7 +79,7 @@ def dci_es(
     True
     """
     z = check_latents(latents)
-    blocks, kept, note = varying_blocks(factors, len(z))
+    blocks, varying = varying_blocks(factors, len(z))
     rng = check_random_state(random_state)
     split = split_rows(len(z), train_share, shuffle, rng)
     # Those that stand still say nothing, and places that were given draw no lots.
@@ -92,24 +90,20 @@ def dci_es(
     losses = np.full((len(FEATURES), len(blocks)), np.nan)
     for probe, count in enumerate(FEATURES):
         seen, unseen = _with_features(train, test, count, rng)
-        for j in kept:
+        for j in varying.kept:
             known, wanted = (blocks[j].values[rows] for rows in (split.train, split.test))
             left = ((wanted - ridge_predict(seen, known, unseen)[0]) ** 2).sum()
             total = ((wanted - known.mean(axis=0)) ** 2).sum()
             losses[probe, j] = min(left / total, 1.0) if total > 0 else 0.0
-    per_factor = np.full(len(blocks), np.nan)
-    per_factor[kept] = [explicitness_of_curve(capacities, losses[:, j]) for j in kept]
-    return Score(
+    explicit = [explicitness_of_curve(capacities, losses[:, j]) for j in varying.kept]
+    return varying.score(
         "dci_es",
-        float(per_factor[kept].mean()),
-        per_factor=per_factor,
+        varying.spread(explicit),
         details={
-            "size": min(len(kept) / z.shape[1], 1.0),
+            "size": min(len(varying.kept) / z.shape[1], 1.0),
             "capacities": capacities,
             "losses": losses,
         },
-        note=note,
-        factor_names=tuple(block.name for block in blocks),
     )
 
 

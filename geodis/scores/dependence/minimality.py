@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from geodis.scores.binning import bin_columns
-from geodis.scores.card import Card
+from geodis.scores.card import QUICK, Card
 from geodis.scores.information.by_counts import entropy
 from geodis.scores.information.factor_information import information_about
 from geodis.scores.inputs import check_latents
@@ -29,7 +29,7 @@ CARD = Card(
 )
 
 
-@register_score(family="dependence", card=CARD)
+@register_score(family="dependence", cost=QUICK, card=CARD)
 def minimality(latents: Any, factors: Any, *, bins: int = MINIMALITY_BINS) -> Score:
     """Minimality: whether each latent holds nothing beside its factor (Almudévar et al. 2024).
 
@@ -64,13 +64,13 @@ def minimality(latents: Any, factors: Any, *, bins: int = MINIMALITY_BINS) -> Sc
     return about.score(
         "minimality",
         per_latent=parts,
-        matrix=about.spread_columns(share),
-        note=f"constant latents left out: {constant}" if constant else "",
+        matrix=share,
+        notes=[f"constant latents left out: {constant}"] if constant else [],
         value=float(parts[alive].mean()) if alive.any() else 0.0,
     )
 
 
-@register_score(family="dependence", card=CARD)
+@register_score(family="dependence", cost=QUICK, card=CARD)
 def sufficiency(latents: Any, factors: Any, *, bins: int = MINIMALITY_BINS) -> Score:
     """Sufficiency: whether one latent says everything of a factor (Almudévar et al. 2024).
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError, check_random_state, check_real
-from geodis.scores.card import BLOCKS, Card
+from geodis.scores.card import BLOCKS, Card, Cost
 from geodis.scores.grouping.factor_blocks import varying_blocks
 from geodis.scores.grouping.latent_groups import read_latent_groups
 from geodis.scores.identifiability.ridge import kernel_features, ridge_predict
@@ -24,11 +24,10 @@ MOST_TESTED = 2_000  # rows: the tests see dependence of a tenth with fewer
 @register_score(
     family="dependence",
     takes_continuous=True,
-    takes_groups=True,
-    random=True,
     halves=True,
     default=False,
     lower_is_better=True,
+    cost=Cost("1 s, in proportion to f (z + f)"),
     card=Card(
         rewards="Groups of latents that each depend on one factor, and on no other once that one "
         "is known: dependent factors do no harm.",
@@ -37,7 +36,6 @@ MOST_TESTED = 2_000  # rows: the tests see dependence of a tenth with fewer
         answers="modularity",
         scale="1 (worst) to 0",
         chance="0.1 to 0.5, mean 0.34; 0.5 where no dependence is found at all",
-        cost="1 s, in proportion to f (z + f); by name only",
         shapes=BLOCKS,
         source="Yao et al. 2025; tests as Shah and Peters 2020, eq. 6",
     ),
@@ -93,13 +91,14 @@ def t_mex(
 
     alpha = check_real(level, "level", low=0.0, high=1.0)
     sets = read_latent_groups(latents, groups)
-    blocks, kept, note = varying_blocks(factors, len(sets.blocks[0]))
+    blocks, varying = varying_blocks(factors, len(sets.blocks[0]))
     rows = np.flatnonzero(sets.complete)
     if len(rows) < 20:
         raise InputError(f"t_mex needs at least 20 rows with values; got {len(rows)}.")
     rows = check_random_state(random_state).permutation(rows)[:MOST_TESTED]
     codes = [_standard(block[rows]) for block in sets.blocks]
     alive = np.array([bool(code.any()) for code in codes])
+    kept = varying.kept
     known = [blocks[j].values[rows] for j in kept]
     tested = np.ones((len(codes), len(kept)))
     strength = np.zeros_like(tested)
@@ -119,9 +118,10 @@ def t_mex(
     matrix, matched = np.ones((len(codes), len(blocks))), np.full(len(blocks), -1)
     matrix[:, kept] = tested
     matched[kept[factors_of]] = groups_of
-    return Score(
+    still = int((~alive).sum())
+    return varying.score(
         "t_mex",
-        (missing + unwanted) / 2,
+        value=(missing + unwanted) / 2,
         matrix=matrix,
         details={
             "hamming": int((found != wanted).sum()),
@@ -129,13 +129,8 @@ def t_mex(
             "unwanted": unwanted,
             "matched": matched,
         },
-        note="; ".join(filter(None, [note, sets.note, *_left_out(alive)])),
-        factor_names=tuple(block.name for block in blocks),
+        notes=[sets.note, f"constant groups left out: {still}" if still else ""],
     )
-
-
-def _left_out(alive: np.ndarray) -> list[str]:
-    return [f"constant groups left out: {int((~alive).sum())}"] if not alive.all() else []
 
 
 def _standard(code: np.ndarray) -> np.ndarray:

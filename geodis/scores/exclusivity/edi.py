@@ -8,13 +8,13 @@ import numpy as np
 from scipy.special import digamma
 
 from geodis.base.check import check_choice, check_int, check_random_state
+from geodis.scores.active import of_order_one
 from geodis.scores.binning import BINS, bin_columns
-from geodis.scores.card import Card
+from geodis.scores.card import Card, Cost
 from geodis.scores.information.by_counts import discrete_information, entropy
 from geodis.scores.information.by_neighbors import NEIGHBORS, class_information, jittered
-from geodis.scores.inputs import check_scored
+from geodis.scores.inputs import check_scored, rows_at_most
 from geodis.scores.registry import register_score
-from geodis.scores.scaling import of_order_one
 from geodis.scores.score import Score
 
 ImpactBy = Literal["knn", "equal_width"]
@@ -26,8 +26,8 @@ EDI_ROWS = 5_000
 @register_score(
     family="information",
     rows={"edi_modularity": "", "edi_compactness": "compactness", "edi_explicitness": "explicit"},
-    random=True,
     default=False,
+    cost=Cost("1 s"),
     card=Card(
         rewards="Modularity: every factor is the only one of some latent. Compactness: of every "
         "factor one latent knows all that is known, and the others nothing. Explicitness: all "
@@ -41,7 +41,6 @@ EDI_ROWS = 5_000
             "edi_explicitness": "information",
         },
         chance="modularity and compactness 0.5 to 1, shares of noise; explicitness near 0",
-        cost="1 s",
         source="Julka, Wang and Granitzer 2024, as the second author's code has it",
     ),
 )
@@ -109,13 +108,8 @@ def edi(
     n_neighbors = check_int(n_neighbors, "n_neighbors", low=1)
     rng = check_random_state(random_state)
     z, coded = check_scored(latents, factors)
-    kept, note = coded.varying()
-    codes, limited = coded.codes[:, kept], ""
-    if max_rows is not None and len(z) > check_int(max_rows, "max_rows", low=2):
-        limited = f"{max_rows} of {len(z)} rows (max_rows)"
-        rows = np.sort(rng.choice(len(z), max_rows, replace=False))
-        z, codes = z[rows], codes[rows]
-        codes = np.stack([np.unique(one, return_inverse=True)[1].ravel() for one in codes.T], 1)
+    varying = coded.varying()
+    z, codes, limited = rows_at_most(max_rows, z, coded.codes[:, varying.kept], rng)
     of_factor = entropy(codes)
     near_zero = of_order_one(z - z.min(axis=0))  # where ties are broken as finely as anywhere
     alone, together = _informed(near_zero, codes, method, joint, bins, n_neighbors, rng)
@@ -124,28 +118,19 @@ def edi(
     modular = np.minimum(of_latent @ (best / best.sum(axis=1, keepdims=True)), 1.0)
     compact = exclusive_share(shares)
     explicit = np.minimum(together / np.where(of_factor > 0, of_factor, 1.0), 1.0)
-
-    def spread(parts: np.ndarray) -> np.ndarray:
-        whole = np.full(len(coded.sizes), np.nan)
-        whole[kept] = parts
-        return whole
-
-    matrix = np.zeros((z.shape[1], len(coded.sizes)))
-    matrix[:, kept] = shares
-    return Score(
+    return varying.score(
         "edi",
-        float(modular.mean()),
-        per_factor=spread(compact),
+        varying.spread(compact),
+        value=float(modular.mean()),
         per_latent=of_latent,
-        matrix=matrix,
+        matrix=varying.spread_columns(shares),
         details={
             "compactness": float(compact.mean()),
             "explicit": float(explicit.mean()),
-            "explicitness": spread(explicit),
-            "modularity": spread(modular),
+            "explicitness": varying.spread(explicit),
+            "modularity": varying.spread(modular),
         },
-        note="; ".join(filter(None, [note, limited])),
-        factor_names=coded.names,
+        notes=[limited],
     )
 
 

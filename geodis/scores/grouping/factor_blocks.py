@@ -9,7 +9,8 @@ import numpy as np
 
 from geodis.base.check import InputError
 from geodis.data.factors import FactorKind, Factors, as_factors
-from geodis.scores.scaling import of_order_one
+from geodis.scores.active import of_order_one
+from geodis.scores.inputs import ScoredFactors, scored_factors
 
 
 @dataclass(frozen=True)
@@ -78,20 +79,15 @@ def factor_blocks(factors: Any) -> list[FactorBlock]:
     return blocks
 
 
-def varying_blocks(factors: Any, n: int) -> tuple[list[FactorBlock], np.ndarray, str]:
-    """All blocks of n rows, the indices of those that vary, and a note on the others."""
+def varying_blocks(factors: Any, n: int) -> tuple[list[FactorBlock], ScoredFactors]:
+    """All blocks of n rows, and which of them vary."""
     blocks = factor_blocks(factors)
     if len(blocks[0].values) != n:
         raise InputError(
             f"latents and factors must have as many rows; got {n} and {len(blocks[0].values)}."
         )
-    kept = np.flatnonzero([block.varies for block in blocks])
-    if not len(kept):
-        raise InputError(
-            f"A score needs a factor with at least two values; got {len(blocks)} with one."
-        )
-    alone = [block.name for block in blocks if not block.varies]
-    return blocks, kept, f"left out, with one value: {', '.join(alone)}" if alone else ""
+    names = tuple(block.name for block in blocks)
+    return blocks, scored_factors(np.array([block.varies for block in blocks]), names, names)
 
 
 def _block(

@@ -98,7 +98,7 @@ def match_given_factors(
         raise InputError(f"est must be a fitted GeoManCER; got {est!r}.")
     maps = [one.coordinates for one in est.maps_]
     latents = est.points_
-    blocks, kept, _ = varying_blocks(factors, len(latents))
+    blocks, varying = varying_blocks(factors, len(latents))
     ask = {"groups": est, "random_state": random_state}
     smooth = block_r2(latents, factors, method="kernel", **ask).matrix
     linear = block_r2(latents, factors, **ask).matrix
@@ -107,7 +107,7 @@ def match_given_factors(
     names = est.get_feature_names_out()
     starts = np.cumsum([0, *(own.shape[1] for own in maps)])
     matches = []
-    for g in kept:
+    for g in varying.kept:
         told = np.fmax(smooth[:, g], linear[:, g])
         best = int(np.argmax(told))
         others = np.delete(told, best)

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from geodis.base.check import InputError, check_choice, check_random_state
-from geodis.scores.card import BLOCKS, Card, Question
+from geodis.scores.card import BLOCKS, Card, Cost, Question
 from geodis.scores.grouping.factor_blocks import varying_blocks
 from geodis.scores.grouping.latent_groups import read_latent_groups
 from geodis.scores.identifiability.ridge import held_out_r2, kernel_features
@@ -18,12 +18,13 @@ from geodis.scores.score import Score
 
 RegressBy = Literal["linear", "kernel"]
 
-ANSWERS: dict[str, Question] = {
-    "block_r2": "completeness",
-    "block_r2_back": "modularity",
-    "grouped_modularity": "modularity",
-    "grouped_completeness": "completeness",
-    "grouped_explicitness": "information",
+# Row of the table -> where its number is, and which question it answers.
+ROWS: dict[str, tuple[str, Question]] = {
+    "block_r2": ("", "completeness"),
+    "block_r2_back": ("back", "modularity"),
+    "grouped_modularity": ("modularity", "modularity"),
+    "grouped_completeness": ("completeness", "completeness"),
+    "grouped_explicitness": ("explicitness", "information"),
 }
 CARD = Card(
     rewards="A group of latents from which a factor can be predicted, and nothing else: a circle "
@@ -31,40 +32,30 @@ CARD = Card(
     blind="How groups were chosen: one group of all latents holds everything, and only the way "
     "back and the modularity fall. The linear form misses curved encodings; factors that depend "
     "on each other look entangled in the ratios, which forget noise.",
-    answers={f"{row}{kind}": asked for kind in ("", "_kernel") for row, asked in ANSWERS.items()},
+    answers={row + kind: asked for kind in ("", "_kernel") for row, (_, asked) in ROWS.items()},
     chance="near 0: of R, only what chance could not give counts in the ratios",
-    cost="linear 10 ms; kernel 0.5 s, in proportion to n (z + f), by name only",
     shapes=BLOCKS,
     source="von Kügelgen et al. 2021 (block R^2); ratios as Hsu et al. 2023, eqs. 3 and 5",
 )
-PARTS = {
-    "block_r2": "",
-    "block_r2_back": "back",
-    "grouped_modularity": "modularity",
-    "grouped_completeness": "completeness",
-    "grouped_explicitness": "explicitness",
-}
 
 
 @register_score(
     "block_r2_kernel",
     family="identifiability",
     options={"method": "kernel"},
-    rows={f"{row}_kernel": key for row, key in PARTS.items()},
+    rows={f"{row}_kernel": key for row, (key, _) in ROWS.items()},
     takes_continuous=True,
-    takes_groups=True,
-    random=True,
     halves=True,
     default=False,
+    cost=Cost("0.5 s, in proportion to n (z + f)"),
     card=CARD,
 )
 @register_score(
     family="identifiability",
-    rows=PARTS,
+    rows={row: key for row, (key, _) in ROWS.items()},
     takes_continuous=True,
-    takes_groups=True,
-    random=True,
     halves=True,
+    cost=Cost("10 ms", intervals="often", many_latents=True),
     card=CARD,
 )
 def block_r2(
@@ -131,12 +122,12 @@ def block_r2(
     """
     check_choice(method, "method", get_args(RegressBy))
     sets = read_latent_groups(latents, groups)
-    blocks, kept, note = varying_blocks(factors, len(sets.blocks[0]))
+    blocks, varying = varying_blocks(factors, len(sets.blocks[0]))
     usable = sets.complete
     if usable.sum() < 4:
         raise InputError(f"block_r2 needs at least 4 rows with values; got {int(usable.sum())}.")
     codes = [_of_order_one_together(block[usable]) for block in sets.blocks]
-    known = [blocks[j].values[usable] for j in kept]
+    known = [blocks[j].values[usable] for j in varying.kept]
     split = split_rows(len(codes[0]), train_share, shuffle, check_random_state(random_state))
     forward, chance = _r2(codes, known, split, method)
     backward = _r2(known, codes, split, method)[0].T
@@ -144,38 +135,29 @@ def block_r2(
     alive = np.array([bool(np.ptp(code, axis=0).any()) for code in codes])
     told = np.where(forward > chance, forward, 0.0)[alive]
     matched, pairs = _matched(forward, np.flatnonzero(alive))
-    per_factor, whole = np.zeros(len(blocks)), np.zeros((len(codes), len(blocks)))
-    per_factor[:] = np.nan
-    per_factor[kept] = [forward[g, j] if g >= 0 else 0.0 for j, g in enumerate(matched)]
-    whole[:, kept] = forward
-    back, all_matched = np.zeros_like(whole), np.full(len(blocks), -1)
-    back[:, kept], all_matched[kept] = backward, matched
+    parts = [forward[g, j] if g >= 0 else 0.0 for j, g in enumerate(matched)]
     left = int((~usable).sum())
     still = int((~alive).sum())
-    notes = [
-        note,
-        sets.note,
-        f"left out, outliers of the fit: {left} rows" if left else "",
-        f"constant groups left out: {still}" if still else "",
-    ]
-    return Score(
+    return varying.score(
         "block_r2",
-        float(per_factor[kept].mean()),
-        per_factor=per_factor,
-        matrix=whole,
+        varying.spread(parts),
+        matrix=varying.spread_columns(forward),
         details={
             "back": float(np.mean([backward[g, j] for g, j in pairs])) if pairs else 0.0,
             "modularity": _one_of_them(told.T),
             "completeness": _one_of_them(told),
             "explicitness": float(explicit.mean()),
             "explicitness_per_factor": explicit,
-            "backward": back,
-            "matched": all_matched,
+            "backward": varying.spread_columns(backward),
+            "matched": varying.spread(matched, -1),
             "group_names": list(sets.names),
             "method": method,
         },
-        note="; ".join(filter(None, notes)),
-        factor_names=tuple(block.name for block in blocks),
+        notes=[
+            sets.note,
+            f"left out, outliers of the fit: {left} rows" if left else "",
+            f"constant groups left out: {still}" if still else "",
+        ],
     )
 
 

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from geodis.base.check import InputError, check_choice
-from geodis.scores.card import COLUMNS, Card
+from geodis.scores.active import of_order_one
+from geodis.scores.card import COLUMNS, QUICK, Card
 from geodis.scores.grouping.factor_blocks import FactorBlock, varying_blocks
-from geodis.scores.inputs import check_latents
+from geodis.scores.inputs import ScoredFactors, check_latents
 from geodis.scores.registry import register_score
-from geodis.scores.scaling import of_order_one
 from geodis.scores.score import Score
 
 CorrelationBy = Literal["pearson", "spearman"]
+
+
+CARD = Card(
+    rewards="Each factor, up to scale and sign, in a latent of its own.",
+    blind="Bent encodings, which it takes for noise; what spare latents hold; factors on circles "
+    "as angles. It is lenient: turned codes keep two thirds and more. Correlated factors lift it, "
+    "and so do many latents and few rows.",
+    answers="completeness",
+    chance="0.02 to 0.03 for 5,000 rows; about 1/sqrt(n) times the luck of z latents",
+    shapes=COLUMNS,
+    source="Hyvärinen and Morioka 2016, section 5",
+)
 
 
 @register_score(
@@ -22,32 +36,16 @@ CorrelationBy = Literal["pearson", "spearman"]
     family="identifiability",
     options={"method": "spearman"},
     takes_continuous=True,
-    takes_groups=False,
-    card=Card(
+    cost=QUICK,
+    card=replace(
+        CARD,
         rewards="Each factor, any increasing or decreasing map of it, in a latent of its own.",
-        blind="Maps that are not monotone; what spare latents hold; factors on circles as "
-        "angles. It is lenient: turned codes keep three quarters and more. Correlated factors "
-        "lift it, and so do many latents and few rows.",
-        answers="completeness",
-        chance="0.02 to 0.03 for 5,000 rows; about 1/sqrt(n) times the luck of z latents",
-        shapes=COLUMNS,
-        source="Hyvärinen and Morioka 2016, section 5",
+        blind="Maps that are not monotone; what spare latents hold; factors on circles as angles. "
+        "It is lenient: turned codes keep three quarters and more. Correlated factors lift it, and "
+        "so do many latents and few rows.",
     ),
 )
-@register_score(
-    family="identifiability",
-    takes_continuous=True,
-    card=Card(
-        rewards="Each factor, up to scale and sign, in a latent of its own.",
-        blind="Bent encodings, which it takes for noise; what spare latents hold; factors on "
-        "circles as angles. It is lenient: turned codes keep two thirds and more. Correlated "
-        "factors lift it, and so do many latents and few rows.",
-        answers="completeness",
-        chance="0.02 to 0.03 for 5,000 rows; about 1/sqrt(n) times the luck of z latents",
-        shapes=COLUMNS,
-        source="Hyvärinen and Morioka 2016, section 5",
-    ),
-)
+@register_score(family="identifiability", takes_continuous=True, cost=QUICK, card=CARD)
 def mcc(latents: Any, factors: Any, *, method: CorrelationBy = "pearson") -> Score:
     """Mean correlation coefficient of the best one-to-one matching (Hyvärinen and Morioka 2016).
 
@@ -78,37 +76,35 @@ def mcc(latents: Any, factors: Any, *, method: CorrelationBy = "pearson") -> Sco
     """
     check_choice(method, "method", get_args(CorrelationBy))
     z = check_latents(latents)
-    blocks, kept, note = ordered_blocks(factors, len(z), "mcc")
-    columns = np.column_stack([blocks[j].values for j in kept])
-    matrix = absolute_correlations(z, columns, method)
+    blocks, varying = ordered_blocks(factors, len(z), "mcc")
+    matrix = absolute_correlations(z, np.column_stack([block.values for block in blocks]), method)
     matched, parts = matched_correlations(matrix)
-    per_factor = np.full(len(blocks), np.nan)
-    ends = np.cumsum([blocks[j].values.shape[1] for j in kept])[:-1]
-    per_factor[kept] = [part.mean() for part in np.split(parts, ends)]
-    return Score(
+    return varying.score(
         "mcc",
-        float(per_factor[kept].mean()),
-        per_factor=per_factor,
+        varying.spread(means_of_blocks(parts, blocks)),
         matrix=matrix,
         details={"matched": matched, "method": method},
-        note=note,
-        factor_names=tuple(block.name for block in blocks),
     )
 
 
-def ordered_blocks(factors: Any, n: int, score: str) -> tuple[list[FactorBlock], np.ndarray, str]:
-    """`varying_blocks`, without those of labels that have no order."""
-    blocks, kept, note = varying_blocks(factors, n)
-    labels = [blocks[j].name for j in kept if not blocks[j].numeric]
-    if not labels:
-        return blocks, kept, note
-    if len(labels) == len(kept):
+def ordered_blocks(factors: Any, n: int, score: str) -> tuple[list[FactorBlock], ScoredFactors]:
+    """The factors that vary and are no labels without an order."""
+    blocks, varying = varying_blocks(factors, n)
+    blocks = [blocks[j] for j in varying.kept]
+    labels = [block.name for block in blocks if not block.numeric]
+    if len(labels) == len(blocks):
         raise InputError(
             f"{score} needs factors that are numbers or ordered; got labels in {labels[0]!r}."
         )
-    kept = np.array([j for j in kept if blocks[j].numeric])
-    left_out = f"left out, labels without an order: {', '.join(labels)}"
-    return blocks, kept, "; ".join(filter(None, (note, left_out)))
+    note = f"left out, labels without an order: {', '.join(labels)}" if labels else ""
+    usable = np.array([block.numeric for block in blocks])
+    return [block for block in blocks if block.numeric], varying.only(usable, note)
+
+
+def means_of_blocks(parts: np.ndarray, blocks: Sequence[FactorBlock]) -> list[float]:
+    """Mean over the columns of every factor."""
+    ends = np.cumsum([block.values.shape[1] for block in blocks])[:-1]
+    return [part.mean() for part in np.split(parts, ends)]
 
 
 def absolute_correlations(

@@ -18,7 +18,6 @@ from geodis.scores.score import Score
 
 @register_score(
     family="identifiability",
-    random=True,
     halves=True,
     default=False,
     card=Card(
@@ -69,7 +68,8 @@ def snc(
     from scipy.optimize import linear_sum_assignment
 
     z, coded = check_scored(latents, factors)
-    kept, note = coded.varying()
+    varying = coded.varying()
+    kept = varying.kept
     split = split_rows(len(z), train_share, shuffle, check_random_state(random_state))
     train, test = z[split.train], z[split.test]
     matrix = np.zeros((z.shape[1], len(coded.sizes)))
@@ -87,15 +87,7 @@ def snc(
         bins, others, _ = bin_for_splits(train[:, [i]], test[:, [i]], size)
         names = _names_of_bins(bins[0], coded.codes[split.train, j], size)
         per_factor[j] = (names[others[0]] == coded.codes[split.test, j]).mean()
-    return Score(
-        "snc",
-        float(per_factor[kept].mean()),
-        per_factor=per_factor,
-        matrix=matrix,
-        details={"matched": matched},
-        note=note,
-        factor_names=coded.names,
-    )
+    return varying.score("snc", per_factor, matrix=matrix, details={"matched": matched})
 
 
 def _names_of_bins(bins: np.ndarray, known: np.ndarray, size: int) -> np.ndarray:

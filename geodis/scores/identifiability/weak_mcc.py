@@ -7,11 +7,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from geodis.base.check import check_choice, check_random_state
-from geodis.scores.card import COLUMNS, Card
+from geodis.scores.card import COLUMNS, QUICK, Card
 from geodis.scores.identifiability.mcc import (
     CorrelationBy,
     absolute_correlations,
     matched_correlations,
+    means_of_blocks,
     ordered_blocks,
 )
 from geodis.scores.inputs import check_latents
@@ -29,8 +30,8 @@ RANK_TOLERANCE = 1e-8
     family="identifiability",
     options={"method": "cca"},
     takes_continuous=True,
-    random=True,
     halves=True,
+    cost=QUICK,
     card=Card(
         rewards="Latents and factors that span the same, up to a linear map on either side.",
         blind="Which latent holds which factor: turned latents score as before. Directions that "
@@ -46,8 +47,8 @@ RANK_TOLERANCE = 1e-8
     family="identifiability",
     options={"method": "linear"},
     takes_continuous=True,
-    random=True,
     halves=True,
+    cost=QUICK,
     card=Card(
         rewards="Every factor a linear function of the latents.",
         blind="Which latent holds which factor: turned latents score as before. Bent encodings.",
@@ -101,8 +102,8 @@ def weak_mcc(
     check_choice(method, "method", get_args(LinkBy))
     check_choice(correlation, "correlation", get_args(CorrelationBy))
     z = check_latents(latents)
-    blocks, kept, note = ordered_blocks(factors, len(z), "weak_mcc")
-    targets = np.column_stack([blocks[j].values for j in kept])
+    blocks, varying = ordered_blocks(factors, len(z), "weak_mcc")
+    targets = np.column_stack([block.values for block in blocks])
     split = split_rows(len(z), train_share, shuffle, check_random_state(random_state))
     train, test = standardise(z, split)
     known, wanted = targets[split.train], targets[split.test]
@@ -111,22 +112,14 @@ def weak_mcc(
         mapped = test @ np.linalg.lstsq(train, known - known.mean(axis=0), rcond=None)[0]
         matrix = absolute_correlations(mapped, wanted, correlation)
         parts = matched_correlations(matrix)[1]
-        per_factor = np.full(len(blocks), np.nan)
-        ends = np.cumsum([blocks[j].values.shape[1] for j in kept])[:-1]
-        per_factor[kept] = [part.mean() for part in np.split(parts, ends)]
-        value = float(per_factor[kept].mean())
+        per_factor = varying.spread(means_of_blocks(parts, blocks))
+        value = float(per_factor[varying.kept].mean())
     else:
         left, right = canonical_directions(train, known)
         matrix = absolute_correlations(test @ left, wanted @ right, correlation)
         value = float(matched_correlations(matrix)[1].mean()) if matrix.size else 0.0
-    return Score(
-        "weak_mcc",
-        value,
-        per_factor=per_factor,
-        matrix=matrix,
-        details={"method": method},
-        note=note,
-        factor_names=tuple(block.name for block in blocks),
+    return varying.score(
+        "weak_mcc", per_factor, value=value, matrix=matrix, details={"method": method}
     )
 
 

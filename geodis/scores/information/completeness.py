@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from geodis.scores.binning import BINS
-from geodis.scores.card import Card
+from geodis.scores.card import QUICK, Card
 from geodis.scores.importance import compactness_of
 from geodis.scores.information.factor_information import information_about
 from geodis.scores.information.mutual_information import InformationBy
@@ -17,6 +17,7 @@ from geodis.scores.score import Score
 
 @register_score(
     family="information",
+    cost=QUICK,
     card=Card(
         rewards="Factors of which one latent has all that is known.",
         blind="What else that latent holds; how much is known. Circles in two latents score "
@@ -59,6 +60,10 @@ def completeness(
     """
     about = information_about(latents, factors, bins, method, random_state)
     active = about.active
-    parts = compactness_of(about.share[active]).parts if active.any() else np.zeros(len(about.kept))
-    notes = "" if active.all() else f"constant latents left out: {int((~active).sum())}"
-    return about.score("completeness", about.spread(parts), note=notes)
+    parts = (
+        compactness_of(about.share[active]).parts
+        if active.any()
+        else np.zeros(len(about.varying.kept))
+    )
+    notes = [] if active.all() else [f"constant latents left out: {int((~active).sum())}"]
+    return about.score("completeness", about.spread(parts), notes=notes)

@@ -52,11 +52,11 @@ def dcimig(latents: Any, factors: Any, *, bins: int = BINS) -> Score:
     gaps = np.zeros_like(about.information)
     rows = np.arange(len(gaps))
     gaps[rows, about.information.argmax(axis=1)] = top_gap(about.information.T)
-    of_factor = entropy(about.coded.codes[:, about.kept])
+    of_factor = entropy(about.codes)
     largest = gaps.max(axis=0)
     return about.score(
         "dcimig",
         about.spread(largest / of_factor),
-        matrix=about.spread_columns(gaps),
+        matrix=gaps,
         value=float(largest.sum() / of_factor.sum()),
     )

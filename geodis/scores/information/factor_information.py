@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -14,7 +13,7 @@ from geodis.scores.binning import bin_columns
 from geodis.scores.information.by_counts import corrected_information, discrete_information, entropy
 from geodis.scores.information.by_neighbors import NEIGHBORS, information_by_neighbors
 from geodis.scores.information.mutual_information import InformationBy
-from geodis.scores.inputs import CodedFactors, check_scored
+from geodis.scores.inputs import CodedFactors, ScoredFactors, check_scored
 from geodis.scores.posterior.mixture_information import mixture_information
 from geodis.scores.score import Score
 
@@ -25,56 +24,37 @@ class FactorInformation:
 
     Attributes
     ----------
-    kept : indices of those factors among all f
-    note : which factors were left out
-    information, share : ndarray of shape (z, len(kept)); share is information over entropy
+    varying : which of all factors those are
+    information, share : ndarray of shape (z, k); share is information over entropy
     active : ndarray of bool, shape (z,); latents that are not constant
     """
 
     coded: CodedFactors
-    kept: np.ndarray
-    note: str
+    varying: ScoredFactors
     information: np.ndarray
     share: np.ndarray
     active: np.ndarray
 
-    def spread(self, parts: np.ndarray, empty: float = np.nan) -> np.ndarray:
-        """Parts of the kept factors at their places among all factors."""
-        kind = np.result_type(parts.dtype, type(empty))
-        whole = np.full(len(self.coded.sizes), empty, kind)
-        whole[self.kept] = parts
-        return whole
+    @property
+    def codes(self) -> np.ndarray:
+        """Codes of those factors (n, k)."""
+        return self.coded.codes[:, self.varying.kept]
 
-    def spread_columns(self, matrix: np.ndarray) -> np.ndarray:
-        """Columns of the kept factors among zeros for the others."""
-        whole = np.zeros((len(matrix), len(self.coded.sizes)))
-        whole[:, self.kept] = matrix
-        return whole
+    def spread(self, parts: np.ndarray, empty: float = np.nan) -> np.ndarray:
+        """Parts of those factors at their places among all factors."""
+        return self.varying.spread(parts, empty)
 
     def score(
         self,
         name: str,
         per_factor: np.ndarray | None = None,
         *,
-        per_latent: np.ndarray | None = None,
         matrix: np.ndarray | None = None,
-        details: Mapping[str, Any] | None = None,
-        note: str = "",
-        value: float | None = None,
+        **parts: Any,
     ) -> Score:
-        """The mean of the parts unless another value is given, and all that was read on the way."""
-        parts = per_latent if per_factor is None else per_factor[self.kept]
-        assert parts is not None
-        return Score(
-            name,
-            float(parts.mean()) if value is None else value,
-            per_factor=per_factor,
-            per_latent=per_latent,
-            matrix=self.spread_columns(self.share) if matrix is None else matrix,
-            details=details or {},
-            note="; ".join(filter(None, [self.note, note])),
-            factor_names=self.coded.names,
-        )
+        """A score of those factors, with the matrix (z, k) that it was read from, or the share."""
+        whole = self.varying.spread_columns(self.share if matrix is None else matrix)
+        return self.varying.score(name, per_factor, matrix=whole, **parts)
 
 
 def information_about(
@@ -100,21 +80,21 @@ def information_about(
     """
     check_choice(method, "method", get_args(InformationBy))
     z, coded = check_scored(latents, factors)
-    kept, note = coded.varying()
-    codes = coded.codes[:, kept]
+    varying = coded.varying()
+    codes = coded.codes[:, varying.kept]
     spread = check_log_variances(log_variances, z)
     if spread is not None:
         information, entropies = mixture_information(z, spread, codes), entropy(codes)
     elif method == "knn":
         rng = check_random_state(random_state)
-        information = information_by_neighbors(z, coded, NEIGHBORS, rng)[:, kept]
+        information = information_by_neighbors(z, coded, NEIGHBORS, rng)[:, varying.kept]
         entropies = entropy(codes)
     else:
         measure = corrected_information if corrected else _information_and_entropy
         information, entropies = measure(bin_columns(z, bins, method), codes)
     active = z.max(axis=0) > z.min(axis=0)
     share = np.minimum(information / entropies, 1.0)  # estimates from neighbours may pass it
-    return FactorInformation(coded, kept, note, information, share, active)
+    return FactorInformation(coded, varying, information, share, active)
 
 
 def _information_and_entropy(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import check_int, check_random_state
-from geodis.scores.card import Card
+from geodis.scores.active import of_order_one
+from geodis.scores.card import Card, Cost
 from geodis.scores.importance import compactness_of
 from geodis.scores.information.by_counts import discrete_information, entropy
 from geodis.scores.information.by_neighbors import class_information, jittered
-from geodis.scores.inputs import check_scored
-from geodis.scores.prediction.logistic import fit_unpenalised
+from geodis.scores.inputs import check_scored, codes_of, rows_at_most
+from geodis.scores.prediction.held_out import fit_unpenalised
 from geodis.scores.registry import register_score
-from geodis.scores.scaling import of_order_one
 from geodis.scores.score import Score
 
 # As published: neighbours of the estimate, and the share of the widest range that is still alive.
@@ -26,7 +26,7 @@ MOST_ROWS = 10_000
 @register_score(
     family="information",
     rows={"infom": "", "infoe": "explicitness", "infoc": "compactness"},
-    random=True,
+    cost=Cost("0.2 s", intervals="seldom", many_latents=True),
     card=Card(
         rewards="InfoM: latents that each know one factor. InfoC: factors that one latent knows. "
         "InfoE: a linear model that reads every factor off all latents.",
@@ -37,7 +37,6 @@ MOST_ROWS = 10_000
         scale="0 to 1; InfoE may pass below",
         chance="InfoM 0.39 to 0.77 and InfoC 0.25 to 0.52, ratios of noise; 0.45 to 0.91 and 0.27 "
         "to 0.88 with 6 latents, 3 factors and 1,000 rows; InfoE near 0",
-        cost="0.2 s",
         source="Hsu et al. 2023, eqs. 3 to 6",
     ),
 )
@@ -95,14 +94,9 @@ def infomec(
     """
     n_neighbors = check_int(n_neighbors, "n_neighbors", low=1)
     z, coded = check_scored(latents, factors)
-    kept, note = coded.varying()
-    codes = coded.codes[:, kept]
+    varying = coded.varying()
     rng = check_random_state(random_state)
-    limited = ""
-    if max_rows is not None and len(z) > check_int(max_rows, "max_rows", low=2):
-        limited = f"{max_rows} of {len(z)} rows (max_rows)"
-        rows = np.sort(rng.choice(len(z), max_rows, replace=False))
-        z, codes = z[rows], _without_gaps(codes[rows])
+    z, codes, limited = rows_at_most(max_rows, z, coded.codes[:, varying.kept], rng)
     # On one scale for all latents: ranges are compared.
     scaled = z / max(np.abs(z).max(), 1e-300)
     width = np.ptp(scaled, axis=0)
@@ -110,46 +104,34 @@ def infomec(
     of_factor = entropy(codes)
     share = _information(z, codes, discrete, n_neighbors, rng)
     share = share / np.where(of_factor > 0, of_factor, 1.0)
+    explicit = varying.spread(_explicitness(z, codes, discrete))
     per_latent = np.full(z.shape[1], np.nan)
-    per_factor, explicit = np.full((2, len(coded.sizes)), np.nan)
-    explicit[kept] = _explicitness(z, codes, discrete)
-    whole = np.zeros((z.shape[1], len(coded.sizes)))
-    whole[:, kept] = share
-    per_factor[kept] = 0.0
+    compact = np.zeros(len(varying.kept))
     if active.any():
         per_latent[active] = compactness_of(share[active].T).parts
-        per_factor[kept] = compactness_of(share[active]).parts
+        compact = compactness_of(share[active]).parts
     dead = int((~active).sum())
-    return Score(
+    return varying.score(
         "infomec",
-        float(np.nanmean(per_latent)) if active.any() else 0.0,
-        per_factor=per_factor,
+        varying.spread(compact),
+        value=float(np.nanmean(per_latent)) if active.any() else 0.0,
         per_latent=per_latent,
-        matrix=whole,
+        matrix=varying.spread_columns(share),
         details={
-            "compactness": float(per_factor[kept].mean()),
-            "explicitness": float(explicit[kept].mean()),
+            "compactness": float(compact.mean()),
+            "explicitness": float(explicit[varying.kept].mean()),
             "explicitness_per_factor": explicit,
             "active": active,
         },
-        note="; ".join(
-            filter(None, [note, limited, f"dead latents left out: {dead}" if dead else ""])
-        ),
-        factor_names=coded.names,
+        notes=[limited, f"dead latents left out: {dead}" if dead else ""],
     )
-
-
-def _without_gaps(codes: np.ndarray) -> np.ndarray:
-    """Codes numbered anew, of the values that are left."""
-    columns = [np.unique(column, return_inverse=True)[1].reshape(-1) for column in codes.T]
-    return np.column_stack(columns)
 
 
 def _information(
     z: np.ndarray, codes: np.ndarray, discrete: bool, k: int, rng: np.random.Generator
 ) -> np.ndarray:
     if discrete:
-        return discrete_information(_without_gaps(z), codes)
+        return discrete_information(codes_of(z), codes)
     matrix = np.zeros((z.shape[1], codes.shape[1]))
     noise = rng.standard_normal(len(z))
     for i, column in enumerate(of_order_one(z).T):

@@ -54,13 +54,13 @@ def jemmig(latents: Any, factors: Any, *, bins: int = BINS) -> Score:
     about = information_about(latents, factors, bins, "equal_width", None)
     codes = bin_columns(check_latents(latents), bins)
     best = about.information.argmax(axis=0)
-    of_factor = entropy(about.coded.codes[:, about.kept])
+    of_factor = entropy(about.codes)
     known = about.information.max(axis=0)
     joint = of_factor + entropy(codes[:, best]) - known  # H(z, v) = H(v) + H(z) - I(z; v)
     parts = 1 - (joint - top_gap(about.information)) / (of_factor + np.log(bins))
     return about.score(
         "jemmig",
         about.spread(parts),
-        matrix=about.spread_columns(about.information),
+        matrix=about.information,
         details={"best_latent": about.spread(best, -1)},
     )

@@ -66,7 +66,7 @@ def med(latents: Any, factors: Any, *, bins: int = BINS, top: int = 1) -> Score:
     return about.score(
         "med",
         per_latent=whole.parts,
-        matrix=about.spread_columns(shares),
+        matrix=shares,
         details={
             "top": float(disentanglement_of(shares[chosen]).value),
             "chosen": chosen,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from geodis.scores.binning import BINS
-from geodis.scores.card import Card
+from geodis.scores.card import QUICK, Card, MatrixCaption, Shown
 from geodis.scores.importance import top_gap
 from geodis.scores.information.factor_information import information_about
 from geodis.scores.information.mutual_information import InformationBy
@@ -17,8 +17,21 @@ from geodis.scores.score import Score
 
 @register_score(
     family="information",
-    takes_log_variances=True,
     also_sampled=True,
+    cost=QUICK,
+    shown=Shown(
+        "MIG",
+        headline=2,
+        best_factor="mig",
+        figure=True,
+        matrix=MatrixCaption(
+            "information",
+            "Mutual information",
+            "mutual information of latents and factors",
+            entry="mutual information",
+            unit="share of the factor's entropy",
+        ),
+    ),
     card=Card(
         rewards="For each factor one latent that knows it far better than the second.",
         blind="What else the best latent holds. A copy of a latent takes all of it; a circle "
@@ -70,6 +83,7 @@ def mig(
 
 @register_score(
     family="information",
+    cost=QUICK,
     card=Card(
         rewards="For each factor one latent that knows it far better than the second, whatever "
         "monotone map it went through.",

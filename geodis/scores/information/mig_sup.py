@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from geodis.scores.binning import BINS
-from geodis.scores.card import Card
+from geodis.scores.card import QUICK, Card
 from geodis.scores.importance import top_gap
 from geodis.scores.information.factor_information import information_about
 from geodis.scores.information.mutual_information import InformationBy
@@ -15,6 +15,7 @@ from geodis.scores.score import Score
 
 @register_score(
     family="information",
+    cost=QUICK,
     card=Card(
         rewards="For each latent one factor that it knows far better than the second.",
         blind="Factors that no latent knows; latents that know nothing lower it, though "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from geodis.scores.binning import BINS
-from geodis.scores.card import Card
+from geodis.scores.card import QUICK, Card
 from geodis.scores.importance import modularity_of
 from geodis.scores.information.factor_information import information_about
 from geodis.scores.information.mutual_information import InformationBy
@@ -15,6 +15,7 @@ from geodis.scores.score import Score
 
 @register_score(
     family="information",
+    cost=QUICK,
     card=Card(
         rewards="Latents that know about one factor only.",
         blind="How much they know: noise hardly lowers it, and a latent of noise counts in "
@@ -64,5 +65,5 @@ def modularity(
     return about.score(
         "modularity",
         per_latent=modularity_of(about.information).parts,
-        matrix=about.spread_columns(about.information),
+        matrix=about.information,
     )

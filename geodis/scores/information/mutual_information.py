@@ -63,7 +63,7 @@ def mutual_information(
     """
     check_choice(method, "method", get_args(InformationBy))
     z, coded = check_scored(latents, factors, allow_continuous=method == "knn")
-    kept, note = coded.varying()
+    varying = coded.varying()
     if method == "knn":
         n_neighbors = check_int(n_neighbors, "n_neighbors", low=1)
         matrix = information_by_neighbors(z, coded, n_neighbors, check_random_state(random_state))
@@ -71,14 +71,7 @@ def mutual_information(
         matrix = discrete_information(bin_columns(z, bins, method), coded.codes)
     entropies = np.where(coded.continuous, np.nan, entropy(coded.codes))
     matrix[:, coded.sizes == 1] = 0.0  # of neighbours in one class there is noise
-    largest = np.full(len(coded.sizes), np.nan)
-    largest[kept] = matrix[:, kept].max(axis=0)
-    return Score(
-        "mutual_information",
-        float(largest[kept].mean()),
-        per_factor=largest,
-        matrix=matrix,
-        details={"factor_entropy": entropies},
-        note=note,
-        factor_names=coded.names,
+    largest = varying.spread(matrix[:, varying.kept].max(axis=0))
+    return varying.score(
+        "mutual_information", largest, matrix=matrix, details={"factor_entropy": entropies}
     )

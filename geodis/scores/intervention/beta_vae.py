@@ -9,7 +9,7 @@ import numpy as np
 
 from geodis.base.check import InputError, check_int, check_random_state
 from geodis.scores.active import varies
-from geodis.scores.card import Card
+from geodis.scores.card import Card, Cost
 from geodis.scores.intervention.fixed_source import (
     BATCH_SIZE,
     MIN_ROWS,
@@ -26,14 +26,13 @@ from geodis.scores.score import Score
 @register_score(
     family="interventional",
     takes_grid=True,
-    random=True,
+    cost=Cost("0.15 s", many_latents=True),
     card=Card(
         rewards="Latents that stand still where one factor does.",
         blind="It saturates: mixed latents hardly lower it, and a factor that is missing is "
         "recognised by what is left.",
         answers="modularity",
         chance="1 / f",
-        cost="0.15 s",
         source="Higgins et al. 2017, section 3",
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +13,84 @@ from geodis.base.check import InputError
 from geodis.base.jobs import blocks
 from geodis.data.grids.grid import FactorGrid
 from geodis.data.grids.latents import latents_of
-from geodis.scores.inputs import check_latents, check_scored
-from geodis.scores.intervention.fixed_rows import FixedRows, GridRows, SampleRows
+from geodis.scores.inputs import check_latents, check_scored, joined_notes
+
+
+class GridRows:
+    """Draws from a complete grid: the other factors are independent and uniform."""
+
+    def __init__(self, grid: FactorGrid) -> None:
+        self.n = len(grid)
+        self.sizes = np.array(grid.sizes, dtype=np.int64)
+        # Row-major: index = sum_j factors[j] * stride[j].
+        self.strides = np.array([math.prod(grid.sizes[j + 1 :]) for j in range(len(grid.sizes))])
+
+    def _value(self, index: np.ndarray, factor: int) -> np.ndarray:
+        return index // self.strides[factor] % self.sizes[factor]
+
+    def batches(
+        self, factor: int, count: int, size: int, random: np.random.Generator
+    ) -> np.ndarray:
+        """Rows (count, size) that share the factor's value within each batch."""
+        # A uniform index has independent, uniform factors.
+        index = random.integers(self.n, size=(count, size))
+        values = self._value(index, factor)
+        return index + (values[:, :1] - values) * self.strides[factor]
+
+    def pairs(
+        self, factor: int, count: int, size: int, random: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Rows (count, size) twice, the factor equal within each pair."""
+        first, second = random.integers(self.n, size=(2, count, size))
+        change = self._value(first, factor) - self._value(second, factor)
+        return first, second + change * self.strides[factor]
+
+
+class SampleRows:
+    """Draws, with replacement, from the rows of a sample whose value is frequent enough.
+
+    Parameters
+    ----------
+    codes : ndarray of int64, shape (n, f)
+    min_rows : int
+        Values with fewer rows are not fixed.
+    """
+
+    def __init__(self, codes: np.ndarray, min_rows: int) -> None:
+        self.codes = codes
+        self.order = np.argsort(codes, axis=0, kind="stable")  # (n, f): rows by value
+        self.counts = [np.bincount(column) for column in codes.T]
+        self.frequent = [counts >= min_rows for counts in self.counts]
+
+    def _anchors(self, factor: int, size: tuple[int, ...], random: np.random.Generator) -> Any:
+        """Places, in the order by value, of rows whose value is frequent; and their values."""
+        counts, frequent = self.counts[factor], self.frequent[factor]
+        places = np.flatnonzero(np.repeat(frequent, counts))
+        anchor = places[random.integers(len(places), size=size)]
+        return anchor, self.codes[self.order[anchor, factor], factor]
+
+    def batches(
+        self, factor: int, count: int, size: int, random: np.random.Generator
+    ) -> np.ndarray:
+        """As of `GridRows`."""
+        counts = self.counts[factor]
+        start = np.cumsum(counts) - counts
+        _, value = self._anchors(factor, (count, 1), random)
+        place = start[value] + random.integers(counts[value], size=(count, size))
+        return self.order[place, factor]
+
+    def pairs(
+        self, factor: int, count: int, size: int, random: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """As of `GridRows`."""
+        counts = self.counts[factor]
+        start = np.cumsum(counts) - counts
+        anchor, value = self._anchors(factor, (count, size), random)
+        # A step round the rows of this value that is never whole: a row is not its own partner.
+        step = 1 + random.integers(counts[value] - 1)
+        partner = start[value] + (anchor - start[value] + step) % counts[value]
+        return self.order[anchor, factor], self.order[partner, factor]
+
 
 # What Locatello et al. (2019) trained and evaluated the classifiers with.
 N_TRAIN, N_EVAL, BATCH_SIZE = 10_000, 5_000, 64
@@ -29,7 +106,7 @@ class FixedSource:
 
     Attributes
     ----------
-    rows : FixedRows
+    rows : GridRows or SampleRows
     used : ndarray of int64, shape (k,)
         Factors that can be fixed: two values at least, with enough rows each.
     n_factors : int
@@ -44,7 +121,7 @@ class FixedSource:
     n_rows : int
     """
 
-    rows: FixedRows
+    rows: GridRows | SampleRows
     used: np.ndarray
     n_factors: int
     names: tuple[str, ...]
@@ -117,63 +194,57 @@ def open_source(latents: Any, factors: Any, score: str, min_rows: int = MIN_ROWS
     min_rows : int
         How many rows a value needs to be fixed, in a plain sample.
     """
+    coded = None
     if isinstance(factors, FactorGrid):
-        grid = factors
         table = None if callable(latents) else check_latents(latents)
-        encode = latents_of(grid, latents)
-        n, names, coded = len(grid), grid.names, None
-        if not grid.complete:
-            coded = grid.factors(np.arange(n))
+        encode, n, names = latents_of(factors, latents), len(factors), factors.names
+        if not factors.complete:
+            coded = factors.factors(np.arange(n))
     else:
         table, checked = check_scored(latents, factors)
         encode, n, names, coded = table.__getitem__, len(table), checked.names, checked.codes
     if coded is None:
-        sizes = np.array(grid.sizes)
-        return FixedSource(
-            GridRows(grid),
-            *_choose(sizes, sizes, sizes > 1, names, score, 0),
-            table,
-            encode,
-            n,
-        )
-    rows = SampleRows(coded, min_rows)
-    sizes = np.array([(counts > 0).sum() for counts in rows.counts])
-    enough = np.array([frequent.sum() for frequent in rows.frequent])
-    most = max(int(counts.max()) for counts in rows.counts)
-    chosen = _choose(sizes, enough, enough > 1, names, score, most, min_rows)
-    return FixedSource(rows, *chosen, table, encode, n)
-
-
-def _choose(
-    sizes: np.ndarray,
-    enough: np.ndarray,
-    usable: np.ndarray,
-    names: tuple[str, ...],
-    score: str,
-    most: int,
-    min_rows: int = 0,
-) -> tuple[np.ndarray, int, tuple[str, ...], str]:
-    """Factors that can be fixed, all factors, their names, and what to say of the others."""
-    called = names or tuple(str(j) for j in range(len(sizes)))
-    notes = []
-    for kind, left_out in (
-        ("with one value", sizes < 2),
-        (f"with too few rows of the same value ({min_rows} are needed)", (sizes > 1) & ~usable),
-    ):
-        if left_out.any():
-            which = ", ".join(called[j] for j in np.flatnonzero(left_out))
-            notes.append(f"left out, {kind}: {which}")
-    rare = usable & (enough < sizes)
-    if rare.any():
-        which = ", ".join(called[j] for j in np.flatnonzero(rare))
-        notes.append(f"values with fewer than {min_rows} rows are never fixed, of: {which}")
-    if usable.sum() < 2:
+        rows: GridRows | SampleRows = GridRows(factors)
+        sizes = frequent = np.array(factors.sizes)
+        most = 0
+    else:
+        rows = SampleRows(coded, min_rows)
+        sizes = np.array([(counts > 0).sum() for counts in rows.counts])
+        frequent = np.array([often.sum() for often in rows.frequent])
+        most = max(int(counts.max()) for counts in rows.counts)
+    if (frequent > 1).sum() < 2:
         varying = int((sizes > 1).sum())
         if varying < 2:
             raise InputError(f"{score} tells factors apart and needs two that vary; got {varying}.")
         raise InputError(
             f"{score} fixes one factor at a time and needs two factors with two values of "
-            f"{min_rows} rows or more; got {int(usable.sum())}, and no value has more than {most} "
-            "rows."
+            f"{min_rows} rows or more; got {int((frequent > 1).sum())}, and no value has more than "
+            f"{most} rows."
         )
-    return np.flatnonzero(usable), len(sizes), names, "; ".join(notes)
+    note = _left_out(sizes, frequent, names, min_rows)
+    return FixedSource(
+        rows, np.flatnonzero(frequent > 1), len(sizes), names, note, table, encode, n
+    )
+
+
+def _left_out(
+    sizes: np.ndarray, frequent: np.ndarray, names: tuple[str, ...], min_rows: int
+) -> str:
+    """Which factors, and which of their values, are never fixed."""
+    called = names or tuple(str(j) for j in range(len(sizes)))
+    usable = frequent > 1
+    few = f"left out, with too few rows of the same value ({min_rows} are needed)"
+    return joined_notes(
+        *(
+            f"{what}: {', '.join(called[j] for j in np.flatnonzero(which))}"
+            for what, which in (
+                ("left out, with one value", sizes < 2),
+                (few, (sizes > 1) & ~usable),
+                (
+                    f"values with fewer than {min_rows} rows are never fixed, of",
+                    usable & (frequent < sizes),
+                ),
+            )
+            if which.any()
+        )
+    )

@@ -10,7 +10,7 @@ from geodis.base.check import InputError, check_int, check_random_state, check_r
 from geodis.data.grids.grid import FactorGrid
 from geodis.data.grids.latents import latents_of
 from geodis.scores.active import varies
-from geodis.scores.card import Card
+from geodis.scores.card import QUICK, Card
 from geodis.scores.inputs import CodedFactors, check_scored
 from geodis.scores.intervention.fixed_source import MIN_ROWS
 from geodis.scores.registry import register_score
@@ -20,7 +20,7 @@ from geodis.scores.score import Score
 @register_score(
     family="interventional",
     takes_grid=True,
-    random=True,
+    cost=QUICK,
     card=Card(
         rewards="Latents that no factor moves but their own, even at worst.",
         blind="Latents that nothing moves; scales, which weigh the latents.",

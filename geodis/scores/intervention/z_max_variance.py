@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError, check_int, check_random_state
-from geodis.scores.active import active_latents
-from geodis.scores.card import Card
+from geodis.scores.active import active_latents, of_order_one
+from geodis.scores.card import Card, Cost
 from geodis.scores.inputs import check_scored
 from geodis.scores.intervention.factor_vae import batch_variances, majority_score
 from geodis.scores.intervention.fixed_source import FixedSource, open_source
 from geodis.scores.registry import register_score
-from geodis.scores.scaling import of_order_one
 from geodis.scores.score import Score
 
 # As in the comparison of Carbonneau et al. (2022).
@@ -24,9 +23,9 @@ EQUAL = 1e-9  # shares of a variance that rounding may change
 
 @register_score(
     family="interventional",
-    random=True,
     halves=True,
     default=False,
+    cost=Cost("40 ms"),
     card=Card(
         rewards="For each factor a latent that varies most, relative to all rows, where only that "
         "factor does.",
@@ -34,7 +33,6 @@ EQUAL = 1e-9  # shares of a variance that rounding may change
         "agree in all factors but one.",
         answers="modularity",
         chance="1 / f, and a little more",
-        cost="40 ms; by name only",
         source="Kim et al. 2019 (Relevance Factor VAE), section 5",
     ),
 )

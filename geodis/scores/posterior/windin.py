@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from geodis.base.check import InputError, check_int, check_random_state
 from geodis.base.compiled import njit
-from geodis.scores.active import check_log_variances
-from geodis.scores.card import Card
+from geodis.scores.active import check_log_variances, of_order_one
+from geodis.scores.card import INDEPENDENCE, Cost
 from geodis.scores.inputs import check_latents
 from geodis.scores.prediction.importance_models import order_of_latents
 from geodis.scores.registry import register_score
-from geodis.scores.scaling import of_order_one
 from geodis.scores.score import Score
 
 # Draws behind the entropies: their error is a hundredth of a nat or two.
@@ -23,17 +23,14 @@ N_DRAWS = 1_000
 @register_score(
     family="unsupervised",
     needs_factors=False,
-    takes_log_variances=True,
-    random=True,
     default=False,
-    card=Card(
+    cost=Cost("0.6 s, in proportion to n z"),
+    card=replace(
+        INDEPENDENCE,
         rewards="Latents that each say much of the input which no other latent says.",
         blind="The factors: independent latents may each mix all of them. Entropies of sharp "
         "posteriors cannot pass log n, which hides what more there is.",
         scale="0 up, in nats",
-        chance="none: factors are not used",
-        cost="0.6 s, in proportion to n z; by name, and with log_variances",
-        shapes="",
         source="Do and Tran 2020, section 4.2 (WSEPIN and WINDIN)",
     ),
 )

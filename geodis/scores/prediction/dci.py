@@ -8,16 +8,15 @@ import numpy as np
 
 from geodis.base.check import check_choice, check_int, check_random_state
 from geodis.base.jobs import in_threads
-from geodis.scores.card import Card
+from geodis.scores.card import Card, Cost, MatrixCaption, Shown
 from geodis.scores.importance import completeness_of, disentanglement_of
-from geodis.scores.inputs import check_scored
+from geodis.scores.inputs import check_scored, refuse_labels
 from geodis.scores.prediction.held_out import TRAIN_SHARE, split_rows
 from geodis.scores.prediction.importance_models import (
     FACTOR_MODELS,
     ImportanceModel,
     order_of_latents,
 )
-from geodis.scores.prediction.numeric_factors import refuse_labels
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
 
@@ -40,8 +39,20 @@ MOST_ROWS = 10_000
         "dci_informativeness": "informativeness",
     },
     takes_continuous=True,
-    random=True,
     halves=True,
+    cost=Cost("1 s, the most of all by default", intervals="seldom", many_latents=True),
+    shown=Shown(
+        "DCI",
+        headline=1,
+        best_factor="dci_completeness",
+        matrix=MatrixCaption(
+            "importances",
+            "Importances (DCI)",
+            "importance of latents for predicting factors",
+            entry="importance",
+            unit="share of a factor's importance",
+        ),
+    ),
     card=Card(
         rewards="disentanglement: latents that matter to one factor each. completeness: factors "
         "that need one latent. informativeness: factors that trees can predict from all "
@@ -57,7 +68,6 @@ MOST_ROWS = 10_000
             "dci_informativeness": "information",
         },
         chance="near 0; informativeness that of a guess",
-        cost="1 s, the most of all by default",
         source="Eastwood and Williams 2018, section 2",
     ),
 )
@@ -126,7 +136,8 @@ def dci(
     z, coded = check_scored(latents, factors, allow_continuous=method != "exact")
     if method == "lasso":
         refuse_labels(coded, "dci with method='lasso'")
-    kept, note = coded.varying()
+    varying = coded.varying()
+    kept = varying.kept
     rng = check_random_state(random_state)
     split = split_rows(len(z), train_share, shuffle, rng)
     split, limited = split.at_most(max_rows, test=True)
@@ -140,15 +151,13 @@ def dci(
 
     matrix = np.zeros((z.shape[1], len(coded.sizes)))
     matrix[np.ix_(order, kept)] = np.array([factor.importance for factor in learnt]).T
-    per_factor, train, test = (np.full(len(coded.sizes), np.nan) for _ in range(3))
     disentangled, complete = disentanglement_of(matrix[:, kept]), completeness_of(matrix[:, kept])
-    per_factor[kept] = complete.parts
-    train[kept] = [factor.train for factor in learnt]
-    test[kept] = [factor.test for factor in learnt]
-    return Score(
+    train = varying.spread([factor.train for factor in learnt])
+    test = varying.spread([factor.test for factor in learnt])
+    return varying.score(
         "dci",
-        disentangled.value,
-        per_factor=per_factor,
+        varying.spread(complete.parts),
+        value=disentangled.value,
         per_latent=disentangled.parts,
         matrix=matrix,
         details={
@@ -159,6 +168,5 @@ def dci(
             "informativeness_train_per_factor": train,
             "method": method,
         },
-        note="; ".join(filter(None, [note, limited])),
-        factor_names=coded.names,
+        notes=[limited],
     )

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from geodis.base.check import InputError, check_choice, check_int, check_random_state
 from geodis.base.jobs import in_threads
-from geodis.scores.card import CLASSES_OF_ALL, Card
+from geodis.scores.card import CLASSES_OF_ALL, Card, Cost
 from geodis.scores.inputs import check_scored
 from geodis.scores.prediction.boosting import N_BINS, bin_for_splits, boost
-from geodis.scores.prediction.held_out import HeldOut, standardise
+from geodis.scores.prediction.held_out import HeldOut, fit_logistic, standardise
 from geodis.scores.prediction.importance_models import order_of_latents
-from geodis.scores.prediction.logistic import fit_logistic
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
 
@@ -26,42 +26,35 @@ MOST_TEST_ROWS = 5_000  # as in the published study
 TEST_SHARE = 0.25
 
 
+CARD = Card(
+    rewards="Factors that a linear model learns from few rows.",
+    blind="Which latent holds what. Efficiency compares accuracies with each other, so that a code "
+    "of noise has the best.",
+    answers="information",
+    chance="the share of the most frequent class; efficiency near 1",
+    shapes=CLASSES_OF_ALL,
+    source="Locatello et al. 2019, section 5.6",
+)
+
+
 @register_score(
     "downstream_trees",
     family="predictive",
     options={"model": "trees"},
     by_size=True,
-    random=True,
     halves=True,
     default=False,
-    card=Card(
-        rewards="Factors that boosted trees learn from few rows.",
-        blind="Which latent holds what. Efficiency compares accuracies with each other, so "
-        "that a code of noise has the best.",
-        answers="information",
-        chance="the share of the most frequent class; efficiency near 1",
-        cost="more than all others together; by name only",
-        shapes=CLASSES_OF_ALL,
-        source="Locatello et al. 2019, section 5.6",
-    ),
+    cost=Cost("more than all others together"),
+    card=replace(CARD, rewards="Factors that boosted trees learn from few rows."),
 )
 @register_score(
     "downstream_logistic",
     family="predictive",
     options={"model": "logistic"},
     by_size=True,
-    random=True,
     halves=True,
-    card=Card(
-        rewards="Factors that a linear model learns from few rows.",
-        blind="Which latent holds what. Efficiency compares accuracies with each other, so "
-        "that a code of noise has the best.",
-        answers="information",
-        chance="the share of the most frequent class; efficiency near 1",
-        cost="0.1 s",
-        shapes=CLASSES_OF_ALL,
-        source="Locatello et al. 2019, section 5.6",
-    ),
+    cost=Cost("0.1 s", intervals="seldom"),
+    card=CARD,
 )
 def downstream(
     latents: Any,
@@ -112,7 +105,8 @@ def downstream(
     """
     check_choice(model, "model", get_args(DownstreamModel))
     z, coded = check_scored(latents, factors)
-    kept, note = coded.varying()
+    varying = coded.varying()
+    kept = varying.kept
     if model == "trees":  # of splits that are as good, the first is taken
         z = z[:, order_of_latents(z)]
     order = check_random_state(random_state).permutation(len(z))
@@ -122,9 +116,8 @@ def downstream(
     if not wanted:
         raise InputError("sizes must hold at least one number of rows; got none.")
     reached = sorted({min(size, len(rest)) for size in wanted})
-    notes = [note]
-    if wanted[-1] > len(rest):
-        notes.append(f"{len(rest)} rows to learn from instead of {wanted[-1]}")
+    few_rows = wanted[-1] > len(rest)
+    note = f"{len(rest)} rows to learn from instead of {wanted[-1]}" if few_rows else ""
     make = _logistic if model == "logistic" else _trees
     accuracy = np.full((len(reached), len(coded.sizes)), np.nan)
     for s, size in enumerate(reached):
@@ -135,10 +128,10 @@ def downstream(
     efficiency = np.nan  # of one size against itself
     if few < len(reached) - 1:
         efficiency = float(means[few] / means[-1]) if means[-1] > 0 else 0.0
-    return Score(
+    return varying.score(
         f"downstream_{model}",
-        float(means[-1]),
-        per_factor=accuracy[-1],
+        accuracy[-1],
+        value=float(means[-1]),
         details={
             "efficiency": efficiency,
             "efficiency_sizes": (reached[few], reached[-1]),
@@ -146,8 +139,7 @@ def downstream(
             "accuracy": means,
             "accuracy_per_factor": accuracy,
         },
-        note="; ".join(filter(None, notes)),
-        factor_names=coded.names,
+        notes=[note],
     )
 
 

@@ -8,10 +8,9 @@ import numpy as np
 
 from geodis.base.check import InputError, check_random_state
 from geodis.base.jobs import in_threads
-from geodis.scores.card import CLASSES_OF_ALL, Card
+from geodis.scores.card import CLASSES_OF_ALL, Card, Cost
 from geodis.scores.inputs import check_scored
-from geodis.scores.prediction.held_out import TRAIN_SHARE, split_rows, standardise
-from geodis.scores.prediction.logistic import fit_logistic
+from geodis.scores.prediction.held_out import TRAIN_SHARE, fit_logistic, split_rows, standardise
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
 
@@ -22,14 +21,13 @@ MOST_ROWS = 30_000
 
 @register_score(
     family="predictive",
-    random=True,
     halves=True,
+    cost=Cost("0.1 s", intervals="seldom"),
     card=Card(
         rewards="Factors that a linear model reads off all latents.",
         blind="Which latent holds what: turned latents score the same, and mixed ones nearly.",
         answers="information",
         chance="0.5",
-        cost="0.1 s",
         shapes=CLASSES_OF_ALL,
         source="Ridgeway and Mozer 2018, section 3.2",
     ),
@@ -73,41 +71,38 @@ def explicitness(
       train 1.000, rescaled 1.000
     """
     z, coded = check_scored(latents, factors)
-    kept, note = coded.varying()
+    varying = coded.varying()
     split = split_rows(len(z), train_share, shuffle, check_random_state(random_state))
     split, limited = split.at_most(max_rows)
-    notes = [note, limited]
     train, test = standardise(z, split)
 
     def judge(j: int) -> tuple[float, float, bool]:
         return _explicit(train, coded.codes[split.train, j], test, coded.codes[split.test, j])
 
-    train_areas, test_areas, converged = zip(*in_threads(judge, kept, n_jobs), strict=True)
-    per_factor = {place: np.full(len(coded.sizes), np.nan) for place in ("train", "test")}
-    per_factor["train"][kept] = train_areas
-    per_factor["test"][kept] = test_areas
-    judged = ~np.isnan(per_factor["test"])
-    if not judged.any():
+    areas = in_threads(judge, varying.kept, n_jobs)
+    train_areas, test_areas, converged = zip(*areas, strict=True)
+    of_train, per_factor = varying.spread(train_areas), varying.spread(test_areas)
+    if np.isnan(per_factor).all():
         raise InputError(
             "explicitness needs training and held-out rows with and without some value of a "
             f"factor; no factor has them in {len(split.train)} and {len(split.test)} rows."
         )
-    if lost := [coded.called(j) for j in kept if not judged[j]]:
-        notes.append(f"left out, too few rows of every value: {', '.join(lost)}")
-    if not all(converged):
-        notes.append("logistic regression stopped before it converged (100 steps)")
-    value = float(np.nanmean(per_factor["test"]))
-    return Score(
+    lost = ", ".join(coded.called(j) for j in varying.kept if np.isnan(per_factor[j]))
+    value = float(np.nanmean(per_factor))
+    return varying.score(
         "explicitness",
-        value,
-        per_factor=per_factor["test"],
+        per_factor,
+        value=value,
         details={
-            "train": float(np.nanmean(per_factor["train"])),
+            "train": float(np.nanmean(of_train)),
             "rescaled": 2 * value - 1,
-            "train_per_factor": per_factor["train"],
+            "train_per_factor": of_train,
         },
-        note="; ".join(filter(None, notes)),
-        factor_names=coded.names,
+        notes=[
+            limited,
+            f"left out, too few rows of every value: {lost}" if lost else "",
+            "" if all(converged) else "logistic regression stopped before it converged (100 steps)",
+        ],
     )
 
 

@@ -1,14 +1,16 @@
-"""Rows to learn from and rows to be judged by, and latents as models like them."""
+"""Training and held-out rows, standardised latents, and logistic regression on them."""
 
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from geodis.base.check import InputError, check_int, check_real
-from geodis.scores.scaling import of_order_one
+from geodis.scores.active import of_order_one
 
 TRAIN_SHARE = 0.75
 
@@ -64,3 +66,31 @@ def standardise(latents: np.ndarray, split: HeldOut) -> tuple[np.ndarray, np.nda
     mean, scale = train.mean(axis=0), np.where(constant, 1.0, train.std(axis=0))
     alive = (~constant).astype(float)
     return (train - mean) / scale * alive, (test - mean) / scale * alive
+
+
+def fit_logistic(latents: np.ndarray, codes: np.ndarray) -> tuple[Any, bool]:
+    """scikit-learn's logistic regression with its defaults, and whether it converged.
+
+    It stops at a gradient of 1e-4 or after 100 steps. A solver of our own that went on to the
+    optimum moved areas under curves by up to 1.3e-4, away from published values, and took longer.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(latents, codes)
+    return model, bool(np.max(model.n_iter_) < model.max_iter)
+
+
+def fit_unpenalised(latents: np.ndarray, codes: np.ndarray) -> Any:
+    """Logistic regression without a penalty, classes weighted alike, 100 steps at most."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(C=np.inf, class_weight="balanced")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(latents, codes)
+    return model

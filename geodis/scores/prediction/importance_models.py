@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from geodis.scores.active import of_order_one
 from geodis.scores.inputs import CodedFactors
 from geodis.scores.prediction.boosting import N_STAGES, bin_for_splits, boost
 from geodis.scores.prediction.held_out import HeldOut, standardise
-from geodis.scores.scaling import of_order_one
 
 ImportanceModel = Literal["histogram", "exact", "forest", "lasso"]
 

@@ -7,10 +7,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from geodis.base.check import check_choice, check_int, check_random_state
-from geodis.scores.card import NUMBERS_OF_ALL, Card
-from geodis.scores.inputs import check_scored
+from geodis.scores.card import NUMBERS_OF_ALL, QUICK, Card
+from geodis.scores.inputs import check_scored, varying_numbers
 from geodis.scores.prediction.held_out import TRAIN_SHARE, split_rows, standardise
-from geodis.scores.prediction.numeric_factors import varying_numbers
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
 
@@ -20,8 +19,8 @@ PredictBy = Literal["linear", "knn"]
 @register_score(
     family="predictive",
     takes_continuous=True,
-    random=True,
     halves=True,
+    cost=QUICK,
     card=Card(
         rewards="Factors that are a linear function of the latents.",
         blind="Which latent holds what: turned latents score the same. Bends, and circles, "
@@ -72,7 +71,7 @@ def informativeness_r2(
     """
     check_choice(method, "method", get_args(PredictBy))
     z, coded = check_scored(latents, factors, allow_continuous=True)
-    kept, note = varying_numbers(coded, "informativeness_r2")
+    varying = varying_numbers(coded, "informativeness_r2")
     split = split_rows(len(z), train_share, shuffle, check_random_state(random_state))
     train, test = standardise(z, split)
     known, wanted = coded.values[split.train], coded.values[split.test]
@@ -84,16 +83,14 @@ def informativeness_r2(
         predicted = _mean_of_neighbors(train, known, test, count)
     total = ((wanted - mean) ** 2).sum(axis=0)
     raw = np.full(len(coded.sizes), np.nan)
-    seen = kept[total[kept] > 0]
+    seen = varying.kept[total[varying.kept] > 0]
     raw[seen] = 1 - ((wanted - predicted) ** 2).sum(axis=0)[seen] / total[seen]
     per_factor = np.maximum(raw, 0.0)
-    return Score(
+    return varying.score(
         "informativeness_r2",
-        float(per_factor[seen].mean()) if len(seen) else 0.0,
-        per_factor=per_factor,
+        per_factor,
+        value=float(per_factor[seen].mean()) if len(seen) else 0.0,
         details={"method": method, "raw_per_factor": raw},
-        note=note,
-        factor_names=coded.names,
     )
 
 

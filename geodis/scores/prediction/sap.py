@@ -8,14 +8,13 @@ import numpy as np
 
 from geodis.base.check import check_random_state
 from geodis.base.jobs import in_threads
-from geodis.scores.card import NUMBERS, Card
+from geodis.scores.active import of_order_one
+from geodis.scores.card import NUMBERS, QUICK, Card, Cost, Shown
 from geodis.scores.importance import top_gap
-from geodis.scores.inputs import check_scored
+from geodis.scores.inputs import check_scored, varying_numbers
 from geodis.scores.prediction.held_out import TRAIN_SHARE, split_rows
 from geodis.scores.prediction.linear_svm import margin_accuracies
-from geodis.scores.prediction.numeric_factors import varying_numbers
 from geodis.scores.registry import register_score
-from geodis.scores.scaling import of_order_one
 from geodis.scores.score import Score
 
 # A column whose deviation is this small beside its size is constant up to rounding. The published
@@ -28,8 +27,9 @@ ROUNDING = 1e-12
     family="predictive",
     options={"continuous": True},
     takes_continuous=True,
-    random=True,
     halves=True,
+    cost=QUICK,
+    shown=Shown("SAP", best_factor="sap_continuous", figure=True),
     card=Card(
         rewards="For each factor one latent that predicts it linearly far better than the second.",
         blind="Bends; copies of a latent, which take all of it; what else the latent holds.",
@@ -40,8 +40,8 @@ ROUNDING = 1e-12
 )
 @register_score(
     family="predictive",
-    random=True,
     halves=True,
+    cost=Cost(intervals="often", many_latents=True),
     card=Card(
         rewards="For each factor one latent that a linear classifier reads it from far better "
         "than from the second.",
@@ -99,9 +99,8 @@ def sap(
            [0.5, 1. ]])
     """
     z, coded = check_scored(latents, factors, allow_continuous=continuous)
-    kept, note = (
-        varying_numbers(coded, "sap with continuous=True") if continuous else coded.varying()
-    )
+    varying = varying_numbers(coded, "sap with continuous=True") if continuous else coded.varying()
+    kept = varying.kept
     split = split_rows(len(z), train_share, shuffle, check_random_state(random_state))
     matrix = np.zeros((z.shape[1], len(coded.sizes)))
     if continuous:
@@ -113,17 +112,8 @@ def sap(
             return margin_accuracies(z[split.train, i], train, z[split.test, i], test)
 
         matrix[:, kept] = np.array(in_threads(row, range(z.shape[1]), n_jobs))
-    gaps = np.full(len(coded.sizes), np.nan)
-    gaps[kept] = top_gap(matrix[:, kept])
-    return Score(
-        "sap",
-        float(gaps[kept].mean()),
-        per_factor=gaps,
-        matrix=matrix,
-        details={"continuous": continuous},
-        note=note,
-        factor_names=coded.names,
-    )
+    gaps = varying.spread(top_gap(matrix[:, kept]))
+    return varying.score("sap", gaps, matrix=matrix, details={"continuous": continuous})
 
 
 def squared_correlation(latents: np.ndarray, factors: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from geodis.base.check import InputError, check_int
 from geodis.data.factors import Factors, as_factors
 from geodis.data.grids.grid import FactorGrid
 from geodis.data.grids.latents import latents_of
-from geodis.scores.card import Card
+from geodis.scores.card import Card, Cost
 from geodis.scores.inputs import check_latents
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
@@ -24,6 +24,7 @@ MOST_TURNS = 10  # as published
     takes_grid=True,
     default=False,
     lower_is_better=True,
+    cost=Cost("10 ms, in proportion to n z^2"),
     card=Card(
         rewards="Each cyclic factor a rotation of a plane of its own, at constant speed.",
         blind="Factors that are not cyclic, over which it averages. It needs every combination of "
@@ -31,7 +32,6 @@ MOST_TURNS = 10  # as published
         answers="geometry",
         scale="1 (worst) to 0",
         chance="0.97 to 1",
-        cost="10 ms, in proportion to n z^2; by name only",
         shapes="Cyclic numbers; all others are left out. Latents are read together.",
         source="Tonnaer et al. 2022, section 4",
     ),

@@ -9,7 +9,7 @@ import numpy as np
 from geodis.base.check import InputError, check_random_state
 from geodis.data.factors import as_factors
 from geodis.data.grids.grid import FactorGrid
-from geodis.scores.card import IN_ORDER, Card
+from geodis.scores.card import IN_ORDER, Card, Cost
 from geodis.scores.identifiability.ridge import ridge_predict
 from geodis.scores.prediction.held_out import TRAIN_SHARE, split_rows
 from geodis.scores.registry import register_score
@@ -23,9 +23,9 @@ MOST_STEPS = 4_000
 @register_score(
     family="geometry",
     takes_grid=True,
-    random=True,
     halves=True,
     default=False,
+    cost=Cost("20 ms"),
     card=Card(
         rewards="Codes in which a step of a factor moves every point by the same linear map: a "
         "shift along a line, a turn of a circle, in any plane and of all latents together.",
@@ -33,7 +33,6 @@ MOST_STEPS = 4_000
         "It needs rows that differ by one step of one factor.",
         answers="geometry",
         chance="0.45 to 0.5: the mean is half as far from a random code as another of its points",
-        cost="20 ms; by name only",
         shapes=IN_ORDER,
         source="the linear action of Higgins et al. 2018, definition 4, by least squares",
     ),

@@ -7,18 +7,113 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError, check_int, check_random_state
-from geodis.scores.card import Card
+from geodis.manifold.local.neighbors import nearest_targets
+from geodis.scores.card import Card, Cost
 from geodis.scores.grouping.factor_blocks import FactorBlock, varying_blocks
 from geodis.scores.grouping.latent_groups import FoundGeometry, read_latent_groups
 from geodis.scores.inputs import check_latents
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
-from geodis.scores.symmetry.local_gradients import (
-    factor_dim,
-    factor_directions,
-    local_gradients,
-    whitened,
-)
+
+# A direction of a factor of several columns counts where the columns change along it, on the
+# median over points, by more than this share of what they do along their first.
+DIRECTION_SHARE = 0.2
+
+
+def local_gradients(
+    points: np.ndarray, axes: np.ndarray, targets: np.ndarray, rows: np.ndarray
+) -> np.ndarray:
+    """Gradients of functions of the points, within their tangent spaces.
+
+    At point i, with neighbours ``x_s`` and tangent coordinates ``t_s = A_i (x_s - x_i)``, the
+    gradient is G of the least squares ``y_s = y_0 + t_s G`` over 3 k + 3 neighbours.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    axes : ndarray of shape (n, k, d)
+    targets : ndarray of shape (n, c)
+    rows : ndarray of int, shape (m,)
+        Points whose gradients are wanted.
+
+    Returns
+    -------
+    ndarray of shape (m, k, c)
+
+    Examples
+    --------
+    >>> line = np.linspace(0, 1, 20)[:, None] * [[0.6, 0.8]]
+    >>> axes = np.tile([[[0.6, 0.8]]], (20, 1, 1))
+    >>> local_gradients(line, axes, 5 * line[:, :1], np.array([4])).round(6)
+    array([[[3.]]])
+    """
+    k = axes.shape[1]
+    near = nearest_targets(points, rows, min(3 * k + 3, len(points) - 1))
+    steps = points[near] - points[rows, None]
+    along = np.einsum("msd,mkd->msk", steps, axes[rows])
+    change = targets[near]
+    along = along - along.mean(axis=1, keepdims=True)
+    change = change - change.mean(axis=1, keepdims=True)
+    squares = np.einsum("msk,msl->mkl", along, along)
+    # Neighbours that all lie in fewer directions than k say nothing of the others.
+    floor = 1e-9 * np.trace(squares, axis1=1, axis2=2) + 1e-300
+    squares += floor[:, None, None] * np.eye(k)
+    return np.linalg.solve(squares, np.einsum("msk,msc->mkc", along, change))
+
+
+def factor_directions(
+    gradients: list[np.ndarray], dims: list[int]
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Directions along which one factor changes and the others do not, in tangent coordinates.
+
+    With the gradients of all factors side by side in D, those of factor j are the columns of
+    ``pinv(D)^T`` that belong to it, made orthonormal.
+
+    Parameters
+    ----------
+    gradients : list of ndarray of shape (m, k, c_j)
+    dims : list of int
+        Directions of every factor, r_j.
+
+    Returns
+    -------
+    directions : list of ndarray of shape (m, k, r_j)
+        Orthonormal columns.
+    told : ndarray of bool, shape (m,)
+        Points at which the gradients tell all of them apart.
+    """
+    reduced = []
+    for gradient, dim in zip(gradients, dims, strict=True):
+        u, s, _ = np.linalg.svd(gradient, full_matrices=False)
+        reduced.append(u[:, :, :dim] * s[:, None, :dim])
+    together = np.concatenate(reduced, axis=2)
+    dual = np.swapaxes(np.linalg.pinv(together), 1, 2)
+    sizes = np.cumsum(dims)[:-1]
+    directions = [np.linalg.qr(part)[0] for part in np.split(dual, sizes, axis=2)]
+    told = np.isfinite(together).all(axis=(1, 2)) & (np.abs(together).sum(axis=1) > 0).all(axis=1)
+    return directions, told
+
+
+def factor_dim(block: FactorBlock, gradient: np.ndarray) -> int:
+    """In how many directions a factor varies: one for one column, or those that its columns show.
+
+    Parameters
+    ----------
+    block : FactorBlock
+    gradient : ndarray of shape (m, k, c)
+        Of its columns on equal footing: their principal axes, each of variance one.
+    """
+    if len(block.columns) == 1:
+        return 1
+    strengths = np.median(np.linalg.svd(gradient, compute_uv=False), axis=0)
+    return max(int((strengths > DIRECTION_SHARE * strengths[0]).sum()), 1)
+
+
+def whitened(values: np.ndarray) -> np.ndarray:
+    """Principal axes of a block, each of variance one; what is rounding is left out."""
+    u, s, _ = np.linalg.svd(values - values.mean(axis=0), full_matrices=False)
+    return u[:, s > 1e-8 * s[0]] * np.sqrt(len(values))
+
 
 # Points that stand for all: the mean over them is known to a hundredth.
 MOST_POINTS = 1_000
@@ -27,11 +122,10 @@ MOST_POINTS = 1_000
 @register_score(
     family="geometry",
     takes_continuous=True,
-    takes_groups=True,
     needs_found=True,
-    random=True,
     halves=True,
     default=False,
+    cost=Cost("30 ms after the fit"),
     card=Card(
         rewards="Factors found without labels whose directions are, at every point, those along "
         "which one given factor changes and the others do not. Axes need not be aligned, labels "
@@ -41,7 +135,6 @@ MOST_POINTS = 1_000
         answers="geometry",
         chance="the sum of the products of matched dimensions over the square of all; 0.5 for two "
         "factors of equal dimension, less for more",
-        cost="30 ms after the fit; by default where groups are one",
         shapes="All but labels without an order, which are left out; a factor of several columns "
         "has as many directions as its columns show. The groups are the factors of a fit.",
         source="subspace angles as Pfau et al. 2020, section 4, against gradients of the factors",
@@ -102,37 +195,31 @@ def tangent_match(
     found = read_latent_groups(check_latents(latents), groups).found
     if found is None:
         raise InputError("tangent_match needs a fitted GeoManCER as groups; got none.")
-    blocks, kept, note = varying_blocks(factors, len(found.points))
-    used = [j for j in kept if blocks[j].numeric]
-    if not used:
+    blocks, varying = varying_blocks(factors, len(found.points))
+    numeric = np.array([blocks[j].numeric for j in varying.kept])
+    if not numeric.any():
         raise InputError("tangent_match needs a factor that is not of labels; got none.")
-    labels = [blocks[j].name for j in kept if not blocks[j].numeric]
+    labels = ", ".join(blocks[j].name for j in varying.kept[~numeric])
+    used = varying.only(numeric, f"labels have no directions: {labels}" if labels else "")
     rng = check_random_state(random_state)
-    spread, dims = _tangents(found, [blocks[j] for j in used], max_points, rng)
+    spread, dims = _tangents(found, [blocks[j] for j in used.kept], max_points, rng)
     k = [axes.shape[1] for axes in found.subspaces]
     overlap, angles = _overlaps(spread, k)  # (found, given), traces and angles
     whole = max(sum(k), sum(dims))
     matched, per_factor, turned = _match(overlap, angles, k, dims)
     value = sum(overlap[a, j] for j, a in enumerate(matched) if a >= 0) / whole
     expected = sum(k[a] * dims[j] for j, a in enumerate(matched) if a >= 0) / sum(k) / whole
-    parts, places = np.full(len(blocks), np.nan), np.full(len(blocks), -1)
-    degrees, shares = np.full(len(blocks), np.nan), np.zeros((len(k), len(blocks)))
-    parts[used], places[used], degrees[used] = per_factor, matched, turned
-    shares[:, used] = overlap / np.array(dims)
-    without = f"labels have no directions: {', '.join(labels)}" if labels else ""
-    return Score(
+    return used.score(
         "tangent_match",
-        float(value),
-        per_factor=parts,
-        matrix=shares,
+        used.spread(per_factor),
+        value=float(value),
+        matrix=used.spread_columns(overlap / np.array(dims)),
         details={
-            "matched": places,
-            "angles": degrees,
+            "matched": used.spread(matched, -1),
+            "angles": used.spread(turned),
             "factor_dims": dims,
             "expected": float(expected),
         },
-        note="; ".join(filter(None, [note, without])),
-        factor_names=tuple(block.name for block in blocks),
     )
 
 

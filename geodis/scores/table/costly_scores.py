@@ -1,4 +1,4 @@
-"""Scores that a report leaves out where latents are so many that they would take minutes."""
+"""Scores that a report leaves out of wide arrays, where they would take minutes."""
 
 from __future__ import annotations
 
@@ -6,20 +6,7 @@ from collections.abc import Sequence
 
 from geodis.base.text import listed
 
-# Of 900 rows, 1,728 latents and 3 factors each takes 1.5 to 16 seconds, and as long again for
-# chance; all others together take 3.
-COSTLY = (
-    "infomec",
-    "sap",
-    "dci",
-    "beta_vae",
-    "factor_vae",
-    "block_r2",
-    "distance_correlation",
-    "mutual_info_score",
-)
-# Codes of models have fewer latents; of more than so many, rows times latents times factors say
-# how long it takes.
+# Models have fewer latents. Above this many, the time grows with rows times latents times factors.
 MANY_LATENTS, MOST_NUMBERS = 100, 1_000_000
 
 
@@ -38,7 +25,7 @@ def left_out(shape: tuple[int, ...], n_factors: int, asked: Sequence[str] | None
     n, z = shape
     if asked is not None or z <= MANY_LATENTS or n * z * n_factors <= MOST_NUMBERS:
         return []
-    return [entry.name for entry in choose_scores(None) if entry.name in COSTLY]
+    return [entry.name for entry in choose_scores(None) if entry.cost.many_latents]
 
 
 def scores_to_compute(
@@ -47,10 +34,10 @@ def scores_to_compute(
     """Names for `score_latents`: those that were asked for, or all but what is left out."""
     from geodis.scores.registry import choose_scores
 
-    dear = left_out(shape, n_factors, asked)
-    if not dear:
+    slow = left_out(shape, n_factors, asked)
+    if not slow:
         return None if asked is None else list(asked)
-    return [entry.name for entry in choose_scores(None) if entry.name not in dear]
+    return [entry.name for entry in choose_scores(None) if entry.name not in slow]
 
 
 def left_out_sentence(names: Sequence[str], n_latents: int) -> str:

@@ -107,8 +107,8 @@ def score_latents(
       factor_vae  1.000   0.521
     """
     chosen = choose_scores(scores, found=hasattr(groups, "subspace"))
-    n_chance = _how_often(chance, "chance", 1)
-    n_resamples = _how_often(intervals, "intervals", N_RESAMPLES)
+    n_chance = how_often(chance, "chance", 1)
+    n_resamples = how_often(intervals, "intervals", N_RESAMPLES)
     if bins is not None:
         check_int(bins, "bins", low=2, high=MOST_BINS)
     check_jobs(n_jobs)
@@ -163,7 +163,8 @@ def _one_by_one(entry: ScoreEntry, columns: str, latents: LatentGroups) -> tuple
     )
 
 
-def _how_often(count: bool | int, name: str, if_true: int) -> int:
+def how_often(count: bool | int, name: str, if_true: int) -> int:
+    """How many repetitions were asked for: by a number, or by True."""
     return if_true * count if isinstance(count, bool) else check_int(count, name, low=0)
 
 
@@ -190,8 +191,9 @@ def _with_sampled(chosen: list[ScoreEntry]) -> list[ScoreEntry]:
 
 def _gets_log_variances(entry: ScoreEntry, spread: np.ndarray | None) -> bool:
     """Whether log-variances belong to it: where an entry was added for them, to that alone."""
-    takes = spread is not None and entry.takes_log_variances
-    return takes and (not entry.also_sampled or entry.name.endswith(SAMPLED))
+    if spread is None or not entry.takes_log_variances:
+        return False
+    return not entry.also_sampled or entry.name.endswith(SAMPLED)
 
 
 def _read_groups(latents: Any, rows: _Rows, groups: Any) -> LatentGroups:

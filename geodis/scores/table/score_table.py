@@ -20,6 +20,20 @@ from geodis.scores.score import Score
 GLANCE = 10
 
 
+def names_by_text(texts: Mapping[str, str]) -> dict[str, list[str]]:
+    """Names by what is said of them.
+
+    Examples
+    --------
+    >>> names_by_text({"mig": "binned", "sap": "binned"})
+    {'binned': ['mig', 'sap']}
+    """
+    names: dict[str, list[str]] = {}
+    for name, text in texts.items():
+        names.setdefault(text, []).append(name)
+    return names
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoreTable(Mapping[str, float]):
     """What `score_latents` returns: a mapping of the names of rows to their values, and more.
@@ -109,14 +123,9 @@ class ScoreTable(Mapping[str, float]):
 
     def remarks(self) -> list[str]:
         """Notes on scores, and why scores were skipped; each sentence once."""
-        notes: dict[str, list[str]] = {}
-        for name, score in self.scores.items():
-            if score.note:
-                notes.setdefault(score.note, []).append(name)
-        lines = [f"{', '.join(names)}: {note}" for note, names in notes.items()]
-        reasons: dict[str, list[str]] = {}
-        for name, reason in self.skipped.items():
-            reasons.setdefault(reason, []).append(name)
+        notes = names_by_text({name: score.note for name, score in self.scores.items()})
+        lines = [f"{', '.join(names)}: {note}" for note, names in notes.items() if note]
+        reasons = names_by_text(self.skipped)
         return lines + [f"skipped {', '.join(names)}: {why}" for why, names in reasons.items()]
 
     def __str__(self) -> str:

@@ -7,19 +7,26 @@ from typing import Any
 import numpy as np
 
 from geodis.distances.correlations import geometric_mean
-from geodis.scores.card import VALUES, Card
+from geodis.scores.card import QUICK, VALUES, Card
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
-from geodis.scores.traversal.ratios import SpreadKind, ratio_or_zero, shares_of, spreads_of
-from geodis.scores.traversal.spreads import axis_variances, linear_variances
+from geodis.scores.traversal.spreads import (
+    SpreadKind,
+    axis_variances,
+    linear_variances,
+    ratio_or_zero,
+    shares_of,
+    spreads_of,
+    traversal_score,
+)
 from geodis.scores.traversal.traversed import open_traversals
 
 
 @register_score(
     family="ratios",
     takes_grid=True,
-    random=True,
     halves=True,
+    cost=QUICK,
     card=Card(
         rewards="Paths whose main direction is an axis, lines or not.",
         blind="Whether the path is a line, whether two factors share the axis.",
@@ -73,16 +80,14 @@ def axis_orientation(
         axis[j], linear[j] = on_axis.mean(), on_line.mean()
         alone[j] = ratio_or_zero(on_axis, on_line).mean()
     s_axis, s_linear = (geometric_mean(values[source.used]) for values in (axis, linear))
-    return Score(
+    return traversal_score(
         "axis_orientation",
-        float(ratio_or_zero(np.array(s_axis), np.array(s_linear))),
-        per_factor=np.where(np.isnan(axis), np.nan, ratio_or_zero(axis, linear)),
+        source,
+        np.where(np.isnan(axis), np.nan, ratio_or_zero(axis, linear)),
+        value=float(ratio_or_zero(np.array(s_axis), np.array(s_linear))),
         details={
             "axis_ratio": s_axis,
             "linearity_ratio": s_linear,
             "per_traversal": geometric_mean(alone[source.used]),
-            "n_traversals": source.counts,
         },
-        note=source.note,
-        factor_names=source.names,
     )

@@ -6,25 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from geodis.scores.card import VALUES, Card
+from geodis.scores.card import QUICK, VALUES, Card, Shown
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
-from geodis.scores.traversal.ratios import (
+from geodis.scores.traversal.spreads import (
     SpreadKind,
+    axis_variances,
     ratio_or_zero,
-    ratio_score,
     shares_of,
     spreads_of,
+    traversal_score,
 )
-from geodis.scores.traversal.spreads import axis_variances
 from geodis.scores.traversal.traversed import open_traversals
 
 
 @register_score(
     family="ratios",
     takes_grid=True,
-    random=True,
     halves=True,
+    cost=QUICK,
+    shown=Shown("the axis ratio", headline=3),
     card=Card(
         rewards="Paths along one factor that are parallel to an axis.",
         blind="Whether two factors share the axis; circles are no lines by design.",
@@ -84,4 +85,4 @@ def axis_ratio(
         if pooled:
             spreads = spreads.mean(axis=0, keepdims=True)
         per_factor[j] = shares_of(spreads, top, normalise).mean()
-    return ratio_score("axis_ratio", source, per_factor, matrix=matrix)
+    return traversal_score("axis_ratio", source, per_factor, matrix=matrix)

@@ -12,7 +12,7 @@ from geodis.distances.distance_agreement import distance_correlations
 from geodis.distances.factor_distances import FactorKinds
 from geodis.distances.grid_distances import GROUND_TRUTH, LATENT
 from geodis.distances.pairwise import LatentKind
-from geodis.scores.card import IN_ORDER, Card
+from geodis.scores.card import IN_ORDER, Card, Cost, Shown
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
 from geodis.scores.traversal.traversed import open_traversals
@@ -21,15 +21,15 @@ from geodis.scores.traversal.traversed import open_traversals
 @register_score(
     family="ratios",
     takes_grid=True,
-    random=True,
     halves=True,
+    cost=Cost("0.04 s", intervals="seldom", many_latents=True),
+    shown=Shown(figure=True),
     card=Card(
         rewards="Latent distances in the order of the distances of the factors.",
         blind="Directions: turned latents score as well. It moves when latents are only "
         "rescaled, and labels have no distances but equal ones.",
         answers="geometry",
         scale="-1 to 1",
-        cost="0.04 s",
         shapes=IN_ORDER,
         source="Michlo 2022, section 4.2",
     ),

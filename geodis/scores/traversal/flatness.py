@@ -7,11 +7,15 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from geodis.base.check import InputError, check_choice
-from geodis.scores.card import IN_ORDER, Card
+from geodis.scores.card import IN_ORDER, QUICK, Card
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
-from geodis.scores.traversal.ratios import in_range, ratio_or_zero
-from geodis.scores.traversal.spreads import widths_and_lengths
+from geodis.scores.traversal.spreads import (
+    in_range,
+    ratio_or_zero,
+    traversal_score,
+    widths_and_lengths,
+)
 from geodis.scores.traversal.traversed import open_traversals
 
 FlatnessNorm = Literal["mixed", "l1", "l2"]
@@ -22,8 +26,8 @@ NORMS: dict[FlatnessNorm, tuple[int, int]] = {"mixed": (2, 1), "l1": (1, 1), "l2
 @register_score(
     family="ratios",
     takes_grid=True,
-    random=True,
     halves=True,
+    cost=QUICK,
     card=Card(
         rewards="Paths that do not turn back: as wide as they are long.",
         blind="Which latents, and which factors. Values must have an order; circles turn back "
@@ -90,11 +94,11 @@ def flatness(
         width[j] = scale * np.concatenate(widths).mean()
         length[j] = scale * np.concatenate(lengths).mean()
     per_factor = np.where(np.isnan(width), np.nan, ratio_or_zero(width, length))
-    return Score(
+    return traversal_score(
         "flatness",
-        float(per_factor[used].mean()),
-        per_factor=per_factor,
-        details={"widths": width, "lengths": length, "n_traversals": source.counts},
-        note=" ".join(filter(None, [source.note, lost])),
-        factor_names=source.names,
+        source,
+        per_factor,
+        value=float(per_factor[used].mean()),
+        details={"widths": width, "lengths": length},
+        note=lost,
     )

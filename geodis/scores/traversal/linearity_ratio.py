@@ -6,19 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from geodis.scores.card import VALUES, Card
+from geodis.scores.card import QUICK, VALUES, Card, Shown
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
-from geodis.scores.traversal.ratios import SpreadKind, ratio_score, shares_of, spreads_of
-from geodis.scores.traversal.spreads import linear_variances
+from geodis.scores.traversal.spreads import (
+    SpreadKind,
+    linear_variances,
+    shares_of,
+    spreads_of,
+    traversal_score,
+)
 from geodis.scores.traversal.traversed import open_traversals
 
 
 @register_score(
     family="ratios",
     takes_grid=True,
-    random=True,
     halves=True,
+    cost=QUICK,
+    shown=Shown(figure=True),
     card=Card(
         rewards="Paths along one factor that are lines, in any direction.",
         blind="Which latents: turned latents score the same. Circles are no lines by design. "
@@ -87,4 +93,4 @@ def linearity_ratio(
         per_factor[j] = shares_of(spreads, top, normalise).mean()
     two = [source.grid.names[j] for j in source.used if source.grid.sizes[j] == 2]
     note = f"1 wherever latents move, for two points are on a line: {', '.join(two)}."
-    return ratio_score("linearity_ratio", source, per_factor, note if two else "")
+    return traversal_score("linearity_ratio", source, per_factor, note=note if two else "")

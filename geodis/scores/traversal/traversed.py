@@ -18,11 +18,13 @@ from geodis.data.grids.latents import latents_of
 from geodis.distances.grid_distances import code_of_rows
 from geodis.distances.grid_traversals import Traversals, grid_traversals
 from geodis.scores.inputs import check_latents, check_scored
-from geodis.scores.traversal.spreads import CHUNK
 
 # In a sample, fewer traversals than this along a factor say nothing of the others; and traversals
 # of two points would all lie on a line.
 MIN_TRAVERSALS, MIN_VALUES = 5, 3
+
+# Entries of latents that are worked on at once: 32 MB.
+CHUNK = 2**22
 
 # Traversals that are looked at by default: of a table of latents, and by an encoder.
 MAX_TRAVERSALS, MAX_ENCODED = 2**16, 512

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from geodis.scores.active import check_log_variances, varies
+from geodis.scores.active import check_log_variances, of_order_one, unit_of, varies
 from geodis.scores.inputs import check_latents
-from geodis.scores.scaling import of_order_one, unit_of
 
 
 @dataclass(frozen=True)

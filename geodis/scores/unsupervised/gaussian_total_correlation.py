@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from geodis.scores.card import Card
+from geodis.scores.card import INDEPENDENCE, QUICK
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
 from geodis.scores.unsupervised.covariance import spread_of
@@ -19,17 +19,10 @@ SINGULAR = 1e-13
 @register_score(
     family="unsupervised",
     needs_factors=False,
-    takes_log_variances=True,
     also_sampled=True,
     lower_is_better=True,
-    card=Card(
-        rewards="Latents that are independent of each other, as far as Gaussians show.",
-        blind="The factors: independent latents may each mix all of them.",
-        scale="0 (best) up",
-        chance="none: factors are not used",
-        shapes="",
-        source="Locatello et al. 2019, section 5.2",
-    ),
+    cost=QUICK,
+    card=INDEPENDENCE,
 )
 def gaussian_total_correlation(latents: Any, *, log_variances: Any = None) -> Score:
     """Total correlation of the Gaussian that is fitted to the latents, in nats.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from geodis.base.check import check_int, check_random_state
 from geodis.scores.active import check_log_variances
 from geodis.scores.binning import BINS, MOST_BINS, bin_columns
-from geodis.scores.card import Card
+from geodis.scores.card import INDEPENDENCE, Cost
 from geodis.scores.information.by_counts import discrete_information
 from geodis.scores.inputs import check_latents
 from geodis.scores.registry import register_score
@@ -19,18 +20,10 @@ from geodis.scores.score import Score
 @register_score(
     family="unsupervised",
     needs_factors=False,
-    takes_log_variances=True,
     also_sampled=True,
-    random=True,
     lower_is_better=True,
-    card=Card(
-        rewards="Latents that are independent of each other, pair by pair.",
-        blind="The factors: independent latents may each mix all of them.",
-        scale="0 (best) up",
-        chance="none: factors are not used",
-        shapes="",
-        source="Locatello et al. 2019, section 5.2",
-    ),
+    cost=Cost(intervals="often", many_latents=True),
+    card=replace(INDEPENDENCE, rewards="Latents that are independent of each other, pair by pair."),
 )
 def mutual_info_score(
     latents: Any, *, bins: int = BINS, log_variances: Any = None, random_state: Any = None

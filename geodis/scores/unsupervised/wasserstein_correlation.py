@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from geodis.base.check import InputError
-from geodis.scores.card import Card
+from geodis.scores.card import INDEPENDENCE, QUICK
 from geodis.scores.registry import register_score
 from geodis.scores.score import Score
 from geodis.scores.unsupervised.covariance import spread_of
@@ -17,17 +18,10 @@ from geodis.scores.unsupervised.covariance import spread_of
     family="unsupervised",
     rows={"wasserstein_correlation": "plain", "wasserstein_correlation_norm": "normalised"},
     needs_factors=False,
-    takes_log_variances=True,
     also_sampled=True,
     lower_is_better=True,
-    card=Card(
-        rewards="Latents that are independent of each other, as far as Gaussians show.",
-        blind="The factors: independent latents may each mix all of them.",
-        scale="0 (best) up",
-        chance="none: factors are not used",
-        shapes="",
-        source="Watters et al. 2019, as Locatello et al. 2019",
-    ),
+    cost=QUICK,
+    card=replace(INDEPENDENCE, source="Watters et al. 2019, as Locatello et al. 2019"),
 )
 def wasserstein_correlation(
     latents: Any, *, normalised: bool = False, log_variances: Any = None

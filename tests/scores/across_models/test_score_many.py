@@ -290,9 +290,9 @@ def test_wrong_calls_are_one_sentence_and_write_nothing(folder, factors, tmp_pat
 def test_a_file_that_changes_while_it_is_read_is_a_row_with_its_reason(
     folder, factors, monkeypatch
 ):
-    from geodis.scores.across_models import model_sources
+    from geodis.scores.across_models import score_many as module
 
-    original = model_sources.load_array
+    original = module.load_array
 
     def slow(path, **options):
         array = original(path, **options)
@@ -301,7 +301,7 @@ def test_a_file_that_changes_while_it_is_read_is_a_row_with_its_reason(
             os.utime(path, (later, later))
         return array
 
-    monkeypatch.setattr(model_sources, "load_array", slow)
+    monkeypatch.setattr(module, "load_array", slow)
     table = gd.score_many(folder, factors, "mig", verbose=0)
     assert table.failures["m1.npy"].endswith("got one that changed.")
     assert len(table.values) == 7

@@ -41,8 +41,8 @@ def test_values_of_any_size_and_constants():
     blocks = factor_blocks(np.array([[1e300, 0.1, 1e-300], [2e300, 0.1, 2e-300]]))
     assert [block.varies for block in blocks] == [True, False, True]
     assert np.allclose(np.abs(blocks[0].values), 1) and np.allclose(np.abs(blocks[2].values), 1)
-    _, kept, note = varying_blocks(np.array([[1, 2], [1, 3]]), 2)
-    assert kept.tolist() == [1] and note == "left out, with one value: factor 0"
+    _, varying = varying_blocks(np.array([[1, 2], [1, 3]]), 2)
+    assert varying.kept.tolist() == [1] and varying.note == "left out, with one value: factor 0"
     with pytest.raises(InputError, match="needs a factor with at least two values; got 1 with one"):
         varying_blocks([3, 3], 2)
     with pytest.raises(InputError, match="must have as many rows; got 3 and 2"):

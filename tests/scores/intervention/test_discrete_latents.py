@@ -5,7 +5,7 @@ import pytest
 
 from geodis import scores
 from geodis.base.check import InputError
-from geodis.scores.intervention.discrete_latents import gini_variances, merge_discrete
+from geodis.scores.intervention.factor_vae import gini_variances, merge_discrete
 from tests.scores.intervention.conftest import SMALL
 
 
@@ -22,7 +22,7 @@ def test_ginis_variance_is_the_double_sum(rng):
 def test_many_values_are_counted_in_parts(rng, monkeypatch):
     codes, rows = rng.integers(40, size=500), rng.integers(500, size=(23, 60))
     whole = gini_variances(codes, rows)
-    monkeypatch.setattr("geodis.scores.intervention.discrete_latents.CELLS", 100)
+    monkeypatch.setattr("geodis.scores.intervention.factor_vae.CELLS", 100)
     np.testing.assert_array_equal(gini_variances(codes, rows), whole)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from geodis.data.grids.grid import FactorGrid
-from geodis.scores.intervention import fixed_rows
+from geodis.scores.intervention import fixed_source
 
 
 def sample(seed, n=600, sizes=(3, 4, 5)):
@@ -13,7 +13,7 @@ def sample(seed, n=600, sizes=(3, 4, 5)):
 
 def test_pairs_share_the_value_and_are_two_rows():
     factors, rng = sample(0, n=100)
-    rows = fixed_rows.SampleRows(factors, 10)
+    rows = fixed_source.SampleRows(factors, 10)
     for k in range(3):
         left, right = rows.pairs(k, 50, 20, rng)
         assert (factors[left, k] == factors[right, k]).all() and (left != right).all()
@@ -24,7 +24,7 @@ def test_pairs_share_the_value_and_are_two_rows():
 
 def test_draws_from_a_grid_fix_one_factor_and_leave_the_others_uniform(rng):
     grid = FactorGrid((3, 4, 5))
-    batches = fixed_rows.GridRows(grid).batches(1, 400, 30, rng)
+    batches = fixed_source.GridRows(grid).batches(1, 400, 30, rng)
     factors = grid.factors(batches.ravel()).reshape(400, 30, 3)
     assert (factors[:, :, 1] == factors[:, :1, 1]).all()
     shares = np.bincount(factors[:, :, 2].ravel()) / batches.size

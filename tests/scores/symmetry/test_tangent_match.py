@@ -6,7 +6,7 @@ import pytest
 import geodis as gd
 from geodis.base.check import InputError
 from geodis.scores import tangent_match
-from geodis.scores.symmetry.local_gradients import factor_directions, local_gradients
+from geodis.scores.symmetry.tangent_match import factor_directions, local_gradients
 
 
 @pytest.fixture(scope="module")

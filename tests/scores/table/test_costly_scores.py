@@ -5,7 +5,12 @@ import pytest
 
 import geodis as gd
 from geodis.base.check import InputError
+from geodis.scores.registry import choose_scores
 from geodis.scores.table import costly_scores
+
+
+def costly():
+    return {entry.name for entry in choose_scores(None) if entry.cost.many_latents}
 
 
 def example():
@@ -20,7 +25,7 @@ def test_what_is_left_out_is_said_and_can_be_asked_for(monkeypatch):
     options = {"intervals": 0, "dim": 2, "n_factors": 1, "out": None, "verbose": 0}
     made = gd.report(latents, factors, **options)
     assert {"mig", "mcc"} <= set(made.scores.scores)
-    assert not set(made.scores.scores) & set(costly_scores.COSTLY)
+    assert not set(made.scores.scores) & costly()
     (said,) = [text for text in made.warnings if text.startswith("Left out")]
     assert "120 latents" in said and "dci" in said and "--only infomec" in said
     asked = gd.report(latents, factors, scores=["sap", "mig"], **options)
@@ -39,4 +44,4 @@ def test_few_latents_or_few_numbers_have_all():
     assert costly_scores.left_out((10**6, 100), 9, None) == []
     assert costly_scores.left_out((100, 1000), 5, None) == []
     named = costly_scores.left_out((1000, 200), 6, None)
-    assert set(named) == set(costly_scores.COSTLY)
+    assert set(named) == costly()
