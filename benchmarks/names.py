@@ -72,7 +72,7 @@ def _which(fit: GeoManCER, dim: int, columns: int) -> int | None:
 def name_of_map(fit: GeoManCER, factor: int | None) -> Topology:
     """What the map of a factor tells; unknown where the fit has no such factor."""
     if factor is None:
-        return Topology("unknown", "unknown", 0, (), doubts=("the fit did not find the factor",))
+        return Topology("unknown", "unknown", 0, ("the fit did not find the factor",))
     return fit.maps_[factor].topology(bool(fit.flat_[factor]))
 
 
@@ -83,7 +83,7 @@ def ask(kind: Kind, way: str, seed: int, n: int) -> Row:
     """What one sample is called, why where that is not right, and the time it took."""
     begun = time.process_time()
     found = RUN[way](kind, n, np.random.default_rng(seed))
-    why = "" if found.name in kind.right else f"{found.name}: {'; '.join(found.doubts)}"
+    why = "" if found.name in kind.right else f"{found.name}: {'; '.join(found.doubts or found.evidence)}"
     row: Row = {"kind": kind.name, "way": way, "seed": seed, "name": found.name}
     return row | {"otherwise": why, "CPU s": time.process_time() - begun}
 
