@@ -33,7 +33,7 @@ from geodis.manifold.holonomy.coarse import coarse_start
 from geodis.manifold.holonomy.connection import connection
 from geodis.manifold.holonomy.eigenfields import bottom_eigenfields
 from geodis.manifold.holonomy.laplacian import ConnectionLaplacian
-from geodis.manifold.local.dimension import tangent_terms
+from geodis.manifold.local.batched_fits import tangent_terms
 from geodis.manifold.local.graph import default_degree
 from geodis.manifold.local.tangents import neighbors_for_tangents, tangent_frames
 

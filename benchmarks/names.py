@@ -83,7 +83,11 @@ def ask(kind: Kind, way: str, seed: int, n: int) -> Row:
     """What one sample is called, why where that is not right, and the time it took."""
     begun = time.process_time()
     found = RUN[way](kind, n, np.random.default_rng(seed))
-    why = "" if found.name in kind.right else f"{found.name}: {'; '.join(found.doubts or found.evidence)}"
+    why = (
+        ""
+        if found.name in kind.right
+        else f"{found.name}: {'; '.join(found.doubts or found.evidence)}"
+    )
     row: Row = {"kind": kind.name, "way": way, "seed": seed, "name": found.name}
     return row | {"otherwise": why, "CPU s": time.process_time() - begun}
 

@@ -22,7 +22,8 @@ from geodis.base.progress import Stages
 from geodis.base.shown_html import findings_html
 from geodis.base.text import counted
 from geodis.manifold.doubts import with_sentences
-from geodis.manifold.local.dimension import MANY, intrinsic_dimension
+from geodis.manifold.local.dimension import intrinsic_dimension
+from geodis.manifold.local.dimension_by_distances import MANY
 from geodis.manifold.local.dimension_estimate import DimensionEstimate, points_needed
 from geodis.manifold.local.graph import connecting_degree, graph_of_neighbors
 from geodis.manifold.local.neighbors import Neighbors, distinct_rows, nearest_neighbors

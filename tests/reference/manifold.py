@@ -135,6 +135,14 @@ def quadratic_pairs(dim, factor_dims=None):
     return [(a, b) for a in range(dim) for b in range(a, dim) if group[a] == group[b]]
 
 
+def quadratic_fit(t, weights, values):
+    """Coefficients of values on 1, the coordinates and their products, by least squares."""
+    products = [t[:, a] * t[:, b] for a, b in quadratic_pairs(t.shape[1])]
+    design = np.column_stack([np.ones(len(t)), t, *products])
+    root = np.sqrt(weights)[:, None]
+    return np.linalg.lstsq(root * design, root * values, rcond=None)[0]
+
+
 def curved_frame(points, i, near, dim, *, factor_dims=None, start=None, rounds=2):
     """Weighted centred principal directions, then rounds of a weighted quadratic fit."""
     displacements = [points[j] - points[i] for j in near]

@@ -11,11 +11,14 @@ import numpy as np
 
 from geodis.base.compiled import njit
 from geodis.base.jobs import blocks, over_ranges
-from geodis.manifold.linalg import FAST, TINY
-from geodis.manifold.local.batched_fits import gaussian_weights
-from geodis.manifold.local.curved_fits import RIDGE
+from geodis.manifold.linalg import FAST
+from geodis.manifold.local.batched_fits import (
+    gaussian_weights,
+    quadratic_pairs,
+    regress,
+    tangent_terms,
+)
 from geodis.manifold.local.exact_search import Search
-from geodis.manifold.local.tangents import quadratic_pairs
 
 # The second fit is to what the first leaves of the arcs.
 BEND_ROUNDS = 2
@@ -115,7 +118,9 @@ def chart_fits(
     bends = np.zeros((n, len(first), c), np.float32)
     radius = np.empty(n, np.float32)
     polynomials = tuple(
-        np.empty((n, _unknowns(each.own.stop - each.own.start), each.values.shape[1]), np.float32)
+        np.empty(
+            (n, tangent_terms(each.own.stop - each.own.start), each.values.shape[1]), np.float32
+        )
         for each in varying
     )
     order = np.arange(n) if search.order is None else search.order
@@ -124,35 +129,31 @@ def chart_fits(
         rows = np.asarray(order[block], np.int64)
         indices, distances = search(places[rows], count)
         indices = np.asarray(indices, np.int64)
-        weights = gaussian_weights(distances)
+        roots = np.sqrt(gaussian_weights(distances))
         radius[rows] = distances[:, -1]
         if k < c:
             fit: Any = partial(
-                _fit_bends, places, frames, rows, indices, weights, first, second, bends
+                _fit_bends, places, frames, rows, indices, roots, first, second, bends
             )
             over_ranges(fit, len(rows), n_jobs)
         for each, fitted in zip(varying, polynomials, strict=True):
             own = np.ascontiguousarray(frames[:, each.own])
             values = np.ascontiguousarray(each.values, float)
             pairs = quadratic_pairs(own.shape[1])
-            fit = partial(_fit_values, places, own, values, rows, indices, weights, *pairs, fitted)
+            fit = partial(_fit_values, places, own, values, rows, indices, roots, *pairs, fitted)
             over_ranges(fit, len(rows), n_jobs)
     return ChartFits(bends, radius, polynomials)
 
 
-def _unknowns(k: int) -> int:
-    return 1 + k + k * (k + 1) // 2
-
-
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def _fit_bends(  # type: ignore[no-untyped-def]
-    places, frames, rows, indices, weights, first, second, bends, start, stop
+    places, frames, rows, indices, roots, first, second, bends, start, stop
 ):  # pragma: no cover
     k, c = frames.shape[1:]
     count, terms = indices.shape[1], 1 + k + len(first)
     t, left, chords = np.empty((k, count)), np.empty((c, count)), np.empty((c, count))
-    design, system = np.empty((terms, count)), np.empty((terms, terms))
-    found = np.empty((terms, c))
+    scaled, design = np.empty((k, count)), np.empty((terms + c, count))
+    system, found = np.empty((terms + c, terms)), np.empty((terms, c))
     turned, arc = np.empty((k, c)), np.empty(k)
     for row in range(start, stop):
         i = rows[row]
@@ -164,7 +165,7 @@ def _fit_bends(  # type: ignore[no-untyped-def]
             if round_:
                 for j in range(count):
                     _less_fourth_order(found, t, first, second, j, turned, arc, left, chords)
-            _regress(t, weights[row], left, first, second, design, system, found)
+            regress(t, roots[row], left, first, second, scaled, design, system, found)
             for pair in range(len(first)):
                 own = found[1 + k + pair]
                 if first[pair] == second[pair]:
@@ -183,20 +184,20 @@ def _fit_bends(  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def _fit_values(  # type: ignore[no-untyped-def]
-    places, frames, values, rows, indices, weights, first, second, polynomials, start, stop
+    places, frames, values, rows, indices, roots, first, second, polynomials, start, stop
 ):  # pragma: no cover
     k, c = frames.shape[1:]
     r, count, terms = values.shape[1], indices.shape[1], 1 + k + len(first)
     t, chords, targets = np.empty((k, count)), np.empty((c, count)), np.empty((r, count))
-    design, system = np.empty((terms, count)), np.empty((terms, terms))
-    found = np.empty((terms, r))
+    scaled, design = np.empty((k, count)), np.empty((terms + r, count))
+    system, found = np.empty((terms + r, terms)), np.empty((terms, r))
     for row in range(start, stop):
         i = rows[row]
         _load(places, frames, i, indices[row], chords, t)
         for x in range(r):
             for j in range(count):
                 targets[x, j] = values[indices[row, j], x]
-        _regress(t, weights[row], targets, first, second, design, system, found)
+        regress(t, roots[row], targets, first, second, scaled, design, system, found)
         for u in range(terms):
             for x in range(r):
                 polynomials[i, u, x] = found[u, x]
@@ -213,68 +214,6 @@ def _load(places, frames, i, near, chords, t):  # type: ignore[no-untyped-def]  
         for x in range(len(chords)):
             for j in range(len(near)):
                 t[a, j] += frames[i, a, x] * chords[x, j]
-
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def _regress(  # type: ignore[no-untyped-def]
-    t, weights, targets, first, second, design, system, found
-):  # pragma: no cover
-    """Weighted least squares of targets (r, nt) on 1, the axes and their pairs: found (p, r)."""
-    k, count = t.shape
-    terms, r = found.shape
-    longest = 0.0
-    for j in range(count):
-        length = 0.0
-        for a in range(k):
-            length += t[a, j] * t[a, j]
-        longest = max(longest, length)
-    # In units of the neighbourhood's radius all terms are of order one: a sound system.
-    unit = max(np.sqrt(longest), TINY)
-    for j in range(count):
-        design[0, j] = 1.0
-    for a in range(k):
-        for j in range(count):
-            design[1 + a, j] = t[a, j] / unit
-    for pair in range(len(first)):
-        a, b = 1 + first[pair], 1 + second[pair]
-        for j in range(count):
-            design[1 + k + pair, j] = design[a, j] * design[b, j]
-    trace = 0.0
-    for u in range(terms):
-        for v in range(u, terms):
-            total = 0.0
-            for j in range(count):
-                total += weights[j] * design[u, j] * design[v, j]
-            system[v, u] = total
-        trace += system[u, u]
-        for x in range(r):
-            total = 0.0
-            for j in range(count):
-                total += weights[j] * design[u, j] * targets[x, j]
-            found[u, x] = total
-    # Neighbours on a grid may not determine every term: a trace of ridge keeps the rest sound.
-    for u in range(terms):
-        system[u, u] += RIDGE * trace / terms
-        for w in range(u):
-            system[u, u] -= system[u, w] ** 2
-        system[u, u] = np.sqrt(max(system[u, u], TINY))
-        for v in range(u + 1, terms):
-            for w in range(u):
-                system[v, u] -= system[v, w] * system[u, w]
-            system[v, u] /= system[u, u]
-        for x in range(r):
-            for w in range(u):
-                found[u, x] -= system[u, w] * found[w, x]
-            found[u, x] /= system[u, u]
-    for u in range(terms - 1, -1, -1):
-        for x in range(r):
-            for w in range(u + 1, terms):
-                found[u, x] -= system[w, u] * found[w, x]
-            found[u, x] /= system[u, u]
-    for u in range(1, terms):
-        scale = unit if u <= k else unit * unit
-        for x in range(r):
-            found[u, x] /= scale
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)

@@ -7,7 +7,7 @@ import numpy as np
 from geodis.base.compiled import njit
 from geodis.base.jobs import over_ranges
 from geodis.manifold.linalg import departure_of_rows, newton_schulz
-from geodis.manifold.local.tangents import quadratic_pairs
+from geodis.manifold.local.batched_fits import quadratic_pairs
 
 # Steps of Newton and Schulz at most: rows that turned by one radian are orthonormal after seven.
 NEWTON_STEPS = 10

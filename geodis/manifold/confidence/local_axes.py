@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from geodis.manifold.local.batched_fits import quadratic_pairs
 from geodis.manifold.local.neighbors import distinct_rows
-from geodis.manifold.local.tangents import neighbors_for_tangents, quadratic_pairs
+from geodis.manifold.local.tangents import neighbors_for_tangents
 from geodis.manifold.new_points import axes_at
 from geodis.manifold.split_result import Split, largest_first
 

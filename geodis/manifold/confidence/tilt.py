@@ -18,8 +18,9 @@ from scipy.stats import chi2
 
 from geodis.base.check import InputError
 from geodis.manifold.confidence.local_axes import Leaf, LocalAxes
+from geodis.manifold.local.batched_fits import quadratic_pairs
 from geodis.manifold.local.neighbors import Neighbors, neighbors_at
-from geodis.manifold.local.tangents import quadratic_pairs, tangent_frames
+from geodis.manifold.local.tangents import tangent_frames
 
 # Equations for each unknown of the rotation; with fewer it is taken for zero.
 PER_UNKNOWN = 2

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from geodis.manifold.denoising.surface_points import SurfacePoints, surface_points
-from geodis.manifold.local.curved_fit_ratio import tangent_terms
+from geodis.manifold.local.batched_fits import tangent_terms
 from geodis.manifold.split_result import Split
 from geodis.manifold.task import Settings
 

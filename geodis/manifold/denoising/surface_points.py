@@ -6,7 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geodis.manifold.local.curved_fit_ratio import tangent_terms
+from geodis.base.jobs import blocks
+from geodis.manifold.local.batched_fits import (
+    quadratic_coefficients,
+    quadratic_operators,
+    quadratic_terms,
+    tangent_terms,
+)
 from geodis.manifold.local.exact_search import searcher
 from geodis.manifold.local.neighbors import neighbors_at
 
@@ -19,8 +25,6 @@ AT_THE_CENTRE = 3.0
 PARTS = (1.0, 0.7, 0.5, 0.35, 0.25)
 WORTH_IT = 0.8
 ROWS_LOOKED_AT = 400
-# A trace of ridge, for neighbours on a grid.
-RIDGE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,7 @@ def surface_points(
     tried = {}
     for part in PARTS:
         if (c := int(part * count)) >= least:
-            leverage = float(np.median(_fitted(own, frames, some, near[:, :c])[2]))
+            leverage = float(np.median(_leverage(own, frames, some, near[:, :c])))
             tried[c] = even * leverage + AT_THE_CENTRE * curved * part ** (6 / k)
     count = min(tried, key=lambda c: tried[c])
     if tried[count] >= WORTH_IT * even:
@@ -127,36 +131,33 @@ def surface_points(
 
 def _fitted(
     points: np.ndarray, axes: np.ndarray, rows: np.ndarray, near: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Shift onto the surface (r, d), residual variance across it (r,) and leverage of the shift."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Shift onto the surface (r, d), and residual variance across it (r,)."""
     k, d = axes.shape[1:]
     count, terms = near.shape[1], tangent_terms(k)
-    pairs = np.triu_indices(k)
-    shift = np.empty((len(rows), d))
-    left, leverage = np.empty(len(rows)), np.empty(len(rows))
-    size = max(1, BLOCK_NUMBERS // (count * (2 * d + terms)))
-    for start in range(0, len(rows), size):
-        block = slice(start, start + size)
-        frame = axes[rows[block]]  # (b, k, d)
-        away = points[near[block]] - points[rows[block], None]  # (b, c, d)
-        along = away @ frame.swapaxes(1, 2)  # (b, c, k)
-        across = away - along @ frame
-        unit = np.sqrt((along**2).mean(axis=(1, 2), keepdims=True)).clip(np.finfo(float).tiny)
-        scaled = along / unit  # all terms of order one: a sound system
-        design = np.concatenate(
-            [
-                np.ones((*scaled.shape[:2], 1)),
-                scaled,
-                scaled[..., pairs[0]] * scaled[..., pairs[1]],
-            ],
-            axis=2,
-        )
-        normal = design.swapaxes(1, 2) @ design
-        normal += RIDGE * count * np.eye(terms)
-        inverse = np.linalg.inv(normal)
-        found = inverse @ (design.swapaxes(1, 2) @ across)  # (b, p, d)
-        leverage[block] = inverse[:, 0, 0]
+    shift, left = np.empty((len(rows), d)), np.empty(len(rows))
+    for block in blocks(len(rows), max(1, BLOCK_NUMBERS // (count * (2 * d + terms)))):
+        along, away = _coordinates(points, axes, rows[block], near[block])
+        across = away - along @ axes[rows[block]]
+        found = quadratic_coefficients(along, np.ones(along.shape[:2]), across)  # (b, p, d)
         shift[block] = found[:, 0]
-        rest = across - design @ found
+        rest = across - quadratic_terms(along) @ found
         left[block] = (rest**2).sum(axis=(1, 2)) / ((count - terms) * (d - k))
-    return shift, left, leverage
+    return shift, left
+
+
+def _leverage(
+    points: np.ndarray, axes: np.ndarray, rows: np.ndarray, near: np.ndarray
+) -> np.ndarray:
+    """Variance of the shift for noise of unit variance, shape (r,)."""
+    along = _coordinates(points, axes, rows, near)[0]
+    intercepts = quadratic_operators(along, np.ones(along.shape[:2]))[:, 0]
+    return (intercepts**2).sum(axis=1)
+
+
+def _coordinates(
+    points: np.ndarray, axes: np.ndarray, rows: np.ndarray, near: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Neighbours' displacements along the axes (r, c, k), and the displacements (r, c, d)."""
+    away = points[near] - points[rows, None]
+    return away @ axes[rows].swapaxes(1, 2), away

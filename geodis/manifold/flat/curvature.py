@@ -9,11 +9,14 @@ import numpy as np
 
 from geodis.base.check import check_random_state
 from geodis.base.jobs import check_jobs
-from geodis.manifold.local.dimension import tangent_terms
+from geodis.manifold.local.batched_fits import (
+    quadratic_coefficients,
+    quadratic_pairs,
+    tangent_terms,
+)
 from geodis.manifold.local.exact_search import searcher
 from geodis.manifold.local.neighborhood_size import choose_n_neighbors
 from geodis.manifold.local.neighbors import neighbors_at
-from geodis.manifold.local.tangents import quadratic_pairs
 
 # Disjoint sets of neighbours, and neighbours in each for every unknown of its quadratic fit.
 SETS, FOR_EACH_UNKNOWN = 4, 2
@@ -196,22 +199,13 @@ def _second_forms(
         own = indices[:, (np.arange(width) * SETS + np.argmax(deal == k, axis=1))]
         chord = points[own] - points[rows, None]
         flat = chord @ np.swapaxes(frames[rows], 1, 2)
-        radius = np.sqrt((flat**2).sum(axis=2).max(axis=1))[:, None, None]
-        flat = flat / np.maximum(radius, 1e-300)
-        design = np.concatenate(
-            [np.ones_like(flat[..., :1]), flat, flat[..., first] * flat[..., second]], axis=2
-        )
-        # What is weighed less far away bends less in between.
-        weight = np.exp(-(flat**2).sum(axis=2))[..., None]
-        transposed = np.swapaxes(design * weight, 1, 2)
-        normal = transposed @ design
-        diagonal = np.arange(normal.shape[1])
-        normal[:, diagonal, diagonal] += 1e-9 * normal[:, diagonal, diagonal].mean(axis=1)[:, None]
-        whole = np.linalg.solve(normal, transposed @ chord)
-        offset = whole[:, :1]
-        offsets[k] = (offset - (offset @ np.swapaxes(frames[rows], 1, 2)) @ frames[rows])[:, 0]
-        fitted = whole[:, 1 + f :] / radius**2
-        fitted = fitted - (fitted @ np.swapaxes(frames[rows], 1, 2)) @ frames[rows]
+        squared = (flat**2).sum(axis=2)
+        # Far neighbours weigh less: the surface bends less within the part that counts.
+        weights = np.exp(-squared / np.maximum(squared.max(axis=1, keepdims=True), 1e-300))
+        fitted = quadratic_coefficients(flat, weights, chord)
+        fitted -= (fitted @ np.swapaxes(frames[rows], 1, 2)) @ frames[rows]
+        offsets[k] = fitted[:, 0]
+        fitted = fitted[:, 1 + f :]
         forms[k][:, first, second] = fitted
         forms[k][:, second, first] = fitted
         forms[k][:, np.arange(f), np.arange(f)] *= 2

@@ -33,7 +33,7 @@ from geodis.manifold.independence.rotation_to_factors import (
     independent_rotation,
     information_between,
 )
-from geodis.manifold.independence.ties import without_ties
+from geodis.manifold.independence.ties import jitter_grid
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.graph import NeighborGraph, neighbor_graph
 from geodis.manifold.local.neighbors import distinct_rows
@@ -267,7 +267,7 @@ def _split(
     rotation = polar_rows(np.concatenate(rows))  # closed directions are only nearly orthogonal
     coordinates = unrolled.coordinates @ rotation.T
     coordinates -= np.median(coordinates, axis=0)
-    information, shared = information_between(without_ties(coordinates, rng)[0], tuple(dims))
+    information, shared = information_between(jitter_grid(coordinates, rng)[0], tuple(dims))
     bounds = np.cumsum((0, *dims))
     vectors = periods.vectors @ rotation.T
     own = []

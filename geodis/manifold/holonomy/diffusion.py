@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from geodis.base.compiled import njit
-from geodis.base.eights import WIDTH, sum_eights
 from geodis.base.jobs import over_ranges
-from geodis.manifold.holonomy.carried_sums import MOST_AXES, sum_carried
+from geodis.manifold.holonomy.carried_sums import MOST_AXES, WIDTH, sum_carried, sum_eights
 
 # Reordering sums is not allowed (no "reassoc"): results do not depend on the vector length.
 FAST = {"contract", "nsz"}

@@ -1,4 +1,4 @@
-"""Two directions -> whether the data tell which directions of their plane are the factors."""
+"""Whether the data determine which two directions of a plane are the factors."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def why_together(
             f"their support is not a product (mutual information {information:.2f} nat, "
             f"{coverage:.0%} of the grid filled)"
         )
-    return _why_alike(first, second, contrast, floor, rng)
+    return _why_rotatable(first, second, contrast, floor, rng)
 
 
-def _why_alike(
+def _why_rotatable(
     first: np.ndarray,
     second: np.ndarray,
     contrast: Contrast,
@@ -67,10 +67,10 @@ def _why_alike(
     return ""
 
 
-def told_by_spread_alone(
+def split_by_spread_alone(
     values: np.ndarray, dims: tuple[int, ...], floor: float, rng: np.random.Generator
 ) -> bool:
-    """Whether two directions of different groups look alike once they are equally spread.
+    """Whether two directions of different groups cannot be told apart once equally spread.
 
     So do Gaussians, correlated or not, along their principal axes.
 
@@ -78,16 +78,15 @@ def told_by_spread_alone(
     --------
     >>> rng = np.random.default_rng(0)
     >>> normal, uniform = rng.standard_normal((2000, 2)), rng.uniform(size=(2000, 2))
-    >>> [told_by_spread_alone(x * [3, 1], (1, 1), 0.0, rng) for x in (normal, uniform)]
+    >>> [split_by_spread_alone(x * [3, 1], (1, 1), 0.0, rng) for x in (normal, uniform)]
     [True, False]
     """
     group = np.repeat(np.arange(len(dims)), dims)
     spread = np.maximum(values.std(axis=0), 1e-300)
-    return any(
-        all(
-            _why_alike(values[:, a], values[:, b] * (spread[a] / spread[b]), contrast, floor, rng)
-            for contrast in CONTRASTS.values()
-        )
-        for a, b in combinations(range(len(group)), 2)
-        if group[a] != group[b]
-    )
+    for a, b in combinations(range(len(group)), 2):
+        if group[a] == group[b]:
+            continue
+        first, second = values[:, a], values[:, b] * (spread[a] / spread[b])
+        if all(_why_rotatable(first, second, one, floor, rng) for one in CONTRASTS.values()):
+            return True
+    return False

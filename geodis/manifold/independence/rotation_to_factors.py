@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 
 from geodis.base.check import check_points, check_random_state
 from geodis.manifold.doubts import FLAT, Doubt, doubt
-from geodis.manifold.independence.alike import told_by_spread_alone, why_together
+from geodis.manifold.independence.alike import split_by_spread_alone, why_together
 from geodis.manifold.independence.contrasts import CONTRASTS, Contrast, rank_information
 from geodis.manifold.independence.lp_nested import lp_nested_rotation
 from geodis.manifold.independence.rotations import (
@@ -25,7 +25,7 @@ from geodis.manifold.independence.rotations import (
     halves,
     minimise_contrast,
 )
-from geodis.manifold.independence.ties import without_ties
+from geodis.manifold.independence.ties import jitter_grid
 
 STARTS = 3
 # When a result is doubted.
@@ -143,7 +143,7 @@ def independent_rotation(coordinates: Any, *, random_state: Any = 0) -> Independ
     if f == 1:
         return Independence(np.eye(1), (1,), "none", 0.0, np.zeros((1, 1)), (), (), ())
     points = points - points.mean(axis=0)
-    points, floor = without_ties(points, rng)
+    points, floor = jitter_grid(points, rng)
     points = points[rng.permutation(n)]
     results = tuple(
         _one_contrast(name, contrast, points, floor, rng) for name, contrast in CONTRASTS.items()
@@ -153,36 +153,19 @@ def independent_rotation(coordinates: Any, *, random_state: Any = 0) -> Independ
     if stable and 1 < len(best.dims) < f:
         results = (*results, _by_likelihood(points, best))
         best = min((best, results[-1]), key=_most_groups)
-    reasons, doubts = list(best.reasons), []
+    found = best.name, best.instability
     if not stable:
-        reasons.append(
-            f"the directions turn by {best.instability:.0f} degrees between halves of the points"
-        )
-        return Independence(
-            np.eye(f),
-            (f,),
-            best.name,
-            best.instability,
-            np.zeros((1, 1)),
-            results,
-            tuple(reasons),
-            (),
-        )
-    doubts += _disagreement(results, best)
+        turn = f"the directions turn by {best.instability:.0f} degrees between halves of the points"
+        reasons = (*best.reasons, turn)
+        return Independence(np.eye(f), (f,), *found, np.zeros((1, 1)), results, reasons, ())
+    doubts = _disagreement(results, best)
     values = points @ best.rotation.T
-    if len(best.dims) > 1 and told_by_spread_alone(values, best.dims, floor, rng):
+    if len(best.dims) > 1 and split_by_spread_alone(values, best.dims, floor, rng):
         doubts.append(doubt("spread-alone", FLAT))
     information, flagged = information_between(values, best.dims)
     doubts += flagged
     return Independence(
-        best.rotation,
-        best.dims,
-        best.name,
-        best.instability,
-        information,
-        results,
-        tuple(reasons),
-        tuple(doubts),
+        best.rotation, best.dims, *found, information, results, best.reasons, tuple(doubts)
     )
 
 

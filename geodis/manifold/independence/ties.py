@@ -1,4 +1,4 @@
-"""Coordinates of a grid -> the same without ties, which would rule ranks and spacings."""
+"""Jitter for the coordinates of a grid, whose ties would dominate ranks and spacings."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ GRID_VARIATION = 0.15
 NEARER_THAN_CHANCE = 0.05
 
 
-def without_ties(points: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-    """Points of a grid blurred by part of a step, so that repeated values do not rule what follows.
+def jitter_grid(points: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+    """Points of a grid with jitter of a quarter of a step; other points as they are.
 
-    Ranks within a repeated value would follow errors of the coordinates, which depend on the
-    other coordinates. Also the length below which differences mean nothing.
+    Within a repeated value, ranks would follow the errors of the coordinates, which depend on the
+    other coordinates. The second result is the length below which differences mean nothing.
     """
     places, step = points, _steps(points)
     near = _nearer_than_chance(points)

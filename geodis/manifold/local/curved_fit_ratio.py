@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from geodis.manifold.local.batched_fits import RIDGE, tangent_terms
 from geodis.manifold.local.exact_search import Apart
 from geodis.manifold.local.neighbors import nearest_targets
 
@@ -16,25 +17,11 @@ ALONE = 4.0
 BLOCK_ENTRIES = 2**20
 # A fit of p unknowns takes p neighbours exactly; with twice as many something is left to measure.
 NEIGHBORS_PER_UNKNOWN = 2
-# Neighbours on a grid, or fewer directions than terms, leave unknowns undetermined: a trace of
-# ridge, in units of the mean diagonal of the normal equations, keeps the others sound.
-RIDGE = 1e-9
 # Multiplications after which the largest eigenvalue of a residual is near enough: an error of a
 # few per cent of a ratio that is compared with 2.
 POWER_STEPS = 12
 # Up to so many directions a full eigenvalue solver is as fast.
 SMALL_MATRIX = 8
-
-
-def tangent_terms(dim: int) -> int:
-    """Unknowns of a quadratic fit in `dim` coordinates: 1 + k + k (k + 1) / 2.
-
-    Examples
-    --------
-    >>> tangent_terms(4)
-    15
-    """
-    return 1 + dim + dim * (dim + 1) // 2
 
 
 def largest_fit(count: int) -> int:

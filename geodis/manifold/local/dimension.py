@@ -10,21 +10,16 @@ import numpy as np
 from geodis.base.check import InputError, check_int, check_points, check_random_state
 from geodis.base.jobs import check_jobs
 from geodis.manifold.doubts import doubt
+from geodis.manifold.local.batched_fits import tangent_terms
 from geodis.manifold.local.curved_fit_ratio import (
     FitRatios,
     curved_fit_ratios,
     largest_fit,
 )
-from geodis.manifold.local.curved_fit_ratio import (
-    tangent_terms as tangent_terms,
-)
 from geodis.manifold.local.dimension_by_distances import (
     EVENLY_SPACED,
     DistanceEstimates,
     dimension_by_distances,
-)
-from geodis.manifold.local.dimension_by_distances import (
-    MANY as MANY,
 )
 from geodis.manifold.local.dimension_estimate import DimensionEstimate
 from geodis.manifold.local.exact_search import Apart

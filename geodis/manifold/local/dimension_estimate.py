@@ -7,12 +7,7 @@ from typing import Literal
 
 from geodis.base.check import check_int
 from geodis.manifold.doubts import Doubt
-from geodis.manifold.local.curved_fit_ratio import (
-    tangent_terms as tangent_terms,
-)
-from geodis.manifold.local.dimension_by_distances import (
-    MANY as MANY,
-)
+from geodis.manifold.local.batched_fits import tangent_terms
 
 Verdict = Literal["clear", "doubtful", "undecided"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Literal
 
 import numpy as np
 
@@ -154,8 +155,18 @@ def searcher(targets: np.ndarray, *, n_jobs: int | None = None) -> Search:
     >>> indices.ravel(), distances.ravel()
     (array([1, 0]), array([1., 1.]))
     """
-    method = "kdtree" if targets.shape[1] <= KDTREE_MAX_DIMS else "brute"
-    return EXACT[method](targets, check_jobs(n_jobs, default=-1))
+    return EXACT[exact_method(targets.shape[1])](targets, check_jobs(n_jobs, default=-1))
+
+
+def exact_method(d: int) -> Literal["kdtree", "brute"]:
+    """The sooner of the exact searches in so many columns.
+
+    Examples
+    --------
+    >>> exact_method(3), exact_method(50)
+    ('kdtree', 'brute')
+    """
+    return "kdtree" if d <= KDTREE_MAX_DIMS else "brute"
 
 
 class Searches:

@@ -9,14 +9,12 @@ from scipy.optimize import nnls
 
 from geodis.base.check import check_random_state
 from geodis.base.jobs import check_jobs, over_blocks
-from geodis.manifold.local.dimension import tangent_terms
+from geodis.manifold.local.batched_fits import fit_frames, quadratic_pairs, tangent_terms
 from geodis.manifold.local.exact_search import Search, searcher
 from geodis.manifold.local.neighbors import Neighbors, neighbors_at
 from geodis.manifold.local.tangents import (
     block_size,
-    fit_neighborhoods,
     neighbors_for_tangents,
-    quadratic_pairs,
 )
 
 # The search for the number of neighbours: unknowns fitted at all trial points together, fewer where
@@ -186,7 +184,7 @@ def _try_neighborhood(
 
     def fit(some: slice) -> None:
         around, distances = near.indices[some], near.distances[some]
-        fits = fit_neighborhoods(points, points[rows[some]], around, distances, dim, pairs, None)
+        fits = fit_frames(points, points[rows[some]], around, distances, dim, pairs, None)
         # Linear terms are odd and quadratic ones even: their coefficients hardly interact.
         squared = (fits.frames @ fits.displacements) ** 2  # (b, k, nt)
         weights = fits.weights[:, None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -30,12 +30,12 @@ from geodis.manifold.local.exact_search import (
     Search,
     _kdtree_searcher,
     exact_distances,
+    exact_method,
     searcher,
     sorted_exactly,
 )
 
 SearchMethod = Literal["auto", "kdtree", "brute", "pynndescent"]
-METHODS = ("kdtree", "brute", "pynndescent")
 
 BRUTE_MAX_POINTS = 100_000
 
@@ -122,10 +122,12 @@ def nearest_neighbors(
             f"n_neighbors={n_neighbors} needs at least {n_neighbors + 1} distinct points; "
             f"got {len(places)} (n={len(points)})."
         )
-    if method == "auto":
-        method = _choose_method(*places.shape) if apart is None else _exact_method(places.shape[1])
+    if method == "auto" and (apart is not None or is_searched_exactly(*places.shape)):
+        method = exact_method(places.shape[1])
+    elif method == "auto":
+        method = "pynndescent"
     rows = np.arange(len(places))
-    if check_choice(method, "method", ("auto", *METHODS)) == "pynndescent":
+    if check_choice(method, "method", get_args(SearchMethod)) == "pynndescent":
         nearest = _search_pynndescent(places, n_neighbors + 1, workers, random_state)
         indices, distances = _without_self(*nearest, rows)
     else:
@@ -264,14 +266,6 @@ def is_searched_exactly(n: int, d: int) -> bool:
     (True, False)
     """
     return n <= BRUTE_MAX_POINTS or d <= KDTREE_MAX_DIMS
-
-
-def _choose_method(n: int, d: int) -> SearchMethod:
-    return _exact_method(d) if is_searched_exactly(n, d) else "pynndescent"
-
-
-def _exact_method(d: int) -> SearchMethod:
-    return "kdtree" if d <= KDTREE_MAX_DIMS else "brute"
 
 
 def _search_pynndescent(points: np.ndarray, count: int, n_jobs: int, random_state: Any) -> Nearest:

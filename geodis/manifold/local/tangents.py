@@ -11,20 +11,17 @@ import numpy as np
 from geodis.base.check import InputError, check_choice, check_int, check_points
 from geodis.base.jobs import blocks, check_jobs, over_blocks
 from geodis.manifold.local.batched_fits import (
-    WIDE,
-    gaussian_weights,
+    fit_frames,
     principal_frame,
-    quadratic_fit,
+    quadratic_pairs,
+    tangent_terms,
 )
-from geodis.manifold.local.curved_fits import fit_small, is_small_fit, loaded_neighborhoods
-from geodis.manifold.local.dimension import tangent_terms
 from geodis.manifold.local.exact_search import Search, searcher
 from geodis.manifold.local.many_nearest import MANY, leaves_of, many_nearest
 from geodis.manifold.local.neighbors import Neighbors, neighbors_at
 
 # Numbers in a block of design matrices: 2 MB, which a processor keeps near at hand.
 BLOCK_ENTRIES = 2**18
-FIT_ROUNDS = 2
 # Neighbours of all points up to which they are held, with their distances: 100 MB; beyond, those
 # of a block of points.
 SEARCHED_ENTRIES = 2**23
@@ -141,7 +138,7 @@ def tangent_frames(
         indices, distances = neighbors.indices[some, :count], neighbors.distances[some, :count]
         frame = None if start is None else start[some]
         if method == "curved":
-            fits = fit_neighborhoods(points, centres[some], indices, distances, dim, pairs, frame)
+            fits = fit_frames(points, centres[some], indices, distances, dim, pairs, frame)
             frames[some], residual[some] = fits.frames, fits.residual
             return
         displacements = points[indices] - centres[some, None]
@@ -234,67 +231,9 @@ def searched_tangent_frames(
     )
 
 
-def quadratic_pairs(
-    dim: int, factor_dims: tuple[int, ...] | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Index pairs a <= b of the quadratic terms, within groups of axes if any are given.
-
-    Examples
-    --------
-    >>> len(quadratic_pairs(10)[0]), len(quadratic_pairs(10, (2, 2, 2, 2, 2))[0])
-    (55, 15)
-    """
-    first, second = np.triu_indices(dim)
-    if factor_dims is None:
-        return first, second
-    group = np.repeat(np.arange(len(factor_dims)), factor_dims)
-    within = group[first] == group[second]
-    return first[within], second[within]
-
-
 def neighbors_for_tangents(dim: int) -> int:
     """Fewest neighbours for curved tangents: twice the unknowns of the quadratic fit."""
     return 2 * tangent_terms(dim)
-
-
-@dataclass(frozen=True)
-class _Fits:
-    """Quadratic fits at some points, and what they were made to."""
-
-    frames: np.ndarray  # (b, k, d)
-    residual: np.ndarray  # (b,)
-    displacements: np.ndarray  # (b, d, nt)
-    weights: np.ndarray  # (b, nt)
-
-
-def fit_neighborhoods(
-    points: np.ndarray,
-    centres: np.ndarray,
-    indices: np.ndarray,
-    distances: np.ndarray,
-    dim: int,
-    pairs: tuple[np.ndarray, np.ndarray],
-    start: np.ndarray | None,
-) -> _Fits:
-    """Fit some points, small fits one point after another and others side by side.
-
-    The axes of the frames come from the same covariances either way: they are the same.
-    """
-    count, d = indices.shape[1], points.shape[1]
-    if is_small_fit(1 + dim + len(pairs[0]), d) and d <= WIDE * count:
-        loaded, roots, covariances = loaded_neighborhoods(points, centres, indices, distances)
-        if start is None:
-            start = np.linalg.eigh(covariances)[1][..., : -dim - 1 : -1].swapaxes(1, 2)
-        frames = np.array(start, dtype=float, order="C")
-        residual = fit_small(loaded, roots, frames, pairs, FIT_ROUNDS, count)
-        return _Fits(frames, residual, loaded[..., :count], roots[:, :count] ** 2)
-    displacements = np.take(points, indices, axis=0)  # (b, nt, d)
-    displacements -= centres[:, None]
-    weights = gaussian_weights(distances)
-    frame = principal_frame(displacements, weights, dim) if start is None else start
-    for _ in range(FIT_ROUNDS):
-        frame, residual = quadratic_fit(displacements, weights, frame, pairs)
-    return _Fits(frame, residual, displacements.swapaxes(1, 2), weights)
 
 
 def _unknowns(dim: int, method: TangentMethod, factor_dims: tuple[int, ...] | None) -> int:

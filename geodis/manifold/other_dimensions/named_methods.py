@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from geodis.manifold.other_dimensions.carre_du_champ import carre_du_champ_dimen
 from geodis.manifold.other_dimensions.gride import gride_dimension
 
 DimensionMethod = Literal["fits", "mle", "two_nn", "gride", "carre_du_champ"]
-METHODS = ("fits", "mle", "two_nn", "gride", "carre_du_champ")
+METHODS = get_args(DimensionMethod)
 # Neighbours of each; of gride a sixteenth of the points at most, beyond which the whole manifold
 # is seen.
 MLE_COUNT, GRIDE_COUNT, GRIDE_PART, KERNEL_COUNT = 15, 256, 16, 32

@@ -9,6 +9,12 @@ from scipy.spatial import cKDTree
 
 from geodis.base.jobs import blocks
 from geodis.manifold.linalg import polar_rows
+from geodis.manifold.local.batched_fits import (
+    quadratic_operators,
+    quadratic_pairs,
+    quadratic_terms,
+    tangent_terms,
+)
 
 # Points at which numbers of neighbours are compared.
 TRIED = 240
@@ -48,8 +54,8 @@ class LocalFits:
     forms : ndarray of shape (c, k, k, r)
         Second fundamental form.
     form_errors : ndarray of shape (c, p, p)
-        Covariance of the entries a <= b of the form, in the order of `pairs`, the same in every
-        normal direction.
+        Covariance of the entries a <= b of the form, in the order of `quadratic_pairs`, the same
+        in every normal direction.
     near : ndarray of shape (c, m)
         Nearest points, by distance.
     bad : ndarray of bool, shape (c,)
@@ -73,11 +79,6 @@ class LocalFits:
     def dim(self) -> int:
         """Intrinsic dimension k."""
         return self.frames.shape[1]
-
-
-def pairs(dim: int) -> tuple[np.ndarray, np.ndarray]:
-    """The entries a <= b of a symmetric matrix."""
-    return np.triu_indices(dim)
 
 
 def local_fits(
@@ -111,7 +112,7 @@ def local_fits(
 
 def _least(dim: int, c: int) -> int:
     """Neighbours that a fit needs."""
-    return min(int(FOR_EACH_TERM * (dim + 1) * (dim + 2) / 2) + 2, c - 1)
+    return min(int(FOR_EACH_TERM * tangent_terms(dim)) + 2, c - 1)
 
 
 def _choose_count(
@@ -179,7 +180,6 @@ def _solve(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Coefficients of ``x_j - place`` on 1, t_a and t_a t_b, covariance of the last, variance."""
     dim = frames.shape[1]
-    first, second = pairs(dim)
     chord = points[near] - places[:, None]
     flat = chord @ np.swapaxes(frames, 1, 2)
     if forms is not None:
@@ -187,31 +187,18 @@ def _solve(
         height = np.einsum("cma,cmb,cabr->cmr", flat, flat, forms, optimize=True) / 2
         long = (height**2).sum(axis=2) / np.maximum((flat**2).sum(axis=2), 1e-300)
         flat = flat * np.sqrt(1 + long)[:, :, None]
-    radius = np.maximum(radii, 1e-300)[:, None, None]
-    flat = flat / radius
-    design = np.concatenate(
-        [np.ones_like(flat[..., :1]), flat, flat[..., first] * flat[..., second]], axis=2
-    )
-    far = (flat**2).sum(axis=2)
+    far = (flat**2).sum(axis=2) / np.maximum(radii, 1e-300)[:, None] ** 2
     within = far <= MARGIN
     within[:, : _least(dim, len(points))] = True  # the nearest, where points are sparse
-    weight = (np.exp(-far) * within)[..., None]
-    transposed = np.swapaxes(design * weight, 1, 2)
-    gram = transposed @ design
-    diagonal = np.arange(gram.shape[1])
-    gram[:, diagonal, diagonal] += 1e-9 * gram[:, diagonal, diagonal].mean(axis=1)[:, None]
-    inverse = np.linalg.inv(gram)
-    fitted = inverse @ (transposed @ chord)
-    left = chord - design @ fitted
-    spread = inverse @ (transposed @ (design * weight)) @ inverse
-    free = np.maximum(within.sum(axis=1) - design.shape[2], 1)
-    ambient = (left - (left @ np.swapaxes(frames, 1, 2)) @ frames) * within[:, :, None]
-    variance = (ambient**2).sum(axis=(1, 2)) / free / max(points.shape[1] - dim, 1)
-    scale = np.concatenate([[1.0], np.full(dim, -1.0), np.full(len(first), -2.0)])
-    by_radius = radius[:, :, 0] ** np.where(scale == 1, 0, scale)
-    fitted = fitted * by_radius[:, :, None]
-    spread = spread * by_radius[:, :, None] * by_radius[:, None, :]
-    return fitted, spread[:, 1 + dim :, 1 + dim :], variance
+    operators = quadratic_operators(flat, np.exp(-far) * within)
+    fitted = operators @ chord
+    of_pairs = operators[:, 1 + dim :]
+    spread = of_pairs @ np.swapaxes(of_pairs, 1, 2)
+    left = chord - quadratic_terms(flat) @ fitted
+    free = np.maximum(within.sum(axis=1) - operators.shape[1], 1)
+    across = (left - (left @ np.swapaxes(frames, 1, 2)) @ frames) * within[:, :, None]
+    variance = (across**2).sum(axis=(1, 2)) / free / max(points.shape[1] - dim, 1)
+    return fitted, spread, variance
 
 
 def _fit(
@@ -224,7 +211,7 @@ def _fit(
 ) -> tuple[np.ndarray, ...]:
     """One round: places, frames, forms, covariance of their entries, thickness of what is left."""
     c, dim, r = frames.shape
-    first, second = pairs(dim)
+    first, second = quadratic_pairs(dim)
     new_places, new_frames = np.empty_like(places), np.empty_like(frames)
     forms = np.empty((c, dim, dim, r))
     errors = np.empty((c, len(first), len(first)))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components, dijkstra
+from scipy.sparse.csgraph import dijkstra
 
-from geodis.manifold.topology.place_graph import PlaceGraph
+from geodis.manifold.topology.place_graph import PlaceGraph, pieces_of
 
 # Slices by the distance from an end, and the share of them that must have one or two pieces.
 SLICES, MOST = 40, 0.9
@@ -56,9 +55,7 @@ def follow_line(graph: PlaceGraph) -> Line:
     length = float(far.max())
     which = np.minimum((far / max(length, 1e-300) * SLICES).astype(int), SLICES - 1)
     kept = which[graph.first] == which[graph.second]
-    ends = graph.first[kept], graph.second[kept]
-    n = len(far)
-    label = connected_components(csr_matrix((np.ones(kept.sum()), ends), (n, n)), directed=False)[1]
+    label = pieces_of(graph.first[kept], graph.second[kept], len(far))
     sizes = np.bincount(label)
     owner = np.zeros(len(sizes), int)
     owner[label] = which

@@ -59,14 +59,20 @@ def place_graph(fits: LocalFits) -> PlaceGraph:
     for end in (first, second):
         kept &= np.linalg.norm(np.einsum("er,ekr->ek", chord, frames[end]), axis=1) > at_least
     first, second, length = first[kept], second[kept], length[kept]
-    whole = _symmetric(first, second, length, c)
-    label = connected_components(whole, directed=False)[1]
+    label = pieces_of(first, second, c)
     rows = np.flatnonzero(label == np.bincount(label).argmax())
     at = np.full(c, -1)
     at[rows] = np.arange(len(rows))
     inside = at[first] >= 0
     first, second, length = at[first[inside]], at[second[inside]], length[inside]
     return PlaceGraph(rows, first, second, length, _symmetric(first, second, length, len(rows)))
+
+
+def pieces_of(first: np.ndarray, second: np.ndarray, n: int) -> np.ndarray:
+    """Connected piece of every one of n places, given the ends of the links."""
+    links = csr_matrix((np.ones(len(first)), (first, second)), (n, n))
+    label: np.ndarray = connected_components(links, directed=False)[1]
+    return label
 
 
 def _symmetric(first: np.ndarray, second: np.ndarray, values: np.ndarray, n: int) -> csr_matrix:

@@ -7,13 +7,11 @@ from functools import lru_cache
 from math import gamma, pi
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components
 from scipy.special import betainc
 
 from geodis.base.jobs import blocks
 from geodis.manifold.topology.local_fits import BLOCK, LocalFits
-from geodis.manifold.topology.place_graph import PlaceGraph
+from geodis.manifold.topology.place_graph import PlaceGraph, pieces_of
 
 # Inside a space many neighbours lie further out, in any direction, than this share of the radius;
 # at a rim there are none on one side.
@@ -148,7 +146,5 @@ def _count_pieces(at_rim: np.ndarray, near: np.ndarray) -> int:
     rows = np.repeat(np.flatnonzero(at_rim), near.shape[1])
     columns = near[at_rim].ravel()
     kept = at_rim[columns]
-    links = csr_matrix((np.ones(kept.sum()), (rows[kept], columns[kept])), (n, n))
-    label = connected_components(links, directed=False)[1]
-    sizes = np.bincount(label[at_rim])
+    sizes = np.bincount(pieces_of(rows[kept], columns[kept], n)[at_rim])
     return int((sizes > PIECE * at_rim.sum()).sum())

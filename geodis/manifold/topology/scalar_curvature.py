@@ -7,7 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from geodis.manifold.topology.local_fits import LocalFits, pairs
+from geodis.manifold.local.batched_fits import quadratic_pairs
+from geodis.manifold.topology.local_fits import LocalFits
 
 CurvatureSign = Literal["flat", "positive", "negative", "mixed"]
 
@@ -78,7 +79,7 @@ def scalar_curvature(
         return ScalarCurvature(0.0, 0.0, "flat", True, euler=0.0 if dim == 2 and closed else None)
     codim = fits.places.shape[1] - dim
     form = _quadratic(dim)
-    first, second = pairs(dim)
+    first, second = quadratic_pairs(dim)
     entries = fits.forms[inside][:, first, second]  # (c, p, r)
     pulled = form @ fits.form_errors[inside]
     noise = codim * np.trace(pulled, axis1=1, axis2=2)
@@ -110,7 +111,7 @@ def scalar_curvature(
 
 def _quadratic(dim: int) -> np.ndarray:
     """K as a quadratic form of the entries a <= b of a second fundamental form."""
-    first, second = pairs(dim)
+    first, second = quadratic_pairs(dim)
     same = (first == second).astype(float)
     return (np.outer(same, same) - np.diag(2 - same)) / (dim * (dim - 1))
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from geodis.manifold.local.batched_fits import quadratic_operators, tangent_terms
+
 # Offsets for every coefficient of a quadratic fit; with fewer, the fit is linear.
 PER_COEFFICIENT = 4
 FEWEST = 60
-# Of the weights at the farthest offset, and of the ridge in the units of a standardised fit.
-EDGE_WEIGHT, RIDGE = 0.1, 1e-9
+# Weight of the farthest offset.
+EDGE_WEIGHT = 0.1
 
 
 def quadratic_count(dim: int) -> int:
@@ -19,12 +21,7 @@ def quadratic_count(dim: int) -> int:
     >>> [quadratic_count(dim) for dim in (1, 4, 5)]
     [60, 60, 84]
     """
-    return max(FEWEST, int(np.ceil(PER_COEFFICIENT * n_coefficients(dim))))
-
-
-def n_coefficients(dim: int) -> int:
-    """Of a quadratic in so many dimensions."""
-    return (dim + 1) * (dim + 2) // 2
+    return max(FEWEST, PER_COEFFICIENT * tangent_terms(dim))
 
 
 def regression_weights(offsets: np.ndarray) -> np.ndarray:
@@ -49,21 +46,9 @@ def regression_weights(offsets: np.ndarray) -> np.ndarray:
     >>> np.einsum("sqc,sc->sq", regression_weights(u), values).round(6).tolist()
     [[3.0, 1.0, -2.0]]
     """
-    s, c, k = offsets.shape
+    c, k = offsets.shape[1:]
     squared = (offsets**2).sum(axis=2)
     farthest = np.maximum(squared.max(axis=1, keepdims=True), np.finfo(float).tiny)
     weights = 1 - (1 - EDGE_WEIGHT) * squared / farthest
-    scale = np.sqrt(farthest)[..., None]
-    u = offsets / scale
-    columns = [np.ones((s, c, 1)), u]
-    if c >= PER_COEFFICIENT * n_coefficients(k):
-        first, second = np.triu_indices(k)
-        columns.append(u[..., first] * u[..., second])
-    design = np.concatenate(columns, axis=2)
-    weighted = np.swapaxes(design * weights[..., None], 1, 2)
-    gram = weighted @ design
-    size = np.trace(gram, axis1=1, axis2=2)[:, None, None] / gram.shape[1]
-    solved = np.linalg.solve(gram + RIDGE * size * np.eye(gram.shape[1]), weighted)
-    told = solved[:, : 1 + k]
-    told[:, 1:] /= scale
-    return told
+    linear = c < PER_COEFFICIENT * tangent_terms(k)
+    return quadratic_operators(offsets, weights, linear=linear)[:, : 1 + k]

@@ -5,8 +5,9 @@ from geodis import product_manifold
 from geodis.manifold.atlas.chart_fits import LocalValues, chart_fits
 from geodis.manifold.atlas.chart_steps import stepped_axes, stepped_values
 from geodis.manifold.linalg import polar_rows
+from geodis.manifold.local.batched_fits import quadratic_pairs
 from geodis.manifold.local.exact_search import searcher
-from geodis.manifold.local.tangents import quadratic_pairs
+from tests.reference import manifold as reference
 
 PAIRS = {k: quadratic_pairs(k) for k in (1, 2, 3)}
 
@@ -53,14 +54,6 @@ def test_polynomials_are_those_that_the_values_are(rng):
     np.testing.assert_allclose(found, true, atol=1e-5)
 
 
-def literal_regression(t, weights, targets):
-    """Least squares on 1, the axes and their pairs."""
-    first, second = quadratic_pairs(t.shape[1])
-    design = np.column_stack([np.ones(len(t)), t, t[:, first] * t[:, second]])
-    root = np.sqrt(weights)[:, None]
-    return np.linalg.lstsq(root * design, root * targets, rcond=None)[0]
-
-
 @pytest.mark.parametrize("spec", ["S^2", "SO(3)", "torus(2, 0.7)"])
 def test_compiled_fits_are_the_equations(spec, rng):
     sample = product_manifold(spec, 600, random_state=0, rotate=True)
@@ -74,7 +67,7 @@ def test_compiled_fits_are_the_equations(spec, rng):
         weights = np.exp(-2 * (distances / distances[-1]) ** 2)
         chords = points[near] - points[i]
         t = chords @ frames[i].T
-        told = literal_regression(t[:, 1:], weights, values[near])
+        told = reference.quadratic_fit(t[:, 1:], weights, values[near])
         np.testing.assert_allclose(fits.polynomials[0][i], told, rtol=1e-4, atol=1e-4)
         normal = np.eye(c) - frames[i].T @ frames[i]
         full = np.zeros((k, k, c))
@@ -83,7 +76,7 @@ def test_compiled_fits_are_the_equations(spec, rng):
             arcs = np.einsum("jbc,jdc,jd->jb", turns, turns, t)
             arcs[(turns**2).sum(axis=(1, 2)) > 1] = 0
             left = chords - np.einsum("jbc,jb->jc", turns, arcs) / 8
-            bends = literal_regression(t, weights, left)[1 + k :] @ normal
+            bends = reference.quadratic_fit(t, weights, left)[1 + k :] @ normal
             bends[first == second] *= 2
             full[first, second] = full[second, first] = bends
         np.testing.assert_allclose(fits.bends[i], bends, rtol=1e-4, atol=1e-4)

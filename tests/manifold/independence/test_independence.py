@@ -8,7 +8,7 @@ import pytest
 from geodis.base.check import InputError
 from geodis.data.manifolds.draws import random_rotations
 from geodis.data.manifolds.flat_products import CASES, grid_coordinates
-from geodis.manifold.independence.alike import told_by_spread_alone
+from geodis.manifold.independence.alike import split_by_spread_alone
 from geodis.manifold.independence.contrasts import (
     CONTRASTS,
     moment_entropy,
@@ -23,7 +23,7 @@ from geodis.manifold.independence.rotation_to_factors import (
     information_between,
     minimise_contrast,
 )
-from geodis.manifold.independence.ties import without_ties
+from geodis.manifold.independence.ties import jitter_grid
 from tests.reference import flat as reference
 
 
@@ -223,11 +223,11 @@ def test_repeated_places_are_one_place_up_to_errors():
     points, truth = turned(grid + 1e-3 * rng.standard_normal(grid.shape), 5)
     found = independent_rotation(points)
     assert found.dims == (1, 1) and degrees_off(found.rotation, truth, (1, 1)) < 2
-    spread, floor = without_ties(points, rng)
+    spread, floor = jitter_grid(points, rng)
     assert np.std(spread - points) == pytest.approx(0.25, rel=0.05)
     assert floor == pytest.approx(1e-3, rel=0.05)
     uniform = rng.uniform(size=(2000, 3))
-    np.testing.assert_array_equal(without_ties(uniform, rng)[0], uniform)
+    np.testing.assert_array_equal(jitter_grid(uniform, rng)[0], uniform)
 
 
 @pytest.mark.parametrize("jitter", [0.0, 0.5, 1.0])
@@ -343,12 +343,12 @@ def test_messages():
 
 
 def test_ties_of_a_single_coordinate_are_looked_for(rng):
-    assert without_ties(np.linspace(0, 1, 50)[:, None], rng)[0].shape == (50, 1)
-    assert without_ties(np.repeat(np.arange(10.0), 5)[:, None], rng)[0].shape[1] == 1
+    assert jitter_grid(np.linspace(0, 1, 50)[:, None], rng)[0].shape == (50, 1)
+    assert jitter_grid(np.repeat(np.arange(10.0), 5)[:, None], rng)[0].shape[1] == 1
 
 
 def test_of_many_points_some_tell_what_looks_alike():
     rng = np.random.default_rng(0)
     normal, uniform = rng.standard_normal((2500, 2)), rng.uniform(size=(2500, 2))
-    assert told_by_spread_alone(normal * [3, 1], (1, 1), 0.0, rng)
-    assert not told_by_spread_alone(uniform * [3, 1], (1, 1), 0.0, rng)
+    assert split_by_spread_alone(normal * [3, 1], (1, 1), 0.0, rng)
+    assert not split_by_spread_alone(uniform * [3, 1], (1, 1), 0.0, rng)

@@ -10,7 +10,7 @@ from geodis.base.jobs import blocks, over_blocks, over_ranges
 from geodis.manifold.angles import principal_angles
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local import tangents
-from geodis.manifold.local.dimension import tangent_terms
+from geodis.manifold.local.batched_fits import tangent_terms
 from geodis.manifold.local.neighborhood_size import choose_n_neighbors
 from geodis.manifold.local.neighbors import Neighbors
 from geodis.manifold.local.tangents import (
