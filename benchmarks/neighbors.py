@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks._measure import measure, write_table
 from geodis import nearest_neighbors, product_manifold
-from geodis.manifold.local.neighbors import METHODS, SearchMethod
+from geodis.manifold.local.neighbors import SearchMethod
 
 CASES = [  # spec, n, neighbours: small and large, on both sides of the k-d tree's limit
     ("S^2 x S^2", 20_000, 40),
@@ -14,6 +14,7 @@ CASES = [  # spec, n, neighbours: small and large, on both sides of the k-d tree
     ("S^2 x S^4 x SO(3)", 20_000, 110),
 ]
 CHECKED = 500
+METHODS: tuple[SearchMethod, ...] = ("kdtree", "brute", "pynndescent")
 
 
 def search(spec: str, n: int, n_neighbors: int, method: SearchMethod) -> tuple[str, np.ndarray]:

@@ -549,7 +549,7 @@ def demo_pages(tmp_path_factory):
         fewer.setattr(demo, name, count)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        demo.demo_command(out=out, common=CommonOptions(quiet=True))
+        demo.demo_command(demo.DemoOptions(out), CommonOptions(quiet=True))
     fewer.undo()
     return {name: out / name / "index.html" for name in ("images", "pixels")}
 

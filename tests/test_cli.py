@@ -347,16 +347,17 @@ def test_a_file_that_is_missing_leaves_no_folder(geodis, tmp_path):
 
 
 def test_the_list_has_files_of_other_commands_and_every_file_at_once(tmp_path):
-    first, second = OutputFolder(tmp_path, ["a", "b"]), OutputFolder(tmp_path, ["c"])
+    first = OutputFolder(tmp_path, {"a": "one", "b": "two"})
+    second = OutputFolder(tmp_path, {"c": "three"})
 
     def listed():
         return sorted(json.loads((tmp_path / WRITTEN).read_text())["sha256"])
 
-    first.write_text("a", "one", "1")
-    first.path("b", "two")  # whose writing may take long, or be killed
+    first.write_text("a", "1")
+    first.path("b")  # whose writing may take long, or be killed
     assert listed() == ["a"]
     with second:
-        second.write_text("c", "three", "3")
+        second.write_text("c", "3")
     assert listed() == ["a", "c"]
     with first:
         (tmp_path / "b").write_text("2")

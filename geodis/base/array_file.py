@@ -11,18 +11,9 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError
-from geodis.base.tensors import LENGTH_BYTES, NOTE, read_header, read_note
-from geodis.base.write import to_jsonable, whole_file
+from geodis.base.tensors import DTYPES, LENGTH_BYTES, metadata_of, read_header, read_note
+from geodis.base.write import whole_file
 
-# Names of the format, and numpy's.
-DTYPES = {
-    "F64": "<f8",
-    "F32": "<f4",
-    "I64": "<i8",
-    "I32": "<i4",
-    "U8": "u1",
-    "BOOL": "?",
-}
 # The header is filled up to a multiple of this, so that arrays begin where processors like it.
 ALIGNMENT = 64
 
@@ -38,7 +29,7 @@ def write_arrays(
     ----------
     path : path
     arrays : mapping of str to ndarray
-        Of float64, float32, int64, int32, uint8 or bool.
+        Of floats, integers or bool.
     note : mapping, optional
         What JSON can hold, and numpy numbers; it goes into the header.
 
@@ -51,29 +42,23 @@ def write_arrays(
     ({'a': array([0, 1, 2])}, {'made': 'here'})
     """
     names = {np.dtype(own): name for name, own in DTYPES.items()}
-    header: dict[str, Any] = {
-        "__metadata__": {NOTE: json.dumps(to_jsonable(dict(note or {})), allow_nan=False)}
-    }
-    begin, plain = 0, {}
+    header: dict[str, Any] = {"__metadata__": metadata_of(note)}
+    begin, plain = 0, []
     # The largest entries first: every array then begins at a multiple of its own.
     for name in sorted(arrays, key=lambda name: -arrays[name].dtype.itemsize):
         array = np.ascontiguousarray(arrays[name])
         if array.dtype not in names:
             known = ", ".join(str(np.dtype(own)) for own in DTYPES.values())
             raise InputError(f"Arrays on disk must be of {known}; got {array.dtype} in {name}.")
-        plain[name] = array
-        place = [begin, begin + array.nbytes]
-        header[name] = {
-            "dtype": names[array.dtype],
-            "shape": list(array.shape),
-            "data_offsets": place,
-        }
-        begin = place[1]
+        plain.append(array)
+        end = begin + array.nbytes
+        place = {"dtype": names[array.dtype], "shape": array.shape, "data_offsets": [begin, end]}
+        header[name], begin = place, end
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-(LENGTH_BYTES + len(text)) % ALIGNMENT)
     with whole_file(path) as temporary, temporary.open("wb") as file:
         file.write(len(text).to_bytes(LENGTH_BYTES, "little") + text)
-        for array in plain.values():
+        for array in plain:
             file.write(array.data if array.size else b"")
     return Path(path)
 

@@ -21,6 +21,8 @@ def findings_html(title: str, rows: Mapping[str, str], notes: Iterable[str] = ()
         f'<tr><th style="{STYLE}">{escape(name)}</th><td style="{STYLE}">{escape(text)}</td></tr>'
         for name, text in rows.items()
     )
-    said = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    items = "".join(f"<li>{escape(note)}</li>" for note in notes)
     table = f"<table>{cells}</table>" if cells else ""
-    return f"<p><strong>{escape(title)}</strong></p>{table}" + (f"<ul>{said}</ul>" if said else "")
+    return f"<p><strong>{escape(title)}</strong></p>{table}" + (
+        f"<ul>{items}</ul>" if items else ""
+    )

@@ -16,30 +16,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from geodis.base.check import InputError, require
 from geodis.base.write import to_jsonable, whole_file
 
-# Bytes of one entry, by the names of the format.
+# numpy's names of the types, by those of the format: F64, I32, U8 and so on.
+DTYPES = {
+    f"{letter}{8 * size}": f"<{code}{size}"
+    for letter, code, sizes in (
+        ("F", "f", (8, 4, 2)),
+        ("I", "i", (8, 4, 2, 1)),
+        ("U", "u", (8, 4, 2, 1)),
+    )
+    for size in sizes
+} | {"BOOL": "?"}
+FLOATS_OF_A_BYTE = ("F8_E4M3", "F8_E5M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ")
+# Bytes of one entry; numpy has no names for some of the types.
 ENTRY_BYTES = {
-    "F64": 8,
-    "F32": 4,
-    "F16": 2,
-    "BF16": 2,
-    "I64": 8,
-    "I32": 4,
-    "I16": 2,
-    "I8": 1,
-    "U64": 8,
-    "U32": 4,
-    "U16": 2,
-    "U8": 1,
-    "BOOL": 1,
-    "C64": 8,
-    "F8_E4M3": 1,
-    "F8_E5M2": 1,
-    "F8_E8M0": 1,
-    "F8_E4M3FNUZ": 1,
-    "F8_E5M2FNUZ": 1,
+    **{name: np.dtype(own).itemsize for name, own in DTYPES.items()},
+    **{"BF16": 2, "C64": 8, **dict.fromkeys(FLOATS_OF_A_BYTE, 1)},
 }
 LENGTH_BYTES = 8
 # The entry of the metadata that holds the note; files of models had it under the second name.
@@ -131,8 +127,10 @@ def write_tensors(
     """
     save_file = require("safetensors.torch", purpose="Writing tensors").save_file
     failed = require("safetensors", purpose="Writing tensors").SafetensorError
-    plain = _apart({name: value.detach().cpu().contiguous() for name, value in tensors.items()})
-    metadata = {NOTE: json.dumps(to_jsonable(dict(note or {})), allow_nan=False)}
+    plain = _without_sharing(
+        {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+    )
+    metadata = metadata_of(note)
     with whole_file(path, durable=durable, older=older) as temporary:
         try:
             save_file(plain, str(temporary), metadata=metadata)
@@ -141,7 +139,12 @@ def write_tensors(
     return Path(path)
 
 
-def _apart(tensors: Tensors) -> dict[str, Any]:
+def metadata_of(note: Mapping[str, Any] | None) -> dict[str, str]:
+    """The metadata of a header that holds a note."""
+    return {NOTE: json.dumps(to_jsonable(dict(note or {})), allow_nan=False)}
+
+
+def _without_sharing(tensors: Tensors) -> dict[str, Any]:
     """The same tensors; copies of those that share the memory of others, as the format wants."""
     holders = Counter(value.untyped_storage().data_ptr() for value in tensors.values())
     return {

@@ -16,7 +16,7 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -26,6 +26,7 @@ from typing import IO, Any
 from geodis.base.check import InputError
 from geodis.base.file_lock import lock_file
 from geodis.base.text import listed
+from geodis.base.write import write_json
 
 MANIFEST = ".geodis-files.json"
 STAGING = ".geodis-making-"
@@ -71,7 +72,7 @@ def whole_set(folder: str | os.PathLike[str]) -> Iterator[Path]:
         made, lock = _new_staging(folder)
         try:
             yield made
-            _check_own(folder, apart=made)
+            _check_own(folder, skip=made)
             with _interrupts_later():
                 _write_manifest(made)
                 if os.name == "nt":  # where a folder with an open file cannot be moved
@@ -149,7 +150,7 @@ def _finish_earlier(folder: Path) -> None:
         if not _is_abandoned(made):
             continue
         if written := _listed_in(made):
-            _check_own(folder, apart=made, also=written)
+            _check_own(folder, skip=made, also=written)
             _move_files(made, folder)
         else:
             _remove(made)
@@ -169,38 +170,55 @@ def _is_abandoned(made: Path) -> bool:
     return True
 
 
-def _write_manifest(made: Path) -> None:
-    names = [name for name in _names_in(made) if (made / name).is_file() and name != MANIFEST]
-    files = {name: file_hash(made / name) for name in names}
-    text = json.dumps({"written by": "geodis", "sha256": files}, indent=1)
-    (made / MANIFEST).write_text(text + "\n", encoding="utf-8")
-
-
-def listed_files(manifest: Path) -> dict[str, str] | None:
-    """Names of files and their hashes as a manifest lists them; None where it is not whole."""
+def manifest_hashes(path: Path) -> dict[str, str] | None:
+    """SHA-256 of every file that a manifest lists, by name; None if it cannot be read."""
     try:
-        told = json.loads(manifest.read_text(encoding="utf-8"))["sha256"]
-        return {str(name): str(text) for name, text in told.items()}
+        hashes = json.loads(path.read_text(encoding="utf-8"))["sha256"]
+        return {str(name): str(text) for name, text in hashes.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
+def add_to_manifest(manifest: Path, paths: Iterable[Path]) -> None:
+    """List files beside a manifest in it, in addition to those that it lists by now."""
+    added = {path.name: _hash(path) for path in paths if path.is_file()}
+    if added:
+        write_json(manifest, {"sha256": (manifest_hashes(manifest) or {}) | added})
+
+
+def is_listed(path: Path, *hashes: str | None) -> bool:
+    """Whether a path is a regular file, no link, with one of these SHA-256."""
+    return path.is_file() and not path.is_symlink() and _hash(path) in hashes
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _write_manifest(made: Path) -> None:
+    names = [name for name in _names_in(made) if (made / name).is_file() and name != MANIFEST]
+    files = {name: _hash(made / name) for name in names}
+    text = json.dumps({"written by": "geodis", "sha256": files}, indent=1)
+    # In place, because the open manifest carries the lock.
+    (made / MANIFEST).write_text(text + "\n", encoding="utf-8")
+
+
 def _listed_in(folder: Path) -> dict[str, set[str]]:
-    """The same of the manifest of a folder, which is among its files."""
-    told = listed_files(folder / MANIFEST)
-    if told is None:
+    """The manifest of a folder, which is among its files."""
+    known = manifest_hashes(folder / MANIFEST)
+    if known is None:
         return {}
-    return {MANIFEST: set(), **{name: {text} for name, text in told.items()}}
+    return {MANIFEST: set(), **{name: {text} for name, text in known.items()}}
 
 
 def _check_own(
-    folder: Path, apart: Path | None = None, also: dict[str, set[str]] | None = None
+    folder: Path, skip: Path | None = None, also: dict[str, set[str]] | None = None
 ) -> None:
     """Refuse a folder with anything that no manifest of ours lists."""
     known = _listed_in(folder)
     for name, hashes in (also or {}).items():
         known[name] = known.get(name, set()) | hashes
-    found = list(islice(_not_own(folder, known, apart), SHOWN + 1))
+    found = list(islice(_not_own(folder, known, skip), SHOWN + 1))
     if found:
         more = ["others"] if len(found) > SHOWN else []
         raise InputError(
@@ -210,10 +228,10 @@ def _check_own(
         )
 
 
-def _not_own(folder: Path, known: dict[str, set[str]], apart: Path | None = None) -> Iterator[str]:
+def _not_own(folder: Path, known: dict[str, set[str]], skip: Path | None = None) -> Iterator[str]:
     """What is in a folder and not in a manifest, or not as it says there."""
     parents = {parent.as_posix() for name in known for parent in Path(name).parents}
-    for name in _names_in(folder, apart):
+    for name in _names_in(folder, skip):
         path = folder / name
         if path.is_dir() and not path.is_symlink():
             if name not in parents:
@@ -222,24 +240,19 @@ def _not_own(folder: Path, known: dict[str, set[str]], apart: Path | None = None
             continue
         elif name not in known:
             yield name
-        elif path.is_symlink() or not path.is_file() or file_hash(path) not in known[name]:
+        elif not is_listed(path, *known[name]):
             yield f"{name} (changed since)"
 
 
-def _names_in(folder: Path, apart: Path | None = None) -> Iterator[str]:
+def _names_in(folder: Path, skip: Path | None = None) -> Iterator[str]:
     """Files, and folders without any, relative to the folder."""
     for place, folders, files in os.walk(folder):
-        folders[:] = sorted(one for one in folders if Path(place, one) != apart)
+        folders[:] = sorted(one for one in folders if Path(place, one) != skip)
         links = [one for one in folders if Path(place, one).is_symlink()]
         for name in sorted([*files, *links]):
             yield Path(place, name).relative_to(folder).as_posix()
         if not files and not folders and Path(place) != folder:
             yield Path(place).relative_to(folder).as_posix()
-
-
-def file_hash(path: Path) -> str:
-    """SHA-256 of a file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _put(made: Path, folder: Path) -> None:
@@ -285,7 +298,7 @@ def _move_files(made: Path, folder: Path) -> None:
         if name in now and name != MANIFEST:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (made / name).replace(folder / name)
-    for name in list(_names_in(folder, apart=made)):
+    for name in list(_names_in(folder, skip=made)):
         if name in known and name not in now:
             (folder / name).unlink()
             with suppress(OSError):

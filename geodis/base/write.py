@@ -137,9 +137,7 @@ def to_jsonable(value: Any) -> Any:
     """Turn numpy scalars and arrays, tuples and NaN into what JSON can hold (NaN becomes null)."""
     if isinstance(value, dict):
         return {str(key): to_jsonable(entry) for key, entry in value.items()}
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biu":
-        return value.tolist()
-    if isinstance(value, np.ndarray) and value.dtype.kind == "f" and np.isfinite(value).all():
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf" and np.isfinite(value).all():
         return value.tolist()
     if isinstance(value, np.ndarray | list | tuple):
         return [to_jsonable(entry) for entry in value]

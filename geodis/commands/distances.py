@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from geodis import __version__
 from geodis.base.check import InputError
-from geodis.base.write import write_json
 from geodis.commands.shared.data_source import (
     DataSource,
     as_variant,
@@ -18,7 +15,7 @@ from geodis.commands.shared.data_source import (
     named_grid,
     refuse_options_of_data,
 )
-from geodis.commands.shared.options import CommonOptions
+from geodis.commands.shared.options import CommonOptions, option
 from geodis.commands.shared.output import OutputFolder, say
 
 if TYPE_CHECKING:
@@ -26,30 +23,30 @@ if TYPE_CHECKING:
     from geodis.distances import LossLike
 
 MATRIX_TRAVERSALS = 128
-NAMES = (
-    "distances.json", "distances.txt", "correlations.png", "matrices.png", "distribution.png",
-)  # fmt: skip
+FILES = {
+    "distances.json": "every number of the tables, with settings, seed and versions",
+    "distances.txt": "the tables",
+    "correlations.png": "agreement between kinds of distances, by factor",
+    "matrices.png": "average distances along every factor",
+    "distribution.png": "cumulative distribution of perceived distances",
+}
 
 
 @dataclass(frozen=True)
-class ComparisonOptions:
+class DistanceOptions:
     """Which distances are compared, and over which pairs."""
 
-    loss: Annotated[
-        str,
-        typer.Option(help="mse, mae, bce, box:31, gaussian:31, or a learnt kernel.safetensors."),
-    ] = "mse"
-    pairs: Annotated[int, typer.Option(min=2, help="About how many pairs a factor.")] = 50_000
-    scaled: Annotated[
-        bool, typer.Option("--scaled", help="Scale factors to [0, 1] in the ground truth.")
-    ] = False
-    self_pairs: Annotated[
-        bool,
-        typer.Option("--self-pairs", help="Pairs of a point with itself too, as published tables."),
-    ] = False
-    confidence: Annotated[
-        float | None, typer.Option(help="Such as 0.95: bootstrap intervals.", show_default="none")
-    ] = None
+    latents: str | None = option(None, "Latents of the same rows, or of every index of --data.")
+    loss: str = option("mse", "mse, mae, bce, box:31, gaussian:31, or a learnt kernel.safetensors.")
+    pairs: int = option(50_000, "Approximate number of pairs per factor.", min=2)
+    scaled: bool = option(False, "Scale factors to [0, 1] in the ground truth.", "--scaled")
+    self_pairs: bool = option(
+        False, "Include pairs of a point with itself, as published tables do.", "--self-pairs"
+    )
+    confidence: float | None = option(
+        None, "Level of bootstrap intervals, such as 0.95.", show_default="none"
+    )
+    out: Path | None = option(None, "Folder for JSON, tables and figures.")
 
 
 @dataclass(frozen=True)
@@ -61,23 +58,14 @@ class Compared:
     loss: LossLike
 
 
-def distances_command(
-    *,
-    source: DataSource,
-    latents: Annotated[
-        str | None, typer.Option(help="Latents of the same rows, or of every index of --data.")
-    ] = None,
-    chosen: ComparisonOptions,
-    out: Annotated[Path | None, typer.Option(help="Folder for JSON, tables and figures.")] = None,
-    common: CommonOptions,
-) -> None:
+def distances_command(source: DataSource, chosen: DistanceOptions, common: CommonOptions) -> None:
     """Compare distances of ground-truth factors, images (as a loss sees them) and latents.
 
     Examples: `geodis distances --data xysquares --spacing 8 --out out`,
     `geodis distances --images X.npy --factors F.csv --latents Z.npy --loss box:31`
     """
-    folder = None if out is None else OutputFolder(out, NAMES)
-    compared = open_compared(source, latents, chosen.loss, common.quiet)
+    folder = None if chosen.out is None else OutputFolder(chosen.out, FILES)
+    compared = open_compared(source, chosen, common.quiet)
     results, refused = compare_given(compared, chosen, common)
     texts = [str(compared.grid), *map(str, results.values()), *refused.values()]
     tables: dict[str, Any] = {name: result.to_dict() for name, result in results.items()}
@@ -87,7 +75,7 @@ def distances_command(
         texts.append("\n".join(lines))
     values = {
         "data": source.data or source.images or source.factors,
-        "latents": latents,
+        "latents": chosen.latents,
         "loss": chosen.loss,
         "seed": common.seed,
         "geodis": __version__,
@@ -96,23 +84,21 @@ def distances_command(
     text = "\n\n".join(texts)
     say(text, values, common.as_json)
     if folder is not None:
-        meaning = "every number of the tables, with settings, seed and versions"
         with folder:
-            write_json(folder.path("distances.json", meaning), values)
-            folder.write_text("distances.txt", "the tables", text)
+            folder.write_json("distances.json", values)
+            folder.write_text("distances.txt", text)
             draw_distances(folder, compared, results, common)
-        if not common.as_json:
-            folder.list_files()
+        folder.list_files(common.as_json)
 
 
 def compare_given(
-    compared: Compared, chosen: ComparisonOptions, common: CommonOptions
+    compared: Compared, chosen: DistanceOptions, common: CommonOptions
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """The tables of distances by name, and why others cannot be made."""
     from geodis.distances import distance_correlations, factor_importance, overlap
 
     grid, loss = compared.grid, compared.loss
-    options: dict[str, Any] = {"random_state": common.seed, "verbose": common.verbose}
+    options = common.settings()
     results: dict[str, Any] = {
         "correlations": distance_correlations(
             grid,
@@ -147,27 +133,28 @@ def draw_distances(
         compared.code,
         compared.loss,
         n_traversals=MATRIX_TRAVERSALS,
-        random_state=common.seed,
-        verbose=common.verbose,
+        **common.settings(),
     )
-    picture = folder.path("correlations.png", "how far kinds of distances agree, by factor")
-    plots.save_figure(plots.plot_distance_correlations(results["correlations"]), picture)
+    axis = plots.plot_distance_correlations(results["correlations"])
+    folder.save_figure("correlations.png", axis)
     if any(matrices.values()):
-        picture = folder.path("matrices.png", "average distances along every factor")
-        plots.save_figure(plots.plot_traversal_matrices(matrices), picture)
+        folder.save_figure("matrices.png", plots.plot_traversal_matrices(matrices))
     if "importance" in results:
-        picture = folder.path("distribution.png", "cumulative distribution of perceived distances")
-        plots.save_figure(plots.plot_distance_distribution(results["importance"]), picture)
+        axis = plots.plot_distance_distribution(results["importance"])
+        folder.save_figure("distribution.png", axis)
 
 
-def open_compared(source: DataSource, latents: str | None, loss: str, quiet: bool) -> Compared:
+def open_compared(source: DataSource, chosen: DistanceOptions, quiet: bool) -> Compared:
     """The grid, latents in order of its index, and the loss."""
     from geodis.data.files.load import load_array
-    from geodis.distances import code_of_rows
+    from geodis.distances import code_of_rows, resolve_loss
+    from geodis.kernels import load_kernel
 
+    latents, loss = chosen.latents, chosen.loss
     grid: Any = as_variant(_open_grid(source, latents, quiet), source)
     code = None if latents is None else code_of_rows(grid, load_array(latents))
-    return Compared(grid, code, _loss(loss))
+    is_learnt = loss.endswith(".safetensors")
+    return Compared(grid, code, load_kernel(loss) if is_learnt else resolve_loss(loss))
 
 
 def _open_grid(source: DataSource, latents: str | None, quiet: bool) -> FactorGrid:
@@ -191,17 +178,6 @@ def _open_grid(source: DataSource, latents: str | None, quiet: bool) -> FactorGr
         raise InputError("--factors need --images, --latents or both; got neither.")
     pictures = None if images is None else load_array(images)
     return FactorGrid.from_arrays(pictures, factors_of(source))
-
-
-def _loss(loss: str) -> LossLike:
-    """A loss by name, or a learnt kernel from its file."""
-    if not loss.endswith(".safetensors"):
-        from geodis.distances import resolve_loss
-
-        return resolve_loss(loss)
-    from geodis import kernels
-
-    return kernels.load_kernel(loss)
 
 
 def _ratios(compared: Compared, seed: int) -> tuple[dict[str, Any], list[str]]:

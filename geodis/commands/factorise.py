@@ -6,21 +6,19 @@ import platform
 import warnings
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from geodis import __version__
 from geodis.base.check import InputError
-from geodis.base.write import whole_file, write_json
+from geodis.base.write import whole_file
 from geodis.commands.shared.data_source import load_points
 from geodis.commands.shared.options import (
-    ClusterOption,
+    ClusterOptions,
     CommonOptions,
     CountsOption,
     FileArgument,
     MetricOption,
-    WorkersOption,
+    option,
 )
 from geodis.commands.shared.output import OutputFolder, say, tell
 
@@ -29,32 +27,39 @@ if TYPE_CHECKING:
 
     from geodis.manifold.geomancer import GeoManCER
 
-NAMES = (
-    "axes.npy", "factor_dims.npy", "flat_coordinates.npy", "spectrum.npy", "summary.json",
-    "spectrum.png", "separation.png", "directions.png", "holonomy.png", "coordinates.npy",
-    "coordinates.csv", "maps.png",
-)  # fmt: skip
+FILES = {
+    "axes.npy": "axes at every point, by factor: (points, dimension, columns)",
+    "factor_dims.npy": "number of axes of each factor",
+    "flat_coordinates.npy": "coordinates along flat factors; no columns if nothing is flat",
+    "spectrum.npy": "lowest eigenvalues",
+    "summary.json": "dimensions, evidence, doubts, settings, versions, seconds",
+    "spectrum.png": "the eigenvalues and the gap between them",
+    "separation.png": "both tests of every field, which give the number of factors",
+    "directions.png": "the points, and the directions of each factor",
+    "holonomy.png": "how transport around loops changes each factor",
+    "coordinates.npy": "coordinates on the maps of the factors, side by side",
+    "coordinates.csv": "the same with names",
+    "maps.png": "the map of each factor with all points",
+}
+
+# Results that the summary holds as they are.
+PLAIN = (
+    *("n_factors", "factor_dims", "flat", "uncertain", "doubts"),
+    *("n_copies", "noise", "converged", "eigenvalues"),
+)
 
 
 @dataclass(frozen=True)
 class FactoriseOptions:
-    """What is known of the factors beforehand, and how they are sought."""
+    """What is known of the factors, and how they are found."""
 
-    dim: Annotated[
-        int | None, typer.Option(help="Intrinsic dimension.", show_default="estimated")
-    ] = None
-    factors: Annotated[
-        int | None, typer.Option(help="Number of factors.", show_default="counted")
-    ] = None
-    neighbors: Annotated[
-        int | None, typer.Option(help="Neighbours in the graph.", show_default="by dimension")
-    ] = None
-    tangents: Annotated[
-        str, typer.Option(help="curved, or pca as published: less accurate, for few points.")
-    ] = "curved"
-    flat: Annotated[
-        str, typer.Option(help="split a flat part by independence, or keep it as one factor.")
-    ] = "split"
+    dim: int | None = option(None, "Intrinsic dimension.", show_default="estimated")
+    factors: int | None = option(None, "Number of factors.", show_default="counted")
+    neighbors: int | None = option(
+        None, "Neighbours in the graph.", show_default="depends on the dimension"
+    )
+    tangents: str = option("curved", "curved, or pca as published: less accurate, for few points.")
+    flat: str = option("split", "split a flat part by independence, or keep it as one factor.")
     counts: CountsOption = False
     metric: MetricOption = "euclidean"
 
@@ -72,110 +77,99 @@ class FactoriseOptions:
 
 
 @dataclass(frozen=True)
-class PartsOptions:
-    """How points larger than memory are fitted by a sample and mapped part by part."""
+class PartsOptions(ClusterOptions):
+    """How points larger than memory are fitted on a sample and mapped in parts."""
 
-    sample: Annotated[
-        int | None,
-        typer.Option(
-            min=2,
-            help="Fit so many rows, and map all rows into parts of --out: for points larger than "
-            "memory. The same command goes on after a stop.",
-        ),
-    ] = None
-    part_rows: Annotated[int, typer.Option(min=1, help="Rows of a part.")] = 250_000
-    resample: Annotated[
-        bool,
-        typer.Option("--resample", help="Fit again with rows far from all that were fitted."),
-    ] = False
-    no_axes: Annotated[
-        bool, typer.Option("--no-axes", help="Write coordinates and distances without axes.")
-    ] = False
-    as_float64: Annotated[
-        bool, typer.Option("--float64", help="Write parts in float64 instead of float32.")
-    ] = False
-    cluster: ClusterOption = None
-    workers: WorkersOption = None
+    sample: int | None = option(
+        None,
+        "Fit this many rows, and map all rows into parts in --out: for points larger than memory. "
+        "The same command continues after a stop.",
+        min=2,
+    )
+    part_rows: int = option(250_000, "Rows per part.", min=1)
+    resample: bool = option(
+        False, "Fit again with rows that are far from all fitted ones.", "--resample"
+    )
+    no_axes: bool = option(False, "Write coordinates and distances without axes.", "--no-axes")
+    as_float64: bool = option(False, "Write parts in float64 instead of float32.", "--float64")
+
+
+@dataclass(frozen=True)
+class FactoriseFiles:
+    """What is read and written."""
+
+    file: FileArgument
+    out: Path | None = option(None, "Folder for arrays, summary and figures.")
 
 
 def factorise_command(
-    *,
-    file: FileArgument,
-    chosen: FactoriseOptions,
-    out: Annotated[Path | None, typer.Option(help="Folder for arrays, summary, figures.")] = None,
-    by_parts: PartsOptions,
-    common: CommonOptions,
+    files: FactoriseFiles, fit: FactoriseOptions, parts: PartsOptions, common: CommonOptions
 ) -> None:
     """Split points into independent factors, with the directions of each (GeoManCER).
 
-    With --out the maps of the factors are made too. They take longer, and only they show where
-    factors hold nearby and not for the whole: what is certain without them may be uncertain then.
+    With --out the maps of the factors are computed too. They take longer, and only they show where
+    factors hold locally but not globally, so a result that is certain without them may become
+    uncertain.
 
     Examples: `geodis factorise latents.npy --out factors`, `geodis factorise run.npz:z --dim 5`,
     `geodis factorise big.npy --sample 100000 --out parts`
     """
-    if by_parts.sample is not None:
-        _factorise_in_parts(file, chosen, out, by_parts, common)
+    if parts.sample is not None:
+        _factorise_in_parts(files, fit, parts, common)
         return
-    for option in ("resample", "cluster", "workers"):
-        if getattr(by_parts, option):
-            raise InputError(f"--{option} belongs to --sample; got it without.")
-    folder = None if out is None else OutputFolder(out, NAMES)
-    points = load_points(file)
-    settings = chosen.settings() | {
-        "random_state": common.seed,
-        "verbose": int(common.verbose),
-    }
-    est, notes = fit_and_note(points, settings)
-    maps = {} if out is None else {"maps": maps_or_note(est)}  # first: they may add a doubt
-    values = {"file": file, **factorisation_summary(est, notes), **maps}
+    for name in ("resample", "cluster", "workers"):
+        if getattr(parts, name):
+            raise InputError(f"--{name} belongs to --sample; got it without.")
+    folder = None if files.out is None else OutputFolder(files.out, FILES)
+    points = load_points(files.file)
+    est, notes = fit_and_note(points, fit, common)
+    maps = {} if folder is None else {"maps": maps_or_note(est)}  # first: they may add a doubt
+    values = {"file": files.file, **factorisation_summary(est, notes), **maps}
     say(est.summary(), values, common.as_json)
     if folder is not None:
         with folder:
             write_factorisation(folder, points, est, values)
             if values["maps"]:
                 write_maps(folder, est)
-        if not common.as_json:
-            folder.list_files()
+        folder.list_files(common.as_json)
 
 
 def _factorise_in_parts(
-    file: str,
-    chosen: FactoriseOptions,
-    out: Path | None,
-    by_parts: PartsOptions,
-    common: CommonOptions,
+    files: FactoriseFiles, fit: FactoriseOptions, parts: PartsOptions, common: CommonOptions
 ) -> None:
-    """Fit a sample, map all rows, and say what was found."""
+    """Fit a sample, map all rows, and print what was found."""
     from geodis.parts import factorise_parts
 
-    if out is None:
+    if files.out is None:
         raise InputError("--sample writes parts into a folder, which --out names; got none.")
-    assert by_parts.sample is not None
+    assert parts.sample is not None
     made = factorise_parts(
-        file,
-        out,
-        sample=by_parts.sample,
-        part_rows=by_parts.part_rows,
-        dtype="float64" if by_parts.as_float64 else "float32",
-        axes=not by_parts.no_axes,
-        resample=by_parts.resample,
-        settings=chosen.settings(),
+        files.file,
+        files.out,
+        sample=parts.sample,
+        part_rows=parts.part_rows,
+        dtype="float64" if parts.as_float64 else "float32",
+        axes=not parts.no_axes,
+        resample=parts.resample,
+        settings=fit.settings(),
         random_state=common.seed,
-        cluster=by_parts.cluster,
-        n_workers=by_parts.workers,
+        cluster=parts.cluster,
+        n_workers=parts.workers,
         verbose=int(common.verbose),
     )
-    say(made, {"file": file, "out": str(out), **made.manifest}, common.as_json)
+    say(made, {"file": files.file, "out": str(files.out), **made.manifest}, common.as_json)
 
 
-def fit_and_note(points: Any, settings: dict[str, Any]) -> tuple[GeoManCER, list[str]]:
-    """Fit, and say on standard error what the fit warns of."""
+def fit_and_note(
+    points: Any, options: FactoriseOptions, common: CommonOptions
+) -> tuple[GeoManCER, list[str]]:
+    """Fit, and print the warnings of the fit on standard error."""
     from geodis.manifold.geomancer import GeoManCER
 
+    est = GeoManCER(**options.settings(), random_state=common.seed, verbose=int(common.verbose))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        est = GeoManCER(**settings).fit(points)
+        est.fit(points)
     notes = [str(warning.message) for warning in caught]
     for note in notes:
         tell(f"note: {note}", error=True)
@@ -183,7 +177,7 @@ def fit_and_note(points: Any, settings: dict[str, Any]) -> tuple[GeoManCER, list
 
 
 def maps_or_note(est: GeoManCER) -> list[dict[str, Any]]:
-    """What the map of every factor is; nothing, and a note, where there are none."""
+    """Descriptions of the maps of the factors; a note if there are none."""
     from geodis.report.sections.maps import describe_maps
 
     try:
@@ -194,7 +188,7 @@ def maps_or_note(est: GeoManCER) -> list[dict[str, Any]]:
 
 
 def factorisation_summary(est: GeoManCER, notes: list[str]) -> dict[str, Any]:
-    """Everything but the arrays that have a row for every point, as plain values."""
+    """All results except arrays with a row per point, as plain values."""
     import numpy as np
     import scipy
 
@@ -207,19 +201,11 @@ def factorisation_summary(est: GeoManCER, notes: list[str]) -> dict[str, Any]:
         "n": n,
         "d": d,
         "dim": k,
-        "n_factors": est.n_factors_,
-        "factor_dims": est.factor_dims_,
-        "flat": est.flat_,
-        "uncertain": est.uncertain_,
-        "doubts": est.doubts_,
+        **{name: getattr(est, f"{name}_") for name in PLAIN},
         "doubt_codes": [doubt.code for doubt in est.doubts_],
         "departure": est.departure_ and asdict(est.departure_),
         "outliers": np.flatnonzero(est.outliers_),
-        "n_copies": est.n_copies_,
-        "noise": est.noise_,
-        "converged": est.converged_,
         "refined": est.split_.refined,
-        "eigenvalues": est.eigenvalues_,
         "evidence": [with_sentences(evidence) for evidence in est.evidence_],
         "flat_evidence": est.flat_evidence_ and with_sentences(est.flat_evidence_),
         "periods": [period.tolist() for period in est.periods_],
@@ -248,47 +234,29 @@ def write_factorisation(
     folder: OutputFolder, points: np.ndarray, est: GeoManCER, values: dict[str, Any]
 ) -> None:
     """Write arrays, summary and figures, each file whole or not at all."""
-    import numpy as np
-
     from geodis import plots
 
-    arrays = {
-        "axes.npy": (est.axes_, "axes at every point, by factor: (points, dimension, columns)"),
-        "factor_dims.npy": (est.factor_dims_, "how many of the axes belong to each factor"),
-        "flat_coordinates.npy": (
-            est.flat_coordinates_,
-            "coordinates along the flat factors; no columns where nothing is flat",
-        ),
-        "spectrum.npy": (est.eigenvalues_, "bottom eigenvalues of the whole"),
-    }
-    for name, (array, meaning) in arrays.items():
-        with whole_file(folder.path(name, meaning)) as temporary:
-            np.save(temporary, array)
-    meaning = "dimensions, evidence, doubts, settings, versions, seconds"
-    write_json(folder.path("summary.json", meaning), values)
-    picture = folder.path("spectrum.png", "the eigenvalues and the gap between them")
-    plots.save_figure(plots.plot_eigenvalue_spectrum(est), picture)
-    picture = folder.path("separation.png", "both tests on every field: why so many factors")
-    plots.save_figure(plots.plot_field_separation(est.evidence_), picture)
-    picture = folder.path("directions.png", "the points, and the directions of each factor")
-    plots.save_figure(plots.plot_directions_by_factor(points, est), picture)
-    picture = folder.path("holonomy.png", "what transport around loops does to each factor")
-    plots.save_figure(plots.plot_holonomy(est.holonomy_, est.factor_dims_), picture)
+    folder.write_array("axes.npy", est.axes_)
+    folder.write_array("factor_dims.npy", est.factor_dims_)
+    folder.write_array("flat_coordinates.npy", est.flat_coordinates_)
+    folder.write_array("spectrum.npy", est.eigenvalues_)
+    folder.write_json("summary.json", values)
+    folder.save_figure("spectrum.png", plots.plot_eigenvalue_spectrum(est))
+    folder.save_figure("separation.png", plots.plot_field_separation(est.evidence_))
+    folder.save_figure("directions.png", plots.plot_directions_by_factor(points, est))
+    folder.save_figure("holonomy.png", plots.plot_holonomy(est.holonomy_, est.factor_dims_))
 
 
 def write_maps(folder: OutputFolder, est: GeoManCER) -> None:
-    """Write where every point lies on the maps of the factors, and their pictures."""
+    """Write the coordinates of every point on the maps of the factors, and the maps as a figure."""
     import numpy as np
     import pandas as pd
 
     from geodis import plots
 
     coordinates = np.hstack([est.coordinates(j) for j in range(est.n_factors_)])
-    meaning = "places on the maps of the factors, side by side: (points, coordinates)"
-    with whole_file(folder.path("coordinates.npy", meaning)) as temporary:
-        np.save(temporary, coordinates)
+    folder.write_array("coordinates.npy", coordinates)
     named = pd.DataFrame(coordinates, columns=est.get_feature_names_out())
-    with whole_file(folder.path("coordinates.csv", "the same with names")) as temporary:
+    with whole_file(folder.path("coordinates.csv")) as temporary:
         named.to_csv(temporary, index=False)
-    picture = folder.path("maps.png", "the map of each factor, and every point on it")
-    plots.save_figure(plots.plot_maps(est), picture)
+    folder.save_figure("maps.png", plots.plot_maps(est))

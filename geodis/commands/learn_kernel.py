@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from geodis.base.check import InputError
 from geodis.commands.shared.data_source import DataSource, open_data
-from geodis.commands.shared.options import CommonOptions
+from geodis.commands.shared.options import CommonOptions, option
 from geodis.commands.shared.output import output_file, say
 
 if TYPE_CHECKING:
@@ -19,53 +17,50 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class WhatIsLearnt:
-    """What is learnt."""
+class KernelFile:
+    """Where the loss is written."""
 
-    radius: Annotated[int, typer.Option(min=0, help="The kernel has 2 radius + 1 pixels.")] = 31
-    features: Annotated[
-        str | None,
-        typer.Option(
-            help="Learn a small network instead, such as 16,32,32: maps after each layer.",
-            show_default="a kernel",
-        ),
-    ] = None
-    only: Annotated[
-        list[str] | None, typer.Option(help="A factor that counts; may be repeated.")
-    ] = None
-    as_numbers: Annotated[
-        bool,
-        typer.Option("--as-numbers", help="Take labels and circles as numbers too, as published."),
-    ] = False
-    kernels: Annotated[int, typer.Option(min=1, help="Kernels that are used together.")] = 1
-    support: Annotated[
-        str, typer.Option(help="full, or same: cut to the image; auto by radius.")
-    ] = "auto"
-    symmetry: Annotated[str, typer.Option(help="Of the kernel: d4, flip or none.")] = "d4"
-    signed: Annotated[bool, typer.Option("--signed", help="Allow negative weights.")] = False
+    out: Path = option(..., "File of the learnt loss, .safetensors.")
 
 
 @dataclass(frozen=True)
-class HowItIsLearnt:
+class LearntLossOptions:
+    """What is learnt."""
+
+    radius: int = option(31, "The kernel has 2 radius + 1 pixels.", min=0)
+    features: str | None = option(
+        None,
+        "Learn a small network instead, such as 16,32,32: number of maps after each layer.",
+        show_default="a kernel",
+    )
+    only: list[str] | None = option(None, "A factor that counts; repeatable.")
+    as_numbers: bool = option(
+        False, "Treat labels and cyclic factors as numbers, as published.", "--as-numbers"
+    )
+    kernels: int = option(1, "Number of kernels that are used together.", min=1)
+    support: str = option("auto", "full, or same: cut to the image; auto depends on the radius.")
+    symmetry: str = option("d4", "Of the kernel: d4, flip or none.")
+    signed: bool = option(False, "Allow negative weights.", "--signed")
+
+
+@dataclass(frozen=True)
+class LearningOptions:
     """How it is learnt."""
 
-    by: Annotated[str, typer.Option(help="Pairs: random, factor or differing.")] = "random"
-    steps: Annotated[int | None, typer.Option(min=1, help="Most steps.")] = None
-    alpha: Annotated[float, typer.Option(min=0, help="Weight of the augmented term.")] = 1.0
-    adversarial: Annotated[
-        bool, typer.Option("--adversarial", help="Learn distances that contradict the factors.")
-    ] = False
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="Written as it goes on; read if it is there.")
-    ] = None
+    by: str = option("random", "Pairs: random, factor or differing.")
+    steps: int | None = option(None, "Maximum number of steps.", min=1)
+    alpha: float = option(1.0, "Weight of the augmented term.", min=0)
+    adversarial: bool = option(
+        False, "Learn distances that contradict the factors.", "--adversarial"
+    )
+    checkpoint: Path | None = option(None, "File of the training state; read if it exists.")
 
 
 def learn_kernel_command(
-    *,
-    out: Annotated[Path, typer.Option(help="File of the learnt loss, .safetensors.")],
+    file: KernelFile,
     source: DataSource,
-    learnt: WhatIsLearnt,
-    learning: HowItIsLearnt,
+    learnt: LearntLossOptions,
+    learning: LearningOptions,
     common: CommonOptions,
 ) -> None:
     """Learn a reconstruction loss whose distances follow the ground-truth factors.
@@ -75,24 +70,25 @@ def learn_kernel_command(
     """
     from geodis.data.grids.grid import FactorGrid
     from geodis.kernels import LossKernel, save_kernel
-    from geodis.plots import plot_kernels, save_figure
+    from geodis.plots import plot_kernels
 
+    out = file.out
     if out.suffix != ".safetensors":
         raise InputError(f"--out must end in .safetensors; got {out}.")
-    others = [out.with_suffix(".json").name]
+    settings, picture = out.with_suffix(".json").name, out.with_suffix(".png").name
+    beside = {settings: "how it was made"}
     if learnt.features is None:
-        others.append(out.with_suffix(".png").name)
-    folder = output_file(out, *others)
+        beside[picture] = "the kernel"
+    folder = output_file(out, "the learnt loss", beside)
     grid = open_data(source, common.quiet)
     if not isinstance(grid, FactorGrid):
         raise InputError("--images need --factors, one row an image; got none.")
     loss = learn_loss(grid, learnt, learning, common)
     with folder:
-        save_kernel(loss, folder.path(out.name, "the learnt loss"))
-        folder.path(out.with_suffix(".json").name, "how it was made")  # which is written with it
+        save_kernel(loss, folder.path(out.name))
+        folder.path(settings)  # which is written with it
         if isinstance(loss, LossKernel):
-            picture = folder.path(out.with_suffix(".png").name, "the kernel")
-            save_figure(plot_kernels({loss.name: loss}).ravel()[0], picture)
+            folder.save_figure(picture, plot_kernels({loss.name: loss}).ravel()[0])
     made = loss.made
     sentence = (
         f"{loss.name}: rank correlation with the ground truth {made['held_out']:.4f} on "
@@ -100,12 +96,11 @@ def learn_kernel_command(
         f"{made['steps']} steps, {sum(made['seconds'].values()):.0f} s"
     )
     say(sentence, made, common.as_json)
-    if not common.as_json:
-        folder.list_files()
+    folder.list_files(common.as_json)
 
 
 def learn_loss(
-    grid: FactorGrid, learnt: WhatIsLearnt, learning: HowItIsLearnt, common: CommonOptions
+    grid: FactorGrid, learnt: LearntLossOptions, learning: LearningOptions, common: CommonOptions
 ) -> LossKernel | FeatureLoss:
     """A learnt kernel, or a learnt network where --features asks for one."""
     from geodis.kernels import FeatureOptions, KernelOptions, learn_features, learn_kernel

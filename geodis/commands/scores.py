@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from geodis import __version__
 from geodis.base.check import InputError
-from geodis.base.write import write_json
 from geodis.commands.shared.options import (
-    BinsOption,
-    ChanceOption,
     CommonOptions,
-    GroupOption,
-    IntervalsOption,
+    FactorColumns,
     LatentGroupOption,
-    OnlyOption,
-    PeriodOption,
+    ScoringOptions,
+    argument,
     groups_of,
     numbers_of,
+    option,
     periods_of,
 )
 from geodis.commands.shared.output import OutputFolder, say
@@ -29,81 +24,64 @@ from geodis.commands.shared.output import OutputFolder, say
 if TYPE_CHECKING:
     from geodis.scores import ScoreTable
 
-
-NAMES = ("scores.json", "scores.md", "scores.png", "information.png", "importances.png")
+FILES = {
+    "scores.json": "every score with its parts by factor and latent, settings, seed, versions",
+    "scores.md": "the table",
+    "scores.png": "every score beside its chance level",
+}
 
 
 @dataclass(frozen=True)
-class ScoreOptions:
-    """Which scores, and how they are computed."""
+class ScoresOptions:
+    """What is scored."""
 
-    only: OnlyOption = None
-    bins: BinsOption = None
-    chance: ChanceOption = 1
-    intervals: IntervalsOption = 0
-    factor_group: GroupOption = None
+    latents: str = argument("Latents, one row per point (see `inspect`).")
+    factors: str = option(
+        ..., "Factors of the same rows: .csv with a header, or any array file.", show_default=False
+    )
     latent_group: LatentGroupOption = None
-    jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores.")] = 1
+    out: Path | None = option(None, "Folder for JSON, table and figures.", file_okay=False)
+    jobs: int = option(1, "Processes; -1 for all cores.")
 
 
 def scores_command(
-    *,
-    latents: Annotated[
-        str,
-        typer.Argument(help="Latents, one row a point (see `inspect`).", show_default=False),
-    ],
-    factors: Annotated[
-        str,
-        typer.Option(
-            help="Factors of the same rows: .csv with a header, or any array file.",
-            show_default=False,
-        ),
-    ],
-    period: PeriodOption = None,
-    chosen: ScoreOptions,
-    out: Annotated[
-        Path | None, typer.Option(file_okay=False, help="Folder for JSON, table and figures.")
-    ] = None,
-    common: CommonOptions,
+    given: ScoresOptions, columns: FactorColumns, scoring: ScoringOptions, common: CommonOptions
 ) -> None:
-    """Compute every disentanglement score of latents, with the level that chance gives.
+    """Compute every disentanglement score of latents, with its chance level.
 
     Examples: `geodis scores z.npy --factors factors.csv`,
     `geodis scores run.npz:latents --factors run.npz:factors --only mig --only dci --json`
     """
-    from geodis.data.factors import as_factors
-    from geodis.data.files.load import load_array, load_factors
+    from geodis.data.files.load import load_array
     from geodis.scores import score_latents
+    from geodis.scores.registry import entries
 
-    folder = None if out is None else OutputFolder(out, NAMES)
-    periods = periods_of(period)
-    together, apart = groups_of(chosen.factor_group), numbers_of(chosen.latent_group)
+    captions = [entry.shown.matrix for entry in entries() if entry.shown.matrix is not None]
+    files = FILES | {f"{caption.name}.png": caption.about for caption in captions}
+    folder = None if given.out is None else OutputFolder(given.out, files)
+    latent_groups = numbers_of(given.latent_group)
     settings: dict[str, Any] = {
-        "periods": periods,
-        "only": chosen.only,
-        "bins": chosen.bins,
-        "chance": chosen.chance,
-        "intervals": chosen.intervals,
-        "factor_groups": together,
-        "latent_groups": apart,
+        "periods": periods_of(columns.period),
+        **vars(scoring),
+        "factor_groups": groups_of(columns.factor_group),
+        "latent_groups": latent_groups,
     }
     table = score_latents(
-        load_array(latents),
-        as_factors(load_factors(factors, periods=periods), groups=together),
-        chosen.only or None,
-        bins=chosen.bins,
-        groups=apart,
-        chance=chosen.chance,
-        intervals=chosen.intervals,
-        n_jobs=chosen.jobs,
-        verbose=common.verbose,
-        random_state=common.seed,
+        load_array(given.latents),
+        columns.load(given.factors),
+        scoring.only or None,
+        bins=scoring.bins,
+        groups=latent_groups,
+        chance=scoring.chance,
+        intervals=scoring.intervals,
+        n_jobs=given.jobs,
+        **common.settings(),
     )
     if not len(table.frame):
         raise InputError(f"None of the scores asked for applies: {'; '.join(table.remarks())}")
     values = {
-        "latents": latents,
-        "factors": factors,
+        "latents": given.latents,
+        "factors": given.factors,
         "geodis": __version__,
         "settings": settings,
         **table.to_dict(),
@@ -112,27 +90,23 @@ def scores_command(
     if folder is not None:
         with folder:
             write_scores(folder, table, values)
-        if not common.as_json:
-            folder.list_files()
+        folder.list_files(common.as_json)
 
 
 def write_scores(folder: OutputFolder, table: ScoreTable, values: dict[str, Any]) -> None:
-    """Write the table, and the figures of those scores that are in it."""
+    """Write the table, and the figures of the scores in it."""
     from geodis import plots
     from geodis.scores.registry import entries
 
-    meaning = "every score with its parts by factor and latent, settings, seed, versions"
-    write_json(folder.path("scores.json", meaning), values)
-    folder.write_text("scores.md", "the table", table.to_markdown())
+    folder.write_json("scores.json", values)
+    folder.write_text("scores.md", table.to_markdown())
     if (table.frame["family"] != "unsupervised").any():
-        picture = folder.path("scores.png", "every score beside its chance level")
-        plots.save_figure(plots.plot_scores(table), picture)
+        folder.save_figure("scores.png", plots.plot_scores(table))
     for entry in entries():
         caption = entry.shown.matrix
-        if caption is None or entry.name not in table.scores:
-            continue
-        picture = folder.path(f"{caption.name}.png", caption.about)
-        axis = plots.plot_score_matrix(
-            table.scores[entry.name], title=caption.title, unit=caption.unit, limit=1.0
-        )
-        plots.save_figure(axis, picture)
+        if caption is not None and entry.name in table.scores:
+            scored = table.scores[entry.name]
+            axis = plots.plot_score_matrix(
+                scored, title=caption.title, unit=caption.unit, limit=1.0
+            )
+            folder.save_figure(f"{caption.name}.png", axis)

@@ -4,107 +4,76 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from geodis import __version__
 from geodis.commands.shared.options import (
-    BinsOption,
-    ChanceOption,
-    ClusterOption,
+    ClusterOptions,
     CommonOptions,
-    GroupOption,
-    IntervalsOption,
-    OnlyOption,
-    PeriodOption,
-    WorkersOption,
-    groups_of,
-    periods_of,
+    FactorColumns,
+    ScoringOptions,
+    argument,
+    option,
 )
 from geodis.commands.shared.output import list_files, say
 
 
 @dataclass(frozen=True)
 class ManyOptions:
-    """Which scores of which arrays, and where they are computed."""
+    """Which models are scored, and where the results are written."""
 
-    key: Annotated[str | None, typer.Option(help="Name of the array in each file.")] = None
-    only: OnlyOption = None
-    bins: BinsOption = None
-    chance: ChanceOption = 1
-    intervals: IntervalsOption = 0
-    factor_group: GroupOption = None
-    cluster: ClusterOption = None
-    workers: WorkersOption = None
+    folder: str = argument("Folder of latents, one file per model (see `scores`).")
+    factors: str = option(
+        ...,
+        "Factors of the rows of every model: .csv with a header, or any array file.",
+        show_default=False,
+    )
+    out: Path = option(
+        ..., "The table: .parquet or .csv; a journal is written beside it.", dir_okay=False
+    )
+    key: str | None = option(None, "Name of the array in each file.")
+    page: Path | None = option(None, "Folder for a page about the table.", file_okay=False)
 
 
 def scores_many_command(
-    *,
-    folder: Annotated[
-        str,
-        typer.Argument(
-            help="Folder of latents, a file a model (see `scores`).", show_default=False
-        ),
-    ],
-    factors: Annotated[
-        str,
-        typer.Option(
-            help="Factors of the rows of every model: .csv with a header, or any array file.",
-            show_default=False,
-        ),
-    ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            dir_okay=False, help="The table: .parquet or .csv; a journal stands beside it."
-        ),
-    ],
-    period: PeriodOption = None,
-    chosen: ManyOptions,
-    page: Annotated[
-        Path | None, typer.Option(file_okay=False, help="Folder for a page of the table.")
-    ] = None,
+    given: ManyOptions,
+    columns: FactorColumns,
+    scoring: ScoringOptions,
+    where: ClusterOptions,
     common: CommonOptions,
 ) -> None:
-    """Score every model of a folder; started again, it goes on where it was killed.
+    """Score every model in a folder; if it was interrupted, the same command continues.
 
     Examples: `geodis scores-many latents --factors factors.csv --out table.parquet`,
     `geodis scores-many runs --key latents --factors factors.csv --out table.csv --cluster local`
     """
-    from geodis.data.factors import as_factors
-    from geodis.data.files.load import load_factors
     from geodis.report.build import check_out
     from geodis.scores import score_many
 
-    if page is not None:
-        check_out(page)
-    known = load_factors(factors, periods=periods_of(period))
+    if given.page is not None:
+        check_out(given.page)
     table = score_many(
-        folder,
-        as_factors(known, groups=groups_of(chosen.factor_group)),
-        chosen.only or None,
-        cluster=chosen.cluster,
-        n_workers=chosen.workers,
-        out=out,
-        apart=[factors],
-        key=chosen.key,
-        bins=chosen.bins,
-        chance=chosen.chance,
-        intervals=chosen.intervals,
-        verbose=common.verbose,
-        random_state=common.seed,
+        given.folder,
+        columns.load(given.factors),
+        scoring.only or None,
+        cluster=where.cluster,
+        n_workers=where.workers,
+        out=given.out,
+        apart=[given.factors],
+        key=given.key,
+        bins=scoring.bins,
+        chance=scoring.chance,
+        intervals=scoring.intervals,
+        **common.settings(),
     )
-    meanings = {
-        out: "one row a model and score",
-    }
-    if page is not None:
+    meanings = {given.out: "one row per model and score"}
+    if given.page is not None:
         from geodis.report import report_many
 
-        meanings[report_many(table, page, source=folder)] = "agreement, spread, best and worst"
+        page = report_many(table, given.page, source=given.folder)
+        meanings[page] = "agreement, spread, best and worst"
     values = {
-        "folder": folder,
-        "factors": factors,
+        "folder": given.folder,
+        "factors": given.factors,
         "geodis": __version__,
         "models": len(table.models),
         "failures": table.failures,

@@ -7,17 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any, cast
 
 from geodis.base.check import InputError
 from geodis.commands.shared.data_source import DataSource, open_data, source_of
 from geodis.commands.shared.options import (
-    ClusterOption,
+    ClusterOptions,
     CommonOptions,
     DeviceOption,
-    WorkersOption,
+    argument,
+    option,
 )
 from geodis.commands.shared.output import OutputFolder, say, tell
 
@@ -27,23 +26,23 @@ if TYPE_CHECKING:
 ENTRIES = ("models", "data", "seeds", "training", "scores", "score_at", "n", "threads", "stack")
 
 
-@dataclass(frozen=True)
-class WhereItRuns:
-    """Where runs are trained."""
+TABLES = {
+    "table.csv": "settings, loss terms and scores of every run, by step",
+    "table.parquet": "the same with types",
+}
 
-    cluster: ClusterOption = None
-    workers: WorkersOption = None
+
+@dataclass(frozen=True)
+class SweepOptions:
+    """What is trained, and where it is written."""
+
+    file: Path = argument("The grid, as a .toml file.")
+    out: Path = option(..., "Folder to write to, or to continue in.")
     device: DeviceOption = "auto"
 
 
-def sweep_command(
-    file: Annotated[Path, typer.Argument(help="The grid, as a .toml file.", show_default=False)],
-    *,
-    out: Annotated[Path, typer.Option(help="Folder to write to, or to go on in.")],
-    where: WhereItRuns,
-    common: CommonOptions,
-) -> None:
-    """Train and score a grid of models; the same command goes on after any end.
+def sweep_command(given: SweepOptions, where: ClusterOptions, common: CommonOptions) -> None:
+    """Train and score a grid of models; if it was interrupted, the same command continues.
 
     The file says `seeds = 5`, `scores = ["mig", "dci"]`, `score_at = [2000]`, a table [training]
     with steps, batch_size, learning_rate, ..., a table [data.NAME] for every data set, with what
@@ -59,6 +58,7 @@ def sweep_command(
     from geodis.models.sweeps.planned_run_folder import RUNS
     from geodis.models.sweeps.run_lock import ROW
 
+    file, out, device = given.file, given.out, cast(Any, given.device)
     choices = read_grid(file)
     if common.seed:
         choices["seeds"] = seeds_from(common.seed, choices.get("seeds", 5), file)
@@ -66,14 +66,12 @@ def sweep_command(
         name: partial(open_grid_of, found_from_anywhere(_table(given, f"data.{name}", file)))
         for name, given in _table(choices.pop("data"), "data", file).items()
     }
-    device: Any = where.device
     # Tables beside finished runs are of a sweep; other sweeps may write them at the same time.
-    begun = any(out.glob(f"{RUNS}/*/{ROW}"))
-    folder = OutputFolder(out, () if begun else ("table.csv", "table.parquet"))
+    folder = OutputFolder(out, TABLES, begun=any(out.glob(f"{RUNS}/*/{ROW}")))
     try:
         with folder:
-            folder.path("table.csv", "settings, terms and scores of every run, by step")
-            folder.path("table.parquet", "the same with types")
+            for name in TABLES:
+                folder.path(name)
             done = sweep(
                 out,
                 choices.pop("models"),
@@ -90,9 +88,8 @@ def sweep_command(
     values = {"out": str(out), "planned": done.planned, "trained": done.trained}
     values |= {"diverged": done.diverged, "elsewhere": done.elsewhere}
     say(done, values, common.as_json)
-    if not common.as_json:
-        folder.meanings[out / RUNS] = "the folder of every model, as `geodis train` writes it"
-        folder.list_files()
+    runs = {out / RUNS: "the folder of every model, as `geodis train` writes it"}
+    folder.list_files(common.as_json, runs)
 
 
 def read_grid(file: Path) -> dict[str, Any]:
@@ -102,18 +99,18 @@ def read_grid(file: Path) -> dict[str, Any]:
     else:
         import tomli as tomllib
     try:
-        said = tomllib.loads(file.read_text(encoding="utf-8"))
+        entries = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{file} must be a .toml file; got {error.strerror}.") from None
     except ValueError as error:
         raise InputError(f"{file} cannot be read as TOML: {str(error).rstrip('.')}.") from None
-    if unknown := sorted(set(said) - set(ENTRIES)):
+    if unknown := sorted(set(entries) - set(ENTRIES)):
         raise InputError(f"{file} may say {', '.join(ENTRIES)}; got {', '.join(unknown)}.")
-    if missing := [name for name in ("models", "data") if name not in said]:
+    if missing := [name for name in ("models", "data") if name not in entries]:
         raise InputError(f"{file} must have [[models]] and [data.NAME]; got no {missing[0]}.")
-    if not isinstance(said["models"], list):
+    if not isinstance(entries["models"], list):
         raise InputError(f"{file} must have its models as [[models]], a list of tables.")
-    return said
+    return entries
 
 
 def seeds_from(first: int, seeds: Any, file: Path) -> list[int]:

@@ -7,15 +7,12 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any, cast
 
 from geodis import __version__
 from geodis.base.check import InputError
-from geodis.base.write import write_json
 from geodis.commands.shared.data_source import DataSource, open_data
-from geodis.commands.shared.options import CommonOptions, DeviceOption
+from geodis.commands.shared.options import CommonOptions, DeviceOption, option
 from geodis.commands.shared.output import OutputFolder, say, tell
 from geodis.commands.shared.runs import settings_of
 
@@ -25,155 +22,134 @@ if TYPE_CHECKING:
     from geodis.data.grids.grid import FactorGrid
     from geodis.models import EarlyStopping, Model, RunLogger, Training
 
-NAMES = (
-    "model.safetensors", "config.json", "checkpoint.safetensors", "checkpoint-older.safetensors",
-    "checkpoint-damaged.safetensors", "history.json", "history.csv", "training.png",
-)  # fmt: skip
+FILES = {
+    "model.safetensors": "weights",
+    "config.json": "the model, its settings, data and versions",
+    "checkpoint.safetensors": "state to continue from: the same command with more steps",
+    "checkpoint-older.safetensors": "the state before",
+    "checkpoint-damaged.safetensors": "a state that could not be read",
+    "history.json": "every term of the loss, and scores, by step",
+    "history.csv": "every term of the loss, written during training",
+    "training.png": "the same as a picture",
+}
+
+# Options of training that `TrainOptions` calls the same.
+PASSED_ON = (
+    *("category", "precision", "horizon"),
+    *("adversary_learning_rate", "prior_learning_rate"),
+)
 
 
 @dataclass(frozen=True)
 class TrainingSource(DataSource):
-    """Images or rows to learn from, and their factors where groups are made of them."""
+    """Images or rows to learn from, and their factors if groups are made of them."""
 
-    images: Annotated[
-        str | None, typer.Option(help="Images (n, h, w, c) or rows (n, d) of your own.")
-    ] = None
-    factors: Annotated[
-        str | None, typer.Option(help="Factors of the same rows, for pairs and triplets.")
-    ] = None
+    images: str | None = option(None, "Your own images (n, h, w, c) or rows (n, d).")
+    factors: str | None = option(None, "Factors of the same rows, for pairs and triplets.")
 
 
 @dataclass(frozen=True)
-class WhatIsBuilt:
-    """What is built."""
+class ModelOptions:
+    """What is trained."""
 
-    latents: Annotated[
-        int | None, typer.Option(min=1, help="Latents.", show_default="the model's, mostly 10")
-    ] = None
-    loss: Annotated[
-        str | None,
-        typer.Option(
-            help="mse, bernoulli, box:31, gaussian:31, or a learnt kernel's file.",
-            show_default="mse",
-        ),
-    ] = None
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A setting of the model, such as beta=0.01; may be repeated."),
-    ] = None
-    normalise: Annotated[
-        str | None,
-        typer.Option(
-            help="Of the loss: sum over pixels and latents, or mean, beta normalisation.",
-            show_default="sum",
-        ),
-    ] = None
-    standardise: Annotated[
-        bool, typer.Option("--standardise", help="Give channels mean 0 and deviation 1.")
-    ] = False
+    out: Path = option(..., "Folder to write to, or to continue from.")
+    model: str = option(
+        "beta-vae", "vae, beta-vae, ada-gvae, tvae, ada-tvae, isa-vae, metric-encoder, ..."
+    )
+    steps: int = option(5000, "Total number of steps.", min=1)
+    latents: int | None = option(
+        None, "Number of latents.", min=1, show_default="the model's, mostly 10"
+    )
+    loss: str | None = option(
+        None,
+        "mse, bernoulli, box:31, gaussian:31, or the file of a learnt kernel.",
+        show_default="mse",
+    )
+    settings: list[str] | None = option(
+        None, "A setting of the model, such as beta=0.01; repeatable.", "--set"
+    )
+    normalise: str | None = option(
+        None, "Normalisation of the loss: sum over pixels and latents, or mean.", show_default="sum"
+    )
+    standardise: bool = option(
+        False, "Standardise channels to mean 0 and deviation 1.", "--standardise"
+    )
 
 
 @dataclass(frozen=True)
-class HowItIsTrained:
-    """How it is trained, and what is watched meanwhile."""
+class TrainingChoices:
+    """How it is trained, and what is recorded."""
 
-    supervision: Annotated[
-        str | None,
-        typer.Option(
-            help="What orders triplets: scaled, factors, perceived, differing or category.",
-            show_default="scaled",
-        ),
-    ] = None
-    category: Annotated[
-        str | None, typer.Option(help="The factor that --supervision category looks at.")
-    ] = None
-    batch_size: Annotated[int, typer.Option(min=2, help="Rows, pairs or triplets.")] = 256
-    learning_rate: Annotated[
-        float | None, typer.Option(min=0, help="Of Adam.", show_default="the model's, mostly 1e-3")
-    ] = None
-    adversary_learning_rate: Annotated[
-        float, typer.Option(min=0, help="Of the second player of adversarial models.")
-    ] = 1e-4
-    prior_learning_rate: Annotated[
-        float, typer.Option(min=0, help="Of what a prior learns, such as exponents.")
-    ] = 5e-4
-    horizon: Annotated[
-        int | None,
-        typer.Option(min=1, help="Steps that schedules run over.", show_default="--steps"),
-    ] = None
-    watch: Annotated[
-        list[str] | None,
-        typer.Option("--watch", help="A score to follow, such as mig; may be repeated."),
-    ] = None
-    divergence: Annotated[
-        bool,
-        typer.Option(
-            "--divergence", help="Follow the parts of the divergence: total correlation, ..."
-        ),
-    ] = False
-    stop: Annotated[
-        str | None,
-        typer.Option(
-            help='End when this is not better for --patience steps: kl, "score mig", ...',
-            show_default=False,
-        ),
-    ] = None
-    patience: Annotated[int, typer.Option(min=1, help="Steps, of --stop.")] = 1000
-    log: Annotated[
-        list[str] | None,
-        typer.Option(help="Write the history as it comes: csv or tensorboard; may be repeated."),
-    ] = None
-    watch_every: Annotated[
-        int, typer.Option(min=1, help="Steps between scores, parts and learnt exponents.")
-    ] = 500
+    supervision: str | None = option(
+        None,
+        "What orders triplets: scaled, factors, perceived, differing or category.",
+        show_default="scaled",
+    )
+    category: str | None = option(None, "The factor that --supervision category uses.")
+    batch_size: int = option(256, "Rows, pairs or triplets per batch.", min=2)
+    learning_rate: float | None = option(
+        None, "Learning rate of Adam.", min=0, show_default="the model's, mostly 1e-3"
+    )
+    adversary_learning_rate: float = option(
+        1e-4, "Learning rate of the second player of adversarial models.", min=0
+    )
+    prior_learning_rate: float = option(
+        5e-4, "Learning rate of the parameters of a prior, such as exponents.", min=0
+    )
+    horizon: int | None = option(
+        None, "Number of steps over which schedules run.", min=1, show_default="--steps"
+    )
+    watch: list[str] | None = option(None, "A score to record, such as mig; repeatable.")
+    divergence: bool = option(
+        False, "Record the parts of the divergence: total correlation, ...", "--divergence"
+    )
+    stop: str | None = option(
+        None,
+        'Stop when this has not improved for --patience steps: kl, "score mig", ...',
+        show_default=False,
+    )
+    patience: int = option(1000, "Steps for --stop.", min=1)
+    log: list[str] | None = option(
+        None, "Write the history during training: csv or tensorboard; repeatable."
+    )
+    watch_every: int = option(500, "Steps between scores, parts and learnt exponents.", min=1)
     device: DeviceOption = "auto"
-    precision: Annotated[str, typer.Option(help="auto, float32 or bfloat16.")] = "auto"
+    precision: str = option("auto", "auto, float32 or bfloat16.")
 
 
 def train_command(
-    *,
-    out: Annotated[Path, typer.Option(help="Folder to write to, or to go on from.")],
-    model: Annotated[
-        str,
-        typer.Option(help="vae, beta-vae, ada-gvae, tvae, ada-tvae, isa-vae, metric-encoder, ..."),
-    ] = "beta-vae",
-    source: TrainingSource,
-    steps: Annotated[int, typer.Option(min=1, help="Steps in all.")] = 5000,
-    built: WhatIsBuilt,
-    training: HowItIsTrained,
-    common: CommonOptions,
+    built: ModelOptions, source: TrainingSource, training: TrainingChoices, common: CommonOptions
 ) -> None:
-    """Train a model whose latents geodis can analyse; Ctrl-C keeps what is done.
+    """Train a model whose latents geodis can analyse; Ctrl-C keeps the state reached.
 
-    The same command goes on from the folder, and with more --steps trains on, to what training
-    that long at once would have given; another value of what changes numbers is refused by its
-    name. Learnt exponents of a prior are printed beside the published ones.
+    The same command continues from the folder, and with more --steps trains longer, with the
+    result that training this long at once would have given. Changes of options that would change
+    the numbers are refused. Learnt exponents of a prior are printed beside the published ones.
 
     Examples: `geodis train --data xysquares --model ada-tvae --steps 5000 --out run`,
     `geodis train --images X.npy --factors f.csv --model tvae --set beta=0.01 --out run`
     """
     from geodis.models import model_named
 
-    kind = model_named(model)
+    kind, out = model_named(built.model), built.out
     refuse_options_of_other_models(kind, built, training)
-    folder = OutputFolder(out, () if is_begun(out) else NAMES)
+    folder = OutputFolder(out, FILES, begun=is_begun(out))
     rows = open_data(source, common.quiet)
     untrained = build_model(kind, rows, built, common.seed)
     require_factors(untrained, rows, training.supervision)
     with folder:
         if "csv" in (training.log or ()):
-            folder.path("history.csv", "every term of the loss, written as it came")
-        done = run_training(untrained, rows, steps, out, training, common)
+            folder.path("history.csv")
+        done = run_training(untrained, rows, built, training, common)
         text, values = exponents_of(untrained)
         write_run(folder, done, source, values)
-    told = {"out": str(out), **values, "history": done.history}
-    say(f"{kind.__name__}: {done}{text}", told, common.as_json)
-    if not common.as_json:
-        folder.list_files()
+    results = {"out": str(out), **values, "history": done.history}
+    say(f"{kind.__name__}: {done}{text}", results, common.as_json)
+    folder.list_files(common.as_json)
 
 
 def is_begun(out: Path) -> bool:
-    """Whether a folder is of a run: what training wrote there, it may replace."""
+    """Whether a folder holds a run, whose files training may replace."""
     from geodis.base.tensors import read_note
     from geodis.models.saving import CHECKPOINT, OLDER_CHECKPOINT, read_config
     from geodis.models.training.run_loggers import HEADER
@@ -183,10 +159,10 @@ def is_begun(out: Path) -> bool:
             if {"config", "steps", "history", "run"} <= set(read_note(out / name)):
                 return True
     with suppress(InputError):
-        told = read_config(out).get("training")
-        return isinstance(told, dict) and "identity" in told
+        training = read_config(out).get("training")
+        return isinstance(training, dict) and "identity" in training
     # A run that was killed before its first checkpoint leaves its log alone.
-    if [name for name in NAMES if (out / name).exists()] != ["history.csv"]:
+    if [name for name in FILES if (out / name).exists()] != ["history.csv"]:
         return False
     with suppress(OSError, UnicodeDecodeError), (out / "history.csv").open(encoding="utf-8") as log:
         return log.readline().strip() == ",".join(HEADER)
@@ -194,27 +170,22 @@ def is_begun(out: Path) -> bool:
 
 
 def refuse_options_of_other_models(
-    kind: type[Model], built: WhatIsBuilt, training: HowItIsTrained
+    kind: type[Model], built: ModelOptions, training: TrainingChoices
 ) -> None:
-    """Say which option belongs to other models than the one that is asked for."""
+    """Refuse options that belong to models of another kind."""
     from geodis.models import Autoencoder
 
-    own = {"--loss": built.loss, "--normalise": built.normalise}
-    own["--standardise"] = "" if built.standardise else None
-    refuse(kind, own, "autoencoders", issubclass(kind, Autoencoder))
-    supervision = {"--supervision": training.supervision}
-    refuse(kind, supervision, "models of triplets", kind.groups == 3)
-
-
-def refuse(kind: type, options: dict[str, str | None], owners: str, fits: bool) -> None:
-    """Refuse the options that are given, unless the kind of model takes them."""
-    given = [name for name, value in options.items() if value is not None]
-    if given and not fits:
-        raise InputError(f"{given[0]} belongs to {owners}; got it with {kind.__name__}.")
+    options = [("--supervision", training.supervision, "models of triplets", kind.groups == 3)]
+    for name in ("loss", "normalise", "standardise"):
+        value = getattr(built, name) or None
+        options.append((f"--{name}", value, "autoencoders", issubclass(kind, Autoencoder)))
+    for option_name, value, owners, fits in options:
+        if value is not None and not fits:
+            raise InputError(f"{option_name} belongs to {owners}; got it with {kind.__name__}.")
 
 
 def build_model(
-    kind: type[Model], rows: FactorGrid | np.ndarray, built: WhatIsBuilt, seed: int
+    kind: type[Model], rows: FactorGrid | np.ndarray, built: ModelOptions, seed: int
 ) -> Model:
     """An untrained model of the kind, with the options that are given."""
     from geodis.models import Autoencoder, channel_moments
@@ -259,45 +230,34 @@ def shape_of(rows: FactorGrid | np.ndarray) -> Any:
 
 
 def run_training(
-    model: Model,
-    rows: Any,
-    steps: int,
-    out: Path,
-    training: HowItIsTrained,
-    common: CommonOptions,
+    model: Model, rows: Any, built: ModelOptions, training: TrainingChoices, common: CommonOptions
 ) -> Training:
-    """Train, or go on from the checkpoint in the folder."""
+    """Train, or continue from the checkpoint in the folder."""
     from geodis.models import TrainOptions, train
     from geodis.models.saving import CHECKPOINT
 
+    out, device = built.out, cast(Any, training.device)
+    callbacks = watched(model, rows, training, common.seed)
     choices: dict[str, Any] = {
+        **{name: getattr(training, name) for name in PASSED_ON},
         "supervision": training.supervision or "scaled",
-        "category": training.category,
-        "adversary_learning_rate": training.adversary_learning_rate,
-        "prior_learning_rate": training.prior_learning_rate,
-        "precision": training.precision,
-        "horizon": training.horizon,
         "callback_every": training.watch_every,
+        "callbacks": callbacks,
+        "loggers": [logger_named(name, out) for name in training.log or ()],
     }
-    choices["loggers"] = [logger_named(name, out) for name in training.log or ()]
-    choices["callbacks"] = watched(model, rows, training, common.seed)
     if training.stop is not None:
-        choices["stop_when"] = stopping(training.stop, training.patience, choices["callbacks"])
-    settings: dict[str, Any] = {
-        "device": training.device,
-        "checkpoint": out,
-        "random_state": common.seed,
-        "verbose": common.verbose,
-    }
+        choices["stop_when"] = stopping(training.stop, training.patience, callbacks)
     try:
         return train(
             model,
             rows,
-            steps,
+            built.steps,
             batch_size=training.batch_size,
             learning_rate=training.learning_rate,
+            device=device,
+            checkpoint=out,
             options=TrainOptions(**choices),
-            **settings,
+            **common.settings(),
         )
     except KeyboardInterrupt:
         if (out / CHECKPOINT).exists():
@@ -305,7 +265,7 @@ def run_training(
         raise
 
 
-def watched(model: Model, rows: Any, training: HowItIsTrained, seed: int) -> dict[str, Any]:
+def watched(model: Model, rows: Any, training: TrainingChoices, seed: int) -> dict[str, Any]:
     """What is followed beside the terms of the loss: callbacks by name."""
     from geodis.models import divergence_during, learnt_exponents, score_during
     from geodis.models.training.divergence_during import require_parts
@@ -366,13 +326,10 @@ def write_run(
     from geodis import plots
     from geodis.models.saving import CHECKPOINT, CONFIG, WEIGHTS, read_config
 
-    folder.path(WEIGHTS, "weights")
+    folder.path(WEIGHTS)
     command = " ".join(["geodis", *sys.argv[1:]])
     made_of = {"data": source.given(), "command": command, "geodis": __version__}
-    config = {**read_config(folder.folder), **made_of, **values}
-    write_json(folder.path(CONFIG, "the model, its settings, data and versions"), config)
-    folder.path(CHECKPOINT, "state to go on from: the same command with more steps")
-    history = folder.path("history.json", "every term of the loss, and scores, by step")
-    write_json(history, done.history)
-    picture = folder.path("training.png", "the same as a picture")
-    plots.save_figure(plots.plot_training(done), picture)
+    folder.write_json(CONFIG, {**read_config(folder.folder), **made_of, **values})
+    folder.path(CHECKPOINT)
+    folder.write_json("history.json", done.history)
+    folder.save_figure("training.png", plots.plot_training(done))

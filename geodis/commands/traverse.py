@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from geodis.commands.shared.options import CommonOptions, DeviceOption
+from geodis.commands.shared.options import CommonOptions, DeviceOption, option
 from geodis.commands.shared.output import output_file, say
-from geodis.commands.shared.runs import RunArgument, data_of, open_model
+from geodis.commands.shared.runs import RunArgument, data_of, images_at, open_model
 
-# Images that say how far each latent goes.
+# Images from which the range of each latent is estimated.
 MEASURED = 2000
 
 
-def traverse_command(
-    *,
-    run: RunArgument,
-    out: Annotated[
-        Path | None, typer.Option(help="Picture.", show_default="traversals.png in the folder")
-    ] = None,
-    index: Annotated[int, typer.Option(min=0, help="Image to start from.")] = 0,
-    steps: Annotated[int, typer.Option(min=2, help="Columns.")] = 9,
-    reach: Annotated[
-        float, typer.Option(min=0, help="Standard deviations of the latent's means, each way.")
-    ] = 2.0,
-    device: DeviceOption = "auto",
-    common: CommonOptions,
-) -> None:
+@dataclass(frozen=True)
+class TraverseOptions:
+    """What is drawn."""
+
+    run: RunArgument
+    out: Path | None = option(None, "Picture.", show_default="traversals.png in the folder")
+    index: int = option(0, "Image to start from.", min=0)
+    steps: int = option(9, "Number of columns.", min=2)
+    reach: float = option(
+        2.0, "Standard deviations of the latent's means, in both directions.", min=0
+    )
+    device: DeviceOption = "auto"
+
+
+def traverse_command(given: TraverseOptions, common: CommonOptions) -> None:
     """Draw what the decoder makes of one latent at a time, the most used latents first.
 
     Examples: `geodis traverse run`, `geodis traverse run --index 100 --out traversals.pdf`
@@ -38,21 +37,18 @@ def traverse_command(
     from geodis import plots
     from geodis.base.check import check_int, check_random_state
     from geodis.base.text import counted
-    from geodis.data.grids.grid import FactorGrid
     from geodis.models import encode, traverse
 
-    model = open_model(run, device)
-    picture = run / "traversals.png" if out is None else out
-    folder = output_file(picture)
-    rows = data_of(run, common.quiet)
-    check_int(index, "--index", high=len(rows) - 1)
+    steps, reach = given.steps, given.reach
+    model = open_model(given.run, given.device)
+    picture = given.run / "traversals.png" if given.out is None else given.out
+    folder = output_file(picture, "the picture")
+    rows = data_of(given.run, common.quiet)
+    check_int(given.index, "--index", high=len(rows) - 1)
     pick = check_random_state(common.seed).choice(
         len(rows), min(MEASURED, len(rows)), replace=False
     )
-    sample, image = (
-        rows.images(at, "auto") if isinstance(rows, FactorGrid) else rows[at]
-        for at in (pick, [index])
-    )
+    sample, image = images_at(rows, pick), images_at(rows, [given.index])
     latents = encode(model, sample, verbose=common.verbose)
     spread = latents.std(axis=0)
     traversals = traverse(
@@ -67,7 +63,7 @@ def traverse_command(
     )
     axis.set_xlabel("standard deviations from the mean")
     with folder:
-        plots.save_figure(axis, folder.path(picture.name, "the picture"))
+        folder.save_figure(picture.name, axis)
     text = f"{picture}: {counted(len(traversals), 'latent')}, {counted(steps, 'step')} each"
     values = {"out": str(picture), "deviations": spread, "order": order, "steps": steps}
     say(text, values, common.as_json)

@@ -57,5 +57,6 @@ from .scenes.meshes import (
     cube as cube,
     geodesic_sphere as geodesic_sphere,
 )
-from .scenes.s3o4d import load_s3o4d as load_s3o4d, RenderedSample as RenderedSample
+from .scenes.samples import RenderedSample as RenderedSample
+from .scenes.s3o4d import load_s3o4d as load_s3o4d
 from .entangling import entangle as entangle, entangling_matrix as entangling_matrix

@@ -8,7 +8,7 @@ of the data sees the distribution only, and cannot tell the code z from the code
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -21,19 +21,9 @@ Marginals: TypeAlias = Literal["empirical", "normal", "uniform"]
 EDGE = 1e-15
 
 
-class Distribution(Protocol):
-    """A distribution on the line, as frozen ones of `scipy.stats` are."""
-
-    def cdf(self, x: Any, /) -> Any:
-        """P(z <= x)."""
-
-    def ppf(self, q: Any, /) -> Any:
-        """The quantile function, which undoes `cdf`."""
-
-
 def entangle(
     points: Any,
-    marginals: Marginals | Sequence[Distribution] = "empirical",
+    marginals: Marginals | Sequence[Any] = "empirical",
     *,
     alpha: float = 0.25,
     mixing: Any = None,

@@ -99,7 +99,7 @@ class Factors:
     @property
     def kinds(self) -> tuple[FactorKind, ...]:
         """What every factor is made of: labels, ordered labels, numbers or cyclic numbers."""
-        return tuple(map(self._kind_of, self.names))
+        return tuple(map(self.kind_of, self.names))
 
     def kind_of(self, name: str) -> FactorKind:
         """What one factor is made of.
@@ -111,9 +111,6 @@ class Factors:
         """
         if name not in self.names:
             raise InputError(f"name must be one of {', '.join(self.names)}; got {name!r}.")
-        return self._kind_of(name)
-
-    def _kind_of(self, name: str) -> FactorKind:
         if name in self.categories:
             return "ordered" if name in self.ordered else "labels"
         return "cyclic" if name in self.periods else "numbers"

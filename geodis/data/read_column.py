@@ -15,14 +15,6 @@ from geodis.base.check import InputError, to_numpy
 # Beyond it two integers may share one float64, and an identity would be lost.
 LARGEST_EXACT = 2**53
 
-TIMES = (
-    datetime.date,
-    datetime.time,
-    datetime.timedelta,
-    np.datetime64,
-    np.timedelta64,
-)
-
 
 @dataclass(frozen=True)
 class Labels:
@@ -169,14 +161,16 @@ def without_masked(values: Sequence[Any]) -> Sequence[Any]:
 
 def _read_objects(array: np.ndarray, name: str) -> Column:
     """Python's own values: labels if all are text, numbers if all of them convert."""
+    from pandas import Period
+
     missing = _is_missing(array)
     present = array[~missing]
     if len(present) and all(isinstance(value, str | bytes) for value in present):
         return _read_text(array)
-    times = (*TIMES, _period())
+    times = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
     if any(isinstance(value, complex | np.complexfloating) for value in present):
         raise InputError(f"{name} must hold real numbers or labels; got complex numbers.")
-    if len(present) and all(isinstance(value, times) for value in present):
+    if len(present) and all(isinstance(value, (*times, Period)) for value in present):
         return _read_times(array, missing)
     if len(present) and all(isinstance(value, Integral | np.bool_) for value in present):
         if _is_beyond(present):
@@ -186,12 +180,6 @@ def _read_objects(array: np.ndarray, name: str) -> Column:
         return _with_gaps(present.astype(float), missing)
     except (TypeError, ValueError, OverflowError):
         return _read_text(array)
-
-
-def _period() -> type:
-    from pandas import Period
-
-    return Period
 
 
 def _read_times(array: np.ndarray, missing: np.ndarray) -> Labels:

@@ -2,142 +2,112 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from geodis.base.check import InputError
 from geodis.base.write import with_formulas
 from geodis.commands.pages.compared_models import encode_runs, trained_runs
-from geodis.commands.pages.report import nothing_written
+from geodis.commands.pages.report import finish_page, nothing_written
 from geodis.commands.shared.options import (
     CommonOptions,
-    DocsOption,
-    GroupOption,
-    PeriodOption,
-    groups_of,
-    periods_of,
+    FactorColumns,
+    PageOptions,
+    argument,
+    option,
 )
-from geodis.commands.shared.output import list_files, tell
 
 ARRAY_FILES = (".npy", ".npz", ".csv", ".parquet", ".safetensors", ".pt", ".h5", ".mat")
 
 
 @dataclass(frozen=True)
-class ComparedWith:
-    """What the runs are compared by, and how closely."""
+class CompareOptions:
+    """Which runs are compared, by what, and how precisely."""
 
-    factors: Annotated[
-        str | None,
-        typer.Option(help="Factors of the same rows, as of `geodis report`.", show_default=False),
-    ] = None
-    images: Annotated[
-        str | None, typer.Option(help="Images of the same rows.", show_default=False)
-    ] = None
-    max_points: Annotated[
-        int, typer.Option(min=10, help="Of more rows, so many are drawn, the same of all runs.")
-    ] = 5_000
-    bins: Annotated[int, typer.Option(min=2, help="Bins of continuous factors.")] = 10
-    resamples: Annotated[
-        int, typer.Option(min=0, help="Halves of the rows that scores are computed again on.")
-    ] = 40
-    jobs: Annotated[int, typer.Option(help="Processes for the scores; -1 for all cores.")] = 1
+    runs: list[str] = argument(
+        "Latents of the same rows: one file per run, or one folder per model with a file for every "
+        "seed; or trained models in the same way. Or the table of a sweep or of scores-many."
+    )
+    factors: str | None = option(
+        None, "Factors of the same rows, as in `geodis report`.", show_default=False
+    )
+    images: str | None = option(None, "Images of the same rows.", show_default=False)
+    max_points: int = option(
+        5_000, "Larger inputs are subsampled to this many rows, the same for all runs.", min=10
+    )
+    bins: int = option(10, "Bins of continuous factors.", min=2)
+    resamples: int = option(40, "Half-samples of the rows on which scores are recomputed.", min=0)
+    jobs: int = option(1, "Processes for the scores; -1 for all cores.")
+
+
+@dataclass(frozen=True)
+class ComparePage(PageOptions):
+    """Where the comparison is written."""
+
+    out: Path = option(Path("comparison"), "Folder for the page, results and figures.")
+    title: str = option("Comparison", "Title of the page.")
 
 
 def compare_command(
-    *,
-    runs: Annotated[
-        list[str],
-        typer.Argument(
-            help="Latents of the same rows: a file a run, or a folder a model with a file for "
-            "every seed; trained models in the same way. Or the table of a sweep, or of "
-            "scores-many.",
-            show_default=False,
-        ),
-    ],
-    period: PeriodOption = None,
-    factor_group: GroupOption = None,
-    chosen: ComparedWith,
-    out: Annotated[Path, typer.Option(help="Folder for the page, results and figures.")] = Path(
-        "comparison"
-    ),
-    title: Annotated[str, typer.Option(help="Of the page.")] = "Comparison",
-    docs: DocsOption = "",
-    open_page: Annotated[
-        bool, typer.Option("--open", help="Open the page in a browser when it is done.")
-    ] = False,
-    common: CommonOptions,
+    given: CompareOptions, columns: FactorColumns, page: ComparePage, common: CommonOptions
 ) -> None:
-    """Rank runs by every score, say what differs beyond noise, and show their maps side by side.
+    """Rank runs by every score, test their differences, and show their maps side by side.
 
     Examples: `geodis compare a.npy b.npy --factors factors.csv`, `geodis compare vae/ beta-vae/
     --factors factors.csv --out comparison`, `geodis compare table.parquet`
     """
-    from geodis.data.factors import as_factors
-    from geodis.data.files.load import load_array, load_factors
+    from geodis.data.files.load import load_array
     from geodis.report.build import check_out
     from geodis.report.comparison.compare import compare
 
-    if (period or factor_group) and chosen.factors is None:
+    if (columns.period or columns.factor_group) and given.factors is None:
         raise InputError("--period and --factor-group belong to --factors; got them without.")
-    check_out(out)
-    table = scored_runs(runs)
-    trained = {} if table is not None else trained_runs(runs)
-    files = {} if table is not None or trained else runs_of(runs)
-    factors = images = None
-    if chosen.factors is not None:
-        loaded = load_factors(chosen.factors, periods=periods_of(period))
-        factors = as_factors(loaded, groups=groups_of(factor_group))
+    check_out(page.out)
+    table = scored_runs(given.runs)
+    trained = {} if table is not None else trained_runs(given.runs)
+    files = {} if table is not None or trained else runs_of(given.runs)
+    factors = None if given.factors is None else columns.load(given.factors)
+    images = None
     sources = {name: file for name, (file, _) in files.items()}
     models = [model for _, model in files.values()] or None
-    with nothing_written(out):
+    with nothing_written(page.out):
         if trained:
-            encoded = encode_runs(trained, chosen.images, max_points=chosen.max_points,
-                                  seed=common.seed, quiet=common.quiet)  # fmt: skip
+            encoded = encode_runs(trained, given.images, given.max_points, common)
             arrays, models, images = encoded.latents, encoded.models, encoded.images
             sources = {name: str(folder) for name, (folder, _) in trained.items()}
             factors = encoded.factors if factors is None else factors
         elif table is None:
             arrays = {name: load_array(file) for name, file in sources.items()}
-            images = None if chosen.images is None else load_array(chosen.images)
+            images = None if given.images is None else load_array(given.images)
         made = compare(
             arrays if table is None else table,
             factors,
             images,
             models=models,
-            out=out,
-            title=title,
-            max_points=chosen.max_points,
-            bins=chosen.bins,
-            n_resamples=chosen.resamples,
+            out=page.out,
+            title=page.title,
+            max_points=given.max_points,
+            bins=given.bins,
+            n_resamples=given.resamples,
             sources=sources,
-            docs=docs,
-            verbose=common.verbose,
-            random_state=common.seed,
-            n_jobs=chosen.jobs,
+            docs=page.docs,
+            n_jobs=given.jobs,
+            **common.settings(),
         )
     assert made.path is not None
-    if open_page:
-        typer.launch(made.path.resolve().as_uri())
-    if common.as_json:
-        tell(json.dumps(made.to_dict(), indent=2))
-        return
-    tell(made)
     meanings: dict[Path, str] = {
         made.path: "the page: open it in a browser",
-        out / "results.json": "every number",
-        out / "figures": "figures as SVG",
+        page.out / "results.json": "every number",
+        page.out / "figures": "figures as SVG",
     }
-    list_files("Written", meanings)
+    finish_page(made, meanings, page, common)
 
 
 def scored_runs(given: list[str]) -> Any:
-    """The table of a sweep or of scores-many, where that alone is given.
+    """The table of a sweep or of scores-many if its file or folder is all that is given.
 
-    Its file, or the folder of a sweep that has it; None of anything else.
+    None for anything else.
     """
     import pandas as pd
 
@@ -160,7 +130,7 @@ def scored_runs(given: list[str]) -> Any:
 
 
 def runs_of(given: list[str]) -> dict[str, tuple[str, str]]:
-    """Name of every run -> its file and its model.
+    """Map the name of every run to its file and its model.
 
     Examples
     --------
@@ -181,7 +151,7 @@ def runs_of(given: list[str]) -> dict[str, tuple[str, str]]:
             )
         model = Path(text).resolve().name
         found += [(f"{model}/{path.stem}", str(path), model) for path in seeds]
-    for parts in (1, 2, 3):  # say no more of each than tells them apart
+    for parts in (1, 2, 3):  # the shortest names that differ
         if len({name for name, *_ in found}) == len(found):
             break
         found = [

@@ -1,15 +1,16 @@
-"""Trained models that are compared: the latents of the same images by each of them."""
+"""Trained models to compare: the latents of the same images from each of them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from geodis.base.check import InputError, check_random_state
+from geodis.base.check import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from geodis.commands.shared.options import CommonOptions
     from geodis.data.factors import Factors
 
 CONFIG = "config.json"  # what a folder of `geodis train` holds
@@ -26,9 +27,9 @@ class EncodedRuns(NamedTuple):
 
 
 def trained_runs(given: list[str]) -> dict[str, tuple[Path, str]]:
-    """Name -> folder and model of every trained run, where folders of such are given.
+    """Map the name of every trained run to its folder and model.
 
-    A folder is a run, or holds a run for every seed. Nothing where other things are given.
+    A folder is a run, or holds one run per seed. Empty if other things are given.
     """
     found: list[tuple[Path, str]] = []
     others = []
@@ -48,7 +49,7 @@ def trained_runs(given: list[str]) -> dict[str, tuple[Path, str]]:
 
 
 def short_names(paths: list[Path]) -> list[str]:
-    """As many of the last parts of each path as tell all apart, at least one.
+    """The shortest endings of the paths that all differ.
 
     Examples
     --------
@@ -73,35 +74,24 @@ def _runs_in(path: Path) -> list[Path]:
 
 
 def encode_runs(
-    runs: dict[str, tuple[Path, str]],
-    images: str | None,
-    *,
-    max_points: int,
-    seed: int,
-    quiet: bool,
+    runs: dict[str, tuple[Path, str]], images: str | None, max_points: int, common: CommonOptions
 ) -> EncodedRuns:
-    """Encode the same images by every model: those that were given, or what the first was fed."""
+    """Encode the same images by every model: those given, or those the first was trained on."""
     from dataclasses import replace
 
-    from geodis.commands.shared.runs import data_of, open_model
+    from geodis.commands.shared.runs import data_of, images_at, open_model, sampled_rows
     from geodis.data.files.load import load_array
     from geodis.data.grids.grid import FactorGrid
     from geodis.models import encode
 
     folders = [folder for folder, _ in runs.values()]
-    rows = data_of(folders[0], quiet) if images is None else load_array(images)
-    n = len(rows)
-    index = np.arange(n)
-    if n > max_points:
-        index = np.sort(check_random_state(seed).choice(n, max_points, replace=False))
-    factors = None
+    rows = data_of(folders[0], common.quiet) if images is None else load_array(images)
+    index = sampled_rows(len(rows), max_points, common.seed)
+    seen, factors = images_at(rows, index), None
     if isinstance(rows, FactorGrid):
         factors = replace(rows.known_factors(index), values=rows.factors(index))
-        seen = rows.images(index, "auto")
-    else:
-        seen = rows[index]
     latents = {
-        name: encode(open_model(folder), seen, verbose=not quiet)
+        name: encode(open_model(folder), seen, verbose=common.verbose)
         for name, (folder, _) in runs.items()
     }
     return EncodedRuns(latents, [model for _, model in runs.values()], factors, seen)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from geodis.commands.pages.demo_codes import learnt_codes, pixel_components
 from geodis.commands.pages.report import nothing_written, report_files
-from geodis.commands.shared.options import CommonOptions
+from geodis.commands.shared.options import CommonOptions, option
 from geodis.commands.shared.output import list_files, tell
 
 if TYPE_CHECKING:
@@ -38,24 +37,28 @@ REFUSED_ABOUT = (
 )
 
 
-def demo_command(
-    *,
-    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("demo"),
-    common: CommonOptions,
-) -> None:
+@dataclass(frozen=True)
+class DemoOptions:
+    """Where the demo is written."""
+
+    out: Path = option(Path("demo"), "Folder to write to.")
+
+
+def demo_command(given: DemoOptions, common: CommonOptions) -> None:
     """Write reports on rendered images: by a supervised code, and by pixels, which is refused.
 
     Examples: `geodis demo`, `geodis demo --out somewhere --seed 1`
     """
     import numpy as np
 
-    from geodis.data.scenes.turntable import turntable_sample
+    from geodis.data.scenes.turntable import turntable_images, turntable_sample
     from geodis.report.build import check_out
 
     def say(text: str) -> None:
         if not common.as_json:
             tell(text)
 
+    out = given.out
     for name in ("images", "pixels"):
         check_out(out / name)
     rng = np.random.default_rng(common.seed)
@@ -64,11 +67,12 @@ def demo_command(
         f"fitted to the true angle and lamp of {KNOWN:,} others:"
     )
     known = turntable_sample(KNOWN, SEEN, random_state=rng)
-    drawn, shown = draw_images(IMAGES, rng)
+    drawn = turntable_sample(IMAGES, SEEN, random_state=rng)
+    shown = turntable_images(drawn.angles, drawn.lights, SHOWN)
     own, pixels = pixel_components(known.images, drawn.images)
     codes = learnt_codes(known, own, pixels, rng)
-    told = {"n": IMAGES, "known": KNOWN, "z": codes.shape[1]}
-    about = FOUND_ABOUT.format(**told)
+    numbers = {"n": IMAGES, "known": KNOWN, "z": codes.shape[1]}
+    about = FOUND_ABOUT.format(**numbers)
     found = _report_on("codes", codes, shown, out / "images", (FOUND_TITLE, about), common)
     truth = what_was_found(found, drawn)
     for text in (found.summary[0], truth):
@@ -82,18 +86,10 @@ def demo_command(
     files = {**report_files(found), **report_files(refused)}
     if common.as_json:
         made = {str(path): meaning for path, meaning in files.items()}
-        said = [found.summary[0], refused.summary[0]]
-        tell(json.dumps({"summary": said, "accuracy": truth, "made": made}, indent=2))
-        return
-    list_files("Made", files)
-
-
-def draw_images(n: int, rng: np.random.Generator) -> tuple[TurntableSample, np.ndarray]:
-    """Images as they are compared, and the same larger, to be looked at."""
-    from geodis.data.scenes.turntable import turntable_images, turntable_sample
-
-    drawn = turntable_sample(n, SEEN, random_state=rng)
-    return drawn, turntable_images(drawn.angles, drawn.lights, SHOWN)
+        summary = [found.summary[0], refused.summary[0]]
+        tell(json.dumps({"summary": summary, "accuracy": truth, "made": made}, indent=2))
+    else:
+        list_files("Made", files)
 
 
 def _report_on(
@@ -117,8 +113,7 @@ def _report_on(
             title=title,
             about=about,
             sources=sources,
-            verbose=common.verbose,
-            random_state=common.seed,
+            **common.settings(),
         )
         arrays = {f"{name}.npy": points, "images.npy": images}
         return write_report(made, out, common.verbose, arrays)
@@ -141,10 +136,10 @@ def what_was_found(report: Report, drawn: TurntableSample) -> str:
         matched = match_given_factors(est, truth)
     except InputError as problem:
         return f"What was found could not be compared with the truth: {problem}"
-    told = (
+    found = (
         f"the {one.given} is factor {one.found} (R² {one.told:.3f})"
         if one.found >= 0
         else f"the {one.given} was not found"
         for one in matched
     )
-    return f"The truth, which GeoManCER was not given: {', '.join(told)}."
+    return f"The truth, which GeoManCER was not given: {', '.join(found)}."

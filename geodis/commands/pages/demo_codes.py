@@ -51,11 +51,11 @@ def learnt_codes(
     from scipy.spatial.distance import cdist, pdist
     from scipy.stats import special_ortho_group
 
-    told = np.column_stack([np.cos(known.angles), np.sin(known.angles), known.lights])
+    labels = np.column_stack([np.cos(known.angles), np.sin(known.angles), known.lights])
     scale = 2 * (WIDTH * np.median(pdist(own[:SAMPLED]))) ** 2
     gram = np.exp(-cdist(own, own, "sqeuclidean") / scale)
     gram[np.diag_indices_from(gram)] += RIDGE
-    weights = solve(gram, told, assume_a="pos")
+    weights = solve(gram, labels, assume_a="pos")
     blocks = np.array_split(new, -(-len(new) // BLOCK))
     codes = [np.exp(-cdist(rows, own, "sqeuclidean") / scale) @ weights for rows in blocks]
-    return np.vstack(codes) @ special_ortho_group.rvs(told.shape[1], random_state=rng)
+    return np.vstack(codes) @ special_ortho_group.rvs(labels.shape[1], random_state=rng)

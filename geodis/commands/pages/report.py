@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -17,16 +17,14 @@ from geodis.base.text import counted
 from geodis.commands.shared.options import (
     CommonOptions,
     CountsOption,
-    DocsOption,
+    FactorColumns,
     FileArgument,
-    GroupOption,
     LatentGroupOption,
     MetricOption,
     OnlyOption,
-    PeriodOption,
-    groups_of,
+    PageOptions,
     numbers_of,
-    periods_of,
+    option,
 )
 from geodis.commands.shared.output import list_files, tell
 
@@ -39,24 +37,18 @@ class ReportFiles:
     """What a report is on."""
 
     latents: FileArgument
-    factors: Annotated[
-        str | None,
-        typer.Option(
-            help="Factors of the same rows: .csv with a header, or any array file. Numbers are "
-            "values with an order, words labels without one.",
-            show_default=False,
-        ),
-    ] = None
-    images: Annotated[
-        str | None,
-        typer.Option(
-            help="Images of the same rows, (n, h, w, c) or (n, h, w): bytes, or floats in [0, 1].",
-            show_default=False,
-        ),
-    ] = None
-    times: Annotated[
-        str | None, typer.Option(help="When each row was recorded.", show_default=False)
-    ] = None
+    factors: str | None = option(
+        None,
+        "Factors of the same rows: .csv with a header, or any array file. Numbers are ordered "
+        "values, words are labels.",
+        show_default=False,
+    )
+    images: str | None = option(
+        None,
+        "Images of the same rows, (n, h, w, c) or (n, h, w): bytes, or floats in [0, 1].",
+        show_default=False,
+    )
+    times: str | None = option(None, "Recording time of each row.", show_default=False)
 
     def given(self) -> dict[str, str]:
         """The files by what they hold."""
@@ -64,50 +56,43 @@ class ReportFiles:
 
 
 @dataclass(frozen=True)
+class ReportFit:
+    """What is known of the latents."""
+
+    latent_group: LatentGroupOption = None
+    dim: int | None = option(None, "Intrinsic dimension.", min=1, show_default="estimated")
+    n_factors: int | None = option(None, "Factors of the manifold.", min=1, show_default="counted")
+    counts: CountsOption = False
+    metric: MetricOption = "euclidean"
+
+
+@dataclass(frozen=True)
 class ReportEffort:
-    """How much of the data is used, and how closely it is looked at."""
+    """How much of the data is used, and how precisely."""
 
-    jobs: Annotated[int, typer.Option(help="Processes for the scores; -1 for all cores.")] = 1
-
-    max_points: Annotated[
-        int, typer.Option(min=10, help="Larger inputs are subsampled to this many rows.")
-    ] = 10_000
-    bins: Annotated[int, typer.Option(min=2, help="Bins of continuous factors.")] = 10
-    intervals: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            help="Resamplings behind intervals of scores, one fifth for slow ones; 0 for none.",
-        ),
-    ] = 30
+    jobs: int = option(1, "Processes for the scores; -1 for all cores.")
+    max_points: int = option(10_000, "Larger inputs are subsampled to this many rows.", min=10)
+    bins: int = option(10, "Bins of continuous factors.", min=2)
+    intervals: int = option(
+        30,
+        "Resamples for intervals of scores, one fifth as many for slow scores; 0 for none.",
+        min=0,
+    )
     only: OnlyOption = None
 
 
+@dataclass(frozen=True)
+class ReportPage(PageOptions):
+    """Where the report is written."""
+
+    out: Path = option(Path("report"), "Folder for the page, results and figures.")
+
+
 def report_command(
-    *,
     files: ReportFiles,
-    period: PeriodOption = None,
-    factor_group: GroupOption = None,
-    latent_group: LatentGroupOption = None,
-    dim: Annotated[
-        int | None, typer.Option(min=1, help="Intrinsic dimension.", show_default="estimated")
-    ] = None,
-    n_factors: Annotated[
-        int | None,
-        typer.Option(min=1, help="Factors of the manifold.", show_default="counted"),
-    ] = None,
-    counts: CountsOption = False,
-    metric: MetricOption = "euclidean",
-    out: Annotated[Path, typer.Option(help="Folder for the page, results and figures.")] = Path(
-        "report"
-    ),
-    title: Annotated[
-        str | None, typer.Option(help="Of the page.", show_default="names the file")
-    ] = None,
-    docs: DocsOption = "",
-    open_page: Annotated[
-        bool, typer.Option("--open", help="Open the page in a browser when it is done.")
-    ] = False,
+    columns: FactorColumns,
+    fit: ReportFit,
+    page: ReportPage,
     effort: ReportEffort,
     common: CommonOptions,
 ) -> None:
@@ -116,58 +101,61 @@ def report_command(
     Examples: `geodis report latents.npy --out report`,
     `geodis report run.npz:z --factors factors.csv --images images.npy`
     """
-    from geodis.data.factors import as_factors
-    from geodis.data.files.load import load_array, load_factors
+    from geodis.data.files.load import load_array
     from geodis.report.build import report
 
     if files.factors is None:
-        for option, given in (
-            ("--period", period),
-            ("--factor-group", factor_group),
-            ("--latent-group", latent_group),
-            ("--only", effort.only),
-        ):
-            if given:
-                raise InputError(f"{option} belongs to --factors; got it without.")
-    factors = None
-    if files.factors is not None:
-        loaded = load_factors(files.factors, periods=periods_of(period))
-        factors = as_factors(loaded, groups=groups_of(factor_group))
-    with nothing_written(out):
-        page = report(
+        needing = {
+            "--period": columns.period,
+            "--factor-group": columns.factor_group,
+            "--latent-group": fit.latent_group,
+            "--only": effort.only,
+        }
+        for name in (name for name, value in needing.items() if value):
+            raise InputError(f"{name} belongs to --factors; got it without.")
+    factors = None if files.factors is None else columns.load(files.factors)
+    metric: Any = fit.metric
+    with nothing_written(page.out):
+        made = report(
             load_array(files.latents),
             factors,
             None if files.images is None else load_array(files.images),
-            groups=numbers_of(latent_group),
-            dim=dim,
-            n_factors=n_factors,
-            prepare="sqrt" if counts else None,
-            metric=cast(Any, metric),
+            groups=numbers_of(fit.latent_group),
+            dim=fit.dim,
+            n_factors=fit.n_factors,
+            prepare="sqrt" if fit.counts else None,
+            metric=metric,
             times=None if files.times is None else load_array(files.times).reshape(-1),
-            out=out,
+            out=page.out,
             max_points=effort.max_points,
             bins=effort.bins,
             intervals=effort.intervals,
             scores=effort.only or None,
-            title=title or f"Report on {name_on_page(files.latents)}",
+            title=page.title or f"Report on {name_on_page(files.latents)}",
             sources=files.given(),
-            docs=docs,
-            verbose=common.verbose,
-            random_state=common.seed,
+            docs=page.docs,
             n_jobs=effort.jobs,
             tell=None if common.quiet or common.as_json else tell_at_once,
+            **common.settings(),
         )
-    if open_page and page.path is not None:
-        typer.launch(page.path.resolve().as_uri())
+    finish_page(made, report_files(made), page, common)
+
+
+def finish_page(
+    made: Any, meanings: Mapping[Path, str], page: PageOptions, common: CommonOptions
+) -> None:
+    """Print what a page says and where it was written; open it on request."""
+    if page.open_page:
+        typer.launch(made.path.resolve().as_uri())
     if common.as_json:
-        tell(json.dumps(page.to_dict(), indent=2))
-        return
-    tell(page)
-    list_files("Written", report_files(page))
+        tell(json.dumps(made.to_dict(), indent=2))
+    else:
+        tell(made)
+        list_files("Written", meanings)
 
 
 def name_on_page(file: str) -> str:
-    """What a page calls a file.
+    """The name of a file on the page.
 
     Examples
     --------
@@ -179,7 +167,7 @@ def name_on_page(file: str) -> str:
 
 @contextmanager
 def nothing_written(out: Path) -> Iterator[None]:
-    """Say of an interrupt that it left the folder as it was."""
+    """Print that an interrupt left the folder unchanged."""
     try:
         yield
     except KeyboardInterrupt:
@@ -188,13 +176,13 @@ def nothing_written(out: Path) -> Iterator[None]:
 
 
 def tell_at_once(text: str) -> None:
-    """Tell people at a terminal what is known so far; the whole follows on standard output."""
+    """Print what is known so far at a terminal; all of it follows on standard output."""
     if sys.stderr.isatty():
         tell(f"  {text}", error=True)
 
 
 def report_files(report: Report) -> dict[Path, str]:
-    """What a report wrote, and what each file is."""
+    """The files of a report, and what each holds."""
     assert report.path is not None
     folder = report.path.parent
     return {

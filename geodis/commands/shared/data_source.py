@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
-
-import typer
+from typing import TYPE_CHECKING, Any, cast
 
 from geodis.base.check import InputError, rows_of_pixels
-from geodis.commands.shared.options import PeriodOption, periods_of
+from geodis.commands.shared.options import PeriodOption, option, periods_of
 from geodis.data.grids.by_name import BUILT_IN, PUBLISHED, built_in_grid
 
 if TYPE_CHECKING:
@@ -24,47 +22,29 @@ if TYPE_CHECKING:
 class DataSource:
     """Where images and factors come from."""
 
-    data: Annotated[
-        str | None,
-        typer.Option(help=f"{', '.join(BUILT_IN)}; or, with --path, {', '.join(PUBLISHED)}."),
-    ] = None
-    spacing: Annotated[int | None, typer.Option(min=1, help="Of xysquares.", show_default="8")] = (
-        None
+    data: str | None = option(
+        None, f"{', '.join(BUILT_IN)}; or, with --path, {', '.join(PUBLISHED)}."
     )
-    path: Annotated[Path | None, typer.Option(help="File or folder of a published data set.")] = (
-        None
-    )
-    images: Annotated[
-        str | None, typer.Option(help="Images of your own (n, h, w, c), such as X.npy.")
-    ] = None
-    factors: Annotated[
-        str | None, typer.Option(help="Factors of the same rows: .csv with a header, ...")
-    ] = None
+    spacing: int | None = option(None, "Spacing of xysquares.", min=1, show_default="8")
+    path: Path | None = option(None, "File or folder of a published data set.")
+    images: str | None = option(None, "Your own images (n, h, w, c), such as X.npy.")
+    factors: str | None = option(None, "Factors of the same rows: .csv with a header, ...")
     period: PeriodOption = None
-    variant: Annotated[
-        str | None,
-        typer.Option(help="Of the images: color, noisy, scream, background or foreground."),
-    ] = None
-    picture: Annotated[
-        str | None,
-        typer.Option(
-            help="A photograph, a folder of them or an array, for a variant.",
-            show_default="noise",
-        ),
-    ] = None
-    visibility: Annotated[
-        float | None,
-        typer.Option(
-            min=0, max=100, help="Percent of background or foreground.", show_default="100"
-        ),
-    ] = None
+    variant: str | None = option(
+        None, "Variant of the images: color, noisy, scream, background or foreground."
+    )
+    picture: str | None = option(
+        None, "A photograph, a folder of them or an array, for a variant.", show_default="noise"
+    )
+    visibility: float | None = option(
+        None, "Percent of background or foreground.", min=0, max=100, show_default="100"
+    )
 
     def given(self) -> dict[str, Any]:
         """What was given, as `source_of` reads it."""
-        values = {each.name: getattr(self, each.name) for each in fields(DataSource)}
         return {
             name: str(value) if isinstance(value, Path) else value
-            for name, value in values.items()
+            for name, value in vars(self).items()
             if value is not None
         }
 
@@ -89,8 +69,8 @@ def load_points(file: str) -> np.ndarray:
 
 
 def open_data(source: DataSource, quiet: bool) -> FactorGrid | np.ndarray:
-    """Open the images of --data, or of --images: a grid, or an array where there are no factors."""
-    return as_variant(open_plain(source, quiet), source)
+    """Open the images of --data or --images: a grid, or an array if there are no factors."""
+    return as_variant(_open_plain(source, quiet), source)
 
 
 def as_variant(rows: FactorGrid | np.ndarray, source: DataSource) -> FactorGrid | np.ndarray:
@@ -109,8 +89,8 @@ def as_variant(rows: FactorGrid | np.ndarray, source: DataSource) -> FactorGrid 
     return variant_of(rows, variant, picture=source.picture, visibility=source.visibility)
 
 
-def open_plain(source: DataSource, quiet: bool) -> FactorGrid | np.ndarray:
-    """Open the images before they are made a variant of."""
+def _open_plain(source: DataSource, quiet: bool) -> FactorGrid | np.ndarray:
+    """Open the images without a variant."""
     from geodis.data.files.load import load_array
     from geodis.data.grids.grid import FactorGrid
 

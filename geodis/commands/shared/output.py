@@ -1,11 +1,11 @@
-"""What commands print, and the folders that they write to: every file is named once."""
+"""What commands print, and the folders that they write to."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -13,14 +13,14 @@ from typing import Any
 
 from geodis.base.check import InputError
 from geodis.base.text import listed, printable
-from geodis.base.whole_set import file_hash, listed_files
+from geodis.base.whole_set import add_to_manifest, is_listed, manifest_hashes
 from geodis.base.write import to_jsonable, whole_file, write_json
 
 WRITTEN = ".geodis-written.json"
 
 
 def check_folder(folder: Path, must: str = "--out must be") -> None:
-    """Find what would stop the writing before the work, not after it."""
+    """Require a folder that can be written to, before the work begins."""
     new = [one for one in (folder, *folder.parents) if not one.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -37,49 +37,51 @@ def check_folder(folder: Path, must: str = "--out must be") -> None:
 
 
 def say(text: object, values: Mapping[str, Any], as_json: bool) -> None:
-    """Print a text for people, or the same as JSON for machines."""
+    """Print a text, or the same as JSON."""
     tell(json.dumps(to_jsonable(values), indent=2) if as_json else text)
 
 
 def tell(text: object, *, error: bool = False) -> None:
-    """Print on standard output, or error, without the control characters of names and files."""
+    """Print to standard output or standard error, without control characters."""
     print(printable(text), file=sys.stderr if error else sys.stdout, flush=True)
 
 
 class OutputFolder:
-    """A folder whose files are named, and explained, where they are written.
+    """A folder that may also hold other files, none of which is replaced.
 
-    Files of others may stand in it, but none that would be replaced: a list in the folder says
-    what geodis wrote there, with the SHA-256 of each.
+    A manifest in the folder lists the files that geodis wrote there with their SHA-256, as that of
+    `geodis.base.whole_set` does.
 
     Parameters
     ----------
     folder : Path
-    names : sequence of str
-        What may be written, which is looked for before the work.
+    files : mapping of str to str
+        What each file that may be written holds.
     single : bool
-        Whether --out names a file in the folder, and not the folder.
+        Whether --out names a file in the folder rather than the folder.
+    begun : bool
+        Whether the files there are known to be of an earlier run and may be replaced.
 
     Raises
     ------
     InputError
-        If the folder cannot be written to, or has a file of such a name that geodis did not write
-        there, or that was changed since.
-
-    Attributes
-    ----------
-    meanings : dict of Path to str
-        What each file is that was written so far.
+        If the folder cannot be written to, or holds a file of one of these names that geodis did
+        not write, or that has changed since.
     """
 
-    def __init__(self, folder: Path, names: Sequence[str] = (), *, single: bool = False) -> None:
+    def __init__(
+        self, folder: Path, files: Mapping[str, str], *, single: bool = False, begun: bool = False
+    ) -> None:
         self.folder = folder
-        self.meanings: dict[Path, str] = {}
-        self._names = names
-        written = listed_files(folder / WRITTEN) or {}
+        self._files = files
+        self._written: list[Path] = []
+        known = manifest_hashes(folder / WRITTEN) or {}
         check_folder(folder, "--out must be in" if single else "--out must be")
-        there = [name for name in names if os.path.lexists(folder / name)]
-        taken = [name for name in there if not _is_same(folder / name, written.get(name))]
+        taken = [
+            name
+            for name in ([] if begun else files)
+            if os.path.lexists(folder / name) and not is_listed(folder / name, known.get(name))
+        ]
         if taken and single:
             raise InputError(
                 "--out must be a file that replaces none of yours; got "
@@ -96,47 +98,52 @@ class OutputFolder:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """List what was written."""
-        self._list(*self.meanings)
+        """Add what was written to the manifest."""
+        add_to_manifest(self.folder / WRITTEN, self._written)
 
-    def _list(self, *paths: Path) -> None:
-        """Add files to the list as it now is: other commands may have added theirs."""
-        made = {path.name: file_hash(path) for path in paths if path.is_file()}
-        if made:
-            written = listed_files(self.folder / WRITTEN) or {}
-            write_json(self.folder / WRITTEN, {"sha256": written | made})
-
-    def path(self, name: str, meaning: str) -> Path:
-        """Path of a file that is about to be written, and what it is; the one before is listed."""
-        assert not self._names or name in self._names
-        self._list(*list(self.meanings)[-1:])
-        self.meanings[self.folder / name] = meaning
+    def path(self, name: str) -> Path:
+        """The path of a file that is about to be written; the one before enters the manifest."""
+        assert name in self._files
+        add_to_manifest(self.folder / WRITTEN, self._written[-1:])
+        self._written.append(self.folder / name)
         return self.folder / name
 
-    def write_text(self, name: str, meaning: str, text: str) -> None:
+    def write_text(self, name: str, text: str) -> None:
         """Write a text, whole or not at all."""
-        with whole_file(self.path(name, meaning)) as temporary:
+        with whole_file(self.path(name)) as temporary:
             temporary.write_text(text + "\n", encoding="utf-8")
 
-    def list_files(self) -> None:
-        """Say what was written and where."""
-        there = {path: meaning for path, meaning in self.meanings.items() if path.exists()}
-        list_files("Written", there)
+    def write_json(self, name: str, values: Any) -> None:
+        """Write values as JSON, whole or not at all."""
+        write_json(self.path(name), values)
+
+    def write_array(self, name: str, array: Any) -> None:
+        """Write an array as .npy, whole or not at all."""
+        import numpy as np
+
+        with whole_file(self.path(name)) as temporary:
+            np.save(temporary, array)
+
+    def save_figure(self, name: str, axis: Any) -> None:
+        """Write the figure of some axes, whole or not at all."""
+        from geodis import plots
+
+        plots.save_figure(axis, self.path(name))
+
+    def list_files(self, as_json: bool, others: Mapping[Path, str] | None = None) -> None:
+        """Print what was written and where, unless JSON was printed."""
+        if not as_json:
+            there = {path: self._files[path.name] for path in self._written if path.exists()}
+            list_files("Written", {**there, **(others or {})})
 
 
-def output_file(out: Path, *beside: str) -> OutputFolder:
-    """The folder of a file that --out names, and of those that are written beside it."""
-    return OutputFolder(out.parent, (out.name, *beside), single=True)
-
-
-def _is_same(path: Path, sha256: str | None) -> bool:
-    """Whether a path is a file with the hash that the list gives."""
-    regular = path.is_file() and not path.is_symlink()
-    return sha256 is not None and regular and file_hash(path) == sha256
+def output_file(out: Path, meaning: str, beside: Mapping[str, str] | None = None) -> OutputFolder:
+    """The folder of a file that --out names, and of files beside it."""
+    return OutputFolder(out.parent, {out.name: meaning, **(beside or {})}, single=True)
 
 
 def list_files(title: str, meanings: Mapping[Path, str]) -> None:
-    """Say what was made and where."""
+    """Print the paths of files and what each holds."""
     tell(f"\n{title}:")
     width = max(len(str(path)) for path in meanings)
     for path, meaning in meanings.items():

@@ -31,6 +31,24 @@ def data_of(run: Path, quiet: bool) -> FactorGrid | np.ndarray:
     return open_data(source_of(given), quiet)
 
 
+def sampled_rows(n: int, most: int | None, seed: int) -> np.ndarray:
+    """At most so many numbers of n rows, drawn at random, in order."""
+    import numpy as np
+
+    from geodis.base.check import check_random_state
+
+    if most is None or n <= most:
+        return np.arange(n)
+    return np.sort(check_random_state(seed).choice(n, most, replace=False))
+
+
+def images_at(rows: FactorGrid | np.ndarray, index: Any) -> np.ndarray:
+    """Some images of a grid, or rows of an array."""
+    from geodis.data.grids.grid import FactorGrid
+
+    return rows.images(index, "auto") if isinstance(rows, FactorGrid) else rows[index]
+
+
 def open_model(run: Path, device: str = "auto") -> Model:
     """The model of a run, on its device."""
     from geodis.models import load_model

@@ -15,7 +15,7 @@ import numpy as np
 
 from geodis.base.check import InputError, require
 from geodis.data.files.arrays import npy_header, read_npz
-from geodis.data.files.contents import check_room, map_array
+from geodis.data.files.contents import check_fits, map_array
 from geodis.data.files.hierarchies.hdf5_members import member, own_dataset
 from geodis.data.files.hierarchies.packed_chunks import check_chunks
 from geodis.data.files.limits import check_unpacked
@@ -55,7 +55,7 @@ class NpzArray:
             file.seek(name_length + extra_length, os.SEEK_CUR)
             shape, fortran_order, dtype = npy_header(file)
             offset = file.tell()
-        check_room(self.path.stat().st_size - offset, shape, dtype)
+        check_fits(self.path.stat().st_size - offset, shape, dtype)
         return map_array(
             self.path, dtype, shape, offset=offset, mmap=True, fortran_order=fortran_order
         )
@@ -163,7 +163,7 @@ class BinaryMatrix:
         """Map the matrix unless it is compressed."""
         if self.path.suffix == ".gz":
             return None
-        check_room(self.path.stat().st_size - self._offset, self.shape, self.dtype)
+        check_fits(self.path.stat().st_size - self._offset, self.shape, self.dtype)
         return map_array(self.path, self.dtype, self.shape, offset=self._offset, mmap=True)
 
     def blocks(self) -> Iterator[np.ndarray]:

@@ -11,27 +11,20 @@ from typing import IO, Any
 import numpy as np
 
 from geodis.base.check import InputError, require
-from geodis.base.tensors import TensorPlace, read_header
-from geodis.data.files.contents import Contents, Stored, check_room, check_written, map_array
+from geodis.base.tensors import DTYPES, TensorPlace, read_header
+from geodis.data.files.contents import (
+    Contents,
+    Stored,
+    check_fits,
+    check_written,
+    map_array,
+    unreadable,
+)
 from geodis.data.files.formats import register_reader
 from geodis.data.files.limits import check_count, check_unpacked
 
 # bfloat16 has no numpy dtype: its two bytes are the upper half of a float32.
-SAFETENSORS_DTYPES = {
-    "F64": "<f8",
-    "F32": "<f4",
-    "F16": "<f2",
-    "BF16": "<u2",
-    "I64": "<i8",
-    "I32": "<i4",
-    "I16": "<i2",
-    "I8": "i1",
-    "U64": "<u8",
-    "U32": "<u4",
-    "U16": "<u2",
-    "U8": "u1",
-    "BOOL": "?",
-}
+BFLOAT16 = "BF16"
 
 
 @register_reader(".npy")
@@ -41,7 +34,7 @@ def read_npy(path: Path, mmap: bool) -> Contents:
         shape, fortran_order, dtype = npy_header(file)
         _refuse_objects(path, dtype)
         offset = file.tell()
-    check_room(path.stat().st_size - offset, shape, dtype)
+    check_fits(path.stat().st_size - offset, shape, dtype)
     read = partial(
         map_array, path, dtype, shape, offset=offset, mmap=mmap, fortran_order=fortran_order
     )
@@ -69,7 +62,7 @@ def _read_npz_member(path: Path, archive: zipfile.ZipFile, member: str) -> np.nd
         shape, _, dtype = npy_header(file)
         _refuse_objects(path, dtype)
         declared = archive.getinfo(member).file_size
-        check_room(declared - file.tell(), shape, dtype)
+        check_fits(declared - file.tell(), shape, dtype)
         check_unpacked(path, declared, member.removesuffix(".npy"))
         file.seek(0)
         return np.lib.format.read_array(file, allow_pickle=False)
@@ -103,18 +96,15 @@ def read_safetensors(path: Path, mmap: bool) -> Contents:
 
 
 def _safetensor(path: Path, name: str, place: TensorPlace, mmap: bool) -> Stored:
-    if place.dtype not in SAFETENSORS_DTYPES:
-        return Stored(place.shape, place.dtype, partial(_refuse_dtype, name, place.dtype))
-    dtype = np.dtype(SAFETENSORS_DTYPES[place.dtype])
+    if place.dtype not in (*DTYPES, BFLOAT16):
+        known = ", ".join((*DTYPES, BFLOAT16))
+        problem = ValueError(f"{name!r} has dtype {place.dtype}, and geodis reads {known}")
+        return unreadable(place.shape, place.dtype, problem)
+    dtype = np.dtype(DTYPES.get(place.dtype, "<u2"))
     read = partial(map_array, path, dtype, place.shape, offset=place.begin, mmap=mmap)
-    if place.dtype == "BF16":
+    if place.dtype == BFLOAT16:
         return Stored(place.shape, "bfloat16", lambda: _widen_bfloat16(read()))
     return Stored(place.shape, str(dtype), read)
-
-
-def _refuse_dtype(name: str, dtype_name: str) -> np.ndarray:
-    known = ", ".join(SAFETENSORS_DTYPES)
-    raise ValueError(f"{name!r} has dtype {dtype_name}, and geodis reads {known}")
 
 
 def _widen_bfloat16(halves: np.ndarray) -> np.ndarray:

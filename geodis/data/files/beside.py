@@ -1,25 +1,22 @@
-"""What stands beside factors in a file: arrays that say what the columns of `factors` are."""
+"""Arrays of a file that describe the columns of its array `factors`: names, kinds, labels, ..."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 
 from geodis.base.check import InputError
 from geodis.data.factors import FactorKind, Factors
 from geodis.data.files.contents import Contents
-from geodis.data.read_column import Column
 
-# What the array is called that they belong to, and they themselves: text, and numbers for periods.
 FACTORS = "factors"
 NAMES, KINDS = "factor_names", "factor_kinds"
 LABELS, PERIODS = "factor_labels", "factor_periods"
 GROUPS = "factor_groups"
-BESIDE = (NAMES, KINDS, LABELS, PERIODS, GROUPS)
+DESCRIPTIONS = (NAMES, KINDS, LABELS, PERIODS, GROUPS)
 
 
 def arrays_of_factors(factors: Factors) -> dict[str, np.ndarray]:
@@ -45,14 +42,14 @@ def arrays_of_factors(factors: Factors) -> dict[str, np.ndarray]:
     return arrays
 
 
-def without_beside(contents: Contents) -> Contents:
-    """The contents of a file without what only says what other arrays are."""
-    kept = {key: stored for key, stored in contents.arrays.items() if key not in BESIDE}
-    return replace(contents, arrays=kept or contents.arrays)
+def without_descriptions(contents: Contents) -> Contents:
+    """The contents of a file without the arrays that only describe others."""
+    others = {key: stored for key, stored in contents.arrays.items() if key not in DESCRIPTIONS}
+    return replace(contents, arrays=others or contents.arrays)
 
 
-def names_beside(contents: Contents) -> list[str]:
-    """Names of the columns of a table that stand in an array beside it."""
+def described_names(contents: Contents) -> list[str]:
+    """The names of factors that a file holds; none if it holds none."""
     if NAMES not in contents.arrays:
         return []
     names = contents.read(NAMES)
@@ -61,54 +58,55 @@ def names_beside(contents: Contents) -> list[str]:
     return list(dict.fromkeys(map(str, names)))
 
 
-def with_kinds_beside(factors: Factors, contents: Contents) -> Factors:
-    """Factors as what stands beside them in the file says that they are."""
+def with_descriptions(factors: Factors, contents: Contents) -> Factors:
+    """Factors with the kinds, labels, periods and groups that their file holds."""
     if KINDS not in contents.arrays:
         return factors
+    known = get_args(FactorKind)
     kinds = _texts(contents, KINDS, factors)
-    if odd := sorted(set(kinds) - set(get_args(FactorKind))):
+    if odd := sorted(set(kinds.values()) - set(known)):
         raise InputError(
-            f"{contents.path} must have only {', '.join(get_args(FactorKind))} in {KINDS}; "
+            f"{contents.path} must have only {', '.join(known)} in {KINDS}; "
             f"got {', '.join(map(repr, odd))}."
         )
-    of_kinds = dict(zip(factors.names, kinds, strict=True))
-    labelled = [name for name, kind in of_kinds.items() if kind in ("labels", "ordered")]
+    labelled = [name for name, kind in kinds.items() if kind in ("labels", "ordered")]
+    cyclic = [name for name, kind in kinds.items() if kind == "cyclic"]
+    labels = _texts(contents, LABELS, factors) if labelled else {}
+    periods = _column(contents, PERIODS, "a number", "iuf", factors) if cyclic else {}
+    groups: dict[str, tuple[str, ...]] = {}
+    of_columns = _texts(contents, GROUPS, factors) if GROUPS in contents.arrays else {}
+    for name, group in of_columns.items():
+        if group:  # empty for a column of its own
+            groups[group] = (*groups.get(group, ()), name)
     return Factors(
         factors.values,
         factors.names,
-        _labels(contents, factors, labelled),
-        ordered=tuple(name for name in labelled if of_kinds[name] == "ordered"),
-        periods=_periods(contents, factors, of_kinds),
-        groups=_groups(contents, factors),
+        {name: _read_labels(contents, name, labels[name]) for name in labelled},
+        ordered=tuple(name for name in labelled if kinds[name] == "ordered"),
+        periods={name: float(periods[name]) for name in cyclic},
+        groups=groups,
     )
 
 
-def _groups(contents: Contents, factors: Factors) -> Mapping[str, tuple[str, ...]]:
-    """Columns that are one factor, by what each says that it belongs to; nothing for alone."""
-    if GROUPS not in contents.arrays:
-        return {}
-    groups: dict[str, tuple[str, ...]] = {}
-    for name, group in zip(factors.names, _texts(contents, GROUPS, factors), strict=True):
-        if group:
-            groups[group] = (*groups.get(group, ()), name)
-    return groups
+def _column(
+    contents: Contents, key: str, what: str, dtype_kinds: str, factors: Factors
+) -> dict[str, np.generic]:
+    """An array with an entry for each factor, by name."""
+    array = contents.read(key) if key in contents.arrays else None
+    got = "no such array"
+    if isinstance(array, np.ndarray):
+        if array.dtype.kind in dtype_kinds and array.shape == (len(factors.names),):
+            return dict(zip(factors.names, array, strict=True))
+        got = f"an array of shape {array.shape} and dtype {array.dtype}"
+    raise InputError(
+        f"{contents.path} must have {what} for each of {len(factors.names)} factors in {key}; "
+        f"got {got}."
+    )
 
 
-def _texts(contents: Contents, key: str, factors: Factors) -> list[str]:
-    array: Any = contents.read(key) if key in contents.arrays else None
-    wanted = (len(factors.names),)
-    if not isinstance(array, np.ndarray) or array.dtype.kind != "U" or array.shape != wanted:
-        raise _unfit(contents, key, "a text", factors, array)
-    return list(map(str, array))
-
-
-def _labels(
-    contents: Contents, factors: Factors, labelled: list[str]
-) -> Mapping[str, tuple[str, ...]]:
-    if not labelled:
-        return {}
-    texts = dict(zip(factors.names, _texts(contents, LABELS, factors), strict=True))
-    return {name: _read_labels(contents, name, texts[name]) for name in labelled}
+def _texts(contents: Contents, key: str, factors: Factors) -> dict[str, str]:
+    column = _column(contents, key, "a text", "U", factors)
+    return {name: str(text) for name, text in column.items()}
 
 
 def _read_labels(contents: Contents, name: str, text: str) -> tuple[str, ...]:
@@ -122,26 +120,3 @@ def _read_labels(contents: Contents, name: str, text: str) -> tuple[str, ...]:
             f"got {text[:40]!r}."
         )
     return tuple(labels)
-
-
-def _periods(contents: Contents, factors: Factors, kinds: Mapping[str, str]) -> Mapping[str, float]:
-    cyclic = [name for name, kind in kinds.items() if kind == "cyclic"]
-    if not cyclic:
-        return {}
-    array: Any = contents.read(PERIODS) if PERIODS in contents.arrays else None
-    wanted = (len(factors.names),)
-    if not isinstance(array, np.ndarray) or array.dtype.kind not in "iuf" or array.shape != wanted:
-        raise _unfit(contents, PERIODS, "a number", factors, array)
-    return {name: float(array[factors.names.index(name)]) for name in cyclic}
-
-
-def _unfit(
-    contents: Contents, key: str, what: str, factors: Factors, array: Column | None
-) -> InputError:
-    got = "no such array"
-    if isinstance(array, np.ndarray):
-        got = f"an array of shape {array.shape} and dtype {array.dtype}"
-    return InputError(
-        f"{contents.path} must have {what} for each of {len(factors.names)} factors in {key}; "
-        f"got {got}."
-    )

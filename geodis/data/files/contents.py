@@ -55,6 +55,15 @@ class Stored:
     chunk_rows: int = 1
 
 
+def unreadable(shape: tuple[int, ...], dtype: str, problem: Exception) -> Stored:
+    """An array that is listed, and refused with this exception when it is read."""
+
+    def read() -> Column:
+        raise problem
+
+    return Stored(shape, dtype, read)
+
+
 @dataclass(frozen=True)
 class Contents:
     """The arrays of one file.
@@ -174,7 +183,7 @@ def begins_like(path: Path) -> str:
     return "no known format" if any(is_control) else TEXT
 
 
-def check_room(n_bytes: int, shape: tuple[int, ...], dtype: np.dtype) -> None:
+def check_fits(n_bytes: int, shape: tuple[int, ...], dtype: np.dtype) -> None:
     """Require that the bytes that are there are enough for an array of this shape."""
     needed = math.prod(shape) * dtype.itemsize
     if min(shape, default=0) < 0 or needed > n_bytes:

@@ -51,7 +51,7 @@ def read_images(folder: Path, mmap: bool) -> Contents:
         suffixes = ", ".join(FORMATS)
         raise InputError(f"{folder} must hold images ({suffixes}), or be a zarr store; got none.")
     shape = (len(files), *image_pixels(files[0], None).shape)
-    if shape[-1] == 1 and any(_mode(file) == "RGB" for file in files):
+    if shape[-1] == 1 and any(_opened(file, _pixel_mode) == "RGB" for file in files):
         shape = (*shape[:-1], 3)
     images = {"": Stored(shape, "uint8", partial(_read, folder, files, shape))}
     if any(file.parent == folder for file in files):
@@ -81,11 +81,6 @@ def _images_below(folder: Path) -> list[Path]:
     return sorted(
         found, key=lambda file: [natural(Path(p)) for p in file.relative_to(folder).parts]
     )
-
-
-def _mode(file: Path) -> str:
-    """How an image has its pixels, by its header."""
-    return _opened(file, _pixel_mode)
 
 
 def natural(file: Path) -> list[tuple[int, str]]:
@@ -134,6 +129,7 @@ def _opened(file: Path, read: Callable[[Any], Read]) -> Read:
 
 
 def _pixel_mode(image: Any) -> str:
+    """The mode that the pixels of an image are converted to, by its header."""
     mode = SPREAD.get(image.mode, image.mode)
     return "RGBA" if mode == "RGB" and "transparency" in image.info else mode
 

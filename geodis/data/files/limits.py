@@ -12,7 +12,7 @@ import os
 import stat
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -38,7 +38,7 @@ MOST_COLUMNS = 100_000
 MOST_ARRAYS = 100_000
 
 VARIABLE = "GEODIS_MAX_BYTES"
-_asked: ContextVar[int | None] = ContextVar("max_bytes", default=None)
+_max_bytes: ContextVar[int | None] = ContextVar("max_bytes", default=None)
 
 
 @contextmanager
@@ -55,11 +55,11 @@ max_bytes allows: give a larger max_bytes, or set GEODIS_MAX_BYTES.
     """
     if max_bytes is not None:
         check_int(max_bytes, "max_bytes", low=1)
-    token = _asked.set(max_bytes)
+    token = _max_bytes.set(max_bytes)
     try:
         yield
     finally:
-        _asked.reset(token)
+        _max_bytes.reset(token)
 
 
 def check_unpacked(path: Path, n_bytes: int, what: str = "") -> None:
@@ -85,9 +85,9 @@ def check_unpacked(path: Path, n_bytes: int, what: str = "") -> None:
 
 def unpacked_limit(path: Path) -> tuple[int, str]:
     """The most bytes that a file may become, and what sets the limit."""
-    asked = _asked.get()
-    if asked is not None:
-        return asked, "max_bytes allows"
+    given = _max_bytes.get()
+    if given is not None:
+        return given, "max_bytes allows"
     if (text := os.environ.get(VARIABLE, "").strip()) != "":
         if not text.isdecimal() or int(text) < 1:
             raise InputError(f"{VARIABLE} must be a whole number of bytes; got {text!r}.")
@@ -101,26 +101,25 @@ def unpacked_limit(path: Path) -> tuple[int, str]:
     return by_file, f"are {MULTIPLE} times the size of the file"
 
 
-def inflates_beyond(data: bytes, most: int) -> bool:
-    """Whether what zlib packed becomes more bytes than this, of which few are held at a time.
+def inflated_size(data: bytes, most: int) -> int:
+    """The bytes that zlib data decompress to, counted until they exceed the most.
 
-    What is damaged ends where it is: whoever reads it will say so.
+    Only a few are held at a time. Damaged data count up to the damage; their reader will refuse
+    them.
 
     Examples
     --------
-    >>> inflates_beyond(zlib.compress(bytes(1000)), 999), inflates_beyond(b"", 0)
-    (True, False)
+    >>> inflated_size(zlib.compress(bytes(1000)), 2000), inflated_size(b"", 0)
+    (1000, 0)
     """
-    stream, length = zlib.decompressobj(), 0
-    try:
+    stream, size = zlib.decompressobj(), 0
+    with suppress(zlib.error):
         for start in range(0, len(data), AT_ONCE // 16):
             packed = data[start : start + AT_ONCE // 16]
-            while packed and length <= most:
-                length += len(stream.decompress(packed, AT_ONCE))
+            while packed and size <= most:
+                size += len(stream.decompress(packed, AT_ONCE))
                 packed = stream.unconsumed_tail
-    except zlib.error:
-        pass
-    return length > most
+    return size
 
 
 def size_of(path: Path) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeGuard
@@ -15,7 +16,12 @@ from geodis.base.check import InputError
 from geodis.data.columns import columns_of
 from geodis.data.factors import Factors, as_factors, default_names, from_columns
 from geodis.data.files import arrays  # noqa: F401, its readers register themselves
-from geodis.data.files.beside import FACTORS, names_beside, with_kinds_beside, without_beside
+from geodis.data.files.beside import (
+    FACTORS,
+    described_names,
+    with_descriptions,
+    without_descriptions,
+)
 from geodis.data.files.contents import Contents, Stored, reading
 from geodis.data.files.formats import Reader, reader_of
 from geodis.data.files.formats import register_reader as register_reader  # after the readers above
@@ -182,15 +188,15 @@ def _read_factors(path: str | os.PathLike[str]) -> Factors:
     contents, key = _open(path, mmap=False)
     keys = _factor_keys(contents, key)
     check_columns(contents.path, len(keys), of_factors=True)
-    beside = names_beside(contents)
+    names = described_names(contents)
     columns: dict[str, Column] = {}
-    held = 0
+    n_bytes = 0
     with reading(contents.path):
         for label, chosen in keys.items():
             column = contents.read_factor(chosen)
-            held += _factor_bytes(column)
-            check_unpacked(contents.path, held, "its factors")
-            split = _named_columns(path, label, column, beside)
+            n_bytes += _factor_bytes(column)
+            check_unpacked(contents.path, n_bytes, "its factors")
+            split = _named_columns(path, label, column, names)
             if twice := [name for name in split if name in columns]:
                 raise InputError(
                     f"{path} must name every factor differently; two are {twice[0]!r}."
@@ -204,7 +210,7 @@ def _read_factors(path: str | os.PathLike[str]) -> Factors:
             )
         factors = from_columns(columns)
         if [*keys.values()] == [FACTORS] and not factors.categories:
-            factors = with_kinds_beside(factors, contents)
+            factors = with_descriptions(factors, contents)
     return factors
 
 
@@ -234,25 +240,20 @@ def _split_key(path: str | os.PathLike[str]) -> tuple[Path, str | None]:
         return standard_input_file(), given[2:] or None
     parts = given.split(":")
     for cut in range(len(parts), 0, -1):
-        file = _at_home(":".join(parts[:cut]))
-        if _exists(file):
+        if (file := _existing(":".join(parts[:cut]))) is not None:
             return file, ":".join(parts[cut:]) or None
     raise InputError(f"{given} must be a file; there is none of this name.")
 
 
-def _at_home(path: str) -> Path:
-    """The path, with ~ as the home folder of whoever asks."""
+def _existing(path: str) -> Path | None:
+    """The file or folder of this name, where ~ is the home folder; None if there is none."""
+    file = Path(path)
     try:
-        return Path(path).expanduser()
-    except RuntimeError:  # ~ of a user that there is not
-        return Path(path)
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
+        with suppress(RuntimeError):  # ~ of an unknown user
+            file = file.expanduser()
+        return file if file.exists() else None
     except (OSError, ValueError):  # a long key, or one with a NUL, names no file
-        return False
+        return None
 
 
 def _is_real(array: Column) -> TypeGuard[np.ndarray]:
@@ -293,7 +294,7 @@ def _factor_keys(contents: Contents, key: str | None) -> dict[str, str]:
     if key is None and contents.columns is not None:
         return columns
     if key is None:
-        contents = without_beside(contents)
+        contents = without_descriptions(contents)
         flat = {name: stored for name, stored in contents.arrays.items() if len(stored.shape) == 1}
         if len(flat) > 1 and len({stored.shape for stored in flat.values()}) == 1:
             return {name: name for name in flat}
@@ -307,8 +308,8 @@ def _columns_under(contents: Contents, key: str) -> dict[str, str]:
     """The columns of a table that is a group of a file, such as obs; nothing of anything else."""
     group = f"{key.rstrip('/')}/"
     own = contents.columns or {}
-    if told := {name: at for name, at in own.items() if at.startswith(group) and at != name}:
-        return told
+    if columns := {name: at for name, at in own.items() if at.startswith(group) and at != name}:
+        return columns
     if key in contents.arrays:
         return {}
     inside = {at.removeprefix(group): at for at in contents.arrays if at.startswith(group)}

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from geodis.base.check import (
-    InputError,
-    check_choice,
-    check_int,
-    check_numeric,
-    to_numpy,
-)
+from geodis.base.check import InputError, check_choice, check_int, check_numeric, to_numpy
 from geodis.data.factors import FactorKind, Factors, default_names
 
 if TYPE_CHECKING:

@@ -90,12 +90,12 @@ class ObservedGrid(FactorGrid):
     @property
     def note(self) -> str:
         """What is missing from the grid, and which circles are none in it; empty where all is."""
-        told = [
+        remarks = [
             (self._uneven, "Counted as numbers, for their values do not go round in even steps"),
             (self._grouped, "Factors of several columns, which count one by one"),
         ]
         return " ".join(
-            filter(None, [self._missing(), *(f"{x}: {', '.join(n)}." for n, x in told if n)])
+            filter(None, [self._missing(), *(f"{x}: {', '.join(n)}." for n, x in remarks if n)])
         )
 
     def _missing(self) -> str:

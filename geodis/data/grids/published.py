@@ -139,9 +139,9 @@ def _images(
         if direct is not None:
             return direct
         bits = source.binary and shape == source.shape
-        held = BinaryImages(shape) if bits else np.empty(shape, dtype=np.uint8)
-        _fill(held, file, source, shape[1:3], stages)
-        return held
+        filled = BinaryImages(shape) if bits else np.empty(shape, dtype=np.uint8)
+        _fill(filled, file, source, shape[1:3], stages)
+        return filled
     if cache.suffix != ".npy":
         raise InputError(f"cache must be the path of an npy file; got {cache}.")
     if not cache.exists():
@@ -159,12 +159,12 @@ def _images(
 
 
 def _fill(
-    held: Any, file: Path, source: PublishedSource, size: tuple[int, ...], stages: Stages
+    filled: Any, file: Path, source: PublishedSource, size: tuple[int, ...], stages: Stages
 ) -> None:
     start, n = 0, source.shape[0]
     with stages.stage("images"):
         for block in guarded(file, source.blocks()):
             fits = block.shape[1:3] == size
-            held[start : start + len(block)] = block if fits else resize(block, size[0])
+            filled[start : start + len(block)] = block if fits else resize(block, size[0])
             start += len(block)
             stages.advance(start / n, f"{start} of {n}")

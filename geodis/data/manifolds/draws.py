@@ -31,14 +31,21 @@ def accept(
     propose: Callable[[int], np.ndarray],
     probability: Callable[[np.ndarray], np.ndarray],
 ) -> np.ndarray:
-    """Rejection sampling: n candidates, each kept with its probability."""
-    kept: list[np.ndarray] = []
+    """Rejection sampling: n candidates, each accepted with its probability."""
+    accepted: list[np.ndarray] = []
     missing = n
     while missing:
         candidates = propose(missing)
-        kept.append(candidates[rng.random(missing) < probability(candidates)])
-        missing -= len(kept[-1])
-    return np.concatenate(kept)
+        accepted.append(candidates[rng.random(missing) < probability(candidates)])
+        missing -= len(accepted[-1])
+    return np.concatenate(accepted)
+
+
+def accept_angles(
+    n: int, rng: np.random.Generator, probability: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """Rejection sampling of angles in [0, 2 pi), each accepted with its probability."""
+    return accept(n, rng, lambda size: rng.uniform(0, 2 * np.pi, size), probability)
 
 
 def random_rotations(n: int, k: int, rng: np.random.Generator) -> np.ndarray:
@@ -65,6 +72,11 @@ def orthogonal_complement(normals: np.ndarray) -> np.ndarray:
     axis = np.arange(frames.shape[1])
     frames[:, axis, axis + 1] += 1
     return frames
+
+
+def orthonormal_rows(rows: np.ndarray) -> np.ndarray:
+    """Orthonormal rows (n, k, d) with the same span."""
+    return np.linalg.qr(rows.swapaxes(1, 2))[0].swapaxes(1, 2)
 
 
 def skew_frames(q: np.ndarray) -> np.ndarray:

@@ -8,36 +8,21 @@ the directions of the latent variables are known at every point.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from geodis.base.check import check_choice, check_int, check_random_state, check_real
-from geodis.data.manifolds.draws import random_rotations
+from geodis.data.manifolds.draws import circle_points, random_rotations, unit_vectors
 
 FlatCase: TypeAlias = Literal[
-    "rectangle",
-    "swiss roll",
-    "box",
-    "box, tightly bent",
-    "box, each on its own curve",
-    "exponential",
-    "beta(2, 2)",
-    "beta(.5, .5)",
-    "equal Gaussians",
-    "disc x interval",
-    "ball x interval",
-    "disc x disc",
-    "box of dimension 5",
-    "correlated .3",
-    "circle x interval",
-    "circle x circle",
-    "L-shape",
-    "triangle",
-    "hole",
-]
+    "rectangle", "swiss roll", "box", "box, tightly bent", "box, each on its own curve",
+    "exponential", "beta(2, 2)", "beta(.5, .5)", "equal Gaussians", "disc x interval",
+    "ball x interval", "disc x disc", "box of dimension 5", "correlated .3", "circle x interval",
+    "circle x circle", "L-shape", "triangle", "hole",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,10 +77,8 @@ def involute(length: np.ndarray, scale: float, start: float) -> tuple[np.ndarray
 
 def circle(length: np.ndarray, circumference: float) -> tuple[np.ndarray, np.ndarray]:
     """A circle at arc length, and its tangent, each of shape (n, 2)."""
-    angle = 2 * np.pi * length / circumference
-    cos, sin = np.cos(angle), np.sin(angle)
-    radius = circumference / (2 * np.pi)
-    return radius * np.stack([cos, sin], axis=-1), np.stack([-sin, cos], axis=-1)
+    points, tangents = circle_points(2 * np.pi * length / circumference)
+    return circumference / (2 * np.pi) * points, tangents
 
 
 def bend(
@@ -158,11 +141,8 @@ class _Case:
     draw: Callable[[int, np.random.Generator], np.ndarray]
     dims: tuple[int, ...]
     mixed: bool = True  # rotated before it is bent
-    scale: float = 0.15
-    start: float = 0.5
     side: float = 1.0
-    closed: tuple[float | None, ...] = ()
-    straight: tuple[int, ...] = ()
+    bending: Mapping[str, Any] = field(default_factory=dict)  # options of `bend`
 
 
 def _uniform(*sides: float) -> Callable[[int, np.random.Generator], np.ndarray]:
@@ -171,9 +151,7 @@ def _uniform(*sides: float) -> Callable[[int, np.random.Generator], np.ndarray]:
 
 def _ball(n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
     """Uniform in the ball of radius .6: about as wide as a unit interval."""
-    normal = rng.standard_normal((n, dim))
-    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
-    return 0.6 * normal * rng.uniform(size=(n, 1)) ** (1 / dim)
+    return 0.6 * unit_vectors(n, dim, rng) * rng.uniform(size=(n, 1)) ** (1 / dim)
 
 
 def _correlated(n: int, rng: np.random.Generator) -> np.ndarray:
@@ -194,20 +172,19 @@ def _keep(inside: Callable[[np.ndarray], np.ndarray]) -> Callable[..., np.ndarra
     return draw
 
 
+WIDE = {"scale": 0.6, "start": 4.0}  # for distributions with tails
 CASES: dict[FlatCase, _Case] = {
-    "rectangle": _Case(_uniform(1, 3), (1, 1), scale=0.2),
-    "swiss roll": _Case(_uniform(8, 2), (1, 1), mixed=False, scale=0.25, side=2.0, straight=(1,)),
+    "rectangle": _Case(_uniform(1, 3), (1, 1), bending={"scale": 0.2}),
+    "swiss roll": _Case(_uniform(8, 2), (1, 1), False, 2.0, {"scale": 0.25, "straight": (1,)}),
     "box": _Case(_uniform(1, 1, 1), (1, 1, 1)),
-    "box, tightly bent": _Case(_uniform(1, 1, 1), (1, 1, 1), scale=0.08, start=0.25),
-    "box, each on its own curve": _Case(_uniform(1, 1, 1), (1, 1, 1), mixed=False),
-    "exponential": _Case(
-        lambda n, rng: rng.exponential(size=(n, 3)), (1, 1, 1), scale=0.6, start=4.0
+    "box, tightly bent": _Case(
+        _uniform(1, 1, 1), (1, 1, 1), bending={"scale": 0.08, "start": 0.25}
     ),
+    "box, each on its own curve": _Case(_uniform(1, 1, 1), (1, 1, 1), mixed=False),
+    "exponential": _Case(lambda n, rng: rng.exponential(size=(n, 3)), (1, 1, 1), bending=WIDE),
     "beta(2, 2)": _Case(lambda n, rng: rng.beta(2, 2, (n, 3)), (1, 1, 1)),
     "beta(.5, .5)": _Case(lambda n, rng: rng.beta(0.5, 0.5, (n, 3)), (1, 1, 1)),
-    "equal Gaussians": _Case(
-        lambda n, rng: rng.standard_normal((n, 3)), (1, 1, 1), scale=0.6, start=4.0
-    ),
+    "equal Gaussians": _Case(lambda n, rng: rng.standard_normal((n, 3)), (1, 1, 1), bending=WIDE),
     "disc x interval": _Case(
         lambda n, rng: np.column_stack([_ball(n, 2, rng), rng.uniform(size=n)]), (2, 1)
     ),
@@ -219,8 +196,8 @@ CASES: dict[FlatCase, _Case] = {
     ),
     "box of dimension 5": _Case(_uniform(1, 1, 1, 1, 1), (1,) * 5),
     "correlated .3": _Case(_correlated, (1, 1, 1)),
-    "circle x interval": _Case(_uniform(3, 1), (1, 1), mixed=False, closed=(3.0, None)),
-    "circle x circle": _Case(_uniform(3, 2), (1, 1), mixed=False, closed=(3.0, 2.0)),
+    "circle x interval": _Case(_uniform(3, 1), (1, 1), False, bending={"closed": {0: 3.0}}),
+    "circle x circle": _Case(_uniform(3, 2), (1, 1), False, bending={"closed": {0: 3.0, 1: 2.0}}),
     "L-shape": _Case(_keep(lambda x: (x[:, 0] < 0.4) | (x[:, 1] < 0.4)), (2,)),
     "triangle": _Case(_keep(lambda x: x.sum(axis=1) < 1), (2,)),
     "hole": _Case(_keep(lambda x: ((x - 0.5) ** 2).sum(axis=1) > 0.09), (2,)),
@@ -260,15 +237,12 @@ def flat_sample(
         u,
         made.dims,
         rotation=random_rotations(1, u.shape[1], rng)[0] if made.mixed else None,
-        scale=made.scale,
-        start=made.start,
-        closed={a: length for a, length in enumerate(made.closed) if length},
-        straight=made.straight,
         side=made.side,
         noise=noise,
         pad=pad,
         name=case,
         random_state=rng,
+        **made.bending,
     )
 
 
@@ -314,12 +288,7 @@ def bent_sample(
     """Bend given coordinates (n, f), and add noise; see `bend` and `flat_sample`."""
     rng = check_random_state(random_state)
     points, frames = bend(
-        coordinates,
-        rotation=rotation,
-        scale=scale,
-        start=start,
-        closed=closed,
-        straight=straight,
+        coordinates, rotation=rotation, scale=scale, start=start, closed=closed, straight=straight
     )
     points = np.pad(points, ((0, 0), (0, check_int(pad, "pad", low=0))))
     frames = np.pad(frames, ((0, 0), (0, 0), (0, pad)))

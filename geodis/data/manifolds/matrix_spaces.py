@@ -6,8 +6,6 @@ volume. The numbers in a space are taken to be valid: `spec` checks them where i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from geodis.data.manifolds.draws import SQRT_HALF, random_rotations, skew_frames
@@ -15,26 +13,15 @@ from geodis.data.manifolds.spec import Number, Space, is_whole, register_space
 
 
 @register_space("SO(k)", needs="an integer k >= 2", valid=lambda k: is_whole(k, 2))
-@dataclass(frozen=True)
 class SpecialOrthogonal(Space):
     """Rotations Q of R^k as k x k matrices, row by row; the metric is tr(A^T B).
 
     The tangent space at Q is {Q A : A + A^T = 0}.
     """
 
-    k: int
-
-    @property
-    def name(self) -> str:
-        return f"SO({self.k})"
-
-    @property
-    def dim(self) -> int:
-        return self.k * (self.k - 1) // 2
-
-    @property
-    def ambient_dim(self) -> int:
-        return self.k**2
+    def __init__(self, k: int) -> None:
+        super().__init__(f"SO({k})", k * (k - 1) // 2, k**2)
+        self.k = k
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         q = random_rotations(n, self.k, rng)
@@ -47,7 +34,6 @@ def _is_plane(m: Number, p: Number) -> bool:
 
 # St(m, m) is O(m), in two pieces, and Gr(m, m) is a point.
 @register_space("St(m, p)", needs="integers m > p >= 1", valid=_is_plane, counts=(2, 2))
-@dataclass(frozen=True)
 class Stiefel(Space):
     """Matrices U (m, p) with orthonormal columns, row by row; the Euclidean metric tr(A^T B).
 
@@ -55,20 +41,9 @@ class Stiefel(Space):
     {U A + W B : A + A^T = 0}. The canonical metric differs: there A counts half.
     """
 
-    m: int
-    p: int
-
-    @property
-    def name(self) -> str:
-        return f"St({self.m}, {self.p})"
-
-    @property
-    def dim(self) -> int:
-        return self.p * (self.p - 1) // 2 + self.p * (self.m - self.p)
-
-    @property
-    def ambient_dim(self) -> int:
-        return self.m * self.p
+    def __init__(self, m: int, p: int) -> None:
+        super().__init__(f"St({m}, {p})", p * (p - 1) // 2 + p * (m - p), m * p)
+        self.m, self.p = m, p
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         q = random_rotations(n, self.m, rng)
@@ -83,7 +58,6 @@ class Stiefel(Space):
 
 
 @register_space("Gr(m, p)", needs="integers m > p >= 1", valid=_is_plane, counts=(2, 2))
-@dataclass(frozen=True)
 class Grassmann(Space):
     """Planes of dimension p in R^m as projectors P = U U^T (m x m), row by row; metric tr(A^T B).
 
@@ -92,20 +66,9 @@ class Grassmann(Space):
     of the principal angles, which is the distance of geomstats' ``GrassmannianCanonicalMetric``.
     """
 
-    m: int
-    p: int
-
-    @property
-    def name(self) -> str:
-        return f"Gr({self.m}, {self.p})"
-
-    @property
-    def dim(self) -> int:
-        return self.p * (self.m - self.p)
-
-    @property
-    def ambient_dim(self) -> int:
-        return self.m**2
+    def __init__(self, m: int, p: int) -> None:
+        super().__init__(f"Gr({m}, {p})", p * (m - p), m**2)
+        self.m, self.p = m, p
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         q = random_rotations(n, self.m, rng)

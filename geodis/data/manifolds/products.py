@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -206,4 +206,4 @@ def _concentrate(spaces: list[Space], kappa: float) -> list[Space]:
     if not any(isinstance(space, Sphere) for space in spaces):
         names = " x ".join(space.name for space in spaces)
         raise InputError(f"density needs a sphere S^k among the factors; got {names}.")
-    return [replace(s, kappa=kappa) if isinstance(s, Sphere) else s for s in spaces]
+    return [Sphere(s.k, s.radius, kappa) if isinstance(s, Sphere) else s for s in spaces]

@@ -6,7 +6,6 @@ volume. The numbers in a space are taken to be valid: `spec` checks them where i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
 
 import numpy as np
@@ -14,6 +13,7 @@ from scipy.stats import vonmises_fisher
 
 from geodis.data.manifolds.draws import (
     accept,
+    accept_angles,
     circle_points,
     normalised,
     orthogonal_complement,
@@ -28,25 +28,12 @@ from geodis.data.manifolds.spec import Space, is_whole, register_space
     valid=lambda k, r=1: is_whole(k, 1) and r > 0,
     counts=(1, 2),
 )
-@dataclass(frozen=True)
 class Sphere(Space):
     """The sphere |x| = radius in R^(k+1), von Mises-Fisher about e_0 where kappa > 0."""
 
-    k: int
-    radius: float = 1.0
-    kappa: float = 0.0
-
-    @property
-    def name(self) -> str:
-        return f"S^{self.k}" if self.radius == 1 else f"S^{self.k}({spec_number(self.radius)})"
-
-    @property
-    def dim(self) -> int:
-        return self.k
-
-    @property
-    def ambient_dim(self) -> int:
-        return self.k + 1
+    def __init__(self, k: int, radius: float = 1.0, kappa: float = 0.0) -> None:
+        super().__init__(f"S^{k}" if radius == 1 else f"S^{k}({spec_number(radius)})", k, k + 1)
+        self.k, self.radius, self.kappa = k, radius, kappa
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         if self.kappa > 0:
@@ -58,23 +45,12 @@ class Sphere(Space):
 
 
 @register_space("T^k", needs="an integer k >= 1", valid=lambda k: is_whole(k, 1))
-@dataclass(frozen=True)
 class FlatTorus(Space):
     """The product of k unit circles, as one factor: (cos t_1, sin t_1, ..., cos t_k, sin t_k)."""
 
-    k: int
-
-    @property
-    def name(self) -> str:
-        return f"T^{self.k}"
-
-    @property
-    def dim(self) -> int:
-        return self.k
-
-    @property
-    def ambient_dim(self) -> int:
-        return 2 * self.k
+    def __init__(self, k: int) -> None:
+        super().__init__(f"T^{k}", k, 2 * k)
+        self.k = k
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         circles, turned = circle_points(rng.uniform(0, 2 * np.pi, (n, self.k)))
@@ -85,23 +61,12 @@ class FlatTorus(Space):
 
 
 @register_space("R^k", needs="an integer k >= 1", valid=lambda k: is_whole(k, 1))
-@dataclass(frozen=True)
 class Cube(Space):
     """The cube [-1, 1]^k, a piece of Euclidean space."""
 
-    k: int
-
-    @property
-    def name(self) -> str:
-        return f"R^{self.k}"
-
-    @property
-    def dim(self) -> int:
-        return self.k
-
-    @property
-    def ambient_dim(self) -> int:
-        return self.k
+    def __init__(self, k: int) -> None:
+        super().__init__(f"R^{k}", k, k)
+        self.k = k
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         frames = np.tile(np.eye(self.k), (n, 1, 1))
@@ -109,7 +74,6 @@ class Cube(Space):
 
 
 @register_space("H^k", needs="an integer k >= 2", valid=lambda k: is_whole(k, 2))
-@dataclass(frozen=True)
 class Hyperbolic(Space):
     """A piece of curvature -1, wound round k - 1 circles (for k = 2 the pseudosphere).
 
@@ -125,29 +89,15 @@ class Hyperbolic(Space):
     r1 stops short of it, and r0 = r1 / 4.
     """
 
-    k: int
-
-    @property
-    def name(self) -> str:
-        return f"H^{self.k}"
-
-    @property
-    def dim(self) -> int:
-        return self.k
-
-    @property
-    def ambient_dim(self) -> int:
-        return 2 * self.k - 1
-
-    @property
-    def radii(self) -> tuple[float, float]:
-        r1 = 0.9 / np.sqrt(self.k - 1)
-        return r1 / 4, r1
+    def __init__(self, k: int) -> None:
+        super().__init__(f"H^{k}", k, 2 * k - 1)
+        self.k = k
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         circles, turned = circle_points(rng.uniform(0, 2 * np.pi, (n, self.k - 1)))
         # The volume up to s grows like s^(k-1): draw that uniformly.
-        low, high = np.power(self.radii, self.k - 1)
+        r1 = 0.9 / np.sqrt(self.k - 1)
+        low, high = np.power((r1 / 4, r1), self.k - 1)
         s = rng.uniform(low, high, n) ** (1 / (self.k - 1))
         c = np.sqrt(1 - (self.k - 1) * s**2)
 
@@ -165,23 +115,20 @@ class Hyperbolic(Space):
         return points, frames
 
 
-@dataclass(frozen=True)
+@register_space(
+    "ellipsoid(a, b, ...)",
+    needs="two semi-axes or more, all > 0",
+    valid=lambda *axes: min(axes) > 0,
+    counts=(2, inf),
+)
 class Ellipsoid(Space):
     """The points x = A u with |u| = 1 and A = diag(axes); the normal at x is along A^-1 u."""
 
-    axes: tuple[float, ...]
-
-    @property
-    def name(self) -> str:
-        return f"ellipsoid({', '.join(map(spec_number, self.axes))})"
-
-    @property
-    def dim(self) -> int:
-        return len(self.axes) - 1
-
-    @property
-    def ambient_dim(self) -> int:
-        return len(self.axes)
+    def __init__(self, *axes: float) -> None:
+        super().__init__(
+            f"ellipsoid({', '.join(map(spec_number, axes))})", len(axes) - 1, len(axes)
+        )
+        self.axes = axes
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         axes = np.array(self.axes, dtype=float)
@@ -198,43 +145,20 @@ class Ellipsoid(Space):
         return axes * u, orthogonal_complement(normalised(squeeze * u))
 
 
-@register_space(
-    "ellipsoid(a, b, ...)",
-    needs="two semi-axes or more, all > 0",
-    valid=lambda *axes: min(axes) > 0,
-    counts=(2, inf),
-)
-def ellipsoid(*axes: float) -> Ellipsoid:
-    """The ellipsoid with these semi-axes."""
-    return Ellipsoid(axes)
-
-
 @register_space("torus(R, r)", needs="R > r > 0", valid=lambda R, r: R > r > 0, counts=(2, 2))
-@dataclass(frozen=True)
 class TorusOfRevolution(Space):
     """((R + r cos b) cos a, (R + r cos b) sin a, r sin b): a circle turned about the third axis."""
 
-    R: float
-    r: float
-
-    @property
-    def name(self) -> str:
-        return f"torus({spec_number(self.R)}, {spec_number(self.r)})"
-
-    @property
-    def dim(self) -> int:
-        return 2
-
-    @property
-    def ambient_dim(self) -> int:
-        return 3
+    def __init__(self, R: float, r: float) -> None:
+        super().__init__(f"torus({spec_number(R)}, {spec_number(r)})", 2, 3)
+        self.R, self.r = R, r
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         def relative_area(b: np.ndarray) -> np.ndarray:
             return (self.R + self.r * np.cos(b)) / (self.R + self.r)
 
         a = rng.uniform(0, 2 * np.pi, n)
-        b = accept(n, rng, lambda size: rng.uniform(0, 2 * np.pi, size), relative_area)
+        b = accept_angles(n, rng, relative_area)
         (cos_a, sin_a), (cos_b, sin_b), zero = (np.cos(a), np.sin(a)), (np.cos(b), np.sin(b)), 0 * a
         distance = self.R + self.r * cos_b  # from the axis
         points = np.stack([distance * cos_a, distance * sin_a, self.r * sin_b], axis=1)

@@ -22,22 +22,19 @@ class Space(ABC):
     """One manifold in Euclidean space.
 
     The rows of a frame are orthonormal and span the tangent space at their point.
+
+    Attributes
+    ----------
+    name : str
+        The text that `product_manifold` reads as this space.
+    dim : int
+        Intrinsic dimension.
+    ambient_dim : int
+        Dimension of the Euclidean space around it.
     """
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """The text that `product_manifold` reads as this space."""
-
-    @property
-    @abstractmethod
-    def dim(self) -> int:
-        """Intrinsic dimension."""
-
-    @property
-    @abstractmethod
-    def ambient_dim(self) -> int:
-        """Dimension of the Euclidean space around it."""
+    def __init__(self, name: str, dim: int, ambient_dim: int) -> None:
+        self.name, self.dim, self.ambient_dim = name, dim, ambient_dim
 
     @abstractmethod
     def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -94,11 +91,7 @@ FORMS: dict[str, SpaceForm] = {}  # by name in lower case
 
 
 def register_space(
-    form: str,
-    *,
-    needs: str,
-    valid: Callable[..., bool],
-    counts: tuple[float, float] = (1, 1),
+    form: str, *, needs: str, valid: Callable[..., bool], counts: tuple[float, float] = (1, 1)
 ) -> Callable[[Maker], Maker]:
     """Let specs name the space that the class or function below makes.
 

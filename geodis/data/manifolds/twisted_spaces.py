@@ -6,18 +6,16 @@ volume. The numbers in a space are taken to be valid: `spec` checks them where i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import gcd
 
 import numpy as np
 
-from geodis.data.manifolds.draws import SQRT_HALF, accept
+from geodis.data.manifolds.draws import SQRT_HALF, accept, accept_angles
 from geodis.data.manifolds.spaces import spec_number
 from geodis.data.manifolds.spec import Number, Space, is_whole, register_space
 
 
 @register_space("Klein(R, r)", needs="R > r > 0", valid=lambda R, r: R > r > 0, counts=(2, 2))
-@dataclass(frozen=True)
 class KleinBottle(Space):
     """((R + r cos b) (cos a, sin a), r sin b (cos a/2, sin a/2)) in R^4, a and b in [0, 2 pi).
 
@@ -25,32 +23,16 @@ class KleinBottle(Space):
     orthogonal: the metric is ((R + r cos b)^2 + (r sin b)^2 / 4) da^2 + r^2 db^2.
     """
 
-    R: float
-    r: float
-
-    @property
-    def name(self) -> str:
-        return f"Klein({spec_number(self.R)}, {spec_number(self.r)})"
-
-    @property
-    def dim(self) -> int:
-        return 2
-
-    @property
-    def ambient_dim(self) -> int:
-        return 4
+    def __init__(self, R: float, r: float) -> None:
+        super().__init__(f"Klein({spec_number(R)}, {spec_number(r)})", 2, 4)
+        self.R, self.r = R, r
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         def stretch(b: np.ndarray) -> np.ndarray:
             return np.hypot(self.R + self.r * np.cos(b), self.r * np.sin(b) / 2)
 
         a = rng.uniform(0, 2 * np.pi, n)
-        b = accept(
-            n,
-            rng,
-            propose=lambda size: rng.uniform(0, 2 * np.pi, size),
-            probability=lambda b: stretch(b) / (self.R + self.r),
-        )
+        b = accept_angles(n, rng, lambda b: stretch(b) / (self.R + self.r))
         (ca, sa), (ch, sh) = (np.cos(a), np.sin(a)), (np.cos(a / 2), np.sin(a / 2))
         wide, high = self.R + self.r * np.cos(b), self.r * np.sin(b)
         points = np.stack([wide * ca, wide * sa, high * ch, high * sh], axis=1)
@@ -60,7 +42,6 @@ class KleinBottle(Space):
 
 
 @register_space("Moebius(R, w)", needs="R > w > 0", valid=lambda R, w: R > w > 0, counts=(2, 2))
-@dataclass(frozen=True)
 class MoebiusBand(Space):
     """((R + s cos a/2) cos a, (R + s cos a/2) sin a, s sin a/2), a in [0, 2 pi), s in [-w, w].
 
@@ -68,20 +49,9 @@ class MoebiusBand(Space):
     are orthogonal: the metric is ds^2 + ((R + s cos a/2)^2 + s^2 / 4) da^2.
     """
 
-    R: float
-    w: float
-
-    @property
-    def name(self) -> str:
-        return f"Moebius({spec_number(self.R)}, {spec_number(self.w)})"
-
-    @property
-    def dim(self) -> int:
-        return 2
-
-    @property
-    def ambient_dim(self) -> int:
-        return 3
+    def __init__(self, R: float, w: float) -> None:
+        super().__init__(f"Moebius({spec_number(R)}, {spec_number(w)})", 2, 3)
+        self.R, self.w = R, w
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         def stretch(a: np.ndarray, s: np.ndarray) -> np.ndarray:
@@ -110,56 +80,28 @@ def _is_knot(p: Number, q: Number) -> bool:
 @register_space(
     "knot(p, q)", needs="integers p, q >= 1 without common divisor", valid=_is_knot, counts=(2, 2)
 )
-@dataclass(frozen=True)
 class TorusKnot(Space):
     """((2 + cos q t) cos p t, (2 + cos q t) sin p t, sin q t): knot(2, 3) is the trefoil."""
 
-    p: int
-    q: int
-
-    @property
-    def name(self) -> str:
-        return f"knot({self.p}, {self.q})"
-
-    @property
-    def dim(self) -> int:
-        return 1
-
-    @property
-    def ambient_dim(self) -> int:
-        return 3
+    def __init__(self, p: int, q: int) -> None:
+        super().__init__(f"knot({p}, {q})", 1, 3)
+        self.p, self.q = p, q
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         def speed(t: np.ndarray) -> np.ndarray:
             return np.hypot(self.p * (2 + np.cos(self.q * t)), self.q)
 
-        t = accept(
-            n,
-            rng,
-            propose=lambda size: rng.uniform(0, 2 * np.pi, size),
-            probability=lambda t: speed(t) / np.hypot(3 * self.p, self.q),
-        )
-        (cp, sp), (cq, sq) = (
-            (np.cos(self.p * t), np.sin(self.p * t)),
-            (
-                np.cos(self.q * t),
-                np.sin(self.q * t),
-            ),
-        )
+        t = accept_angles(n, rng, lambda t: speed(t) / np.hypot(3 * self.p, self.q))
+        p, q = self.p, self.q
+        cp, sp, cq, sq = np.cos(p * t), np.sin(p * t), np.cos(q * t), np.sin(q * t)
         points = np.stack([(2 + cq) * cp, (2 + cq) * sp, sq], axis=1)
-        velocity = np.stack(
-            [
-                -self.q * sq * cp - self.p * (2 + cq) * sp,
-                -self.q * sq * sp + self.p * (2 + cq) * cp,
-                self.q * cq,
-            ],
-            axis=1,
-        )
+        x = -q * sq * cp - p * (2 + cq) * sp
+        y = -q * sq * sp + p * (2 + cq) * cp
+        velocity = np.stack([x, y, q * cq], axis=1)
         return points, (velocity / speed(t)[:, None])[:, None]
 
 
 @register_space("CP^k", needs="an integer k >= 1", valid=lambda k: is_whole(k, 1))
-@dataclass(frozen=True)
 class ComplexProjective(Space):
     """Complex lines in C^(k+1) as projectors P = z z^*; the metric is tr(A^* B).
 
@@ -169,19 +111,9 @@ class ComplexProjective(Space):
     CP^1 is a round sphere of radius sqrt(1/2).
     """
 
-    k: int
-
-    @property
-    def name(self) -> str:
-        return f"CP^{self.k}"
-
-    @property
-    def dim(self) -> int:
-        return 2 * self.k
-
-    @property
-    def ambient_dim(self) -> int:
-        return (self.k + 1) ** 2
+    def __init__(self, k: int) -> None:
+        super().__init__(f"CP^{k}", 2 * k, (k + 1) ** 2)
+        self.k = k
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         size = self.k + 1

@@ -130,6 +130,8 @@ def sample_population(
     >>> sample.counts.dtype, [states.shape for states in sample.states]
     (dtype('int64'), [(500, 1), (500, 2)])
     """
+    from scipy.spatial.distance import cdist
+
     spaces = read_states(spec)
     n = check_int(n, "n", low=1)
     cells = check_int(cells, "cells", low=len(spaces))
@@ -148,7 +150,7 @@ def sample_population(
     for j, (space, w, which) in enumerate(zip(spaces, widths, tuned, strict=True)):
         points, frames = space.place(states[j])  # (n, p), (n, k, p)
         centres = space.place(preferred[j])[0]  # (c_j, p)
-        exponent[:, which] -= _squared(points, centres) / (2 * w**2)
+        exponent[:, which] -= cdist(points, centres, "sqeuclidean") / (2 * w**2)
         pull = np.zeros((n, space.dim, cells))
         toward = np.einsum("nkp,cp->nkc", frames, centres)
         pull[..., which] = (toward - (frames @ points[..., None])) / w**2
@@ -187,10 +189,3 @@ def _states(space: StateSpace, n: int, step: float | None, rng: np.random.Genera
     if step is None:
         return space.draw(n, rng)
     return space.walk(space.draw(1, rng), step * rng.standard_normal((n - 1, space.dim)))
-
-
-def _squared(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Squared distances (n, c)."""
-    from scipy.spatial.distance import cdist
-
-    return cdist(a, b, "sqeuclidean")

@@ -11,7 +11,12 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from geodis.data.manifolds.draws import orthogonal_complement, skew_frames, unit_vectors
+from geodis.data.manifolds.draws import (
+    orthogonal_complement,
+    orthonormal_rows,
+    skew_frames,
+    unit_vectors,
+)
 from geodis.data.manifolds.turns import great_circle, turned
 
 # Where an attached light stands, in the object's own coordinates.
@@ -78,7 +83,7 @@ class AttachedLight(Lighting):
         return own
 
     def frames(self, turns: np.ndarray, own: np.ndarray) -> list[np.ndarray]:
-        return [_orthonormal(_carried(turns, ATTACHED))]
+        return [orthonormal_rows(_carried(turns, ATTACHED))]
 
 
 class CircleLight(Lighting):
@@ -109,7 +114,7 @@ class CircleLight(Lighting):
         around = np.zeros((len(turns), 1, 12))
         around[:, 0, 9:] = turned(turns, _on_circle(own + np.pi / 2))  # dl / da
         rows = np.concatenate([_carried(turns, _on_circle(own)), around], axis=1)
-        return [_orthonormal(rows)]
+        return [orthonormal_rows(rows)]
 
 
 class LatitudeLight(CircleLight):
@@ -137,7 +142,7 @@ class LatitudeLight(CircleLight):
         meridian = np.array([0.0, 0.0, 1.0]) - (height / radius)[:, None] * outwards
         rows[:, :3, 9:] = FOLLOWS * moves[:, :, 2, 2, None] * meridian[:, None]
         rows[:, 3, 9:] = _on_circle(own + np.pi / 2)
-        return [_orthonormal(rows)]
+        return [orthonormal_rows(rows)]
 
 
 LightName: TypeAlias = Literal["free", "attached", "circle", "latitude"]
@@ -164,10 +169,6 @@ def _carried(turns: np.ndarray, own: np.ndarray) -> np.ndarray:
     fixed = np.broadcast_to(own, (len(turns), 3))
     lights = np.einsum("nkij,nj->nki", moves, fixed)
     return np.concatenate([moves.reshape(-1, 3, 9), lights], axis=2)
-
-
-def _orthonormal(rows: np.ndarray) -> np.ndarray:
-    return np.linalg.qr(rows.swapaxes(1, 2))[0].swapaxes(1, 2)
 
 
 def _on_circle(angles: np.ndarray) -> np.ndarray:

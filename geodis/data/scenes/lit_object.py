@@ -20,13 +20,8 @@ from geodis.base.check import (
 from geodis.base.jobs import blocks, check_jobs, in_threads
 from geodis.base.progress import Stages
 from geodis.data.grids.grid import PixelDtype
-from geodis.data.manifolds.draws import random_rotations
-from geodis.data.manifolds.turns import (
-    check_directions,
-    check_rotations,
-    step_along,
-    turns_about,
-)
+from geodis.data.manifolds.draws import orthonormal_rows, random_rotations
+from geodis.data.manifolds.turns import check_directions, check_rotations, step_along, turns_about
 from geodis.data.scenes.lighting import LIGHTINGS, LightName, product_frames
 from geodis.data.scenes.meshes import Mesh, blob
 from geodis.data.scenes.samples import SceneSample, SceneWalk
@@ -289,9 +284,7 @@ class Scenes:
                 for side in (1, -1)
             ]
             rows = ((ends[0] - ends[1]) / (2 * step)).reshape(len(turns), k, -1)
-            if orthonormal:
-                rows = np.linalg.qr(rows.swapaxes(1, 2))[0].swapaxes(1, 2)
-            derivatives.append(rows)
+            derivatives.append(orthonormal_rows(rows) if orthonormal else rows)
         return derivatives
 
     def _render(

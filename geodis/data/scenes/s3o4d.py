@@ -6,7 +6,6 @@ import io
 import os
 import re
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
@@ -18,8 +17,9 @@ from geodis.base.progress import Stages
 from geodis.data.files.archives import NpzArray
 from geodis.data.files.contents import reading
 from geodis.data.grids.resize import resize
-from geodis.data.manifolds.draws import orthogonal_complement, skew_frames
-from geodis.data.manifolds.products import ManifoldSample
+from geodis.data.manifolds.draws import normalised
+from geodis.data.scenes.lighting import FreeLight, product_frames
+from geodis.data.scenes.samples import RenderedSample
 
 # Images of both splits are numbered through: the first of the test split is number 80,000.
 TRAIN_IMAGES = 80_000
@@ -29,28 +29,6 @@ BLOCK = 256  # images decoded at once
 
 # Latents were stored as float32 by some tools; anything further from a rotation is another thing.
 LATENT_TOLERANCE = 1e-3
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class RenderedSample(ManifoldSample):
-    """Images of an object, and where their rotations and lights lie on SO(3) x S^2.
-
-    Attributes
-    ----------
-    points : ndarray of shape (n, 12)
-        The rotation matrix, row by row, and then the direction of the light.
-    tangents : list of two ndarrays, (n, 3, 12) and (n, 2, 12)
-        Orthonormal rows: those of SO(3) and those of S^2.
-    names : ("SO(3)", "S^2")
-    images : ndarray of uint8, shape (n, h, w, c)
-    rotations : ndarray of shape (n, 3, 3)
-    lights : ndarray of shape (n, 3)
-        Unit vectors.
-    """
-
-    images: np.ndarray
-    rotations: np.ndarray
-    lights: np.ndarray
 
 
 def load_s3o4d(
@@ -114,13 +92,18 @@ train_latents.npz; train_images.zip is not there.
             )
     with reading(latents):
         rotations, lights = _read_latents(latents)
-    with reading(archive), zipfile.ZipFile(archive) as held:
-        members = _members(archive, held, len(lights), 0 if split == "train" else TRAIN_IMAGES)
+    with reading(archive), zipfile.ZipFile(archive) as images_zip:
+        members = _members(
+            archive, images_zip, len(lights), 0 if split == "train" else TRAIN_IMAGES
+        )
         # Rows of the latents, in order; one is absent where its image is.
         rows = np.array(sorted(members)[:n])
         with Stages("S3O4D", verbose) as stages, stages.stage("images"):
-            images = _decode(held, [members[row] for row in rows], image_size, rgb, stages)
-    return _sample(images, rotations[rows], lights[rows])
+            images = _decode(images_zip, [members[row] for row in rows], image_size, rgb, stages)
+    rotations, lights = rotations[rows], lights[rows]
+    points = np.hstack([rotations.reshape(-1, 9), lights])
+    tangents = product_frames(rotations, lights)
+    return RenderedSample(points, tangents, FreeLight.names, images, rotations, lights)
 
 
 def _read_latents(path: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -141,13 +124,13 @@ def _read_latents(path: Path) -> tuple[np.ndarray, np.ndarray]:
         )
     # The nearest rotations and unit vectors, so that the frames are tangent to full precision.
     u, _, vt = np.linalg.svd(matrices)
-    return u @ vt, directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    return u @ vt, normalised(directions)
 
 
-def _members(archive: Path, held: zipfile.ZipFile, n: int, first: int) -> dict[int, str]:
+def _members(archive: Path, images_zip: zipfile.ZipFile, n: int, first: int) -> dict[int, str]:
     """Return the name of each image, by the row of its latents."""
     numbered = {}
-    for name in held.namelist():
+    for name in images_zip.namelist():
         number = re.search(r"(\d+)\.\w+$", name)
         if number is not None:
             numbered[int(number.group(1)) - first] = name
@@ -161,12 +144,12 @@ def _members(archive: Path, held: zipfile.ZipFile, n: int, first: int) -> dict[i
 
 
 def _decode(
-    held: zipfile.ZipFile, names: list[str], image_size: int | None, rgb: bool, stages: Stages
+    images_zip: zipfile.ZipFile, names: list[str], image_size: int | None, rgb: bool, stages: Stages
 ) -> np.ndarray:
     from PIL import Image  # comes with matplotlib
 
     def one(name: str) -> np.ndarray:
-        decoded = Image.open(io.BytesIO(held.read(name))).convert("RGB" if rgb else "L")
+        decoded = Image.open(io.BytesIO(images_zip.read(name))).convert("RGB" if rgb else "L")
         return np.asarray(decoded).reshape(decoded.height, decoded.width, -1)
 
     images = np.empty(0, dtype=np.uint8)
@@ -178,18 +161,3 @@ def _decode(
         images[rows] = block
         stages.advance(rows.stop / len(names), f"{rows.stop}")
     return images
-
-
-def _sample(images: np.ndarray, rotations: np.ndarray, lights: np.ndarray) -> RenderedSample:
-    n = len(images)
-    turns, tilts = np.zeros((n, 3, 12)), np.zeros((n, 2, 12))
-    turns[:, :, :9] = skew_frames(rotations).reshape(n, 3, 9)
-    tilts[:, :, 9:] = orthogonal_complement(lights)
-    return RenderedSample(
-        points=np.hstack([rotations.reshape(n, 9), lights]),
-        tangents=[turns, tilts],
-        names=("SO(3)", "S^2"),
-        images=images,
-        rotations=rotations,
-        lights=lights,
-    )

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SceneSample(ManifoldSample):
-    """Images of scenes, and the manifold that their rotations and lights lie on.
+class RenderedSample(ManifoldSample):
+    """Images of an object, and the manifold of their rotations and lights.
 
     Attributes
     ----------
     points : ndarray of shape (n, 12)
-        The rotation matrix, row by row, and then the direction of the light.
+        The rotation matrix, row by row, followed by the direction of the light.
     tangents : list of m ndarrays of shape (n, k_j, 12)
         Orthonormal rows. For a free light those of SO(3), (n, 3, 12), and of S^2, (n, 2, 12).
     names : tuple of m str
@@ -30,13 +30,23 @@ class SceneSample(ManifoldSample):
     rotations : ndarray of shape (n, 3, 3)
     lights : ndarray of shape (n, 3)
         Unit vectors.
-    scenes : Scenes
-        What drew them.
     """
 
     images: np.ndarray
     rotations: np.ndarray
     lights: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SceneSample(RenderedSample):
+    """Images of scenes, and the manifold of their rotations and lights.
+
+    Attributes
+    ----------
+    scenes : Scenes
+        What drew the images; the others are those of `RenderedSample`.
+    """
+
     scenes: Scenes
 
     @property

@@ -1,6 +1,5 @@
 """Spaces of other packages in the texts of products."""
 
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -16,15 +15,10 @@ def add_helix() -> None:
     """What another package would write."""
 
     @register_space("helix(a)", needs="a climb a > 0", valid=lambda a: a > 0)
-    @dataclass(frozen=True)
     class Helix(Space):
-        climb: float
-        dim = 1
-        ambient_dim = 3
-
-        @property
-        def name(self) -> str:
-            return f"helix({self.climb})"
+        def __init__(self, climb: float) -> None:
+            super().__init__(f"helix({climb})", dim=1, ambient_dim=3)
+            self.climb = climb
 
         def sample(self, n, rng):
             t = rng.uniform(0, 2 * np.pi, n)

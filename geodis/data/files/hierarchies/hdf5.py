@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from geodis.base.check import require
-from geodis.data.files.contents import Contents, Stored, map_array
+from geodis.base.check import InputError, require
+from geodis.data.files.contents import Contents, Stored, map_array, unreadable
 from geodis.data.files.formats import register_reader
-from geodis.data.files.hierarchies.annotated import (
-    CATEGORICAL,
-    MASKED,
-    SPARSE,
-    check_sparse_shape,
-    dense_matrix,
-    labels_of_codes,
-    masked_column,
-)
+from geodis.data.files.hierarchies.annotated import array_of_group, labels_of_codes, with_defaults
 from geodis.data.files.hierarchies.hdf5_members import (
     array_of_texts,
     member,
@@ -31,14 +22,11 @@ from geodis.data.files.hierarchies.hdf5_members import (
     values_of,
 )
 from geodis.data.files.hierarchies.packed_chunks import check_chunks
-from geodis.data.files.limits import (
-    CATEGORY_BYTES,
-    INTEGER_BYTES,
-    check_columns,
-    check_count,
-    check_unpacked,
-)
+from geodis.data.files.limits import CATEGORY_BYTES, check_count, check_unpacked
 from geodis.data.read_column import Column, Labels
+
+# Of the arrays that AnnData stores in several parts: sparse, categorical and masked ones.
+PARTS = ("data", "indices", "indptr", "codes", "categories", "values", "mask")
 
 
 @register_reader(".h5", ".hdf5")
@@ -48,58 +36,81 @@ def read_hdf5(path: Path, mmap: bool) -> Contents:
     Of a dataset of records every field is an array of its own too.
     """
     h5py = require("h5py", purpose=f"Reading {path.suffix} files")
-    arrays: dict[str, Stored] = {}
-    fields: dict[str, Stored] = {}
+    contents = Contents(path, {})
     with h5py.File(path, "r") as file:
         for key, node in members(file):
-            if key.rpartition("/")[0] in arrays:
+            if key.rpartition("/")[0] in contents.arrays:
                 continue  # a part of an array that is listed as a whole
-            arrays |= _listed(path, key, node, mmap)
             if isinstance(node, h5py.Dataset):
-                fields |= _fields(path, key, node)
-            check_count(path, len(arrays) + len(fields))
-    return Contents(path, arrays, parts=fields)
+                _list_dataset(contents, key, node, mmap)
+            elif (array := _array_of_group(contents, key, node)) is not None:
+                contents.arrays[key] = array
+            check_count(path, len(contents.arrays) + len(contents.parts))
+    return contents
 
 
-def _fields(path: Path, key: str, records: Any) -> dict[str, Stored]:
-    """The fields of a dataset of records, as arrays of their own."""
-    if records.shape is None:
-        return {}
-    kinds = {name: records.dtype[name] for name in records.dtype.names or ()}
-    return {
-        f"{key}/{name}": Stored(
-            (*records.shape, *kind.shape),
-            _kind(kind.base),
-            partial(_read_field, path, key, name),
-        )
-        for name, kind in kinds.items()
+def _list_dataset(contents: Contents, key: str, dataset: Any, mmap: bool) -> None:
+    """List a dataset, and the fields of a dataset of records as arrays of their own."""
+    if dataset.shape is None:
+        return
+    path, dtype = contents.path, dataset.dtype
+    read, rows, step = partial(_read, path, key, mmap), None, 1
+    if dataset.chunks and dtype.kind in "biuf":  # else its bytes are mapped, or not numbers
+        rows, step = partial(_read_rows, path, key), dataset.chunks[0]
+    contents.arrays[key] = Stored(
+        dataset.shape, _kind(dtype), read, read_rows=rows, chunk_rows=step
+    )
+    for name in dtype.names or ():
+        shape = (*dataset.shape, *dtype[name].shape)
+        field = partial(_read_field, path, key, name)
+        contents.parts[f"{key}/{name}"] = Stored(shape, _kind(dtype[name].base), field)
+
+
+def _array_of_group(contents: Contents, key: str, group: Any) -> Stored | None:
+    """The array that AnnData stores in a group.
+
+    Before its version 0.7 it said so of sparse ones alone.
+    """
+    older = group.attrs.get("h5sparse_format")
+    encoding = group.attrs.get("encoding-type") if older is None else f"{_text(older)}_matrix"
+    attributes = {
+        "encoding-type": _text(encoding) if isinstance(encoding, str | bytes) else "",
+        "ordered": group.attrs.get("ordered", False),
     }
+    sizes = group.attrs.get("h5sparse_shape", group.attrs.get("shape"))
+    if sizes is not None:
+        attributes["shape"] = np.atleast_1d(sizes).tolist()
+    return array_of_group(contents, key, attributes, partial(_parts, contents.path, key, group))
 
 
-def _listed(path: Path, key: str, node: Any, mmap: bool) -> dict[str, Stored]:
-    """What a group or a dataset is listed as: nothing, or one array."""
+def _parts(path: Path, key: str, group: Any) -> dict[str, Stored]:
+    """The datasets of a group in which AnnData stores one array."""
+    found = {}
+    for name in PARTS:
+        try:
+            part = member(path, group, name)
+        except InputError as problem:  # a link, which is refused when it is read
+            found[name] = unreadable((), "link", problem)
+            continue
+        if getattr(part, "shape", None) is not None:
+            read = partial(_read_part, path, f"{key}/{name}")
+            found[name] = Stored(part.shape, _kind(part.dtype), read)
+    return found
+
+
+def _read_part(path: Path, key: str) -> np.ndarray:
+    """A dataset; texts as objects."""
     import h5py
 
-    read = partial(_read, path, key, mmap)
-    encoding = _encoding(node)
-    if isinstance(node, h5py.Dataset):
-        if node.shape is None:
-            return {}
-        if not node.chunks or node.dtype.kind not in "biuf":  # its bytes are mapped, or not numbers
-            return {key: Stored(node.shape, _kind(node.dtype), read)}
-        rows = partial(_read_rows, path, key)
-        listed = Stored(
-            node.shape, _kind(node.dtype), read, read_rows=rows, chunk_rows=node.chunks[0]
-        )
-        return {key: listed}
-    if encoding in SPARSE:
-        kind = getattr(member(path, node, "data"), "dtype", "no data")
-        return {key: Stored(_sparse_shape(node), f"{kind} (sparse)", read)}
-    if encoding == CATEGORICAL and (codes := member(path, node, "codes")) is not None:
-        return {key: Stored(codes.shape, "labels", read)}
-    if encoding in MASKED and (values := member(path, node, "values")) is not None:
-        return {key: Stored(values.shape, _kind(values.dtype), read)}
-    return {}
+    with h5py.File(path, "r") as file:
+        return _values(path, member(path, file, key))
+
+
+def _values(path: Path, dataset: Any) -> np.ndarray:
+    import h5py
+
+    is_text = h5py.check_string_dtype(dataset.dtype) is not None
+    return np.asarray(values_of(path, dataset, as_text=is_text))
 
 
 def _kind(dtype: Any) -> str:
@@ -108,20 +119,8 @@ def _kind(dtype: Any) -> str:
     return "labels" if h5py.check_string_dtype(dtype) else str(dtype)
 
 
-def _encoding(node: Any) -> str:
-    """How AnnData stored an array; before its version 0.7 it said so of sparse ones alone."""
-    older = node.attrs.get("h5sparse_format")
-    encoding = node.attrs.get("encoding-type") if older is None else f"{_text(older)}_matrix"
-    return _text(encoding) if isinstance(encoding, str | bytes) else ""
-
-
 def _text(value: Any) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-
-
-def _sparse_shape(group: Any) -> tuple[int, ...]:
-    sizes = group.attrs["h5sparse_shape" if "h5sparse_shape" in group.attrs else "shape"]
-    return check_sparse_shape(sizes)
 
 
 @register_reader(".h5ad")
@@ -133,27 +132,14 @@ def read_anndata(path: Path, mmap: bool) -> Contents:
         obs = member(path, file, "obs")
         if isinstance(obs, h5py.Group):
             names = [_text(name) for name in obs.attrs.get("column-order", ())]
-            columns = {name: f"obs/{name}" for name in names}
-        else:  # as before version 0.7
-            columns, own = _columns_of_records(path, file, obs)
-            contents = replace(contents, parts={**contents.parts, **own})
-    check_columns(path, len(columns))
-    return replace(contents, default="X", columns=columns)
-
-
-def _columns_of_records(
-    path: Path, file: Any, obs: Any
-) -> tuple[dict[str, str], dict[str, Stored]]:
-    """Columns of an obs that is a dataset of records, whose categories stand in uns."""
-    if obs is None or not obs.dtype.names:
-        return {}, {}
-    names = [name for name in obs.dtype.names if name != "index"]
-    labelled = {
-        f"obs/{name}": Stored(obs.shape, "labels", partial(_read_older_labels, path, name))
-        for name in names
-        if member(path, file, f"uns/{name}_categories") is not None
-    }
-    return {name: f"obs/{name}" for name in names}, labelled
+        else:  # a dataset of records whose categories stand in uns, as before version 0.7
+            fields = () if obs is None else obs.dtype.names or ()
+            names = [name for name in fields if name != "index"]
+            for name in names:
+                if member(path, file, f"uns/{name}_categories") is not None:
+                    labels = partial(_read_older_labels, path, name)
+                    contents.parts[f"obs/{name}"] = Stored(obs.shape, "labels", labels)
+    return with_defaults(contents, names)
 
 
 def _read_older_labels(path: Path, name: str) -> Column:
@@ -184,17 +170,21 @@ def _read(path: Path, key: str, mmap: bool) -> Column:
     import h5py
 
     with h5py.File(path, "r") as file:
-        node = member(path, file, key)
-        if isinstance(node, h5py.Dataset):
-            return _read_dataset(path, file, node, mmap)
-        encoding = _encoding(node)
-        if encoding in SPARSE:
-            return _read_sparse(path, key, node, encoding)
-        if encoding == CATEGORICAL:
-            ordered = bool(node.attrs.get("ordered", False))
-            categories = _part(path, node, "categories")
-            return _labels(path, values_of(path, _part(path, node, "codes")), categories, ordered)
-        return _read_masked(path, node)
+        dataset = own_dataset(path, member(path, file, key))
+        if "categories" in dataset.attrs:  # how AnnData before 0.8 stored a categorical
+            categories = referred(path, file, dataset.attrs["categories"])
+            ordered = bool(categories.attrs.get("ordered", False))
+            return _labels(path, values_of(path, dataset), categories, ordered)
+        if h5py.check_string_dtype(dataset.dtype):
+            return array_of_texts(path, dataset)
+        offset = dataset.id.get_offset()  # None unless the bytes lie in one piece in this file
+        # A dataset nobody wrote to has no bytes, though HDF5 may name an offset for it.
+        is_written = dataset.id.get_storage_size() == dataset.nbytes
+        same_bytes = dataset.id.get_type().equal(h5py.h5t.py_create(dataset.dtype, logical=True))
+        can_map = offset is not None and is_written and same_bytes and dataset.dtype.kind in "biuf"
+        if mmap and can_map:
+            return map_array(path, dataset.dtype, dataset.shape, offset=offset, mmap=True)
+        return np.asarray(values_of(path, dataset))
 
 
 def _read_rows(path: Path, key: str, start: int, stop: int) -> np.ndarray:
@@ -210,68 +200,7 @@ def _read_rows(path: Path, key: str, start: int, stop: int) -> np.ndarray:
         return np.asarray(dataset[start:stop])
 
 
-def _part(path: Path, group: Any, name: str) -> Any:
-    """A dataset that belongs to an array."""
-    import h5py
-
-    part = member(path, group, name)
-    if not isinstance(part, h5py.Dataset):
-        raise ValueError(f"{group.name} must have a dataset {name}")
-    return part
-
-
-def _read_dataset(path: Path, file: Any, dataset: Any, mmap: bool) -> Column:
-    import h5py
-
-    own_dataset(path, dataset)
-    if "categories" in dataset.attrs:  # how AnnData before 0.8 stored a categorical
-        categories = referred(path, file, dataset.attrs["categories"])
-        ordered = bool(categories.attrs.get("ordered", False))
-        return _labels(path, values_of(path, dataset), categories, ordered)
-    if h5py.check_string_dtype(dataset.dtype):
-        return array_of_texts(path, dataset)
-    offset = dataset.id.get_offset()  # None unless the bytes lie in one piece in this file
-    # A dataset nobody wrote to has no bytes, though HDF5 can name an offset for it all the same.
-    is_written = dataset.id.get_storage_size() == dataset.nbytes
-    same_bytes = dataset.id.get_type().equal(h5py.h5t.py_create(dataset.dtype, logical=True))
-    can_map = offset is not None and is_written and same_bytes and dataset.dtype.kind in "biuf"
-    if mmap and can_map:
-        return map_array(path, dataset.dtype, dataset.shape, offset=offset, mmap=True)
-    return np.asarray(values_of(path, dataset))
-
-
-def _read_sparse(path: Path, key: str, group: Any, encoding: str) -> np.ndarray:
-    def part(name: str) -> np.ndarray:
-        return np.asarray(values_of(path, _part(path, group, name)))
-
-    shape = _sparse_shape(group)
-    return dense_matrix(path, key, encoding, shape, part, _is_reduced(path, group))
-
-
-def _is_reduced(path: Path, group: Any) -> bool:
-    """Whether the file has a reduced form already."""
-    there = member(path, group.file, "obsm/X_pca") is not None
-    records = member(path, group.file, "obsm")
-    return there or "X_pca" in (getattr(getattr(records, "dtype", None), "names", None) or ())
-
-
 def _labels(path: Path, codes: np.ndarray, categories: Any, ordered: bool) -> Labels:
-    import h5py
-
     check_unpacked(path, CATEGORY_BYTES * len(codes), "codes of categories")
-    is_text = h5py.check_string_dtype(categories.dtype)
-    names = tuple(_text(name) for name in values_of(path, categories, as_text=bool(is_text)))
-    return labels_of_codes(codes, names, ordered)
-
-
-def _read_masked(path: Path, group: Any) -> Column:
-    import h5py
-
-    missing = np.asarray(values_of(path, _part(path, group, "mask")), dtype=bool)
-    held = _part(path, group, "values")
-    check_unpacked(path, INTEGER_BYTES * held.size, group.name)
-    if h5py.check_string_dtype(held.dtype):
-        values = values_of(path, held, as_text=True).astype(object)
-    else:
-        values = np.asarray(values_of(path, held))
-    return masked_column(values, missing, group.name)
+    names = tuple(map(_text, _values(path, categories)))
+    return labels_of_codes(np.asarray(codes), names, ordered)

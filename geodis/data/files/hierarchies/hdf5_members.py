@@ -18,12 +18,7 @@ import numpy as np
 from geodis.base.check import InputError
 from geodis.data.files.contents import check_written
 from geodis.data.files.hierarchies.packed_chunks import check_chunks
-from geodis.data.files.limits import (
-    CHARACTER_BYTES,
-    TEXT_BYTES,
-    check_unpacked,
-    unpacked_limit,
-)
+from geodis.data.files.limits import CHARACTER_BYTES, TEXT_BYTES, check_unpacked, unpacked_limit
 
 # Texts of any length are read so many at once at first, and more where they are short.
 FEW_TEXTS, MANY_TEXTS = 16, 2**16
@@ -43,27 +38,22 @@ def member(path: Path, group: Any, key: str) -> Any:
         if link is None:
             return None
         if not isinstance(link, h5py.HardLink):
-            raise InputError(f"{path} must not link {key} to another place or file; {_told(link)}.")
+            kind = "an external" if isinstance(link, h5py.ExternalLink) else "a soft"
+            raise InputError(
+                f"{path} must not link {key} to another place or file; got {kind} link, which "
+                "geodis never follows."
+            )
         node = node[name]
     return node
 
 
-def _told(link: Any) -> str:
+def members(
+    group: Any, prefix: str = "", seen: set[int] | None = None, depth: int = 0
+) -> Iterator[tuple[str, Any]]:
+    """Every group and dataset below a group with its key, by hard links alone."""
     import h5py
 
-    if isinstance(link, h5py.ExternalLink):
-        return "got an external link, which geodis never follows"
-    return "got a soft link, which geodis never follows"
-
-
-def members(group: Any) -> Iterator[tuple[str, Any]]:
-    """Every group and data set below a group with its key, by hard links alone."""
-    yield from _below(group, "", {address_of(group)}, 0)
-
-
-def _below(group: Any, prefix: str, seen: set[int], depth: int) -> Iterator[tuple[str, Any]]:
-    import h5py
-
+    seen = {_address(group)} if seen is None else seen
     if depth > MOST_DEPTH:
         raise ValueError(f"its groups lie more than {MOST_DEPTH} deep")
     for name in group:
@@ -71,15 +61,14 @@ def _below(group: Any, prefix: str, seen: set[int], depth: int) -> Iterator[tupl
             continue
         node = group[name]
         yield f"{prefix}{name}", node
-        if isinstance(node, h5py.Group):
-            address = address_of(node)
-            if address not in seen:  # groups may hold each other, and each has its place but once
-                seen.add(address)
-                yield from _below(node, f"{prefix}{name}/", seen, depth + 1)
+        # Groups may contain each other: each is looked through only once.
+        if isinstance(node, h5py.Group) and (address := _address(node)) not in seen:
+            seen.add(address)
+            yield from members(node, f"{prefix}{name}/", seen, depth + 1)
 
 
-def address_of(node: Any) -> int:
-    """Where in its file a group or data set lies."""
+def _address(node: Any) -> int:
+    """Where in its file a group or dataset lies."""
     import h5py
 
     return int(h5py.h5o.get_info(node.id).addr)
@@ -139,14 +128,14 @@ def _texts_of(path: Path, dataset: Any, as_text: bool) -> Any:
     if not dataset.shape:
         return source[()]
     limit, _ = unpacked_limit(path)
-    blocks, start, step, held = [np.zeros((0, *dataset.shape[1:]), object)], 0, FEW_TEXTS, 0
+    blocks, start, step, total = [np.zeros((0, *dataset.shape[1:]), object)], 0, FEW_TEXTS, 0
     width = max(math.prod(dataset.shape[1:]), 1)
     while start < dataset.shape[0]:
         block = source[start : start + max(step // width, 1)]
         size = sum(map(sys.getsizeof, block.reshape(-1)))
-        held += size
-        if held > limit:
-            check_unpacked(path, held, f"text of {dataset.name}")
+        total += size
+        if total > limit:
+            check_unpacked(path, total, f"text of {dataset.name}")
         blocks.append(block)
         start += len(block)
         if size < 2**20:

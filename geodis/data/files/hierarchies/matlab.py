@@ -23,19 +23,8 @@ from geodis.data.read_column import Column
 
 # Bytes of an entry by the class of an array; objects, structures and cells are not read.
 CLASS_BYTES = {
-    "double": 8,
-    "single": 4,
-    "int8": 1,
-    "uint8": 1,
-    "int16": 2,
-    "uint16": 2,
-    "int32": 4,
-    "uint32": 4,
-    "int64": 8,
-    "uint64": 8,
-    "logical": 1,
-    "char": 4,
-    "sparse": 8,
+    **{"double": 8, "single": 4, "logical": 1, "char": 4, "sparse": 8},
+    **{f"{sign}int{8 * size}": size for sign in ("", "u") for size in (1, 2, 4, 8)},
 }
 # What MATLAB keeps for itself in files of version 7.3.
 RESERVED = ("#refs#", "#subsystem#")

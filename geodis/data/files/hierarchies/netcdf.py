@@ -19,18 +19,8 @@ import numpy as np
 from geodis.base.check import require
 from geodis.data.files.contents import Contents, Stored
 from geodis.data.files.formats import register_reader
-from geodis.data.files.hierarchies.hdf5_members import (
-    array_of_texts,
-    member,
-    members,
-    values_of,
-)
-from geodis.data.files.limits import (
-    CHARACTER_BYTES,
-    TEXT_BYTES,
-    check_count,
-    check_unpacked,
-)
+from geodis.data.files.hierarchies.hdf5_members import array_of_texts, member, members, values_of
+from geodis.data.files.limits import CHARACTER_BYTES, TEXT_BYTES, check_count, check_unpacked
 from geodis.data.read_column import Column
 
 # How HDF5 marks a dimension that is no variable.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from geodis.base.check import InputError
-from geodis.data.files.limits import MOST_OF_A_BYTE, inflates_beyond, unpacked_limit
+from geodis.data.files.limits import MOST_OF_A_BYTE, inflated_size, unpacked_limit
 
 # Numbers of filters, and the most that one byte becomes by those that pack.
 DEFLATE, LZF, CHECKSUM = 1, 32000, 3
@@ -48,6 +48,7 @@ def check_chunks(path: Path, dataset: Any) -> None:
     if dataset.id.get_storage_size() * growth <= limit:
         return
     entries = math.prod(dataset.chunks) * dataset.dtype.itemsize
+    most = entries + SPARE
     # One filter that packs, after those that only move bytes, can be followed step by step.
     last = [code for code in filters if code != CHECKSUM][-1]
     alone = packers == [DEFLATE] == [last]
@@ -57,7 +58,7 @@ def check_chunks(path: Path, dataset: Any) -> None:
             continue
         if not alone:
             got = f"a chunk of {size} bytes packed so that they may become {size * growth}"
-        elif inflates_beyond(dataset.id.read_direct_chunk(place)[1], entries + SPARE):
+        elif inflated_size(dataset.id.read_direct_chunk(place)[1], most) > most:
             got = "one that unpacks to more"
         else:
             continue

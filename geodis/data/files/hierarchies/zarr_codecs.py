@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import gzip
 import io
-import zlib
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from geodis.base.check import require
-from geodis.data.files.limits import AT_ONCE
+from geodis.data.files.limits import AT_ONCE, inflated_size
 
 COMPRESSORS = ("zlib", "gzip", "blosc", "zstd", "lz4")
 TEXTS, SHARDS = "vlen-utf8", "sharding_indexed"
@@ -64,24 +63,26 @@ def decoded_size(compressor: str, data: bytes, most: int) -> int:
 
     Examples
     --------
+    >>> import zlib
     >>> decoded_size("zlib", zlib.compress(bytes(1000)), 1000)
     1000
     >>> decoded_size("zlib", zlib.compress(bytes(2**22)), 6) <= AT_ONCE
     True
     """
     if compressor == "gzip":
-        size = _length(gzip.GzipFile(fileobj=io.BytesIO(data)), most)
-    elif compressor == "zlib":
-        stream = zlib.decompressobj()
-        size = len(stream.decompress(data, AT_ONCE))
-        while stream.unconsumed_tail and size <= most:
-            size += len(stream.decompress(stream.unconsumed_tail, AT_ONCE))
-    elif compressor == "blosc":  # whose header says it, as does that of lz4
-        size = int.from_bytes(data[4:8], "little")
-    elif compressor == "lz4":
-        size = int.from_bytes(data[:4], "little")
-    else:
-        size = _size_of_zstd(data, most)
+        return _length(gzip.GzipFile(fileobj=io.BytesIO(data)), most)
+    if compressor == "zlib":
+        return inflated_size(data, most)
+    if compressor == "blosc":  # whose header says it, as does that of lz4
+        return int.from_bytes(data[4:8], "little")
+    if compressor == "lz4":
+        return int.from_bytes(data[:4], "little")
+    # A zstd frame may say its size, and several frames may follow: decompress into a buffer.
+    declared = zstd_size(data)
+    size = most - SPARE if declared is None else declared
+    if size <= most:
+        codec: Any = require("numcodecs", purpose="Reading zarr stores").Zstd()
+        codec.decode(data, out=np.empty(size, np.uint8))
     return size
 
 
@@ -96,8 +97,8 @@ def check_texts(compressor: str | None, data: bytes, count: int, most: int) -> i
             return size
         numcodecs: Any = require("numcodecs", purpose="Reading zarr stores")
         plain = bytes(numcodecs.get_codec({"id": compressor}).decode(data))
-    if (held := int.from_bytes(plain[:4], "little")) != count:
-        raise ValueError(f"a chunk has {held} texts instead of {count}")
+    if (n_texts := int.from_bytes(plain[:4], "little")) != count:
+        raise ValueError(f"a chunk has {n_texts} texts instead of {count}")
     return len(plain)
 
 
@@ -105,16 +106,6 @@ def _length(file: gzip.GzipFile, most: int) -> int:
     size = 0
     while size <= most and (piece := file.read(AT_ONCE)):
         size += len(piece)
-    return size
-
-
-def _size_of_zstd(data: bytes, most: int) -> int:
-    """By decompression into a buffer, beyond which it does not go: several frames may follow."""
-    said = zstd_size(data)
-    size = most - SPARE if said is None else said
-    if size <= most:
-        codec: Any = require("numcodecs", purpose="Reading zarr stores").Zstd()
-        codec.decode(data, out=np.empty(size, np.uint8))
     return size
 
 

@@ -20,13 +20,9 @@ import numpy as np
 
 from geodis.base.check import require
 from geodis.base.notes import note_entry
-from geodis.data.files.contents import Contents, Stored
+from geodis.data.files.contents import Contents, Stored, unreadable
 from geodis.data.files.formats import register_reader
-from geodis.data.files.hierarchies.zarr_annotated import (
-    array_of_group,
-    is_table_of_cells,
-    with_defaults,
-)
+from geodis.data.files.hierarchies.annotated import array_of_group, with_defaults
 from geodis.data.files.hierarchies.zarr_codecs import (
     MOST_WIDENING,
     SHARDS,
@@ -149,7 +145,7 @@ class ChunkedArray:
             raise ValueError(f"at most {MOST_CHUNKS} chunks are read at once; got {count}")
         most = entries * self.dtype.itemsize * widened + SPARE
         sums = self.codecs[::-1].index(compressor) if compressor else 0
-        held = entries * count * width
+        total = entries * count * width
         for place in itertools.product(*grid):
             path = self.folder / self._name(place)
             if not path.exists():
@@ -160,10 +156,10 @@ class ChunkedArray:
             for data in self._pieces(path, inside):
                 data = data[: len(data) - CHECKSUM * sums]
                 if self.is_text:
-                    most = max(limit - held, 0) // CHARACTER_BYTES
-                    held += CHARACTER_BYTES * check_texts(compressor, data, entries, most)
-                    if held > limit:
-                        check_unpacked(self.store, held, f"text of {name}")
+                    most = max(limit - total, 0) // CHARACTER_BYTES
+                    total += CHARACTER_BYTES * check_texts(compressor, data, entries, most)
+                    if total > limit:
+                        check_unpacked(self.store, total, f"text of {name}")
                 elif not compressor or _is_small(compressor, data, limit):
                     continue
                 elif decoded_size(compressor, data, most) > most:
@@ -206,9 +202,10 @@ def read_zarr(path: Path, mmap: bool) -> Contents:
         raise ValueError("a zarr store is read where it is a folder")
     contents = Contents(path, {})
     _list(contents, path, "", contents.arrays, 0)
-    obs = _attributes(path, path / "obs")
-    is_annotated = is_table_of_cells(_attributes(path, path), obs)
-    return with_defaults(contents, obs) if is_annotated else contents
+    obs, root = _attributes(path, path / "obs"), _attributes(path, path)
+    if root.get("encoding-type") == "anndata" or obs.get("encoding-type") == "dataframe":
+        return with_defaults(contents, [str(name) for name in obs.get("column-order") or ()])
+    return contents
 
 
 def _list(
@@ -222,7 +219,7 @@ def _list(
         attributes = {} if array is not None else _attributes(store, folder)
         whole = array_of_group(contents, key, attributes, partial(_parts, contents, folder, depth))
     except ValueError as problem:  # others may be read: it is listed, and refused when asked for
-        arrays[key] = Stored((), "unread", partial(_refuse, problem))
+        arrays[key] = unreadable((), "unread", problem)
         return
     if whole is not None:
         arrays[key] = whole
@@ -243,14 +240,10 @@ def _folders(folder: Path) -> list[Path]:
 
 def _parts(contents: Contents, folder: Path, depth: int) -> dict[str, Stored]:
     """The arrays of one group by their names in it."""
-    held: dict[str, Stored] = {}
+    arrays: dict[str, Stored] = {}
     for inner in _folders(folder):
-        _list(contents, inner, inner.name, held, depth + 1)
-    return held
-
-
-def _refuse(problem: ValueError) -> np.ndarray:
-    raise problem
+        _list(contents, inner, inner.name, arrays, depth + 1)
+    return arrays
 
 
 def _metadata(store: Path, folder: Path) -> ChunkedArray | None:

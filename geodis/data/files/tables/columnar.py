@@ -10,7 +10,7 @@ import numpy as np
 
 from geodis.base.check import InputError, require
 from geodis.data.arrow import exact_column, frame_of_arrow
-from geodis.data.files.contents import Contents, Stored
+from geodis.data.files.contents import Contents, unreadable
 from geodis.data.files.formats import register_reader
 from geodis.data.files.limits import (
     CATEGORY_BYTES,
@@ -43,7 +43,7 @@ def read_parquet(path: Path, mmap: bool) -> Contents:
         check_unpacked(path, rows * row_bytes(schema))
         check_unpacked(path, sum(group.total_byte_size for group in groups))
         texts = [field.name for field in schema if _is_text(field.type)]
-    # A few long texts may stand in many rows: as a dictionary they are held once.
+    # A few long texts may stand in many rows: as a dictionary they are stored once.
     with parquet.ParquetFile(path, read_dictionary=texts) as file:
         flat = [schema.field(i).name for i in _flat(path, schema)]
         table = file.read(columns=None if len(flat) == len(schema) else flat)
@@ -71,14 +71,14 @@ def _check_messages(path: Path, source: Any, width: int) -> None:
     from pyarrow import ipc
 
     source.seek(STREAM_BEGINS)
-    reader, rows, held = ipc.MessageReader.open_stream(source), 0, 0
+    reader, rows, total = ipc.MessageReader.open_stream(source), 0, 0
     for message in reader:
         if message.type not in ("record batch", "dictionary"):
             continue
         length, n_bytes = size_of_message(message)
-        held += n_bytes
+        total += n_bytes
         rows += length * (message.type == "record batch")
-        check_unpacked(path, max(held, rows * width))
+        check_unpacked(path, max(total, rows * width))
 
 
 def row_bytes(schema: Any) -> int:
@@ -178,17 +178,14 @@ def _contents(path: Path, table: Any, schema: Any) -> Contents:
     contents = contents_of_frame(path, frame, as_factor)
     for field in schema:
         if _is_nested(field.type):
-            refuse = partial(_refuse, path, field)
-            contents.arrays[field.name] = Stored((len(frame),), str(field.type), refuse)
+            problem = InputError(
+                f"{path} must hold one number, text or date in each row of {field.name}; "
+                f"got {field.type}."
+            )
+            contents.arrays[field.name] = unreadable((len(frame),), str(field.type), problem)
             assert contents.columns is not None
             contents.columns[field.name] = field.name
     return contents
-
-
-def _refuse(path: Path, field: Any) -> Column:
-    raise InputError(
-        f"{path} must hold one number, text or date in each row of {field.name}; got {field.type}."
-    )
 
 
 def _read_exact(path: Path, table: Any, series: Any) -> Column:

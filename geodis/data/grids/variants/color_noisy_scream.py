@@ -39,9 +39,7 @@ class ColorVariant(RedrawnGrid):
 
     def colors(self, index: Any) -> np.ndarray:
         """Return the colours (n, 3) of indices, float32 in [.5, 1]."""
-        from geodis.data.grids.variants.numbers_of_index import numbers_of_index
-
-        drawn = numbers_of_index(self.check_index(index), 3, self._seed)
+        drawn = self._uniform(self.check_index(index), 3)
         return np.float32(DARKEST) + np.float32(1 - DARKEST) * drawn
 
     def _compose(self, images: np.ndarray, index: np.ndarray) -> np.ndarray:
@@ -70,10 +68,8 @@ class NoisyVariant(RedrawnGrid):
     """
 
     def _compose(self, images: np.ndarray, index: np.ndarray) -> np.ndarray:
-        from geodis.data.grids.variants.numbers_of_index import numbers_of_index
-
         shape = (len(index), self._height, self._width, 3)
-        noise = numbers_of_index(index, self._height * self._width * 3, self._seed).reshape(shape)
+        noise = self._uniform(index, self._height * self._width * 3).reshape(shape)
         noise *= 1 - mask_of(images)
         noise += images
         return noise
@@ -122,11 +118,9 @@ class ScreamVariant(RedrawnGrid):
 
     def backgrounds(self, index: Any) -> np.ndarray:
         """Return the backgrounds b (n, h, w, 3) of indices, float32 in [0, 1]."""
-        from geodis.data.grids.variants.numbers_of_index import numbers_of_index
-
         index = self.check_index(index)
         # The first three numbers of an index say where its patch is.
-        shade = numbers_of_index(index, 6, self._seed)[:, None, None, 3:]
+        shade = self._uniform(index, 6)[:, None, None, 3:]
         return (self._picture.patches(index, self._seed) + shade) / 2
 
     def _compose(self, images: np.ndarray, index: np.ndarray) -> np.ndarray:

@@ -71,6 +71,12 @@ class RedrawnGrid(FactorGrid):
             np.minimum(composed, 1, out=images[start : start + BLOCK])
         return images
 
+    def _uniform(self, index: np.ndarray, count: int) -> np.ndarray:
+        """Random numbers (n, count) in [0, 1), always the same for an index."""
+        from geodis.data.grids.variants.numbers_of_index import numbers_of_index  # needs numba
+
+        return numbers_of_index(index, count, self._seed)
+
     def _compose(self, images: np.ndarray, index: np.ndarray) -> np.ndarray:
         raise NotImplementedError(f"{type(self).__name__} must define _compose.")
 
