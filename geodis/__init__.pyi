@@ -42,7 +42,7 @@ from .manifold.preparation.principal import (
     principal_components as principal_components,
     PrincipalComponents as PrincipalComponents,
 )
-from .manifold.geomancer import GeoManCER as GeoManCER
+from .manifold.geomancer import GeoManCER as GeoManCER, load as load
 from .manifold.atlas.fitted_atlas import Atlas as Atlas
 from .manifold.verdict.evidence import Evidence as Evidence
 from .parts.factorise_parts import factorise_parts as factorise_parts

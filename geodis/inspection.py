@@ -22,27 +22,19 @@ from geodis.base.progress import Stages
 from geodis.base.shown_html import findings_html
 from geodis.base.text import counted
 from geodis.manifold.doubts import with_sentences
-from geodis.manifold.local.dimension import intrinsic_dimension
-from geodis.manifold.local.dimension_by_distances import MANY
 from geodis.manifold.local.dimension_estimate import DimensionEstimate, points_needed
-from geodis.manifold.local.graph import connecting_degree, graph_of_neighbors
-from geodis.manifold.local.neighbors import Neighbors, distinct_rows, nearest_neighbors
-from geodis.manifold.preparation.principal import (
-    KeptDirections,
-    PrincipalComponents,
-    kept_directions,
-    principal_components,
-)
+from geodis.manifold.local.graph import connecting_degree
+from geodis.manifold.local.neighbors import distinct_rows
+from geodis.manifold.preparation.prepared import Prepared, dimension_of, graph_of, prepared
+from geodis.manifold.preparation.principal import PrincipalComponents, principal_components
 from geodis.manifold.preparation.row_measure import Metric, Preparation, RowMeasure
-from geodis.manifold.preparation.sampling_scale import near_copies, outlying
+from geodis.manifold.task import Settings, Task
 
 EnoughPoints = Literal["no", "barely", "yes"]
 
 MAX_POINTS = 50_000
-# Neighbours are sought among so many leading principal components at most, and no more than hold
-# all but a ten-thousandth of the variance: distances change by less than a hundredth.
+# Neighbours are sought among so many leading principal components at most.
 MAX_SEARCH_DIMS = 100
-SEARCH_VARIANCE = 1 - 1e-4
 
 
 @dataclass(frozen=True)
@@ -221,6 +213,7 @@ def inspect_points(
     asked = transposed_question(points.shape)
     notes: list[str] = [asked] if asked else []
     with Stages("inspect", verbose) as stages:
+        task = Task(Settings(n_jobs=-1), stages, rng)
         with stages.stage("entries"):
             n_nan, n_inf, finite_rows = _count_not_finite(points)
             constant, equal = _degenerate_columns(points)
@@ -230,18 +223,15 @@ def inspect_points(
             notes += [doubt.advice for doubt in scaled]
         with stages.stage("principal components"):
             spectrum = principal_components(used, random_state=rng)
-            directions = kept_directions(used, spectrum=spectrum)
-            searched = _search_space(used, spectrum, directions, notes)
-        with stages.stage("neighbours"):
-            searched, neighbors = _sampled(searched, rng, notes)
-            count = neighbors.indices.shape[1]
-            dimension = intrinsic_dimension(
-                searched, directions=directions, neighbors=neighbors, random_state=0
-            )
-            degree = min(connecting_degree(dimension.dim), count)
-            graph = graph_of_neighbors(neighbors, degree)
+        ready = prepared(used, task, most=MAX_SEARCH_DIMS, spectrum=spectrum)
+        dimension = dimension_of(ready, task)
+        with stages.stage("graph"):
+            graph = graph_of(ready, dimension.dim, task, None)
+    notes += _notes_of(ready, spectrum)
+    n_places = len(distinct_rows(ready.inside)[0])
     needed, recommended = points_needed(dimension.dim)
-    pieces = sorted(np.bincount(graph.piece).tolist(), reverse=True)
+    sizes = np.bincount(graph.piece[~ready.outliers])
+    pieces = sorted(sizes[sizes > 0].tolist(), reverse=True)
     if len(pieces) > 1:
         notes.append("the graph is in pieces: factor labels can only be compared within a piece.")
     return Inspection(
@@ -254,13 +244,13 @@ def inspect_points(
         duplicate_columns=equal,
         duplicate_rows=len(used) - n_distinct,
         n_used=len(used),
-        n_neighbors=degree,
+        n_neighbors=min(connecting_degree(dimension.dim), n_places - 1),
         pieces=pieces,
-        search=neighbors.method,
+        search=graph.method,
         dimension=dimension,
-        n_directions=directions.n_directions,
-        noise=directions.noise,
-        edge=directions.edge,
+        n_directions=ready.directions.n_directions,
+        noise=ready.directions.noise,
+        edge=ready.directions.edge,
         explained=spectrum.explained,
         needed=needed,
         recommended=recommended,
@@ -315,50 +305,18 @@ def _usable_rows(
     return used, n_distinct
 
 
-def _search_space(
-    points: np.ndarray,
-    spectrum: PrincipalComponents,
-    directions: KeptDirections,
-    notes: list[str],
-) -> np.ndarray:
-    """The points along the directions that are kept, or the leading ones where these are many."""
-    if directions.noise > 0:
-        notes.append(f"{directions}.")
-    kept = directions.n_directions
-    if kept <= MAX_SEARCH_DIMS:
-        searched = directions.project(points)
-    else:
-        enough = int(np.searchsorted(np.cumsum(spectrum.explained), SEARCH_VARIANCE)) + 1
-        kept = min(enough, MAX_SEARCH_DIMS, len(spectrum.variances))
-        searched = spectrum.project(points, kept)
-    if points.shape[1] > MAX_SEARCH_DIMS:
+def _notes_of(ready: Prepared, spectrum: PrincipalComponents) -> list[str]:
+    """What was done to the points before their dimension was looked at, as in a fit."""
+    notes = [f"{ready.directions}."] if ready.directions.noise > 0 else []
+    if ready.directions.n_columns > MAX_SEARCH_DIMS:
+        kept = ready.points.shape[1]
         share = 100 * spectrum.explained[:kept].sum()
         notes.append(f"neighbours were sought in {kept} principal components ({share:.2f} %).")
-    return searched
-
-
-def _sampled(
-    points: np.ndarray, rng: np.random.Generator, notes: list[str]
-) -> tuple[np.ndarray, Neighbors]:
-    """Points with near copies at one place and without outliers, as in a fit; their neighbours."""
-    near = _neighbors(points, rng)
-    first = near_copies(near)
-    if first is not None:
-        copies = int((first != np.arange(len(first))).sum())
-        notes.append(f"{copies:,} rows are near copies of others: one place each.")
-        points = points[first]
-        near = _neighbors(points, rng)
-    outliers = outlying(near)
-    if outliers.any():
-        notes.append(f"{outliers.sum():,} rows lie far from all others and were left out.")
-        points = points[~outliers]
-        near = _neighbors(points, rng)
-    return points, near
-
-
-def _neighbors(points: np.ndarray, rng: np.random.Generator) -> Neighbors:
-    count = min(MANY, len(distinct_rows(points)[0]) - 1)
-    return nearest_neighbors(points, count, random_state=rng)
+    if ready.n_copies:
+        notes.append(f"{ready.n_copies:,} rows are near copies of others: one place each.")
+    if ready.outliers.any():
+        notes.append(f"{ready.outliers.sum():,} rows lie far from all others and were left out.")
+    return notes
 
 
 def _listed(values: Sequence[Any], most: int = 8) -> str:

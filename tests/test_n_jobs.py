@@ -172,7 +172,7 @@ CALLS = {
     ),
     "chart_fits": lambda n: chart_fits(*SPHERE, searcher(SPHERE[0]), 13, n_jobs=n).bends,
     "stepped_axes": steps_on_a_chart,
-    "make_atlas": lambda n: make_atlas(MAPPED._fitted, MAPPED.maps_, n_jobs=n).reach,
+    "make_atlas": lambda n: make_atlas(MAPPED.fitted_, MAPPED.maps_, n_jobs=n).reach,
     "GeoManCER": lambda n: gd.GeoManCER(2, n_jobs=n, verbose=0).fit(POINTS).axes_,
     "fit_confidence": lambda n: (
         gd.manifold.fit_confidence(

@@ -89,7 +89,8 @@ from .confidence.fit_confidence import (
     FitConfidence as FitConfidence,
 )
 from .walks.walk_results import Walk as Walk, Analogy as Analogy
-from .geomancer import GeoManCER as GeoManCER
+from .geomancer import GeoManCER as GeoManCER, load as load
+from .fitted import Fit as Fit
 from .angles import subspace_angles as subspace_angles, unaligned_angles as unaligned_angles
 from .holonomy.departure import Departure as Departure, departure_of as departure_of
 from .local.tangent_error import TangentError as TangentError, tangent_error as tangent_error

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import TYPE_CHECKING, Any
+from copy import deepcopy
+from dataclasses import replace
+from typing import Literal
 
 import numpy as np
-from sklearn.base import clone
 
 from geodis.base.check import InputError
 from geodis.manifold.doubts import doubt
+from geodis.manifold.fit import fit_rows
+from geodis.manifold.fitted import Fit
 from geodis.manifold.local.dimension_estimate import DimensionEstimate
-
-if TYPE_CHECKING:
-    from geodis.manifold.geomancer import GeoManCER
+from geodis.manifold.preparation.sampled import Rows
+from geodis.manifold.task import Settings
+from geodis.manifold.verdict.doubts import late_doubts
 
 # Dimensions with a ratio of curved fits from here on at any scale may be meant; this many are
 # fitted at most.
@@ -23,8 +25,8 @@ POSSIBLE, MOST_FITS = 1.6, 4
 LEAVES_NOTHING = 2.0
 
 
-def scanned_fit(est: GeoManCER, X: Any, **given: Any) -> GeoManCER:
-    """Fit with every dimension that may be meant, and become the cleanest of these fits.
+def scan_dimensions(rows: Rows, settings: Settings) -> Fit:
+    """Fit with every dimension that may be meant, and keep the cleanest of these fits.
 
     A fit is clean if its curved fits leave nothing long at some scale; among these the doubts with
     the least total weight decide, and then how little the fits leave. Doubts about the dimension
@@ -32,47 +34,39 @@ def scanned_fit(est: GeoManCER, X: Any, **given: Any) -> GeoManCER:
 
     Parameters
     ----------
-    est : GeoManCER
+    rows : Rows
+    settings : Settings
         Its `dim` is "scan".
-    X, **given
-        As in `GeoManCER.fit`.
 
     Returns
     -------
-    GeoManCER
-        The same object, fitted.
+    Fit
     """
-    fits = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # said by the fit that is kept
-        first = clone(est).set_params(dim="auto").fit(X, **given)
-        estimate = first.dimension_
-        fits[first.dim_] = first
-        for dim in [] if estimate.verdict == "clear" else candidates(estimate, first.dim_):
-            try:
-                fits[dim] = clone(est).set_params(dim=dim).fit(X, **given)
-            except InputError:  # too few points or directions for it
-                continue
-    kept = min(fits, key=lambda dim: _blemishes(fits[dim], estimate, dim))
-    own = est.get_params()
-    est.__dict__.update({k: v for k, v in vars(fits[kept]).items() if k not in own})
+    first = _fit_with("auto", rows, settings)
+    estimate, fits = first.dimension, {first.dim: first}
+    for dim in [] if estimate.verdict == "clear" else candidates(estimate, first.dim):
+        try:
+            fits[dim] = _fit_with(dim, rows, settings)
+        except InputError:  # too few points or directions for it
+            continue
+    kept = min(fits.values(), key=lambda fit: _blemishes(fit, estimate))
+    doubts = kept.doubts
     if len(fits) > 1:
         weights = ", ".join(f"{dim} ({_weight(fits[dim]):g})" for dim in sorted(fits))
-        given = fits[kept].dim != "auto"
-        replaced = fits[kept]._late_doubts(told=given)
-        est.doubts_ = (
-            doubt(
-                "scanned-dimension",
-                "dimension",
-                estimate=estimate.account,
-                fits=weights,
-                kept=kept,
-            ),
-            *(one for one in est.doubts_ if one.about != "dimension" and one not in replaced),
-            *fits[kept]._late_doubts(told=False),
+        account = estimate.account
+        late = late_doubts(kept.flat.dims, kept.dimension, False, kept.evidence, kept.order)
+        doubts = (
+            doubt("scanned-dimension", "dimension", estimate=account, fits=weights, kept=kept.dim),
+            *(one for one in doubts if one.about != "dimension" and one not in kept.late_doubts),
+            *late,
         )
-        est.uncertain_ = True
-    return est
+    return replace(kept, settings=settings, doubts=doubts)
+
+
+def _fit_with(dim: int | Literal["auto"], rows: Rows, settings: Settings) -> Fit:
+    """Fit with a dimension; a generator starts every fit in the same state."""
+    random_state = deepcopy(settings.random_state)
+    return fit_rows(rows, replace(settings, dim=dim, random_state=random_state))
 
 
 def candidates(estimate: DimensionEstimate, fitted: int) -> list[int]:
@@ -98,16 +92,16 @@ def candidates(estimate: DimensionEstimate, fitted: int) -> list[int]:
     return [dim for dim in nearest if 1 <= dim <= estimate.n_directions][: MOST_FITS - 1]
 
 
-def _weight(est: GeoManCER) -> float:
+def _weight(fit: Fit) -> float:
     """How much speaks against a fit."""
-    return sum(one.weight for one in est.doubts_)
+    return sum(one.weight for one in fit.doubts)
 
 
-def _blemishes(est: GeoManCER, estimate: DimensionEstimate, dim: int) -> tuple[bool, float, float]:
+def _blemishes(fit: Fit, estimate: DimensionEstimate) -> tuple[bool, float, float]:
     """What speaks against a fit, in the order in which it counts."""
-    ratio = _best_ratio(estimate, dim)
-    filled = dim >= estimate.n_directions
-    return ratio < LEAVES_NOTHING and not filled, _weight(est), -ratio
+    ratio = _best_ratio(estimate, fit.dim)
+    filled = fit.dim >= estimate.n_directions
+    return ratio < LEAVES_NOTHING and not filled, _weight(fit), -ratio
 
 
 def _best_ratio(estimate: DimensionEstimate, dim: int) -> float:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
-from numbers import Integral
+from dataclasses import fields
+from functools import partial
+from operator import attrgetter
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -13,63 +17,65 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
-from geodis.base.check import (
-    GeodisWarning,
-    InputError,
-    check_choice,
-    check_int,
-    check_random_state,
-)
-from geodis.base.jobs import check_jobs, one_blas_thread
-from geodis.base.progress import Stages
-from geodis.manifold.atlas.charted_factors import ChartedFactors
+from geodis.base.check import GeodisWarning, InputError, check_choice, check_points
+from geodis.base.jobs import check_jobs
+from geodis.base.notes import rebuilding
+from geodis.manifold.atlas.fitted_atlas import Atlas
+from geodis.manifold.atlas.make_atlas import atlas_of
 from geodis.manifold.confidence.fit_confidence import FitConfidence, fit_confidence
-from geodis.manifold.coupling.product_test import ProductTest
-from geodis.manifold.coupling.product_tested import ProductTested
-from geodis.manifold.denoising.denoised_fit import DenoisedFit
-from geodis.manifold.denoising.surface_points import SurfacePoints
-from geodis.manifold.dimension_scan import scanned_fit
+from geodis.manifold.coupling.product_test import ProductTest, product_test_of
+from geodis.manifold.denoising.surface_points import SurfacePoints, denoising_of
+from geodis.manifold.dimension_scan import scan_dimensions
 from geodis.manifold.doubts import Doubt
-from geodis.manifold.flat.flat_axes import FlatAxes, split_flat_axes
+from geodis.manifold.fit import fit_rows
+from geodis.manifold.fit_file import read_fit, write_fit
+from geodis.manifold.fitted import Fit
 from geodis.manifold.flat.flat_evidence import FlatEvidence
-from geodis.manifold.flat.flat_graph import CurveOrder, curve_order
 from geodis.manifold.holonomy.departure import Departure
 from geodis.manifold.holonomy.eigenfields import FactorRule
 from geodis.manifold.holonomy.loops import Holonomy, loop_holonomy
-from geodis.manifold.local.dimension import intrinsic_dimension
 from geodis.manifold.local.dimension_estimate import DimensionEstimate
-from geodis.manifold.local.exact_search import Apart
 from geodis.manifold.local.graph import NeighborGraph
-from geodis.manifold.local.neighbors import distinct_rows
 from geodis.manifold.local.tangents import TangentMethod
+from geodis.manifold.maps.annotated_places import write_places
 from geodis.manifold.maps.factor_map import FactorMap
-from geodis.manifold.new_points import FittedAxes
-from geodis.manifold.preparation.grids_and_walks import path_doubts, sampling_doubts
-from geodis.manifold.preparation.kept_apart import coverage_doubts, kept_apart, of_rows
-from geodis.manifold.preparation.prepared import Prepared, graph_of, prepared, supported_dim
+from geodis.manifold.maps.mapped_factors import (
+    coordinates_at,
+    distances_in_factor,
+    feature_names,
+    maps_of,
+    topologies_of,
+)
+from geodis.manifold.maps.told_by_places import explained_variance
+from geodis.manifold.new_points import axes_of_fit
 from geodis.manifold.preparation.principal import KeptDirections
 from geodis.manifold.preparation.row_measure import Metric, Preparation, RowMeasure
-from geodis.manifold.preparation.sampled import sampled_points, whole_problem_doubts
-from geodis.manifold.refine import split_pieces
+from geodis.manifold.preparation.sampled import rows_to_fit
 from geodis.manifold.split_result import Split
-from geodis.manifold.task import FlatTreatment, Settings, Task
+from geodis.manifold.task import FlatTreatment, Settings
 from geodis.manifold.topology.topology_of import Topology
-from geodis.manifold.verdict.doubts import doubts_of_fit, late_doubts, remedy_for_counts
-from geodis.manifold.verdict.evidence import Evidence, collect_evidence
-from geodis.manifold.verdict.fit_summary import describe_fit, warnings_of
-from geodis.manifold.verdict.shown_fit import ShownFit
-from geodis.manifold.walks.moving_factors import MovingFactors
+from geodis.manifold.verdict.evidence import Evidence
+from geodis.manifold.verdict.fit_summary import describe_fit, fit_html, warnings_of
+from geodis.manifold.walks.moving_factors import analogy_by_factor, walk_in_factor
+from geodis.manifold.walks.walk_results import Analogy, Walk
 
 
-class GeoManCER(
-    ShownFit,
-    ChartedFactors,
-    DenoisedFit,
-    MovingFactors,
-    ProductTested,
-    TransformerMixin,
-    BaseEstimator,
-):
+class _NotFitted:
+    """What stands in for the fit until there is one."""
+
+    def __get__(self, est: Any, owner: type | None = None) -> Any:
+        if est is None:
+            return self
+        raise NotFittedError("This GeoManCER is not fitted yet: call fit first.")
+
+
+def _of_fit(path: str) -> Any:
+    """An attribute of the estimator that is one of its fit."""
+    value = attrgetter(path)
+    return property(lambda est: value(est.fitted_))
+
+
+class GeoManCER(TransformerMixin, BaseEstimator):
     """Geometric Manifold Component Estimator.
 
     Finds how many independent factors a manifold splits into, their dimensions, and at every
@@ -205,34 +211,35 @@ class GeoManCER(
     True
     """
 
-    dim_: int
-    n_factors_: int
-    factor_dims_: np.ndarray
-    axes_: np.ndarray
-    flat_: np.ndarray
-    flat_coordinates_: np.ndarray
-    periods_: tuple[np.ndarray, ...]
-    flat_evidence_: FlatEvidence | None
-    eigenvalues_: np.ndarray
-    evidence_: list[Evidence]
-    uncertain_: bool
-    doubts_: tuple[Doubt, ...]
-    departure_: Departure | None
-    outliers_: np.ndarray
-    n_copies_: int
-    graph_: NeighborGraph
-    confidence_: FitConfidence | None
-    converged_: bool
-    history_: list[dict[str, Any]]
-    points_: np.ndarray
-    n_directions_: int
-    directions_: KeptDirections
-    noise_: float
-    dimension_: DimensionEstimate
-    sample_rows_: np.ndarray | None
-    split_: Split
-    seconds_: dict[str, float]
-    peak_memory_: float
+    fitted_: Fit = _NotFitted()  # type: ignore[assignment]
+    dim_: int = _of_fit("dim")
+    n_factors_: int = _of_fit("n_factors")
+    factor_dims_: np.ndarray = _of_fit("factor_dims")
+    axes_: np.ndarray = _of_fit("axes")
+    flat_: np.ndarray = _of_fit("flat_factors")
+    flat_coordinates_: np.ndarray = _of_fit("flat.coordinates")
+    periods_: tuple[np.ndarray, ...] = _of_fit("flat.periods")
+    flat_evidence_: FlatEvidence | None = _of_fit("flat.evidence")
+    eigenvalues_: np.ndarray = _of_fit("eigenvalues")
+    evidence_: list[Evidence] = _of_fit("evidence")
+    uncertain_: bool = _of_fit("uncertain")
+    doubts_: tuple[Doubt, ...] = _of_fit("all_doubts")
+    departure_: Departure | None = _of_fit("split.departure")
+    outliers_: np.ndarray = _of_fit("outliers")
+    n_copies_: int = _of_fit("n_copies")
+    graph_: NeighborGraph = _of_fit("graph")
+    confidence_: FitConfidence | None = _of_fit("confidence")
+    converged_: bool = _of_fit("converged")
+    history_: list[dict[str, Any]] = _of_fit("split.history")
+    points_: np.ndarray = _of_fit("points")
+    n_directions_: int = _of_fit("directions.n_directions")
+    directions_: KeptDirections = _of_fit("directions")
+    noise_: float = _of_fit("directions.noise")
+    dimension_: DimensionEstimate = _of_fit("dimension")
+    sample_rows_: np.ndarray | None = _of_fit("sample_rows")
+    split_: Split = _of_fit("split")
+    seconds_: dict[str, float] = _of_fit("seconds")
+    peak_memory_: float = _of_fit("peak_memory")
 
     def __init__(
         self,
@@ -304,167 +311,79 @@ class GeoManCER(
         -------
         self
         """
-        measure = RowMeasure(self.prepare, self.metric)
-        sample_rows = None
-        if sample is not None:
-            if measure.by_distances:
-                raise InputError("A sample is read of rows, not of distances: leave sample out.")
-            taken = sampled_points(
-                X,
-                sample,
-                check_random_state(self.random_state),
-                graph=graph,
-                tangents=self.tangents,
-            )
-            X, sample_rows = taken.points, taken.rows
-            groups, times = (of_rows(values, sample_rows) for values in (groups, times))
-            for found in taken.doubts:
-                warnings.warn(found.advice, GeodisWarning, stacklevel=2)
-        if isinstance(self.dim, str) and self.dim == "scan":
-            scanned_fit(self, X, graph=graph, groups=groups, times=times, confidence=confidence)
-            self.sample_rows_ = sample_rows
-            return self
-        points, scaled = measure.points_of(X)
-        validate_data(self, X, skip_check_array=True)
-        settings = self._settings()
-        treatment = check_choice(self.flat, "flat", ("split", "keep"))
         if confidence is not None:
             check_choice(confidence, "confidence", ("quick", "full"))
-        rng = check_random_state(self.random_state)
-        with Stages("GeoManCER", self.verbose) as stages, one_blas_thread():
-            least = int(self.dim) if isinstance(self.dim, Integral) else 1
-            begun = Task(settings, stages, rng)
-            ready = prepared(points, begun, told=graph is not None, least=least)
-            apart = kept_apart(ready.points, groups, times, noise=ready.directions.noise)
-            estimate, dim, n_factors = self._dimensions(points, ready, stages, apart)
-            task = Task(settings, stages, rng, n_factors=n_factors, apart=apart)
-            if ready.further is not None:
-                task.searches.tell(ready.points, ready.further.nearest)
-            with stages.stage("graph"):
-                built = graph_of(ready, dim, task, graph)
-            sampled: tuple[Doubt, ...] = (
-                () if ready.near is None else sampling_doubts(ready.inside, ready.near, dim=dim)
-            )
-            if ready.near is not None and apart is not None:
-                inside = apart.rows(np.flatnonzero(~ready.outliers))
-                sampled += coverage_doubts(ready.inside, ready.near, inside)
-            paths: list[tuple[Doubt, ...]] = [(), ()]  # of a curve that is open, and that closes
-            if ready.near is not None and dim == 1 and times is None:
-                paths = [
-                    path_doubts(
-                        ready.inside, ready.near, closed=closed, noise=ready.directions.noise
-                    )
-                    for closed in (False, True)
-                ]
-            # Of many points the largest of what is held.
-            ready = replace(ready, near=None, further=None)
-            if graph is not None:
-                task = replace(task, graph=built)
-            split = split_pieces(ready.points, dim, task, built)
-            flat = split_flat_axes(ready.points, split, task, built, treatment)
-            sampled += paths[any(map(len, flat.periods))]
-            order = None
-            if dim == 1 and graph is None and flat.pieces:
-                order = _order_of_curve(ready.points, flat, split.tangent_neighbors)
-        # Nothing is published before everything is done: an interrupt leaves the old state.
-        self.dim_ = dim
-        self.n_directions_ = ready.directions.n_directions
-        self.directions_ = ready.directions
-        self.noise_ = ready.directions.noise
-        self.dimension_ = estimate
-        self.outliers_ = ready.outliers
-        self.n_copies_ = ready.n_copies
-        self.sample_rows_ = sample_rows
-        self.split_ = split
-        self.axes_ = ready.directions.lift(flat.axes)
-        self.factor_dims_ = np.array(flat.dims)
-        self.n_factors_ = len(flat.dims)
-        self.flat_ = np.array(flat.flat)
-        self.flat_coordinates_ = flat.coordinates
-        self.periods_ = flat.periods
-        self.flat_evidence_ = flat.evidence
-        self.graph_ = built
-        self.evidence_ = collect_evidence(split)
-        self.departure_ = split.departure
-        self.doubts_ = doubts_of_fit(
-            dim,
-            estimate,
-            self.dim != "auto",
-            built,
-            ready.outliers,
-            self.axes_,
-            self.evidence_,
-            flat.evidence,
-            sampled,
+        settings, measure = self._settings(), RowMeasure(self.prepare, self.metric)
+        rows = rows_to_fit(
+            X, measure, graph=graph, groups=groups, times=times, sample=sample, settings=settings
         )
-        self.doubts_ += scaled
-        of_bytes = getattr(X, "dtype", None) == np.uint8
-        counts = remedy_for_counts(points, of_bytes) if measure.is_plain else ()
-        self.doubts_ += counts if self.doubts_ else ()
-        self._order = order
-        late = self._late_doubts(told=self.dim != "auto")
-        if late and not self.doubts_:
-            late += tuple(replace(one, weight=0.0) for one in counts)
-        self.doubts_ += late
-        self.uncertain_ = bool(self.doubts_)
-        self.eigenvalues_ = self.evidence_[0].eigenvalues if self.evidence_ else np.zeros(0)
-        self.history_ = split.history
-        self.converged_ = all(entry["converged"] for entry in split.history)
-        self.seconds_ = dict(stages.seconds)
-        self.peak_memory_ = _peak_memory()
-        self.points_ = points
-        self._measure = measure
-        self._points, self._basis, self._flat = points, ready.directions.basis, flat
-        self._places = ready.points  # near copies have the same coordinates here
-        every = np.arange(len(points))
-        self._recorded = of_rows(groups, every), of_rows(times, every)
-        self._fitted = FittedAxes(
-            points,
-            self._places,
-            self.axes_,
-            self._basis,
-            split,
-            flat,
-            built.piece,
-        )
-        self._holonomy: Holonomy | None = None
-        self._maps: list[FactorMap] = []
-        self._topologies: list[Topology] = []
-        self._product_test: list[ProductTest] = []
-        self._denoising: list[SurfacePoints] = []
-        self.confidence_ = None
+        validate_data(self, rows.given, skip_check_array=True)
+        fit_or_scan = scan_dimensions if settings.dim == "scan" else fit_rows
+        self.fitted_ = fit_or_scan(rows, settings)
         if confidence is not None:
-            self.confidence_ = fit_confidence(
-                self, quick=confidence == "quick", verbose=self.verbose
-            )
+            made = partial(fit_confidence, self, quick=confidence == "quick", verbose=self.verbose)
+            self.fitted_.once("confidence", made)
             with suppress(InputError):  # too few points for maps
                 _ = self.product_test_
-        for text in warnings_of(self):
+        for text in (*(one.advice for one in rows.notes), *warnings_of(self.fitted_)):
             warnings.warn(text, GeodisWarning, stacklevel=2)
-        for found in () if sample is None else whole_problem_doubts(split, len(points)):
-            warnings.warn(found.advice, GeodisWarning, stacklevel=2)
         return self
 
-    def _late_doubts(self, told: bool) -> tuple[Doubt, ...]:
-        """What checks of the finished fit found; see `late_doubts`."""
-        dims = self.factor_dims_.tolist()
-        return late_doubts(dims, self.dimension_, told, self.evidence_, self._order)
+    @property
+    def maps_(self) -> tuple[FactorMap, ...]:
+        """The map of every factor; not there, with a reason, where there are too few points."""
+        return maps_of(self.fitted_)
+
+    @property
+    def has_maps(self) -> bool:
+        """Whether the maps are made already."""
+        return self.fitted_.made("maps") is not None
+
+    @property
+    def topology_(self) -> tuple[Topology, ...]:
+        """Which space every factor is, with the evidence: see `Topology`."""
+        return topologies_of(self.fitted_)
+
+    @property
+    def names_(self) -> tuple[str, ...]:
+        """What every factor is, as "sphere" or "circle"; "unknown" where that cannot be told.
+
+        That is so with too few points for maps, and where maps put points that lie apart at the
+        same place.
+        """
+        return tuple(topology.name for topology in self.topology_)
 
     @property
     def holonomy_(self) -> Holonomy:
         """Transport around loops of the graph, by factor."""
-        self._check_fitted()
-        if self._holonomy is None:
-            usable = np.isfinite(self.axes_).all(axis=(1, 2))
-            axes = np.where(usable[:, None, None], self.axes_, 0.0)
-            self._holonomy = loop_holonomy(axes, tuple(self.factor_dims_), self.graph_)
-        return self._holonomy
+        fit = self.fitted_
+        axes = np.where(fit.with_axes[:, None, None], fit.axes, 0.0)
+        return fit.once("holonomy", lambda: loop_holonomy(axes, fit.flat.dims, fit.graph))
+
+    @property
+    def product_test_(self) -> ProductTest:
+        """Whether the metric of each factor depends on the others, and whether maps split again.
+
+        Its doubts are added to `doubts_`.
+        """
+        return product_test_of(self.fitted_)
+
+    @property
+    def denoising_(self) -> SurfacePoints:
+        """`denoised_`, the noise across the surface, and a sentence that says what was done."""
+        return denoising_of(self.fitted_)
+
+    @property
+    def denoised_(self) -> np.ndarray:
+        """Points on the fitted surface where what fits leave is noise; see `surface_points`."""
+        return self.denoising_.points
 
     def subspace(self, factor: int) -> np.ndarray:
         """Orthonormal rows spanning one factor's subspace at every point, shape (n, k_j, d)."""
-        factor = self._check_factor(factor)
-        stop = int(self.factor_dims_[: factor + 1].sum())
-        return self.axes_[:, stop - int(self.factor_dims_[factor]) : stop]
+        fit = self.fitted_
+        factor = fit.check_factor(factor)
+        stop = sum(fit.flat.dims[: factor + 1])
+        return fit.axes[:, stop - fit.flat.dims[factor] : stop]
 
     def at(self, points: Any) -> np.ndarray:
         """Axes at new points, in the same order of factors, shape (p, k, d).
@@ -477,19 +396,245 @@ class GeoManCER(
         ----------
         points : array-like of shape (p, d)
         """
-        self._check_fitted()
-        points = self._measure.new_points(points, self.n_features_in_)
-        return self._axes_at(points)
+        return axes_of_fit(self.fitted_, self.fitted_.new_points(points))
 
-    def _axes_at(self, points: np.ndarray) -> np.ndarray:
-        """Axes at points that are measured like the fitted ones."""
-        return self._fitted.at(points, method=self.tangents, n_jobs=self._settings().n_jobs)
+    def coordinates(self, factor: int) -> np.ndarray:
+        """Coordinates of the fitted points in one factor, shape (n, r_j).
+
+        A map of the factor that is as isometric as it can be, in a space of as few dimensions as
+        it needs: a sphere has three coordinates, a circle two, an open flat part its unrolled
+        ones. It is centred, and turned alike every time: its first direction is that in which
+        the first clear column of the points grows; what closes along its periods is centred on
+        its circles. NaN where a point has no axes; coordinates of different pieces of the graph
+        have nothing in common.
+
+        Parameters
+        ----------
+        factor : int
+        """
+        return maps_of(self.fitted_)[self.fitted_.check_factor(factor)].coordinates.copy()
+
+    def factor_distances(self, factor: int, a: Any, b: Any) -> np.ndarray:
+        """How far apart fitted points are in one factor alone.
+
+        Parameters
+        ----------
+        factor : int
+        a, b : int or array-like of int
+            Rows of the fitted points; broadcast against each other.
+
+        Returns
+        -------
+        ndarray
+            Lengths of geodesics, in the units of the points: ``d_f`` with
+            ``d^2 = sum_f d_f^2`` in a product. Infinite between pieces of the graph.
+        """
+        return distances_in_factor(self.fitted_, factor, a, b)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Coordinates of points in all factors, side by side: (p, r_0 + r_1 + ...).
+
+        A fitted point gets its own, others what steps from the nearest fitted points lead to:
+        NaN beside a fitted point without coordinates, and beyond the reach of the fitted points.
+        Where there are too few points for maps, all are NaN, as many columns as there are
+        dimensions.
+
+        Parameters
+        ----------
+        X : array-like of shape (p, d)
+        """
+        return coordinates_at(self.fitted_, self._new_points(X))
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns of `transform`, such as ``factor0_sphere_x``."""
+        return feature_names(self.fitted_)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """How much of points is told by where they lie on the maps of all factors: R^2, 1 at best.
+
+        ``1 - sum |x - f(t(x))|^2 / sum |x - mean|^2`` with t the coordinates of `transform` and f
+        their inverse by local regression of the fitted points; points without coordinates count
+        as not told, which gives 0 where there are no maps. Meant for points that were held out, as
+        `GridSearchCV` does, and for fits of the same dimension: more dimensions tell more, noise
+        among it. It says nothing of whether the factors are right, for any split of a chart tells
+        as much; `doubts_` and `confidence_` do.
+
+        Parameters
+        ----------
+        X : array-like of shape (p, d)
+        y : ignored
+        """
+        return explained_variance(self.fitted_, self._new_points(X))
+
+    def write_obsm(self, adata: Any, X: Any = None, *, key: str = "X_geodis") -> Any:
+        """Write where the rows of an AnnData object lie on the map of every factor into its `obsm`.
+
+        ``obsm[key]`` has all coordinates side by side, ``obsm[key + "_factor0"]`` and so on those
+        of a factor, as plots of embeddings take them, and ``uns["geodis"]`` what the factors are.
+
+        Parameters
+        ----------
+        adata : AnnData
+            Changed in place.
+        X : array-like of shape (n_obs, d), optional
+            Rows for `transform`, where not the rows of the object were fitted but others.
+        key : str
+
+        Returns
+        -------
+        AnnData
+            The same object.
+        """
+        own = np.hstack([one.coordinates for one in self.maps_])
+        return write_places(adata, self.fitted_, own if X is None else self.transform(X), key)
+
+    def walk(
+        self,
+        start: Any,
+        factor: int,
+        *,
+        to: Any = None,
+        direction: Any = None,
+        length: float | None = None,
+        steps: int = 16,
+    ) -> Walk:
+        """Move along a geodesic of one factor, with the other factors held still.
+
+        Places lie on a geodesic of the factor's map; each is turned into a point by a local
+        quadratic regression of the fitted points on their coordinates in all maps. A walk that
+        leaves the data stops there, and says where.
+
+        Parameters
+        ----------
+        start : int or array-like of shape (d,)
+            Row of a fitted point, or a new point among them.
+        factor : int
+        to : int or array-like of shape (d,), optional
+            Where to go, in this factor; otherwise `direction` says where.
+        direction : int or array-like of shape (k_j,)
+            One of the factor's axes at the start, or a combination of them; by default the
+            first, or against it where there is more room.
+        length : float, optional
+            How far, in the units of the points; as far as the farthest point in the factor by
+            default.
+        steps : int
+            Places, with the start and the end; they cover what could be walked.
+
+        Returns
+        -------
+        Walk
+
+        Examples
+        --------
+        >>> import geodis as gd
+        >>> sample = gd.product_manifold("S^2 x S^1", n=2000, random_state=0)
+        >>> est = gd.GeoManCER(verbose=0).fit(sample.points)
+        >>> walk = est.walk(0, factor=0, length=3.0, steps=7)
+        >>> still = walk.points[:, 3:] - sample.points[0, 3:]
+        >>> bool(np.abs(still).max() < 0.05)
+        True
+        """
+        return walk_in_factor(
+            self.fitted_, start, factor, to=to, direction=direction, length=length, steps=steps
+        )
+
+    def analogy(self, a: Any, b: Any, c: Any, factors: Sequence[int] | None = None) -> Analogy:
+        """The point d with a : b :: c : d, factor by factor.
+
+        In every chosen factor, d is where the step from a to b leads from c:
+        ``d_f = exp_c(P log_a(b))``, with the step carried along the geodesic from a to c by
+        parallel transport P; in the other factors, d is c. Where a and b differ in some factors
+        and a and c in others, as when an object is moved and then painted, no step is carried,
+        and d is the only answer. Otherwise it depends on how the step is carried: on a rotation
+        group parallel transport lies half way between turning before and turning after.
+
+        Parameters
+        ----------
+        a, b, c : int or array-like of shape (d,)
+            Rows of fitted points, or new points among them; all in one piece of the graph.
+        factors : sequence of int, optional
+            All of them by default.
+
+        Returns
+        -------
+        Analogy
+
+        Examples
+        --------
+        >>> import geodis as gd
+        >>> angles = np.random.default_rng(0).uniform(0, 2 * np.pi, (1500, 2))
+        >>> angles[:3] = [0, 0], [1, 0.5], [3, 3]
+        >>> torus = np.hstack([np.cos(angles), np.sin(angles)])[:, [0, 2, 1, 3]]
+        >>> est = gd.GeoManCER(verbose=0).fit(torus)
+        >>> d = est.analogy(0, 1, 2).point
+        >>> bool(np.allclose(np.arctan2(d[[1, 3]], d[[0, 2]]) % 6.28318, [4, 3.5], atol=0.05))
+        True
+        """
+        return analogy_by_factor(self.fitted_, a, b, c, factors)
+
+    def atlas(self, *, coordinates: bool = True) -> Atlas:
+        """What is needed for axes and coordinates at millions of new points, apart from the fit.
+
+        It keeps the curvature at every fitted point, which a fit itself does not: it is fitted
+        again here, in no more time than the fit took. A new point then costs few searches and one
+        step, five to thirty times less than `at`.
+
+        Parameters
+        ----------
+        coordinates : bool
+            With the maps of the factors, which are made where they are not yet.
+
+        Returns
+        -------
+        Atlas
+
+        Examples
+        --------
+        >>> import geodis as gd
+        >>> sample = gd.product_manifold("S^2 x S^1", n=600, random_state=0)
+        >>> atlas = gd.GeoManCER(verbose=0).fit(sample.points[:500]).atlas()
+        >>> print(atlas)
+        Atlas of 500 points in 5 of 5 directions, factors of dimension 2 x 1 flat, with maps
+        >>> atlas.transform(sample.points[500:]).shape
+        (100, 5)
+        """
+        return atlas_of(self.fitted_, coordinates=coordinates)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the fit to one file, whole or not at all; `geodis.load` reads it again.
+
+        The file holds the fitted points too, so that new points can be told and walks taken. It
+        holds no code: fits with a function for `prepare` or `metric` cannot be saved, and a
+        generator for `random_state` is not kept.
+
+        Parameters
+        ----------
+        path : path
+            Ends in .safetensors.
+        overwrite : bool
+            Replace the file of an earlier fit. A file of anything else is never replaced.
+
+        Returns
+        -------
+        Path
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import geodis as gd
+        >>> points = gd.product_manifold("S^2 x S^1", n=500, random_state=0).points
+        >>> est = gd.GeoManCER(verbose=0).fit(points)
+        >>> path = est.save(Path(tempfile.mkdtemp()) / "fit.safetensors")
+        >>> bool((gd.load(path).axes_ == est.axes_).all())
+        True
+        """
+        columns = getattr(self, "feature_names_in_", None)
+        return write_fit(path, self.fitted_, self.get_params(), columns, overwrite=overwrite)
 
     def to_networkx(self) -> Any:
         """The neighbour graph, each node with its piece and each factor's axes."""
         import networkx
 
-        self._check_fitted()
         graph = networkx.from_scipy_sparse_array(self.graph_.adjacency, edge_attribute="weight")
         networkx.set_node_attributes(graph, dict(enumerate(self.graph_.piece.tolist())), "piece")
         networkx.set_node_attributes(graph, dict(enumerate(self.axes_)), "axes")
@@ -497,55 +642,24 @@ class GeoManCER(
 
     def summary(self) -> str:
         """A readable account of the fit."""
-        self._check_fitted()
-        return describe_fit(self)
+        return describe_fit(self.fitted_)
+
+    def _new_points(self, X: Any) -> np.ndarray:
+        """Points of new rows, whose columns scikit-learn compares with those of the fit."""
+        fit = self.fitted_
+        check_points(X, name="X", min_points=1)  # its shape, before its columns are counted
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return fit.new_points(X)
+
+    def _settings(self) -> Settings:
+        """The parameters, checked."""
+        names = {each.name for each in fields(Settings)}
+        own = {name: value for name, value in self.get_params().items() if name in names}
+        return Settings(**own | {"n_jobs": check_jobs(self.n_jobs, default=2)})
 
     def __str__(self) -> str:
         """The summary after a fit, the constructor call before."""
-        return self.summary() if hasattr(self, "split_") else repr(self)
-
-    def _settings(self) -> Settings:
-        if self.n_neighbors is not None:
-            check_int(self.n_neighbors, "n_neighbors", low=1)
-        if self.tangent_neighbors is not None:
-            check_int(self.tangent_neighbors, "tangent_neighbors", low=2)
-        return Settings(
-            tangents=check_choice(self.tangents, "tangents", ("curved", "pca")),
-            refinements=check_int(self.refinements, "refinements", low=0),
-            rule=check_choice(self.rule, "rule", ("parallel", "gap")),
-            normalized=bool(self.normalized),
-            n_neighbors=self.n_neighbors,
-            tangent_neighbors=self.tangent_neighbors,
-            n_jobs=check_jobs(self.n_jobs, default=2),
-        )
-
-    def _dimensions(
-        self, points: np.ndarray, ready: Prepared, stages: Stages, apart: Apart | None
-    ) -> tuple[DimensionEstimate, int, int | None]:
-        """The estimate of the dimension, the dimension, and the number of factors, as asked for."""
-        varying = ready.points.shape[1]
-        if isinstance(self.dim, str) and self.dim != "auto":
-            raise InputError(f"dim must be a positive integer, 'auto' or 'scan'; got {self.dim!r}.")
-        told = None if isinstance(self.dim, str) else check_int(self.dim, "dim", low=1)
-        if told is not None and told > varying:
-            raise InputError(
-                f"dim={told} needs as many directions in which the points vary; got {varying} "
-                f"(of {points.shape[1]} columns)."
-            )
-        with stages.stage("dimension"):
-            estimate = intrinsic_dimension(
-                ready.inside,
-                directions=ready.directions,
-                neighbors=ready.further if apart is None else None,
-                apart=None if apart is None else apart.rows(np.flatnonzero(~ready.outliers)),
-                n_jobs=self._settings().n_jobs,
-                random_state=0,
-            )
-        dim = supported_dim(estimate.dim, ready.inside, self.tangents) if told is None else told
-        if isinstance(self.n_factors, str):
-            check_choice(self.n_factors, "n_factors", ("auto",))
-            return estimate, dim, None
-        return estimate, dim, check_int(self.n_factors, "n_factors", low=1, high=dim)
+        return self.summary() if hasattr(self, "fitted_") else repr(self)
 
     def __sklearn_tags__(self) -> Any:
         """What X is: distances, where they are precomputed."""
@@ -553,23 +667,48 @@ class GeoManCER(
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
 
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "split_"):
-            raise NotFittedError("This GeoManCER is not fitted yet: call fit first.")
+    # Showing a fit, or completing its name, computes nothing that was not asked for. scikit-learn
+    # reads every attribute for both, and with them maps, names and tests would be made.
+
+    def __dir__(self) -> list[str]:
+        return list(object.__dir__(self))
+
+    @property
+    def _get_fitted_attr_html(self) -> Any:
+        raise AttributeError("The fitted attributes are shown by the findings alone.")
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        if hasattr(self, "fitted_"):
+            return {"text/plain": repr(self), "text/html": fit_html(self.fitted_)}
+        return super()._repr_mimebundle_(**options)
+
+    def _repr_html_inner(self) -> str:
+        if hasattr(self, "fitted_"):
+            return fit_html(self.fitted_)
+        return str(super()._repr_html_inner())
 
 
-def _order_of_curve(points: np.ndarray, flat: FlatAxes, n_neighbors: int) -> CurveOrder:
-    """The order of the largest piece of a curve, with rows of the points."""
-    rows = flat.pieces[0].rows
-    places, first, _ = distinct_rows(points[rows])
-    rows = rows[first]
-    order = curve_order(places, flat.coordinates[rows, 0], flat.pieces[0].periods[0], n_neighbors)
-    return order if order.row < 0 else replace(order, row=int(rows[order.row]))
+def load(path: str | os.PathLike[str]) -> GeoManCER:
+    """Read a fit that `GeoManCER.save` wrote; it answers like the estimator that was saved.
 
+    Parameters
+    ----------
+    path : path
 
-def _peak_memory() -> float:
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return np.nan
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    Returns
+    -------
+    GeoManCER
+
+    Raises
+    ------
+    InputError
+        If there is no such file, it is damaged, or holds something else.
+    """
+    saved = read_fit(path)
+    with rebuilding(path):
+        est = GeoManCER(**saved.parameters)
+        est.fitted_ = saved.fit(est._settings(), RowMeasure(est.prepare, est.metric))
+    est.n_features_in_ = est.fitted_.n_columns
+    if saved.columns is not None:
+        est.feature_names_in_ = np.array(saved.columns, dtype=object)
+    return est

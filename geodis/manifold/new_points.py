@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from geodis.base.jobs import blocks, check_jobs
-from geodis.manifold.flat.flat_axes import FlatAxes
+from geodis.manifold.fitted import Fit
 from geodis.manifold.holonomy.connection import transports_between
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.exact_search import Search, searcher, spatial_order
@@ -31,100 +31,56 @@ TARGETS = 2**16
 ROUNDING = 16 * np.finfo(float).eps
 
 
-@dataclass(frozen=True)
-class FittedAxes:
-    """What a fit knows of its points, to tell the axes at others.
+def axes_of_fit(fit: Fit, targets: np.ndarray) -> np.ndarray:
+    """Axes at points (p, d): a fitted one's own, others' from the piece of the nearest.
 
-    Attributes
-    ----------
-    points : ndarray of shape (n, d)
-        As they were given.
-    places : ndarray of shape (n, c)
-        Along the basis, near copies at one place.
-    axes : ndarray of shape (n, k, d)
-        Of all factors; NaN where there are none.
-    basis : ndarray of shape (c, d)
-        Directions that were used.
-    split : Split
-    flat : FlatAxes
-    piece : ndarray of int, shape (n,)
-        Of the graph.
+    All is looked for along the kept directions; what was prepared for that stays with the fit.
+
+    Returns
+    -------
+    ndarray of shape (p, k, d)
     """
+    reduced = targets @ fit.basis.T
+    axes = np.empty((len(targets), *fit.axes.shape[1:]))
+    order = spatial_order(reduced)
+    for block in blocks(len(targets), TARGETS):
+        rows = order[block]
+        axes[rows] = _axes_of_block(fit, reduced[rows])
+    return axes
 
-    points: np.ndarray
-    places: np.ndarray
-    axes: np.ndarray
-    basis: np.ndarray
-    split: Split
-    flat: FlatAxes
-    piece: np.ndarray
 
-    def at(
-        self, targets: np.ndarray, *, method: TangentMethod = "curved", n_jobs: int | None = None
-    ) -> np.ndarray:
-        """Axes at points (p, d): a fitted one's own, others' from the piece of the nearest.
+def _axes_of_block(fit: Fit, reduced: np.ndarray) -> np.ndarray:
+    usable, search, rounding = fit.search("axes", lambda: _search_with_axes(fit))
+    nearest, distances = search(reduced, 1)
+    nearest, known = usable[nearest[:, 0]], distances[:, 0] <= rounding
+    axes = fit.axes[nearest]
+    for piece in np.unique(fit.piece[nearest[~known]]):
+        rows = np.flatnonzero((fit.piece[nearest] == piece) & ~known)
+        prepared = fit.search(f"axes in piece {piece}", partial(_prepared_piece, fit, int(piece)))
+        by_holonomy = prepared.at(reduced[rows], fit.settings.tangents, check_jobs(fit.n_jobs))
+        axes[rows] = fit.flat.axes_at(by_holonomy, axes[rows] @ fit.basis.T) @ fit.basis
+    return axes
 
-        All is looked for along the basis; what was prepared for that is kept for the next call.
 
-        Returns
-        -------
-        ndarray of shape (p, k, d)
-        """
-        reduced = targets @ self.basis.T
-        axes = np.empty((len(targets), *self.axes.shape[1:]))
-        order = spatial_order(reduced)
-        for block in blocks(len(targets), TARGETS):
-            rows = order[block]
-            axes[rows] = self._at(reduced[rows], method, check_jobs(n_jobs))
-        return axes
+def _search_with_axes(fit: Fit) -> tuple[np.ndarray, Search, float]:
+    """Rows with axes, a search among them, and the distance that is rounding."""
+    usable = np.flatnonzero(fit.with_axes)
+    own = fit.points[usable] @ fit.basis.T  # near copies where they are, not at one place
+    # The product of a row in another block of rows may differ in its last digits.
+    rounding = ROUNDING * float(np.abs(own).max()) * np.sqrt(own.shape[1])
+    own, first, _ = distinct_rows(own)
+    return usable[first], searcher(own, n_jobs=check_jobs(fit.n_jobs)), rounding
 
-    def _at(self, reduced: np.ndarray, method: TangentMethod, n_jobs: int) -> np.ndarray:
-        usable, search, rounding = self._nearest(n_jobs)
-        nearest, distances = search(reduced, 1)
-        nearest, known = usable[nearest[:, 0]], distances[:, 0] <= rounding
-        axes = self.axes[nearest]
-        for piece in np.unique(self.piece[nearest[~known]]):
-            rows = np.flatnonzero((self.piece[nearest] == piece) & ~known)
-            by_holonomy = self._prepared(int(piece), n_jobs).at(reduced[rows], method, n_jobs)
-            own = axes[rows] @ self.basis.T
-            axes[rows] = self.flat.axes_at(by_holonomy, own) @ self.basis
-        return axes
 
-    def _nearest(self, n_jobs: int) -> tuple[np.ndarray, Search, float]:
-        """Rows with axes, a search among them, and the distance that is rounding."""
-        if n_jobs not in self._searches:
-            usable = np.flatnonzero(np.isfinite(self.axes).all(axis=(1, 2)))
-            own = self.points[usable] @ self.basis.T  # near copies where they are, not at one place
-            # The product of a row in another block of rows may differ in its last digits.
-            rounding = ROUNDING * float(np.abs(own).max()) * np.sqrt(own.shape[1])
-            own, first, _ = distinct_rows(own)
-            self._searches[n_jobs] = usable[first], searcher(own, n_jobs=n_jobs), rounding
-        return self._searches[n_jobs]
-
-    def _prepared(self, piece: int, n_jobs: int) -> _PreparedSplit:
-        """What tells the axes near a piece of the graph."""
-        if (piece, n_jobs) not in self._pieces:
-            usable = self._nearest(n_jobs)[0]
-            fitted = usable[self.piece[usable] == piece]
-            fitted = fitted[distinct_rows(self.places[fitted])[1]]
-            split = self.split
-            if piece != self.piece[self.split.rows[0]]:  # its ambient subspaces were not kept
-                split = replace(split, parts=(), refined="none")
-            places, axes = self.places[fitted], self.split.axes[fitted]
-            self._pieces[piece, n_jobs] = _prepare(split, places, axes, n_jobs)
-        return self._pieces[piece, n_jobs]
-
-    @cached_property
-    def _searches(self) -> dict[int, tuple[np.ndarray, Search, float]]:
-        return {}
-
-    @cached_property
-    def _pieces(self) -> dict[tuple[int, int], _PreparedSplit]:
-        return {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what was prepared, which is soon made again."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+def _prepared_piece(fit: Fit, piece: int) -> _PreparedSplit:
+    """What the axes near a piece of the graph are estimated from."""
+    usable = fit.search("axes", lambda: _search_with_axes(fit))[0]
+    fitted = usable[fit.piece[usable] == piece]
+    fitted = fitted[distinct_rows(fit.places[fitted])[1]]
+    split = fit.split
+    if piece != fit.piece[split.rows[0]]:  # its ambient subspaces were not kept
+        split = replace(split, parts=(), refined="none")
+    return _prepare(split, fit.places[fitted], fit.split.axes[fitted], check_jobs(fit.n_jobs))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 from geodis.base.check import InputError
 from geodis.manifold.holonomy.coarse import coarse_start
 from geodis.manifold.holonomy.connection import connection
-from geodis.manifold.holonomy.departure import mean_square_turn
+from geodis.manifold.holonomy.departure import departure_of, mean_square_turn
 from geodis.manifold.holonomy.eigenfields import (
     Eigenfields,
     bottom_eigenfields,
@@ -48,7 +48,7 @@ from geodis.manifold.local.tangents import (
     searched_tangent_frames,
     tangent_frames,
 )
-from geodis.manifold.split_result import Split, split_of
+from geodis.manifold.split_result import Split, round_of_history
 from geodis.manifold.task import Task
 
 MAX_FIELDS = 64
@@ -152,16 +152,17 @@ def published_pipeline(
     with stages.stage("error of the tangents"):
         error = _error_of_tangents(points, dim, tangents.n_neighbors, task)
         turn = mean_square_turn(tangents.frames, graph)
-    split = split_of(
-        tangents,
+    split = Split(
+        factors.axes @ tangents.frames,
+        factors.dims,
+        tuple(j == factors.flat for j in range(len(factors.dims))),
         fields,
-        counted,
-        factors,
         rows,
-        what,
-        error=error,
-        turn=turn,
+        tangent_neighbors=tangents.n_neighbors,
+        tangent_error=error,
+        departure=None if error is None else departure_of(fields, counted, error, turn),
         told_apart=told_apart,
+        history=[round_of_history(what, fields, factors.dims)],
     )
     return Solution(tangents, split)
 

@@ -18,7 +18,6 @@ from geodis.manifold.ambient import AmbientSplit, ambient_split
 from geodis.manifold.holonomy.coarse import extend_fields
 from geodis.manifold.local.batched_fits import quadratic_pairs
 from geodis.manifold.local.exact_search import Searches
-from geodis.manifold.local.graph import NeighborGraph
 from geodis.manifold.local.neighbors import Neighbors, neighbors_at
 from geodis.manifold.local.tangents import Tangents, neighbors_for_tangents
 from geodis.manifold.pipeline import (
@@ -27,8 +26,7 @@ from geodis.manifold.pipeline import (
     fit_tangents,
     published_pipeline,
 )
-from geodis.manifold.preparation.places import distinct_places, pieces_largest_first, task_inside
-from geodis.manifold.preparation.same_factors import same_factors
+from geodis.manifold.preparation.places import distinct_places
 from geodis.manifold.split_result import Split, join_axes, largest_first
 from geodis.manifold.task import Task
 
@@ -62,34 +60,6 @@ def split_factors(points: np.ndarray, dim: int, task: Task | None = None) -> Spl
     task = task.at(places.rows)
     solution = published_pipeline(places.points, dim, task)
     return places.spread(refined(places.points, solution, task))
-
-
-def split_pieces(points: np.ndarray, dim: int, task: Task, graph: NeighborGraph) -> Split:
-    """The eight steps and the refinement, on every piece of the graph.
-
-    The largest piece, mostly all of it, says how many factors there are.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    dim : int
-    task : Task
-    graph : NeighborGraph
-
-    Returns
-    -------
-    Split
-        NaN at the points of pieces that split otherwise, or are too small for the tangents.
-    """
-    rows = pieces_largest_first(graph.piece)[0]
-    inside = task_inside(task, rows, len(points))
-    places = distinct_places(points if graph.n_pieces == 1 else points[rows], inside)
-    inside = inside.at(places.rows)
-    solution = published_pipeline(places.points, dim, inside)
-    split = places.spread(refined(places.points, solution, inside))
-    return (
-        split if graph.n_pieces == 1 else with_other_pieces(points, dim, task, graph.piece, split)
-    )
 
 
 def refined(points: np.ndarray, solution: Solution, task: Task) -> Split:
@@ -135,41 +105,6 @@ def _frames_everywhere(
     frames[split.rows] = tangents.frames
     frames[others] = estimate_tangents(points, dim, task, rows=others, count=count).frames
     return frames
-
-
-def with_other_pieces(
-    points: np.ndarray, dim: int, task: Task, piece: np.ndarray, largest: Split
-) -> Split:
-    """The split of the largest piece of a graph, with the axes of all pieces that split alike.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    dim : int
-    task : Task
-    piece : ndarray of int, shape (n,)
-        The piece that each point belongs to.
-    largest : Split
-        Of the points of the largest piece.
-
-    Returns
-    -------
-    Split
-        NaN at the points of pieces that split otherwise, or are too small for the tangents.
-    """
-    first, *others = pieces_largest_first(piece)
-    axes = np.full((len(points), dim, points.shape[1]), np.nan)
-    axes[first] = largest.axes
-    for rows in others:
-        try:
-            split = split_factors(points[rows], dim, task_inside(task, rows, len(points)))
-        except InputError:
-            break  # this piece and all smaller ones have too few points for the tangents
-        if split.dims == largest.dims:
-            order = same_factors(split.axes, split.flat, largest.axes, largest.flat, split.dims)
-            own = np.split(split.axes, np.cumsum(split.dims)[:-1], axis=1)
-            axes[rows] = np.concatenate([own[j] for j in order], axis=1)
-    return replace(largest, axes=axes, rows=first[largest.rows])
 
 
 def _each_on_its_own(points: np.ndarray, split: Split, task: Task) -> Split | None:

@@ -9,13 +9,10 @@ from typing import Any
 import numpy as np
 
 from geodis.base.jobs import blocks
-from geodis.manifold.holonomy.departure import Departure, departure_of
+from geodis.manifold.holonomy.departure import Departure
 from geodis.manifold.holonomy.eigenfields import Eigenfields
-from geodis.manifold.holonomy.factor_axes import FactorAxes
-from geodis.manifold.holonomy.factor_count import FactorCount
 from geodis.manifold.local.exact_search import BLOCK_ROWS
 from geodis.manifold.local.tangent_error import TangentError
-from geodis.manifold.local.tangents import Tangents
 
 
 @dataclass(frozen=True)
@@ -71,56 +68,12 @@ class Split:
     history: list[dict[str, Any]] = field(default_factory=list)
 
 
-def split_of(
-    tangents: Tangents,
-    fields: Eigenfields,
-    counted: FactorCount,
-    factors: FactorAxes,
-    rows: np.ndarray,
-    what: str,
-    *,
-    error: TangentError | None = None,
-    turn: float = 0.0,
-    told_apart: int | None = None,
-) -> Split:
-    """A split of its parts, with one line of history that says what was done.
-
-    Parameters
-    ----------
-    tangents : Tangents
-        At the points `rows`.
-    fields : Eigenfields
-    counted : FactorCount
-    factors : FactorAxes
-    rows : ndarray of int
-    what : str
-    error : TangentError, optional
-        Of the frames.
-    turn : float
-        Their `mean_square_turn`.
-    told_apart : int, optional
-        As in `Split`.
-    """
-    return Split(
-        factors.axes @ tangents.frames,
-        factors.dims,
-        tuple(j == factors.flat for j in range(len(factors.dims))),
-        fields,
-        rows,
-        tangent_neighbors=tangents.n_neighbors,
-        tangent_error=error,
-        departure=None if error is None else departure_of(fields, counted, error, turn),
-        told_apart=told_apart,
-        history=[_record(what, fields, factors)],
-    )
-
-
-def _record(what: str, fields: Eigenfields, factors: FactorAxes) -> dict[str, Any]:
-    """One line of the history."""
+def round_of_history(what: str, fields: Eigenfields, dims: tuple[int, ...]) -> dict[str, Any]:
+    """One line of the history: what was done, and what it found."""
     return {
         "what": what,
         "n_points": len(fields.fields),
-        "factor_dims": factors.dims,
+        "factor_dims": dims,
         "eigenvalues": fields.values,
         "variation": fields.variation,
         "n_parallel": fields.n_parallel,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from geodis.base.check import InputError, check_choice, check_int
 from geodis.base.jobs import check_jobs
 from geodis.base.progress import Stages
 from geodis.manifold.holonomy.eigenfields import FactorRule
@@ -19,7 +20,10 @@ FlatTreatment = Literal["split", "keep"]
 
 @dataclass(frozen=True)
 class Settings:
-    """What `GeoManCER` was told, resolved; `n_jobs` from None for one, or -1 for every core."""
+    """The parameters of `GeoManCER`, checked; `n_jobs` is None for one thread, -1 for every core.
+
+    How rows are read, `prepare` and `metric`, is in `RowMeasure`.
+    """
 
     tangents: TangentMethod = "curved"
     refinements: int = 2
@@ -29,23 +33,38 @@ class Settings:
     tangent_neighbors: int | None = None
     n_fields: int = 8
     n_jobs: int | None = None
+    dim: int | Literal["auto", "scan"] = "auto"
+    n_factors: int | Literal["auto"] = "auto"
+    flat: FlatTreatment = "split"
+    random_state: Any = 0
+    verbose: int = 0
 
     def __post_init__(self) -> None:
-        """Resolve the number of threads, before anything runs."""
-        object.__setattr__(self, "n_jobs", check_jobs(self.n_jobs))
+        """Check every value before anything runs."""
+        if self.n_neighbors is not None:
+            check_int(self.n_neighbors, "n_neighbors", low=1)
+        if self.tangent_neighbors is not None:
+            check_int(self.tangent_neighbors, "tangent_neighbors", low=2)
+        if isinstance(self.dim, str) and self.dim not in ("auto", "scan"):
+            raise InputError(f"dim must be a positive integer, 'auto' or 'scan'; got {self.dim!r}.")
+        if isinstance(self.n_factors, str):
+            check_choice(self.n_factors, "n_factors", ("auto",))
+        checked = {
+            "tangents": check_choice(self.tangents, "tangents", ("curved", "pca")),
+            "refinements": check_int(self.refinements, "refinements", low=0),
+            "rule": check_choice(self.rule, "rule", ("parallel", "gap")),
+            "normalized": bool(self.normalized),
+            "n_jobs": check_jobs(self.n_jobs),
+            "dim": self.dim if isinstance(self.dim, str) else check_int(self.dim, "dim", low=1),
+            "flat": check_choice(self.flat, "flat", ("split", "keep")),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     @property
     def refines(self) -> bool:
         """Whether factors are refined: the published tangents have nothing to refine."""
         return self.refinements > 0 and self.tangents == "curved"
-
-
-def _silent() -> Stages:
-    return Stages("", verbose=0)
-
-
-def _seeded() -> np.random.Generator:
-    return np.random.default_rng(0)
 
 
 @dataclass(frozen=True)
@@ -71,8 +90,8 @@ class Task:
     """
 
     settings: Settings = field(default_factory=Settings)
-    stages: Stages = field(default_factory=_silent)
-    rng: np.random.Generator = field(default_factory=_seeded)
+    stages: Stages = field(default_factory=lambda: Stages("", verbose=0))
+    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     graph: NeighborGraph | None = None
     n_factors: int | None = None
     leave_whole: bool = False

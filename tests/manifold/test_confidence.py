@@ -109,7 +109,7 @@ def test_bounds_do_not_depend_on_units():
 @pytest.mark.parametrize("sigma", [0.01, 0.05])
 def test_the_noise_is_found(sigma):
     points = gd.product_manifold("S^2 x S^2", 1500, noise=sigma, random_state=3).points
-    local = LocalAxes(fit(points, dim=4), 300, np.random.default_rng(0))
+    local = LocalAxes(fit(points, dim=4).fitted_, 300, np.random.default_rng(0))
     small, large = deviations(local, 1.0), deviations(local, 2.0)
     rotation = subspace_rotation(local.leaves, small)
     found = noise_level(local.leaves, small, large, rotation)
@@ -125,7 +125,7 @@ def test_a_tilt_that_was_put_in_is_found():
     # Axes and bases of the fit are turned away from the points.
     split = est.split_
     object.__setattr__(split, "bases", tuple(basis @ rotation for basis in split.bases))
-    local = LocalAxes(est, 300, np.random.default_rng(0))
+    local = LocalAxes(est.fitted_, 300, np.random.default_rng(0))
     found = subspace_rotation(local.leaves, deviations(local, 1.0))
     np.testing.assert_allclose(np.abs(found).max(), np.abs(turn).max(), rtol=0.1)
     np.testing.assert_allclose(found, -turn, atol=2e-3)

@@ -42,11 +42,12 @@ def test_checks_of_finished_fits_do_not_move_the_dimension(monkeypatch):
 
     def said(dims, *others):
         wrong = [
-            doubt("wrong-order", "curve", given="", error=float(j), found="") for j in range(9)
+            doubt("wrong-order", "curve", given="", error=float(j), found=str(j)) for j in range(9)
         ]
         return tuple(wrong * (sum(dims) == before.dim_))
 
-    monkeypatch.setattr("geodis.manifold.geomancer.late_doubts", said)
+    monkeypatch.setattr("geodis.manifold.fit.late_doubts", said)
+    monkeypatch.setattr("geodis.manifold.dimension_scan.late_doubts", said)
     after = scanned()
     assert after.dim_ == before.dim_ and after.doubts_[0] == before.doubts_[0]
     assert after.doubts_[-1].evidence["error"] == 8 and after.uncertain_

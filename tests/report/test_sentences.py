@@ -98,7 +98,9 @@ def test_a_dimension_that_is_not_clear_is_in_the_sentence(monkeypatch, verdict, 
         () if verdict == "clear" else (doubt("one-method", "dimension", method="guess", found=""),)
     )
     estimate = replace(intrinsic_dimension(sphere), verdict=verdict, doubts=doubts)
-    monkeypatch.setattr("geodis.inspection.intrinsic_dimension", lambda *_, **__: estimate)
+    monkeypatch.setattr(
+        "geodis.manifold.preparation.prepared.intrinsic_dimension", lambda *_, **__: estimate
+    )
     report = gd.report(sphere, out=None, verbose=0)
     about = f"of about 2 dimensions (the dimension is {said}) that"
     assert (about in report.summary[0]) == bool(said)

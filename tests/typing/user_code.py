@@ -51,6 +51,8 @@ def own_results(value: float) -> None:
 def geometry(points: Array) -> None:
     est = gd.GeoManCER(rule="gap", flat="keep", tangents="pca", verbose=0).fit(points)
     assert_type(est, gd.GeoManCER)
+    assert_type(gd.load("fit.safetensors"), gd.GeoManCER)
+    assert_type(est.fitted_, gd.manifold.Fit)
     gd.GeoManCER(rule="nope")  # type: ignore[arg-type]
     gd.GeoManCER(flat="nope")  # type: ignore[arg-type]
     gd.GeoManCER(tangents="nope")  # type: ignore[arg-type]

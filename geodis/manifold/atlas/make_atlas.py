@@ -9,7 +9,8 @@ from itertools import pairwise
 import numpy as np
 
 from geodis.base.check import InputError
-from geodis.base.jobs import blocks
+from geodis.base.jobs import blocks, one_blas_thread
+from geodis.base.progress import Stages
 from geodis.manifold.ambient import ambient_split
 from geodis.manifold.atlas.chart_fits import LocalValues, chart_fits
 from geodis.manifold.atlas.charts import (
@@ -22,12 +23,13 @@ from geodis.manifold.atlas.charts import (
 )
 from geodis.manifold.atlas.fitted_atlas import Atlas
 from geodis.manifold.confidence.local_axes import leaves
+from geodis.manifold.fitted import Fit
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.neighbors import distinct_rows
 from geodis.manifold.local.tangents import neighbors_for_tangents
 from geodis.manifold.maps.factor_map import FactorMap
+from geodis.manifold.maps.mapped_factors import maps_of
 from geodis.manifold.maps.nearest_fitted import WITHIN_REACH
-from geodis.manifold.new_points import FittedAxes
 
 # A point lies off the directions that vary where it does so by twice as much as any fitted one;
 # rounding of the points leaves that much in their own units.
@@ -50,14 +52,12 @@ class _Subspace:
     mixed: np.ndarray | None = None  # (f, k_f): what the flat rows have here, where only a part
 
 
-def make_atlas(
-    fitted: FittedAxes, maps: Sequence[FactorMap] = (), *, n_jobs: int | None = None
-) -> Atlas:
+def make_atlas(fitted: Fit, maps: Sequence[FactorMap] = (), *, n_jobs: int | None = None) -> Atlas:
     """Fit the quadratics again that a fit went by, once, and keep them.
 
     Parameters
     ----------
-    fitted : FittedAxes
+    fitted : Fit
     maps : sequence of FactorMap
         Of all factors; none for axes alone.
     n_jobs : int, optional
@@ -108,14 +108,27 @@ def make_atlas(
     )
 
 
-def _whole_space(fitted: FittedAxes) -> _Subspace:
+def atlas_of(fit: Fit, *, coordinates: bool = True) -> Atlas:
+    """The atlas of a fit, with the maps of its factors where coordinates are wanted."""
+    if not fit.measure.is_plain:
+        raise InputError(
+            "An atlas takes rows as points, without prepare or metric; got a fit with "
+            f"prepare={fit.measure.prepare!r} and metric={fit.measure.metric!r}: fit rows that "
+            "were prepared."
+        )
+    maps = maps_of(fit) if coordinates else ()
+    with Stages("atlas", fit.settings.verbose) as stages, one_blas_thread(), stages.stage("charts"):
+        return make_atlas(fit, maps, n_jobs=fit.n_jobs)
+
+
+def _whole_space(fitted: Fit) -> _Subspace:
     """One chart of the whole space."""
     dim = fitted.flat.axes.shape[1]
     basis = np.eye(fitted.places.shape[1])
     return _Subspace(basis, tuple(range(dim)), fitted.split.tangent_neighbors)
 
 
-def _subspaces(fitted: FittedAxes, own: np.ndarray) -> list[_Subspace]:
+def _subspaces(fitted: Fit, own: np.ndarray) -> list[_Subspace]:
     """Subspaces in which the axes of the leading piece lie.
 
     Flat factors that were separated by independence may lie in several. Where their directions
@@ -154,7 +167,7 @@ def _subspaces(fitted: FittedAxes, own: np.ndarray) -> list[_Subspace]:
     return [*alone, _joined(joined, flat_rows)] if joined else alone
 
 
-def _subspaces_elsewhere(fitted: FittedAxes, own: np.ndarray) -> list[_Subspace]:
+def _subspaces_elsewhere(fitted: Fit, own: np.ndarray) -> list[_Subspace]:
     """Subspaces of the factors in another piece, whose own were not kept.
 
     Where they were refined in such subspaces, their axes lie in them but for rounding.
@@ -184,7 +197,7 @@ def _joined(subspaces: Sequence[_Subspace], flat_rows: np.ndarray) -> _Subspace:
 
 
 def _piece(
-    fitted: FittedAxes,
+    fitted: Fit,
     own: np.ndarray,
     subspaces: Sequence[_Subspace],
     maps: Sequence[FactorMap],
@@ -222,7 +235,7 @@ def _piece(
 
 
 def _chart(
-    fitted: FittedAxes,
+    fitted: Fit,
     own: np.ndarray,
     subspace: _Subspace,
     varying: Sequence[LocalValues],
@@ -279,7 +292,7 @@ def _reach(places: np.ndarray, dim: int, n_jobs: int | None) -> np.ndarray:
     return reach
 
 
-def _off_the_basis(fitted: FittedAxes, rows: np.ndarray) -> tuple[np.ndarray, float]:
+def _off_the_basis(fitted: Fit, rows: np.ndarray) -> tuple[np.ndarray, float]:
     """Where points lie at right angles to the basis, and how far from there they may."""
     basis, points = fitted.basis, fitted.points
     if len(basis) == basis.shape[1]:

@@ -27,6 +27,7 @@ from geodis.manifold.confidence.repeated_fits import (
     half_fits,
     repeat_fit,
 )
+from geodis.manifold.fitted import Fit
 from geodis.manifold.local.neighbors import distinct_rows
 
 if TYPE_CHECKING:
@@ -265,33 +266,33 @@ def fit_confidence(
     >>> confidence.angles.shape
     (600, 2)
     """
-    est._check_fitted()
+    fit = est.fitted_
     level = check_real(level, "level", low=0, high=1)
     effort = QUICK if quick else FULL
     repeats = check_int(effort.repeats if repeats is None else repeats, "repeats", low=0)
     noise = None if noise is None else check_real(noise, "noise", low=0)
     jobs = check_jobs(est.n_jobs if n_jobs is None else n_jobs, default=2)
     rng = check_random_state(random_state)
-    local = LocalAxes(est, effort.points, rng, jobs)
-    angles = np.full((len(est.axes_), len(local.dims)), np.nan)
+    local = LocalAxes(fit, effort.points, rng, jobs)
+    angles = np.full((len(fit.axes), len(local.dims)), np.nan)
     with Stages("Confidence", verbose) as stages, one_blas_thread():
         with stages.stage("angles"):
             errors, notes = _errors_or_reason(local, effort, noise, rng)
         found_noise = errors.noise if errors is not None else noise
         with stages.stage("repeated fits"):
-            variants = list(half_fits(est, repeats, effort.most, rng))
+            variants = list(half_fits(fit, repeats, effort.most, rng))
             if not quick:
-                variants += changed_fits(est, found_noise or 0.0, repeats, rng)
-            rows = local.rows[local.chosen] if not quick or _split_flat(est) else None
+                variants += changed_fits(fit, found_noise or 0.0, repeats, rng)
+            rows = local.rows[local.chosen] if not quick or _split_flat(fit) else None
             fits = []
             for number, variant in enumerate(variants):
                 stages.advance(number / len(variants), variant.what)
                 fits.append(repeat_fit(est, variant, rows, jobs, int(rng.integers(2**31))))
         if errors is not None:
             with stages.stage("angles"):
-                errors, added = _with_flat_turns(est, local, errors, fits)
+                errors, added = _with_flat_turns(fit, local, errors, fits)
                 angles[local.rows] = upper_bounds(local, errors, level)
-                angles = _to_copies(est, local, angles)
+                angles = _to_copies(fit, local, angles)
             notes += added
             if lost := int((~np.isfinite(angles).all(axis=1)).sum()):
                 lacking = "points without axes, or outside the largest piece, have no bounds."
@@ -307,8 +308,8 @@ def fit_confidence(
         angles=angles,
         parts={} if errors is None else dict(zip(PARTS, errors.parts.T, strict=True)),
         noise=np.nan if found_noise is None else found_noise,
-        chance=np.array([chance_angle(dim, est.dim_) for dim in local.dims]),
-        chance_in_space=np.array([chance_angle(dim, len(est._basis)) for dim in local.dims]),
+        chance=np.array([chance_angle(dim, fit.dim) for dim in local.dims]),
+        chance_in_space=np.array([chance_angle(dim, len(fit.basis)) for dim in local.dims]),
         notes=notes,
         quick=bool(quick),
         seconds=dict(stages.seconds),
@@ -332,22 +333,23 @@ def _errors_or_reason(
     return (errors, ()) if sound else (None, (UNSOUND,))
 
 
-def _split_flat(est: GeoManCER) -> list[int]:
+def _split_flat(fit: Fit) -> list[int]:
     """Flat factors that were separated from other flat ones."""
-    own = int(est._flat.own.sum())
-    dims = zip(est.factor_dims_, est.flat_, strict=True)
-    return [factor for factor, (dim, flat) in enumerate(dims) if flat and dim < own]
+    own = int(fit.flat.own.sum())
+    return [
+        factor for factor, dim in enumerate(fit.flat.dims) if fit.flat.flat[factor] and dim < own
+    ]
 
 
 def _with_flat_turns(
-    est: GeoManCER, local: LocalAxes, errors: LikelyErrors, fits: list[RepeatedFit]
+    fit: Fit, local: LocalAxes, errors: LikelyErrors, fits: list[RepeatedFit]
 ) -> tuple[LikelyErrors, tuple[str, ...]]:
     """Add how flat factors turn within the flat part from fit to fit, where it was split.
 
     The fit to a half differs from the whole fit by about as much as that one errs: what both have
     in common, the other half lacks.
     """
-    split = _split_flat(est)
+    split = _split_flat(fit)
     if not split:
         return errors, ()
     halves = [fit.axes for fit in fits if fit.axes is not None and fit.what == HALF]
@@ -357,9 +359,9 @@ def _with_flat_turns(
             "half found them again."
         )
         return errors, (note,)
-    within = local.axes[:, est._flat.rows]
+    within = local.axes[:, fit.flat.rows]
     own = local.by_factor(local.axes)
-    others = [local.by_factor(axes @ est._basis.T) for axes in halves]
+    others = [local.by_factor(axes @ fit.basis.T) for axes in halves]
     draws = list(errors.draws)
     for factor in split:
         turns = np.array([graphs_over(own[factor], axes[factor]) for axes in others])
@@ -368,9 +370,9 @@ def _with_flat_turns(
     return LikelyErrors(draws, errors.parts, errors.noise), ()
 
 
-def _to_copies(est: GeoManCER, local: LocalAxes, angles: np.ndarray) -> np.ndarray:
+def _to_copies(fit: Fit, local: LocalAxes, angles: np.ndarray) -> np.ndarray:
     """Copies of a row have the bounds of the row that was used."""
-    first, place = distinct_rows(est._places)[1:]
+    first, place = distinct_rows(fit.places)[1:]
     if place is None:
         return angles
     known = np.full((len(first), angles.shape[1]), np.nan)

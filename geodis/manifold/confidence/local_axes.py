@@ -9,18 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from geodis.manifold.fitted import Fit
 from geodis.manifold.local.batched_fits import quadratic_pairs
 from geodis.manifold.local.neighbors import distinct_rows
 from geodis.manifold.local.tangents import neighbors_for_tangents
 from geodis.manifold.new_points import axes_at
 from geodis.manifold.split_result import Split, largest_first
-
-if TYPE_CHECKING:
-    from geodis.manifold.geomancer import GeoManCER
 
 # At most one in so many points is chosen: the others must stand for all of them.
 MOST_CHOSEN = 5
@@ -101,8 +98,7 @@ class LocalAxes:
 
     Parameters
     ----------
-    est : GeoManCER
-        Fitted.
+    fit : Fit
     n_points : int
         Points at which it will be repeated, at most.
     rng : Generator
@@ -127,35 +123,36 @@ class LocalAxes:
         The leaf that each factor lies in; the first, where a flat one lies in several.
     """
 
-    def __init__(
-        self, est: GeoManCER, n_points: int, rng: np.random.Generator, n_jobs: int = 1
-    ) -> None:
-        split, flat = est.split_, est._flat
-        usable = np.isfinite(est.axes_).all(axis=(1, 2))
-        usable &= est.graph_.piece == est.graph_.piece[split.rows[0]]
-        rows = np.flatnonzero(usable)
-        self.rows = rows[np.sort(distinct_rows(est._places[rows])[1])]
-        places = est._places[self.rows]
+    def __init__(self, fit: Fit, n_points: int, rng: np.random.Generator, n_jobs: int = 1) -> None:
+        split, flat = fit.split, fit.flat
+        rows = np.flatnonzero(fit.with_axes & (fit.piece == fit.piece[split.rows[0]]))
+        self.rows = rows[np.sort(distinct_rows(fit.places[rows])[1])]
+        places = fit.places[self.rows]
         self.points = places - places.mean(axis=0)  # sums of them must not cancel
         p, d = self.points.shape
         count = min(n_points, p // MOST_CHOSEN)
         self.chosen = np.sort(rng.choice(p, count, replace=False))
         self.others = np.setdiff1d(np.arange(p), self.chosen)
         self.axes = flat.axes[self.rows[self.chosen]]
-        self.dims = tuple(int(dim) for dim in est.factor_dims_)
+        self.dims = flat.dims
         self.leaves = leaves(split, d)
-        self.leaf_of = self._owners(est)
-        self._split, self._flat, self._method, self._n_jobs = split, flat, est.tangents, n_jobs
+        self.leaf_of = self._owners(fit)
+        self._split, self._flat, self._method, self._n_jobs = (
+            split,
+            flat,
+            fit.settings.tangents,
+            n_jobs,
+        )
         self._split_axes = split.axes[self.rows]
 
-    def _owners(self, est: GeoManCER) -> list[int]:
+    def _owners(self, fit: Fit) -> list[int]:
         """The leaf of each factor's first row."""
-        owner = np.empty(est.dim_, dtype=int)
+        owner = np.empty(fit.dim, dtype=int)
         for number, leaf in enumerate(self.leaves):
             owner[leaf.rows] = number
-        own = est._flat.own
+        own = fit.flat.own
         if own.any():
-            owner = np.concatenate([owner[~own], owner[own]])[est._flat.order]
+            owner = np.concatenate([owner[~own], owner[own]])[fit.flat.order]
         return [int(owner[first]) for first in np.cumsum((0, *self.dims[:-1]))]
 
     def lacking(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from geodis.base.check import InputError
 from geodis.manifold.angles import principal_angles
+from geodis.manifold.fitted import Fit
 from geodis.manifold.local.neighbors import distinct_rows
 from geodis.manifold.local.tangents import neighbors_for_tangents
 
@@ -62,17 +63,17 @@ class Variant:
 
 
 def half_fits(
-    est: GeoManCER, pairs: int, most: int | None, rng: np.random.Generator
+    fit: Fit, pairs: int, most: int | None, rng: np.random.Generator
 ) -> Iterator[Variant]:
     """Both random halves, so many times; `most` points of one half where that is given.
 
     Then factors are not refined either, which takes half of the time and changes their number only
     where a factor was split in turn.
     """
-    first = distinct_rows(est._places)[1]  # no copy of a row in the other half
-    points = est._points[first]
-    groups, times = (None if of is None else of[first] for of in est._recorded)
-    in_turn = any(len(part.dims) > 1 for part in est.split_.parts)
+    first = distinct_rows(fit.places)[1]  # no copy of a row in the other half
+    points = fit.points[first]
+    groups, times = (None if of is None else of[first] for of in (fit.groups, fit.times))
+    in_turn = any(len(part.dims) > 1 for part in fit.split.parts)
     settings = {} if most is None or in_turn else {"refinements": 0}
     for _ in range(pairs):
         halves = _halves(len(points), groups, rng)
@@ -100,19 +101,19 @@ def _halves(n: int, groups: np.ndarray | None, rng: np.random.Generator) -> list
 
 
 def changed_fits(
-    est: GeoManCER, noise: float, repeats: int, rng: np.random.Generator
+    fit: Fit, noise: float, repeats: int, rng: np.random.Generator
 ) -> Iterator[Variant]:
     """Fits to all points: with noise once more, with fewer and with more neighbours."""
-    points = est._points
+    points, recorded = fit.points, (fit.groups, fit.times)
     for _ in range(repeats if noise > 0 else 0):
         # Noise in directions that do not vary would make them vary.
-        moved = noise * rng.standard_normal((len(points), len(est._basis))) @ est._basis
-        yield Variant("noise once more", points + moved, {}, *est._recorded)
-    own = est.split_.tangent_neighbors
-    least = neighbors_for_tangents(est.dim_) if est.tangents == "curved" else est.dim_
+        moved = noise * rng.standard_normal((len(points), len(fit.basis))) @ fit.basis
+        yield Variant("noise once more", points + moved, {}, *recorded)
+    own = fit.split.tangent_neighbors
+    least = neighbors_for_tangents(fit.dim) if fit.settings.tangents == "curved" else fit.dim
     for what, count in (("half of the neighbours", own // 2), ("twice the neighbours", 2 * own)):
         if least <= count < len(points):
-            yield Variant(what, points, {"tangent_neighbors": count}, *est._recorded)
+            yield Variant(what, points, {"tangent_neighbors": count}, *recorded)
 
 
 def repeat_fit(
@@ -150,7 +151,7 @@ def repeat_fit(
             dims = tuple(int(dim) for dim in other.factor_dims_)
             if dims != tuple(est.factor_dims_) or rows is None or len(rows) == 0:
                 return RepeatedFit(variant.what, n, dims)
-            axes = other.at(est._points[rows])
+            axes = other.at(est.points_[rows])
         except (InputError, np.linalg.LinAlgError):
             return RepeatedFit(variant.what, n, ())
     matched, angles = match_factors(est.axes_[rows], axes, dims)

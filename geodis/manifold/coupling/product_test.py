@@ -8,6 +8,9 @@ from itertools import permutations
 
 import numpy as np
 
+from geodis.base.check import InputError, MissingResultError
+from geodis.base.jobs import one_blas_thread
+from geodis.base.progress import Stages
 from geodis.manifold.coupling.coupled_periods import CoupledPeriods, coupled_periods
 from geodis.manifold.coupling.local_stretch import local_stretches
 from geodis.manifold.coupling.map_splits import dims_of_map
@@ -18,9 +21,11 @@ from geodis.manifold.coupling.same_places import (
 )
 from geodis.manifold.coupling.stretch_dependence import Strength, stretch_dependence
 from geodis.manifold.doubts import Doubt, doubt
+from geodis.manifold.fitted import Fit
 from geodis.manifold.local.exact_search import searcher
 from geodis.manifold.local.graph import NeighborGraph
 from geodis.manifold.maps.factor_map import FactorMap
+from geodis.manifold.maps.mapped_factors import maps_of
 
 # Lengths that change by less, as a root mean square, do not matter.
 LEAST = 0.0015
@@ -222,6 +227,27 @@ class ProductTest:
         if self.same:
             lines.append(f"  at the places of others in all maps: {self.same:.1%} of the points")
         return "\n".join(lines)
+
+
+def product_test_of(fit: Fit) -> ProductTest:
+    """The product test of a fit, made once; its doubts are then among those of the fit.
+
+    Raises
+    ------
+    MissingResultError
+        If there are too few points for maps, or too few that all maps have.
+    """
+    return fit.once("product test", lambda: _test_fit(fit))
+
+
+def _test_fit(fit: Fit) -> ProductTest:
+    maps = maps_of(fit)
+    stages = Stages("product test", fit.settings.verbose)
+    with stages, one_blas_thread(), stages.stage("product test"):
+        try:
+            return product_test(maps, fit.places, fit.flat.axes, fit.graph, n_jobs=fit.n_jobs)
+        except InputError as problem:
+            raise MissingResultError(str(problem)) from problem
 
 
 def product_test(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from geodis.base.jobs import blocks
+from geodis.manifold.fitted import Fit
 from geodis.manifold.local.batched_fits import (
     quadratic_coefficients,
     quadratic_operators,
@@ -44,6 +45,21 @@ class SurfacePoints:
     points: np.ndarray
     noise: float
     how: str
+
+
+def denoising_of(fit: Fit) -> SurfacePoints:
+    """The points of a fit on its surface, in all columns; see `surface_points`. Found once."""
+    return fit.once("denoising", lambda: _denoise(fit))
+
+
+def _denoise(fit: Fit) -> SurfacePoints:
+    basis = fit.basis
+    count = max(fit.split.tangent_neighbors, 4 * tangent_terms(fit.dim))
+    found = surface_points(fit.points @ basis.T, fit.axes @ basis.T, count, n_jobs=fit.n_jobs)
+    # In the directions that are all noise the points are at their mean.
+    mean = fit.points.mean(axis=0)
+    mean -= mean @ basis.T @ basis
+    return replace(found, points=found.points @ basis + mean)
 
 
 def surface_points(

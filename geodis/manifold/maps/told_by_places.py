@@ -1,15 +1,31 @@
-"""R^2 of points predicted from their coordinates on all maps, by local regression."""
+"""The variance of points that their coordinates on all maps explain, by local regression."""
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
+from geodis.base.check import GeodisWarning
+from geodis.manifold.fitted import Fit
+from geodis.manifold.maps.mapped_factors import coordinates_at, maps_of
 from geodis.manifold.walks.local_regression import quadratic_count, regression_weights
 
 BLOCK = 2000  # places at a time: their offsets stay small
 
 
-def explained_variance(
+def explained_variance(fit: Fit, points: np.ndarray) -> float:
+    """R^2 of points (p, d), predicted from their coordinates on all maps; 0 without maps."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GeodisWarning)  # points without places lower the score
+        places = coordinates_at(fit, points)
+    if fit.made("maps") is None:
+        return 0.0
+    own = np.hstack([one.coordinates for one in maps_of(fit)])
+    return r2_of_coordinates(own, fit.points, places, points)
+
+
+def r2_of_coordinates(
     own: np.ndarray, fitted: np.ndarray, places: np.ndarray, points: np.ndarray
 ) -> float:
     """R^2 of points whose coordinates are given, by local regression of the fitted ones.
@@ -25,7 +41,7 @@ def explained_variance(
     >>> own = np.random.default_rng(0).uniform(size=(500, 2))
     >>> bent = lambda y: np.column_stack([y, y[:, 0] ** 2])
     >>> new = np.random.default_rng(1).uniform(size=(50, 2))
-    >>> round(explained_variance(own, bent(own), new, bent(new)), 9)
+    >>> round(r2_of_coordinates(own, bent(own), new, bent(new)), 9)
     1.0
     """
     from scipy.spatial import KDTree

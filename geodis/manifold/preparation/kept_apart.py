@@ -57,17 +57,29 @@ def kept_apart(
     if groups is None and times is None:
         return None
     n = len(points)
-    code = np.zeros(n)
-    if groups is not None:
-        given = _column(groups, "groups", n)
-        code = np.unique(given, return_inverse=True)[1].astype(float)
-    if times is None:
+    numbers, moment = numbered_groups(groups, n), checked_times(times, n)
+    code = np.zeros(n) if numbers is None else numbers.astype(float)
+    if moment is None:
         return Apart(code, 0.0)
-    moment = check_finite(check_numeric(_column(times, "times", n), "times"), "times").astype(float)
     moment = moment - moment.min()
     window = _window(points, code, moment, noise)
     # Groups follow one another with a gap in which nothing is near.
     return Apart(moment + code * (moment.max() + 2 * window + 1.0), window)
+
+
+def numbered_groups(groups: Any, n: int) -> np.ndarray | None:
+    """Groups of any values as numbers, shape (n,), in the order of the values."""
+    if groups is None:
+        return None
+    return np.unique(_column(groups, "groups", n), return_inverse=True)[1].astype(np.int64)
+
+
+def checked_times(times: Any, n: int) -> np.ndarray | None:
+    """Return times as finite floats, shape (n,)."""
+    if times is None:
+        return None
+    column = check_numeric(_column(times, "times", n), "times")
+    return check_finite(column, "times").astype(float)
 
 
 def of_rows(values: Any, rows: np.ndarray) -> Any:

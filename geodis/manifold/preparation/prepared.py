@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from geodis.manifold.local.dimension_estimate import fewest_points
+from geodis.manifold.local.dimension import intrinsic_dimension
+from geodis.manifold.local.dimension_estimate import DimensionEstimate, fewest_points
 from geodis.manifold.local.graph import (
     NeighborGraph,
     connecting_degree,
@@ -17,7 +18,12 @@ from geodis.manifold.local.graph import (
 )
 from geodis.manifold.local.neighbors import Neighbors, distinct_rows, nearest_neighbors
 from geodis.manifold.local.tangents import TangentMethod
-from geodis.manifold.preparation.principal import KeptDirections, kept_directions
+from geodis.manifold.preparation.principal import (
+    KeptDirections,
+    PrincipalComponents,
+    kept_directions,
+    principal_components,
+)
 from geodis.manifold.preparation.sampling_scale import LOOKED_AT, near_copies, outlying
 from geodis.manifold.task import Task
 
@@ -26,6 +32,8 @@ OUTLIER_ROUNDS = 4
 # Of so few points the estimates of the dimension ask for fifty neighbours of at least every other
 # point, and tangents of dimension six for so many of all: one search is less than three.
 FEW_POINTS, ASKED_FOR = 5_000, 56
+# Distances change by less than a hundredth where this part of the variance is kept.
+SEARCH_VARIANCE = 1 - 1e-4
 
 
 @dataclass(frozen=True)
@@ -61,17 +69,30 @@ class Prepared:
         return self.points[~self.outliers] if self.outliers.any() else self.points
 
 
-def prepared(points: np.ndarray, task: Task, *, told: bool, least: int = 1) -> Prepared:
+def prepared(
+    points: np.ndarray,
+    task: Task,
+    *,
+    graph_given: bool = False,
+    least: int = 1,
+    most: int | None = None,
+    spectrum: PrincipalComponents | None = None,
+) -> Prepared:
     """Find the directions that matter, near copies and outliers.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
     task : Task
-    told : bool
+    graph_given : bool
         The neighbours are given: rows stay as they are.
     least : int
         Directions that are needed: a dimension that was given.
+    most : int, optional
+        Where more directions vary, look for neighbours in so many principal components at most, and
+        no more than hold all but a ten-thousandth of the variance.
+    spectrum : PrincipalComponents, optional
+        Of the points, where they are known.
 
     Returns
     -------
@@ -81,18 +102,18 @@ def prepared(points: np.ndarray, task: Task, *, told: bool, least: int = 1) -> P
     --------
     >>> rng = np.random.default_rng(0)
     >>> rows = np.vstack([rng.uniform(size=(200, 2)), [[9.0, 9.0]]])
-    >>> np.flatnonzero(prepared(rows, Task(), told=False).outliers).tolist()
+    >>> np.flatnonzero(prepared(rows, Task()).outliers).tolist()
     [200]
     """
-    nothing = np.zeros(len(points), bool)
-    directions = _directions(points, least, task)
-    if told:
-        return Prepared(directions, directions.project(points), nothing, 0, None)
-    outliers = nothing
+    outliers = np.zeros(len(points), bool)
+    with task.stages.stage("principal components"):
+        directions, searched = _directions(points, least, most, spectrum)
+    if graph_given:
+        return Prepared(directions, searched.project(points), outliers, 0, None)
     for left in reversed(range(OUTLIER_ROUNDS)):
         with task.stages.stage("sampling"):
             rows = np.flatnonzero(~outliers)
-            reduced = directions.project(points)
+            reduced = searched.project(points)
             inside = reduced[rows] if outliers.any() else reduced
             placed, n_copies, near, further = _places(inside, task)
             if placed is not inside:
@@ -103,11 +124,24 @@ def prepared(points: np.ndarray, task: Task, *, told: bool, least: int = 1) -> P
             break
         outliers = outliers.copy()
         outliers[new] = True
-        directions = _directions(
-            points[~outliers], least, task
-        )  # their directions are not the others'
+        with task.stages.stage("principal components"):  # those of outliers are not the others'
+            directions, searched = _directions(points[~outliers], least, most)
     as_given = not outliers.any() and placed is inside
     return Prepared(directions, reduced, outliers, n_copies, near, further if as_given else None)
+
+
+def dimension_of(prepared: Prepared, task: Task) -> DimensionEstimate:
+    """The dimension of prepared points, without outliers."""
+    apart = task.apart
+    with task.stages.stage("dimension"):
+        return intrinsic_dimension(
+            prepared.inside,
+            directions=prepared.directions,
+            neighbors=prepared.further if apart is None else None,
+            apart=None if apart is None else apart.rows(np.flatnonzero(~prepared.outliers)),
+            n_jobs=task.settings.n_jobs,
+            random_state=0,
+        )
 
 
 def graph_of(prepared: Prepared, dim: int, task: Task, given: Any) -> NeighborGraph:
@@ -150,9 +184,20 @@ def supported_dim(dim: int, points: np.ndarray, tangents: TangentMethod) -> int:
     return dim
 
 
-def _directions(points: np.ndarray, least: int, task: Task) -> KeptDirections:
-    with task.stages.stage("principal components"):
-        return kept_directions(points, least=least)
+def _directions(
+    points: np.ndarray,
+    least: int,
+    most: int | None,
+    spectrum: PrincipalComponents | None = None,
+) -> tuple[KeptDirections, KeptDirections]:
+    """The directions that vary, and those in which neighbours are looked for."""
+    if spectrum is None:
+        spectrum = principal_components(points, random_state=0)
+    kept = kept_directions(points, spectrum=spectrum, least=least)
+    if most is None or kept.n_directions <= most:
+        return kept, kept
+    enough = int(np.searchsorted(np.cumsum(spectrum.explained), SEARCH_VARIANCE)) + 1
+    return kept, replace(kept, basis=spectrum.axes[: min(enough, most)])
 
 
 def _places(reduced: np.ndarray, task: Task) -> tuple[np.ndarray, int, Neighbors, Neighbors | None]:

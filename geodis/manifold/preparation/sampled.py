@@ -1,21 +1,94 @@
-"""Rows that need not fit in memory -> the even sample of them that is fitted."""
+"""What a user gives -> the rows that are fitted: all of them, or an even sample."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from geodis.base.check import InputError
+from geodis.base.check import InputError, check_random_state, to_numpy
 from geodis.base.row_source import check_sample, even_rows, read_rows, row_source
 from geodis.manifold.doubts import Doubt, doubt
 from geodis.manifold.local.tangents import TangentMethod
+from geodis.manifold.preparation.kept_apart import checked_times, numbered_groups, of_rows
+from geodis.manifold.preparation.row_measure import RowMeasure
 from geodis.manifold.split_result import Split
+from geodis.manifold.task import Settings
 
 # The published tangents pose the eigenproblem on every row: so many take about a gigabyte.
 MOST_WHOLE = 50_000
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows as a fit takes them.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, d)
+        The rows, prepared, or the coordinates that distances were scaled to.
+    measure : RowMeasure
+    groups, times : ndarray of shape (n,), or None
+        Groups are numbers.
+    sample_rows : ndarray of int, shape (n,), or None
+        Which rows of a sample they are.
+    graph : graph or None
+        The true neighbours, where they were given.
+    doubts : tuple of Doubt
+        What speaks against the points.
+    notes : tuple of Doubt
+        What was left out.
+    given : array-like of shape (n, d_0)
+        The rows before they were prepared.
+    """
+
+    points: np.ndarray
+    measure: RowMeasure = field(default_factory=RowMeasure)
+    groups: np.ndarray | None = None
+    times: np.ndarray | None = None
+    sample_rows: np.ndarray | None = None
+    graph: Any = None
+    doubts: tuple[Doubt, ...] = ()
+    notes: tuple[Doubt, ...] = ()
+    given: Any = None
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the rows before they were prepared."""
+        return int((self.points if self.given is None else to_numpy(self.given)).shape[1])
+
+    @property
+    def of_bytes(self) -> bool:
+        """Whether the rows were given as bytes, as pixels are."""
+        return getattr(self.given, "dtype", None) == np.uint8
+
+
+def rows_to_fit(
+    X: Any,
+    measure: RowMeasure,
+    *,
+    graph: Any = None,
+    groups: Any = None,
+    times: Any = None,
+    sample: int | None = None,
+    settings: Settings,
+) -> Rows:
+    """Read the rows of `GeoManCER.fit`, whose parameters these are."""
+    sample_rows: np.ndarray | None = None
+    notes: tuple[Doubt, ...] = ()
+    if sample is not None:
+        if measure.by_distances:
+            raise InputError("A sample is read of rows, not of distances: leave sample out.")
+        rng = check_random_state(settings.random_state)
+        taken = sampled_points(X, sample, rng, graph=graph, tangents=settings.tangents)
+        X, sample_rows = taken.points, taken.rows
+        groups, times = (of_rows(values, sample_rows) for values in (groups, times))
+        notes = taken.doubts
+    points, doubts = measure.points_of(X)
+    groups, times = numbered_groups(groups, len(points)), checked_times(times, len(points))
+    return Rows(points, measure, groups, times, sample_rows, graph, doubts, notes, X)
 
 
 @dataclass(frozen=True)

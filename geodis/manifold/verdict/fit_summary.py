@@ -1,94 +1,120 @@
-"""A fitted GeoManCER -> lines for people, and warnings."""
+"""A fit -> lines for people, a table for notebooks, and warnings."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from geodis.base.check import transposed_question
+from geodis.base.shown_html import findings_html
 from geodis.manifold.doubts import Doubt
-from geodis.manifold.verdict.doubts import SOME, doubts_of_dimension, doubts_of_rows
+from geodis.manifold.fitted import Fit
+from geodis.manifold.preparation.sampled import whole_problem_doubts
+from geodis.manifold.verdict.doubts import SOME, doubts_of_dimension, doubts_of_rows, late_doubts
 
-if TYPE_CHECKING:
-    from geodis.manifold.geomancer import GeoManCER
 
-
-def describe_fit(est: GeoManCER) -> str:
+def describe_fit(fit: Fit) -> str:
     """What was found, on what evidence, and at what cost."""
-    n, k, d = est.axes_.shape
-    left_out = f" ({est.n_directions_} of which vary)" if est.n_directions_ < d else ""
+    n, k, d = fit.axes.shape
+    left_out = f" ({fit.directions.n_directions} of which vary)" if len(fit.basis) < d else ""
     named = [
-        f"{dim} ({_flat_remark(dim, est)})" if flat else str(dim)
-        for dim, flat in zip(est.factor_dims_, est.flat_, strict=True)
+        f"{dim} ({_flat_remark(dim, fit)})" if flat else str(dim)
+        for dim, flat in zip(fit.flat.dims, fit.flat.flat, strict=True)
     ]
-    factors = "1 factor" if est.n_factors_ == 1 else f"{est.n_factors_} factors"
     lines = [
         f"GeoManCER: {n:,} points in {d} columns{left_out}, dimension {k}, "
-        f"{factors} of dimension {' + '.join(named)}" + (" (uncertain)" if est.uncertain_ else ""),
+        f"{_count(fit)} of dimension {' + '.join(named)}"
+        + (" (uncertain)" if fit.uncertain else ""),
+        f"  {fit.dimension}",
     ]
-    lines.append(f"  {est.dimension_}")
-    if est.noise_ > 0:
-        lines.append(f"  {est.directions_}")
-    if est.n_copies_:
-        lines.append(f"  {est.n_copies_:,} rows are near copies of others: one place each")
-    lines.append(f"  {est.graph_}")
-    lines += [f"  {item}" for item in est.evidence_]
-    if est.flat_evidence_ is not None:
-        lines.append(f"  {est.flat_evidence_}")
-    lines += [f"  {line}" for made in est._product_test for line in str(made).splitlines()]
-    lines.append(f"  spectrum: {_spectrum(est)}")
-    refined = est.split_.refined
-    if est.tangents == "pca" and est.refinements > 0:
+    if fit.directions.noise > 0:
+        lines.append(f"  {fit.directions}")
+    if fit.n_copies:
+        lines.append(f"  {fit.n_copies:,} rows are near copies of others: one place each")
+    lines.append(f"  {fit.graph}")
+    lines += [f"  {item}" for item in fit.evidence]
+    if fit.flat.evidence is not None:
+        lines.append(f"  {fit.flat.evidence}")
+    if (tested := fit.made("product test")) is not None:
+        lines += [f"  {line}" for line in str(tested).splitlines()]
+    lines.append(f"  spectrum: {_spectrum(fit)}")
+    refined = fit.split.refined
+    if fit.settings.tangents == "pca" and fit.settings.refinements > 0:
         refined += " (PCA tangents are left as they are)"
     lines.append(
-        f"  refined: {refined}; tangents from {est.split_.tangent_neighbors} "
-        f"neighbours; {'converged' if est.converged_ else 'NOT converged'}"
+        f"  refined: {refined}; tangents from {fit.split.tangent_neighbors} "
+        f"neighbours; {'converged' if fit.converged else 'NOT converged'}"
     )
-    if est.has_maps:
-        lines.append(f"  maps: {_maps(est)}")
-    seconds = ", ".join(f"{name} {value:.2f}" for name, value in est.seconds_.items())
-    lines.append(f"  seconds: {seconds}; peak memory {est.peak_memory_:,.0f} MB")
-    if est.doubts_:
+    if (made := fit.made("maps")) is not None:
+        maps = "; ".join(
+            f"factor {j}{f' ({name})' if name else ''} in {own.n_coordinates} coordinates, off by "
+            f"{100 * own.residual:.1f} %"
+            for j, (name, own) in enumerate(zip(_names(fit), made.maps, strict=True))
+        )
+        lines.append(f"  maps: {maps}")
+    seconds = ", ".join(f"{name} {value:.2f}" for name, value in fit.seconds.items())
+    lines.append(f"  seconds: {seconds}; peak memory {fit.peak_memory:,.0f} MB")
+    if fit.uncertain:
         lines.append("  do not publish this without reading why it is uncertain:")
-        lines += [f"  - {doubt} [{doubt.code}]" for doubt in est.doubts_]
+        lines += [f"  - {doubt} [{doubt.code}]" for doubt in fit.all_doubts]
     return "\n".join(lines)
 
 
-def _maps(est: GeoManCER) -> str:
-    """The space of every map, what it is called if that is known, and how far its steps are off."""
-    named = [f" ({topology.name})" for topology in est._topologies] or [""] * est.n_factors_
-    return "; ".join(
-        f"factor {j}{name} in {own.n_coordinates} coordinates, off by {100 * own.residual:.1f} %"
-        for j, (name, own) in enumerate(zip(named, est.maps_, strict=True))
-    )
+def fit_html(fit: Fit) -> str:
+    """The findings of a fit; names of spaces where they were asked for already."""
+    n, k, d = fit.axes.shape
+    rows = {
+        "points": f"{n:,} in {d} columns",
+        "dimension": f"{k}; {fit.dimension}",
+    }
+    for j, (dim, flat, name) in enumerate(
+        zip(fit.flat.dims, fit.flat.flat, _names(fit), strict=True)
+    ):
+        kind = f", {name}" if name and name != "unknown" else ""
+        rows[f"factor {j}"] = f"dimension {dim}{kind}{' (flat)' if flat else ''}"
+    if fit.confidence is not None:
+        rows["refits"] = fit.confidence.sentence
+    title = f"GeoManCER: {_count(fit)}" + (", uncertain" if fit.uncertain else "")
+    return findings_html(title, rows, fit.all_doubts)
 
 
-def doubts_to_warn_of(est: GeoManCER) -> tuple[Doubt, ...]:
+def _count(fit: Fit) -> str:
+    return "1 factor" if fit.n_factors == 1 else f"{fit.n_factors} factors"
+
+
+def _names(fit: Fit) -> list[str]:
+    """The spaces of the factors as far as they were asked for; empty texts otherwise."""
+    topologies = fit.made("topologies")
+    return [""] * fit.n_factors if topologies is None else [one.name for one in topologies]
+
+
+def doubts_to_warn_of(fit: Fit) -> tuple[Doubt, ...]:
     """What the user should know before trusting the numbers: of the rows, and of the dimension."""
-    told = est.dim != "auto"
+    if fit.settings.dim == "scan":
+        return ()
     return (
-        *doubts_of_rows(est.graph_, est.outliers_, est.axes_, many=SOME),
-        *doubts_of_dimension(est.dim_, est.dimension_, told),
-        *est._late_doubts(told),
+        *doubts_of_rows(fit.graph, fit.outliers, fit.axes, many=SOME),
+        *doubts_of_dimension(fit.dim, fit.dimension, fit.dim_given),
+        *late_doubts(fit.flat.dims, fit.dimension, fit.dim_given, fit.evidence, fit.order),
+        *(() if fit.sample_rows is None else whole_problem_doubts(fit.split, len(fit.axes))),
     )
 
 
-def warnings_of(est: GeoManCER) -> list[str]:
+def warnings_of(fit: Fit) -> list[str]:
     """The texts of warnings: whether the points are transposed, then the doubts."""
-    asked = transposed_question((len(est.axes_), est.axes_.shape[2]))
-    return [asked] * bool(asked) + [doubt.advice for doubt in doubts_to_warn_of(est)]
+    asked = transposed_question((len(fit.axes), fit.axes.shape[2]))
+    asked = "" if fit.settings.dim == "scan" else asked
+    return [asked] * bool(asked) + [doubt.advice for doubt in doubts_to_warn_of(fit)]
 
 
-def _flat_remark(dim: int, est: GeoManCER) -> str:
+def _flat_remark(dim: int, fit: Fit) -> str:
     """What is said of a flat factor beside its dimension."""
-    if dim == 1 or est.flat_coordinates_.shape[1]:
+    if dim == 1 or fit.flat.coordinates.shape[1]:
         return "flat"
     return "flat: holonomy cannot split it further"
 
 
-def _spectrum(est: GeoManCER) -> str:
+def _spectrum(fit: Fit) -> str:
     """Eigenvalues, with a bar at the gap above the parallel fields."""
-    if not est.evidence_:
+    if not fit.evidence:
         return "none, with one dimension or one factor"
-    values = [f"{value:.2g}" for value in est.eigenvalues_]
-    count = est.evidence_[0].n_parallel
+    values = [f"{value:.2g}" for value in fit.eigenvalues]
+    count = fit.evidence[0].n_parallel
     return " ".join([*values[:count], "|", *values[count:]])

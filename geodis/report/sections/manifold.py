@@ -144,7 +144,7 @@ class ManifoldSection(Section):
         notes, est = super().notes(analysis), analysis.manifold
         if analysis.inspection is None or est is None:
             return notes
-        said = {doubt.advice for doubt in doubts_to_warn_of(est) if doubt.code in SAID}
+        said = {doubt.advice for doubt in doubts_to_warn_of(est.fitted_) if doubt.code in SAID}
         return [note for note in notes if note not in said]
 
     def figures(self, analysis: Analysis) -> list[SectionFigure]:

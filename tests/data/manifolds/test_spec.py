@@ -1,6 +1,5 @@
 """Spaces of other packages in the texts of products."""
 
-
 import numpy as np
 import pytest
 

@@ -168,10 +168,10 @@ def test_beside_points_without_axes_nothing_is_said():
 
 def test_fitted_points_keep_their_axes_and_their_places(spheres):
     est, atlas, _, _ = spheres
-    found = atlas.at(est._points[:100])
+    found = atlas.at(est.points_[:100])
     np.testing.assert_allclose(found.axes, est.axes_[:100], atol=1e-6)
     np.testing.assert_allclose(found.distances, 0, atol=1e-9)
-    own = est.transform(est._points[:100])
+    own = est.transform(est.points_[:100])
     assert np.sqrt(((found.coordinates - own) ** 2).mean()) < 0.01
     assert all(isinstance(sheet, BentSheet) for sheet in atlas.pieces[0].sheets)
 
@@ -200,7 +200,7 @@ def test_points_outside_are_counted_and_named(spheres):
         told = atlas.transform(mixed)
     with pytest.warns(UserWarning, match="2 of 20 points lie beyond"):
         np.testing.assert_array_equal(np.isnan(told), np.isnan(est.transform(mixed)))
-    exact = np.sqrt(((mixed[:, None] - est._points) ** 2).sum(axis=2)).min(axis=1)
+    exact = np.sqrt(((mixed[:, None] - est.points_) ** 2).sum(axis=2)).min(axis=1)
     np.testing.assert_allclose(found.distances, exact, rtol=1e-9, atol=1e-9)
 
 

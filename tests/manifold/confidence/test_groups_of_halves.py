@@ -11,7 +11,7 @@ TRIALS = np.repeat(np.arange(12), 100)
 
 def halves(**recorded):
     est = GeoManCER(verbose=0).fit(SAMPLE.points, **recorded)
-    return list(half_fits(est, 2, None, np.random.default_rng(0)))
+    return list(half_fits(est.fitted_, 2, None, np.random.default_rng(0)))
 
 
 def test_no_trial_is_in_both_halves():

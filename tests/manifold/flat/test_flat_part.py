@@ -445,7 +445,7 @@ def test_a_piece_that_closes_has_the_map_of_a_circle_beside_an_open_one(seed):
     with pytest.warns(UserWarning, match="2 pieces"):
         est = fit(points)
     assert est.coordinates(0).shape == (1200, 2) and est.maps_[0].n_pieces == 2
-    assert [len(piece.periods[0]) for piece in est._flat.pieces] == [1, 0]
+    assert [len(piece.periods[0]) for piece in est.fitted_.flat.pieces] == [1, 0]
     a, b = np.divmod(np.arange(100), 10)
     apart = np.abs(angle[a] - angle[b])
     found = est.factor_distances(0, a, b)

@@ -17,7 +17,7 @@ def spheres(n, seed=0):
 
 def test_good_points_are_left_as_they_are():
     points = spheres(500)
-    ready = prepared(points, Task(), told=False)
+    ready = prepared(points, Task())
     np.testing.assert_array_equal(ready.points, points)
     assert not ready.outliers.any() and ready.n_copies == 0 and ready.inside is ready.points
     own = graph_of(ready, 4, Task(), None)
@@ -27,7 +27,7 @@ def test_good_points_are_left_as_they_are():
 def test_a_graph_that_was_given_leaves_rows_as_they_are():
     points = np.repeat(spheres(60), 2, axis=0)
     points[::2] += 1e-9
-    ready = prepared(points, Task(), told=True)
+    ready = prepared(points, Task(), graph_given=True)
     assert ready.near is None and ready.n_copies == 0
     np.testing.assert_array_equal(ready.points, points)
 
@@ -36,7 +36,7 @@ def test_directions_are_those_of_the_points_without_outliers():
     rng = np.random.default_rng(0)
     points = np.hstack([spheres(1000), np.zeros((1000, 6))])
     points[:10] += 50 * rng.standard_normal((10, 12))
-    ready = prepared(points, Task(), told=False)
+    ready = prepared(points, Task())
     assert np.flatnonzero(ready.outliers).tolist() == list(range(10))
     assert ready.directions.n_directions == 6
     graph = graph_of(ready, 4, Task(), None)

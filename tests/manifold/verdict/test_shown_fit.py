@@ -33,8 +33,9 @@ def test_showing_a_fit_computes_nothing(points):
     assert "maps_" in dir(est) and "product_test_" in dir(est)
     for show in (est._repr_html_, est._repr_mimebundle_, est.__repr__, est.__str__):
         assert show()
-    assert not est.has_maps and not est._product_test and not est._denoising
-    assert est._holonomy is None and est.__dict__ == before
+    made = ("maps", "topologies", "product test", "denoising", "holonomy")
+    assert not est.has_maps and not any(map(est.fitted_.made, made))
+    assert est.__dict__ == before
 
 
 @pytest.mark.parametrize(("spec", "n"), [("S^2", 20), ("S^2 x S^1", 150), ("S^1", 8)])

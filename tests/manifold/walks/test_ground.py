@@ -115,8 +115,8 @@ def test_a_frame_shows_where_the_axes_lead():
     known = fitted_product("S^2 x S^1", 1500, 0)
     for j, own in enumerate(known.est.maps_):
         surface = own.pieces[0]
-        axes = known.est._flat.axes[10, sum(known.est.factor_dims_[:j]) :][: own.dim]
-        frame = surface.frame_at(known.est._places[10], axes, own.coordinates[10])
+        axes = known.est.fitted_.flat.axes[10, sum(known.est.factor_dims_[:j]) :][: own.dim]
+        frame = surface.frame_at(known.est.fitted_.places[10], axes, own.coordinates[10])
         near = np.argsort(known.est.factor_distances(j, 10, np.arange(1500)))[1:6]
         steps = (known.points[near] - known.points[10]) @ axes.T
         seen = (own.coordinates[near] - own.coordinates[10]) @ frame

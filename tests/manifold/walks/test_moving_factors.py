@@ -198,7 +198,7 @@ def test_steps_are_carried_by_parallel_transport():
 
 def test_an_analogy_without_a_step_changes_nothing():
     est = fitted_product(*PLAIN).est
-    points = est._points
+    points = est.points_
     found = est.analogy(3, 3, 8)
     np.testing.assert_allclose(found.point, points[8], atol=0.03)
     np.testing.assert_allclose(found.lengths, 0)
