@@ -29,10 +29,10 @@ from analyses.shared.run import main_of
 from analyses.shared.studies.published_files import files_of
 from geodis import distances, plots
 from geodis.base import Stages, check_choice, whole_file, write_json
-from geodis.data.grids.by_name import PUBLISHED
 from geodis.data.grids.grid import FactorGrid
+from geodis.data.grids.published import PUBLISHED
 from geodis.distances import FactorKinds
-from geodis.distances.agreement_table import RANDOM
+from geodis.distances.distance_agreement import RANDOM
 from geodis.distances.grid_distances import GROUND_TRUTH, PERCEIVED
 
 OUT = Path(__file__).parent / "results" / "dataset_distances"
@@ -172,12 +172,7 @@ def run_set(name: str, grid: FactorGrid, preset: Preset) -> dict[str, Any]:
         rows: dict[str, dict[str, float]] = {}
         for short, loss, n_pairs in losses:
             agreement = distances.distance_correlations(
-                grid,
-                loss=loss,
-                n_pairs=n_pairs,
-                kinds=kinds,
-                self_pairs=self_pairs,
-                **options,
+                grid, loss=loss, n_pairs=n_pairs, kinds=kinds, self_pairs=self_pairs, **options
             )
             for factor, by_pair in {RANDOM: agreement.random, **agreement.factors}.items():
                 for measure in ("pearson", "spearman"):

@@ -45,7 +45,7 @@ from analyses.shared.flat_methods import (
 )
 from geodis import plots
 from geodis.base import Stages, check_choice, whole_file, write_json
-from geodis.data.manifolds.draws import random_rotations
+from geodis.data.manifolds.directions import random_rotations
 from geodis.data.manifolds.flat_products import (
     CASES,
     FlatCase,

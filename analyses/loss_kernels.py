@@ -226,8 +226,7 @@ def losses_for(work: Analysis, name: str, grid: FactorGrid) -> dict[str, Any]:
         f"{name}-kernel", lambda _: learn_on(grid, radius, seed, KernelOptions())
     )
     losses["four signed kernels"] = work.loss(
-        f"{name}-bank",
-        lambda _: learn_on(grid, radius, seed, bank),
+        f"{name}-bank", lambda _: learn_on(grid, radius, seed, bank)
     )
     losses["features"] = work.loss(
         f"{name}-features",
@@ -276,11 +275,7 @@ def part_transfer(work: Analysis) -> None:
     kernels = {"XYSquares": work.on_squares("ours r31", seed)}
     for name in work.other_sets:
         kernels[name] = load_kernel(work.out / "losses" / f"{name}-kernel.safetensors")
-    sets = {
-        "XYSquares": XYSquares(),
-        "XYSquares 4 apart": XYSquares(spacing=4),
-        **work.other_sets,
-    }
+    sets = {"XYSquares": XYSquares(), "XYSquares 4 apart": XYSquares(spacing=4), **work.other_sets}
     for where, grid in sets.items():
         pairs = distances.sample_pairs(grid, preset.test_pairs, random_state=77)
         row = {"mse": rank_correlation(grid, "mse", pairs)}

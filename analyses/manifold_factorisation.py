@@ -29,12 +29,11 @@ import geodis as gd
 from analyses.shared.run import main_of
 from geodis import plots
 from geodis.base import InputError, Stages, whole_file, write_json
-from geodis.manifold.holonomy.coarse import coarse_start
 from geodis.manifold.holonomy.connection import connection
-from geodis.manifold.holonomy.eigenfields import bottom_eigenfields
+from geodis.manifold.holonomy.eigenfields import bottom_eigenfields, coarse_start
 from geodis.manifold.holonomy.laplacian import ConnectionLaplacian
-from geodis.manifold.local.batched_fits import tangent_terms
 from geodis.manifold.local.graph import default_degree
+from geodis.manifold.local.quadratic_fits import tangent_terms
 from geodis.manifold.local.tangents import neighbors_for_tangents, tangent_frames
 
 # Points for each unknown of the tangent fit below which no curve starts: factors are left merged.

@@ -37,12 +37,7 @@ import numpy as np
 import geodis as gd
 from analyses import pixels_to_factors as pixels
 from analyses.shared.maps.map_report import write_report
-from analyses.shared.maps.map_walks import (
-    add_walks,
-    draw_strips,
-    exact_reader,
-    local_reader,
-)
+from analyses.shared.maps.map_walks import add_walks, draw_strips, exact_reader, local_reader
 from analyses.shared.model_runs import Row, run_preset
 from analyses.shared.run import main_of
 from benchmarks.map_cases.cases import NOISE, PRODUCTS, Kind, MapSample, draw

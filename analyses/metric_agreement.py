@@ -33,8 +33,8 @@ from analyses.shared.run import main_of
 from analyses.shared.shaped_codes import SHAPES, shaped_code
 from analyses.shared.synthetic_codes import FAMILIES, code_of, values_of
 from geodis.base import Stages
-from geodis.scores.intervention.factor_vae import batch_variances, count_votes
-from geodis.scores.intervention.fixed_source import open_source
+from geodis.scores.interventional.factor_vae import batch_variances, count_votes
+from geodis.scores.interventional.fixed_factor import open_source
 
 OUT = Path(__file__).parent / "results" / "metric_agreement"
 

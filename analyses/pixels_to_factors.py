@@ -32,7 +32,7 @@ from analyses.shared.model_runs import Row, run_preset, summarise, table, write_
 from analyses.shared.run import main_of
 from geodis import models, plots
 from geodis.base import InputError
-from geodis.data.manifolds.turns import step_along
+from geodis.data.manifolds.directions import step_along
 from geodis.models.training.train_options import Precision
 from geodis.plots import FACTOR_COLORS
 

@@ -40,10 +40,7 @@ class Preset:
     stack: int = 20
 
 
-PRESETS = {
-    "quick": Preset(20, 8000, (1000, 2000, 4000)),
-    "tiny-for-tests": Preset(2, 4, (2,), 2),
-}
+PRESETS = {"quick": Preset(20, 8000, (1000, 2000, 4000)), "tiny-for-tests": Preset(2, 4, (2,), 2)}
 
 
 def study_part(preset: Preset) -> StudyPart:

@@ -27,14 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from analyses.shared.model_runs import (
-    Row,
-    hours_of,
-    run_preset,
-    summarise,
-    table,
-    write_markdown,
-)
+from analyses.shared.model_runs import Row, hours_of, run_preset, summarise, table, write_markdown
 from analyses.shared.run import main_of
 from analyses.shared.studies.seed_claims import NOT_PUBLISHED, SeedClaim, claims_table
 from analyses.shared.studies.verdicts import (

@@ -18,8 +18,8 @@ import numpy as np
 from benchmarks._measure import write_table
 from geodis import GeoManCER, product_manifold
 from geodis.manifold import FitConfidence, fit_confidence
-from geodis.manifold.angles import principal_angles
-from geodis.manifold.confidence.repeated_fits import match_factors
+from geodis.manifold.confidence.likely_errors import match_factors
+from geodis.manifold.local.angles import principal_angles
 
 PRODUCTS = {
     "S^2 x S^2": 3000,

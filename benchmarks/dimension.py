@@ -38,13 +38,7 @@ from benchmarks.recording_cases.dimension_rivals import (
     rounded,
     scikit_dimension,
 )
-from benchmarks.recording_cases.dimension_tables import (
-    OURS,
-    method_of,
-    packed,
-    report,
-    unpacked,
-)
+from benchmarks.recording_cases.dimension_tables import OURS, method_of, packed, report, unpacked
 from benchmarks.recording_cases.recording import Recording, all_cases
 from benchmarks.zoo_cases.case import HALVES
 from benchmarks.zoo_cases.tables import Row

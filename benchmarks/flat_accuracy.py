@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks._measure import write_table
 from geodis import GeoManCER, product_manifold, subspace_angles
-from geodis.data.manifolds.draws import random_rotations
+from geodis.data.manifolds.directions import random_rotations
 from geodis.data.manifolds.flat_products import FlatCase, bent_sample, flat_sample, grid_coordinates
 
 SEEDS = range(5)

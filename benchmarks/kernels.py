@@ -18,9 +18,8 @@ from benchmarks._measure import write_table
 from geodis.data.grids.squares import XYSquares
 from geodis.distances import ground_truth, sample_pairs
 from geodis.kernels import learn_kernel, soft_rank
-from geodis.kernels.learning.pair_distances import CorrelationPairs, PlanePairs
-from geodis.kernels.learning.targets import Target
-from geodis.kernels.ranks.soft_ranks import Regularization
+from geodis.kernels.pairs import CorrelationPairs, PlanePairs, Target
+from geodis.kernels.soft_ranks import Regularization
 
 PAIRS = 2048
 REPEATS = 5

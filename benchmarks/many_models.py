@@ -65,10 +65,7 @@ def run(folder: Path, out: str, *more: str, models: str = "models") -> dict[str,
     """Seconds, and those of the processor in the command and all of its workers."""
     begun = time.perf_counter()
     process = subprocess.Popen(
-        command(out, *more, models=models),
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        env=environment(),
+        command(out, *more, models=models), cwd=folder, stdout=subprocess.DEVNULL, env=environment()
     )
     _, status, usage = os.wait4(process.pid, 0)
     if status:

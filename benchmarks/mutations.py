@@ -59,7 +59,7 @@ SWAPPED: dict[type, type] = {
 # What a review of the tests found unnoticed.
 REVIEW = (
     (
-        "geodis/manifold/holonomy/departure.py", "_ratio",
+        "geodis/manifold/holonomy/factor_count.py", "_ratio",
         "variance = (parts - 1) / parts * ((left_out - left_out.mean()) ** 2).sum()",
         "variance = 1 / parts * ((left_out - left_out.mean()) ** 2).sum()",
     ),
@@ -70,12 +70,12 @@ REVIEW = (
         "pass",
     ),
     (
-        "geodis/scores/table/running.py", "Job.chance",
+        "geodis/scores/score_latents.py", "Job.chance",
         "order = self._random(CHANCE, stream).permutation(len(self.latents))",
         "order = self._random(CHANCE, 0).permutation(len(self.latents))",
     ),
     (
-        "geodis/report/page/python_lines.py", "",
+        "geodis/report/page/score_cards.py", "",
         'SHOWN = ("groups", "dim", "n_factors", "max_points", "bins", "intervals", "scores", '
         '"random_state")',
         'SHOWN = ("groups", "dim", "n_factors", "max_points", "intervals", "scores", '
@@ -87,7 +87,7 @@ REVIEW = (
         "found.append(outside)",
     ),
     (
-        "geodis/manifold/maps/flat_map.py", "ClosedCoordinates.shortest",
+        "geodis/manifold/maps/closed_coordinates.py", "ClosedCoordinates.shortest",
         "around = np.array(list(product((-1, 0, 1), repeat=len(self.periods)))) @ self.periods",
         "around = np.array(list(product((0, 1), repeat=len(self.periods)))) @ self.periods",
     ),

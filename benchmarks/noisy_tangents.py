@@ -15,10 +15,10 @@ import numpy as np
 
 from benchmarks._measure import measure, write_table
 from geodis.base.jobs import one_blas_thread
-from geodis.manifold.angles import principal_angles
+from geodis.manifold.local.angles import principal_angles
+from geodis.manifold.local.principal import kept_directions
 from geodis.manifold.pipeline import estimate_tangents
-from geodis.manifold.preparation.principal import kept_directions
-from geodis.manifold.task import Task
+from geodis.manifold.split_result import Task
 
 POINTS = (4_000, 20_000, 60_000, 200_000)
 NOISE = (0.05, 0.1)

@@ -33,10 +33,7 @@ PROTOTYPE = {
     ("coupling column", 0.25): 0.0015,
     ("coupling column", 0.5): 0.0024,
 }
-PROTOTYPE_TOLD = {
-    "S^4 told n_factors = 2": 0.125,
-    "S^2 x S^2 told n_factors = 3": 0.053,
-}
+PROTOTYPE_TOLD = {"S^4 told n_factors = 2": 0.125, "S^2 x S^2 told n_factors = 3": 0.053}
 
 
 def chosen(preset: str, half: str | None) -> list[Case]:

@@ -40,12 +40,7 @@ from benchmarks._measure import RESULTS
 from benchmarks.map_cases.judge import best_columns, r_squared
 from benchmarks.recording_cases.factor_rivals import Columns, holes, in_time, rivals
 from benchmarks.recording_cases.factor_tables import OURS, TOLD, report
-from benchmarks.recording_cases.known_states import (
-    WALKS,
-    KnownStates,
-    known_states,
-    names_of_known,
-)
+from benchmarks.recording_cases.known_states import WALKS, KnownStates, known_states, names_of_known
 from benchmarks.rendered import of_angles
 from benchmarks.zoo_cases.tables import Row
 from geodis import GeoManCER
@@ -160,10 +155,7 @@ def of_rival(settings: dict[str, Columns], case: KnownStates, whole: bool = Fals
 
 def measures() -> dict[str, Callable[[KnownStates], Row]]:
     """Every method that can be run here, ours first."""
-    found: dict[str, Callable[[KnownStates], Row]] = {
-        OURS: automatic,
-        TOLD: with_dim,
-    }
+    found: dict[str, Callable[[KnownStates], Row]] = {OURS: automatic, TOLD: with_dim}
     for name, settings in rivals().items():
         found[name] = lambda case, s=settings: of_rival(s, case)  # type: ignore[misc]
     for name, settings in in_time().items():

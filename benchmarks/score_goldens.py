@@ -15,15 +15,14 @@ import numpy as np
 from benchmarks._measure import RESULTS, write_table
 from geodis import FactorGrid, as_factors, scores
 from geodis.base import write_json
-from geodis.scores.active import active_latents
-from geodis.scores.capacity.dci_es import explicitness_of_curve
-from geodis.scores.exclusivity.edi import JointBy
-from geodis.scores.intervention.beta_vae import linear_score, pair_differences
-from geodis.scores.intervention.factor_vae import majority_score, vote
-from geodis.scores.intervention.fixed_source import open_source
-from geodis.scores.traversal.spreads import axis_variances, largest_share, linear_variances
-from geodis.scores.unsupervised.gaussian_total_correlation import total_correlation_of
-from geodis.scores.unsupervised.wasserstein_correlation import wasserstein_of
+from geodis.scores.geometry.traversals import axis_variances, largest_share, linear_variances
+from geodis.scores.information.edi import JointBy
+from geodis.scores.inputs import active_latents
+from geodis.scores.interventional.beta_vae import linear_score, pair_differences
+from geodis.scores.interventional.factor_vae import majority_score, vote
+from geodis.scores.interventional.fixed_factor import open_source
+from geodis.scores.predictive.dci import explicitness_of_curve
+from geodis.scores.unsupervised.gaussian import total_correlation_of, wasserstein_of
 from tests.reference.intervention_and_unsupervised import Codebook, beta_vae_draws, factor_vae_draws
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden"

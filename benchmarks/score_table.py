@@ -80,8 +80,8 @@ def _seconds(function: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]
 def twins() -> list[dict[str, Any]]:
     """The parts that are loops in the papers, on the same draws."""
     from geodis import scores
-    from geodis.scores.intervention.beta_vae import pair_differences
-    from geodis.scores.intervention.factor_vae import count_votes, vote
+    from geodis.scores.interventional.beta_vae import pair_differences
+    from geodis.scores.interventional.factor_vae import count_votes, vote
     from tests.reference import intervention_and_unsupervised as slow
 
     latents, factors = drawn(2000, 10, 5)

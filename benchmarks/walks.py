@@ -20,7 +20,7 @@ from scipy.spatial.transform import Rotation
 
 from benchmarks._measure import write_table
 from geodis import GeoManCER, Scenes, product_manifold
-from geodis.data.manifolds.draws import random_rotations
+from geodis.data.manifolds.directions import random_rotations
 
 SEEDS = range(5)
 STARTS, STEPS, ANGLE = 12, 9, 1.5

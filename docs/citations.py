@@ -71,7 +71,7 @@ def uses() -> dict[str, list[str]]:
 
 def papers() -> dict[str, Paper]:
     """All papers that are known, in the order of their keys."""
-    from geodis.report.page.bibliography import PAPERS
+    from geodis.report.page.render import PAPERS
 
     others = {
         key: (told["author"], told["title"], told["howpublished"], int(told["year"]))
@@ -82,7 +82,7 @@ def papers() -> dict[str, Paper]:
 
 def citations_page() -> str:
     """The page: a list with places, and then BibTeX of everything."""
-    from geodis.report.page.bibliography import SELF
+    from geodis.report.page.render import SELF
 
     used, known = uses(), papers()
     lines = [HEAD + "## By author\n"]

@@ -198,7 +198,7 @@ def product_pictures(n: int) -> dict[str, Any]:
     import geodis as gd
     from geodis import plots
     from geodis.manifold.holonomy.connection import connection
-    from geodis.manifold.holonomy.symmetric import unvec_symmetric
+    from geodis.manifold.holonomy.laplacian import unvec_symmetric
 
     points = gd.product_manifold("S^2 x S^1", n=n, rotate=True, random_state=0).points
     near = gd.nearest_neighbors(points, 20)

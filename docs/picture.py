@@ -16,9 +16,8 @@ from PIL import Image
 
 import geodis as gd
 from geodis import plots
-from geodis.commands.pages.demo import IMAGES, KNOWN, SEEN
-from geodis.commands.pages.demo_codes import learnt_codes, pixel_components
-from geodis.data.scenes.turntable import turntable_images, turntable_sample
+from geodis.commands.demo import IMAGES, KNOWN, SEEN, learnt_codes, pixel_components
+from geodis.data.scenes.lit_object import turntable_images, turntable_sample
 from geodis.plots.figure.linked_views import camera
 
 HERE = Path(__file__).parent

@@ -17,23 +17,17 @@ from geodis import __version__
 from geodis.base.check import InputError, MissingExtraError
 from geodis.base.plugins import load_plugins
 from geodis.base.text import printable
-from geodis.commands.distances import distances_command
-from geodis.commands.encode import encode_command
-from geodis.commands.factorise import factorise_command
-from geodis.commands.inspect import inspect_command
-from geodis.commands.learn_kernel import learn_kernel_command
-from geodis.commands.pages.compare import compare_command
-from geodis.commands.pages.demo import demo_command
-from geodis.commands.pages.report import report_command
-from geodis.commands.sample import sample_command
-from geodis.commands.scores import scores_command
-from geodis.commands.scores_many import scores_many_command
-from geodis.commands.shared.options import flat_options
-from geodis.commands.shared.output import tell
+from geodis.commands.demo import demo_command
+from geodis.commands.distances import distances_command, learn_kernel_command
+from geodis.commands.factorise import factorise_command, walk_command
+from geodis.commands.options import flat_options
+from geodis.commands.output import tell
+from geodis.commands.pages import compare_command, report_command
+from geodis.commands.points import inspect_command, sample_command
+from geodis.commands.scores import scores_command, scores_many_command
 from geodis.commands.sweep import sweep_command
 from geodis.commands.train import train_command
-from geodis.commands.traverse import traverse_command
-from geodis.commands.walk import walk_command
+from geodis.commands.trained_models import encode_command, traverse_command
 
 __all__ = ["main", "register_command", "unregister_command"]
 

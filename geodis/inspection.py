@@ -19,16 +19,15 @@ from geodis.base.check import (
     transposed_question,
 )
 from geodis.base.progress import Stages
-from geodis.base.shown_html import findings_html
-from geodis.base.text import counted
+from geodis.base.text import counted, findings_html
 from geodis.manifold.doubts import with_sentences
 from geodis.manifold.local.dimension_estimate import DimensionEstimate, points_needed
 from geodis.manifold.local.graph import connecting_degree
 from geodis.manifold.local.neighbors import distinct_rows
+from geodis.manifold.local.principal import PrincipalComponents, principal_components
 from geodis.manifold.preparation.prepared import Prepared, dimension_of, graph_of, prepared
-from geodis.manifold.preparation.principal import PrincipalComponents, principal_components
 from geodis.manifold.preparation.row_measure import Metric, Preparation, RowMeasure
-from geodis.manifold.task import Settings, Task
+from geodis.manifold.split_result import Settings, Task
 
 EnoughPoints = Literal["no", "barely", "yes"]
 

@@ -92,7 +92,7 @@ def warped(spec, n, strength):
 @pytest.fixture(scope="session")
 def client():
     """A Dask cluster of two worker processes on this machine, for all tests that need one."""
-    from geodis.base.engines.dask_clients import local_client
+    from geodis.base.dask_engine import local_client
 
     with local_client(2) as opened:
         yield opened

@@ -175,8 +175,7 @@ def test_the_selectors_change_colours_and_axes(browser):
     pairs = browser.find_element("css selector", "#controls-distance_scatter")
     Select(pairs.find_element("name", "panel")).select_by_visible_text("random pairs")
     wait_for(
-        browser,
-        "return document.querySelectorAll('#figure-distance_scatter .dots').length === 1",
+        browser, "return document.querySelectorAll('#figure-distance_scatter .dots').length === 1"
     )
 
 
@@ -540,8 +539,8 @@ def test_walks_are_seen(browser, other_pages):
 @pytest.fixture(scope="module")
 def demo_pages(tmp_path_factory):
     """The demo on fewer images: its pages are those of the whole."""
-    from geodis.commands.pages import demo
-    from geodis.commands.shared.options import CommonOptions
+    from geodis.commands import demo
+    from geodis.commands.options import CommonOptions
 
     out = tmp_path_factory.mktemp("demo")
     fewer = pytest.MonkeyPatch()

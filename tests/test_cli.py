@@ -15,10 +15,10 @@ from PIL import Image
 
 from geodis import __version__, cli
 from geodis.base.check import InputError
-from geodis.commands.shared.options import flat_options
-from geodis.commands.shared.output import WRITTEN, OutputFolder
+from geodis.commands.options import flat_options
+from geodis.commands.output import WRITTEN, OutputFolder
 from tests import ROOT
-from tests.manifold.coupling.test_same_places import twisted_sphere
+from tests.manifold.maps.test_same_places import twisted_sphere
 
 
 def test_version(geodis):
@@ -227,7 +227,7 @@ def test_an_interrupted_factorisation_leaves_whole_files(geodis, monkeypatch, pr
 
 def test_demo_writes_two_reports_and_says_where(geodis, monkeypatch, tmp_path):
     for name, value in {"IMAGES": 1000, "KNOWN": 800, "REFUSED": 300}.items():
-        monkeypatch.setattr(f"geodis.commands.pages.demo.{name}", value)
+        monkeypatch.setattr(f"geodis.commands.demo.{name}", value)
     code, out, err = geodis("demo", "--out", tmp_path / "demo")
     assert (code, err) == (0, "")
     assert "3-dimensional manifold that splits into 2 factors of dimension 2 and 1" in out

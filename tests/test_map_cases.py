@@ -23,15 +23,8 @@ from benchmarks.map_cases.judge import (
     r_squared,
 )
 from benchmarks.map_cases.ours import own_maps, path_lengths
-from benchmarks.map_cases.rivals import (
-    Rival,
-    ambient_ica,
-    eigenmaps_ica,
-    isomap_ica,
-    rivals,
-    vae,
-)
-from geodis.data.manifolds.turns import turns_about
+from benchmarks.map_cases.rivals import Rival, ambient_ica, eigenmaps_ica, isomap_ica, rivals, vae
+from geodis.data.manifolds.directions import turns_about
 
 
 @pytest.mark.parametrize("product", PRODUCTS)

@@ -13,31 +13,29 @@ from geodis import manifold, scores
 from geodis.base import jobs
 from geodis.base.check import InputError
 from geodis.manifold.atlas.chart_fits import chart_fits
-from geodis.manifold.atlas.chart_steps import stepped_axes
+from geodis.manifold.atlas.charts import stepped_axes
 from geodis.manifold.atlas.make_atlas import make_atlas
-from geodis.manifold.coupling.local_stretch import LocalStretch, local_stretches
-from geodis.manifold.coupling.stretch_dependence import stretch_dependence
+from geodis.manifold.confidence.stretch import LocalStretch, local_stretches, stretch_dependence
 from geodis.manifold.flat.curvature import measure_curvature
 from geodis.manifold.flat.differences import edges_of
-from geodis.manifold.flat.worth_unrolling import worth_unrolling
-from geodis.manifold.holonomy.coarse import extend_fields
+from geodis.manifold.flat.may_be_flat import worth_unrolling
 from geodis.manifold.holonomy.connection import connection, transports_between
 from geodis.manifold.holonomy.diffusion import diffuse
-from geodis.manifold.local.all_distances import nearest_of_few
-from geodis.manifold.local.dimension_by_distances import dimension_by_distances
-from geodis.manifold.local.exact_search import searcher
+from geodis.manifold.holonomy.eigenfields import extend_fields
+from geodis.manifold.local.angles import tangent_error
+from geodis.manifold.local.dimension_estimate import dimension_by_method
+from geodis.manifold.local.dimension_methods import dimension_by_distances
+from geodis.manifold.local.exact_search import nearest_of_few, searcher
 from geodis.manifold.local.many_nearest import leaves_of, many_nearest
 from geodis.manifold.local.neighborhood_size import balanced_n_neighbors
 from geodis.manifold.local.neighbors import neighbors_at
-from geodis.manifold.local.tangent_error import tangent_error
 from geodis.manifold.local.tangents import searched_tangent_frames
-from geodis.manifold.maps.all_maps import factor_maps
-from geodis.manifold.maps.coarse_sample import coarse_sample
-from geodis.manifold.maps.edge_steps import steps_within
 from geodis.manifold.maps.factor_map import FactorData
 from geodis.manifold.maps.geodesics import geodesics_of
+from geodis.manifold.maps.map_kinds import factor_maps
 from geodis.manifold.maps.refined_map import refined_map
-from geodis.manifold.other_dimensions.named_methods import dimension_by_method
+from geodis.manifold.maps.rigid_map import steps_within
+from geodis.manifold.maps.samples import coarse_sample
 from geodis.manifold.topology.topology_of import topology_of
 
 SAMPLE = gd.product_manifold("S^2", 120, random_state=0)

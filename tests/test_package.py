@@ -163,11 +163,7 @@ SHARED = {
             "def later():\n    from torch.nn import Module",
             "geodis.data is not allowed to import torch",
         ),
-        (
-            "geodis/base/wrong.py",
-            "import analyses",
-            "geodis is not allowed to import analyses",
-        ),
+        ("geodis/base/wrong.py", "import analyses", "geodis is not allowed to import analyses"),
         (
             "geodis/scores/wrong.py",
             "from geodis.data._hidden import anything",

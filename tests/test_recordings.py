@@ -10,13 +10,7 @@ from benchmarks import dimension, recording_factors
 from benchmarks.recording_cases import dimension_tables, factor_tables
 from benchmarks.recording_cases.dimension_rivals import Table
 from benchmarks.recording_cases.factor_rivals import CLOCK, components, in_time
-from benchmarks.recording_cases.known_states import (
-    CALLED,
-    WALKS,
-    KnownStates,
-    known_states,
-    named,
-)
+from benchmarks.recording_cases.known_states import CALLED, WALKS, KnownStates, known_states, named
 from benchmarks.recording_cases.recording import MODULES, all_cases
 from benchmarks.zoo_cases.case import HALVES
 from benchmarks.zoo_cases.judge import Answer

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from geodis import FactorGrid, models, scores
-from geodis.models.terms.gaussians import gaussian_log_density
-from geodis.models.training.divergence_during import mixture_log_densities
+from geodis.models.terms import gaussian_log_density
+from geodis.models.training.during import mixture_log_densities
 
 TRUE, ESTIMATE, LOG_Q = "true TC", "discriminator's TC", "log q(z)"
 NORMAL, INFORMATION = "TC of a normal fit", "information"

@@ -14,8 +14,8 @@ from analyses.shared.studies.kept_runs import costed
 from analyses.unsupervised_study.narrow_models import NarrowBetaVAE, NarrowFactorVAE
 from geodis import FactorGrid, models
 from geodis.base import write_json
-from geodis.base.engines.journal import plain_digest
-from geodis.models.training.state.run_identity import FORMAT, data_fingerprint
+from geodis.base.journal import plain_digest
+from geodis.models.training.run_identity import FORMAT, data_fingerprint
 
 MEASURED, STACKS, LOOK = "measured", "watched", "look"
 PRECISION: Literal["bfloat16"] = "bfloat16"

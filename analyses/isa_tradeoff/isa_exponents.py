@@ -16,7 +16,7 @@ from analyses.isa_tradeoff.isa_claims import (
 from analyses.shared.model_runs import table
 from analyses.shared.studies.paired_comparisons import compare_pairs, equal_verdict, interval_power
 from analyses.shared.studies.verdicts import CANNOT_TELL, NOT_REPRODUCED
-from geodis.models.lp_nested_prior import PUBLISHED_EXPONENTS
+from geodis.models.priors import PUBLISHED_EXPONENTS
 
 if TYPE_CHECKING:
     import pandas as pd

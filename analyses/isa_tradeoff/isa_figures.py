@@ -19,7 +19,7 @@ from analyses.isa_tradeoff.isa_claims import (
 )
 from analyses.isa_tradeoff.isa_comparisons import isa_tc_at_1
 from geodis import plots
-from geodis.models.lp_nested_prior import PUBLISHED_EXPONENTS
+from geodis.models.priors import PUBLISHED_EXPONENTS
 
 if TYPE_CHECKING:
     import pandas as pd

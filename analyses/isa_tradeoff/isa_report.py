@@ -48,7 +48,7 @@ from analyses.shared.model_runs import table, write_markdown
 from analyses.shared.studies.paired_comparisons import ALPHA
 from analyses.shared.studies.small_sprites import small_sprites
 from geodis import plots
-from geodis.models.sweeps.planned_run_folder import TERM_STEPS
+from geodis.models.sweeps.run_folder import TERM_STEPS
 from geodis.scores import dci
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from geodis import GeoManCER, subspace_angles
-from geodis.data.manifolds.draws import random_rotations
+from geodis.data.manifolds.directions import random_rotations
 from geodis.data.manifolds.flat_products import CASES, FlatCase, flat_sample
 from geodis.manifold import independent_rotation
 

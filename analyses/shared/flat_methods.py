@@ -37,10 +37,7 @@ def thinned(sample: FlatSample, most: int) -> FlatSample:
     rows = np.sort(np.random.default_rng(0).choice(n, most, replace=False))
     tangents = [t[rows] for t in sample.tangents]
     return replace(
-        sample,
-        points=sample.points[rows],
-        coordinates=sample.coordinates[rows],
-        tangents=tangents,
+        sample, points=sample.points[rows], coordinates=sample.coordinates[rows], tangents=tangents
     )
 
 
@@ -132,8 +129,7 @@ def degrees(rows: np.ndarray, sample: FlatSample) -> float:
         return np.nan
     rows, tangents = rows[there], [t[there] for t in sample.tangents]
     share = np.stack(
-        [((rows @ np.swapaxes(t, 1, 2)) ** 2).sum(axis=2).mean(axis=0) for t in tangents],
-        axis=1,
+        [((rows @ np.swapaxes(t, 1, 2)) ** 2).sum(axis=2).mean(axis=0) for t in tangents], axis=1
     )  # (f, m)
     row, place = linear_sum_assignment(-np.repeat(share, dims, axis=1))
     owner = np.repeat(np.arange(len(dims)), dims)[place][np.argsort(row)]

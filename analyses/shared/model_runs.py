@@ -16,7 +16,7 @@ import numpy as np
 from analyses.shared.studies.kept_runs import costed, seconds_in
 from geodis import __version__
 from geodis.base import InputError, to_jsonable, whole_file, write_json
-from geodis.base.engines.journal import plain_digest
+from geodis.base.journal import plain_digest
 
 Row = dict[str, Any]
 # Between tables and figures of what is finished so far: small models take no longer than these.

@@ -11,12 +11,7 @@ import pandas as pd
 
 from analyses.shared.model_runs import table
 from analyses.shared.studies.variance_shares import share_of, share_power
-from analyses.shared.studies.verdicts import (
-    CANNOT_TELL,
-    Interval,
-    spearman_of,
-    verdict_equal,
-)
+from analyses.shared.studies.verdicts import CANNOT_TELL, Interval, spearman_of, verdict_equal
 from analyses.unsupervised_study.published_study import (
     CROSSED_WITH,
     GROUPED_BY,

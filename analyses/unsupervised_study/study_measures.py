@@ -19,11 +19,11 @@ from analyses.unsupervised_study.study_runs import SEEDS_A_ROUND, finished_table
 from analyses.unsupervised_study.study_sets import study_set
 from geodis import FactorGrid, models, score_latents, scores
 from geodis.base import to_jsonable, whole_file, write_json
-from geodis.base.file_lock import FolderHeldError, FolderLock
+from geodis.base.write import FolderHeldError, FolderLock
 from geodis.models.model_inputs import to_input
 from geodis.models.objectives import reconstruction_rows
-from geodis.models.sweeps.planned_run_folder import RUNS
-from geodis.scores.active import active_latents
+from geodis.models.sweeps.run_folder import RUNS
+from geodis.scores.inputs import active_latents
 
 # Of the published tables, in their order, with what a table of scores calls them.
 PUBLISHED_SCORES = {

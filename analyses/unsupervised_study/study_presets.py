@@ -24,9 +24,7 @@ LEARNING_RATE = 1e-3
 # Strengths as published: see `narrow_models` for why they suit smaller images.
 METHODS = {
     "beta-VAE": Method(
-        "NarrowBetaVAE",
-        (1.0, 2.0, 4.0, 6.0, 8.0, 16.0),
-        lambda beta: {"beta": beta},
+        "NarrowBetaVAE", (1.0, 2.0, 4.0, 6.0, 8.0, 16.0), lambda beta: {"beta": beta}
     ),
     "FactorVAE": Method(
         "NarrowFactorVAE",
@@ -39,9 +37,7 @@ METHODS = {
         },
     ),
     "beta-TCVAE": Method(
-        "NarrowBetaTCVAE",
-        (1.0, 2.0, 4.0, 6.0, 8.0, 10.0),
-        lambda beta: {"beta": beta},
+        "NarrowBetaTCVAE", (1.0, 2.0, 4.0, 6.0, 8.0, 10.0), lambda beta: {"beta": beta}
     ),
     "DIP-VAE-I": Method(
         "NarrowDIPVAE",

@@ -11,10 +11,9 @@ from analyses.unsupervised_study.narrow_models import COMMON
 from analyses.unsupervised_study.study_presets import METHODS, Preset
 from analyses.unsupervised_study.study_sets import opened, study_set
 from geodis import models
-from geodis.models.sweeps.planned_run_folder import row_of
-from geodis.models.sweeps.sweep_plan import PlannedRun, ScoringPlan, plan_runs
-from geodis.models.sweeps.sweep_table import table_of
-from geodis.models.training.state.run_identity import data_fingerprint
+from geodis.models.sweeps.run_folder import row_of
+from geodis.models.sweeps.sweep_plan import PlannedRun, ScoringPlan, plan_runs, table_of
+from geodis.models.training.run_identity import data_fingerprint
 
 # Cheap enough to be measured at every step of `score_at`; all others are measured at the end.
 SCORES = ("mig", "sap")

@@ -38,7 +38,7 @@ def study_set(name: str) -> FactorGrid:
     (46080, (16, 16, 1), ('shape', 'scale', 'orientation', 'x', 'y'))
     """
     if name != PLAIN:
-        from geodis.data.grids.variants.color_noisy_scream import variant_of
+        from geodis.data.grids.variants import variant_of
 
         picture = load_sample_image(PICTURE) if name == SCREAM else None
         return variant_of(study_set(PLAIN), name, picture=picture, random_state=0)  # type: ignore[arg-type]

@@ -29,7 +29,7 @@ from benchmarks.map_cases.factors import (
     MapFactor,
 )
 from geodis.data import random_rotations
-from geodis.data.manifolds.draws import accept
+from geodis.data.manifolds.directions import accept
 
 Kind: TypeAlias = Literal[
     "clean",

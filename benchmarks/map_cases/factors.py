@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.map_cases.geodesics import path_distances
 from geodis.data import product_manifold
-from geodis.data.manifolds.draws import circle_points
+from geodis.data.manifolds.directions import circle_points
 
 Distances = Callable[[np.ndarray, np.ndarray], np.ndarray]
 

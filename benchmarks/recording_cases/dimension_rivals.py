@@ -171,8 +171,7 @@ def scikit_dimension() -> dict[str, Callable[[Table], Estimates]]:
             table,
         ),
         "CorrInt": partial(
-            of_fits,
-            {f"{k // 2} to {k}": (skdim.CorrInt(k // 2, k), every) for k in (20, 200)},
+            of_fits, {f"{k // 2} to {k}": (skdim.CorrInt(k // 2, k), every) for k in (20, 200)}
         ),
         "MiND_ML": partial(
             of_fits, {f"{k} neighbours": (skdim.MiND_ML(k=k), every) for k in (10, 50, 100)}

@@ -17,7 +17,7 @@ from benchmarks.recording_cases.tuned_cells import roots
 from benchmarks.recording_cases.walking_animals import SIMULATOR, animal
 from benchmarks.zoo_cases.case import Half
 from geodis import sample_population
-from geodis.data.populations.state_spaces import SPACES
+from geodis.data.population import SPACES
 from geodis.manifold import kept_directions
 
 # Peaks and cells of the populations that are taken, and rows of every recording.

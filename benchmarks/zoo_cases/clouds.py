@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from geodis.data import flat_sample, product_manifold, random_rotations
-from geodis.data.manifolds.draws import orthogonal_complement
+from geodis.data.manifolds.directions import orthogonal_complement
 from geodis.data.manifolds.flat_products import FlatCase
 
 STEP = 1e-5  # of central differences: errors near 1e-10

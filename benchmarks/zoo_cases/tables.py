@@ -122,13 +122,7 @@ def written(row: Row) -> str:
 def failures(rows: list[Row]) -> str:
     """The wrong and silent and the crashed by name."""
     lines = [
-        [
-            row["half"],
-            row["name"],
-            row["outcome"],
-            row["crash"] or written(row),
-            wanted(row),
-        ]
+        [row["half"], row["name"], row["outcome"], row["crash"] or written(row), wanted(row)]
         for row in rows
         if row["outcome"] in ("wrong, silent", "crash")
     ]

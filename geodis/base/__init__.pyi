@@ -9,6 +9,6 @@ from .check import (
 from .write import whole_file as whole_file, write_json as write_json, to_jsonable as to_jsonable
 from .progress import Stages as Stages
 from .row_source import RowSource as RowSource
-from .engines.open_engine import open_engine as open_engine
-from .engines.engine import Engine as Engine, EngineError as EngineError, TaskOutcome as TaskOutcome
-from .engines.task_progress import tell_progress as tell_progress
+from .engine import open_engine as open_engine
+from .engine import Engine as Engine, EngineError as EngineError, TaskOutcome as TaskOutcome
+from .engine import tell_progress as tell_progress

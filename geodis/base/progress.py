@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from geodis.base.log import LOG
 from geodis.base.text import printable
+
+# The one logger of geodis: silent until a program says where its words go.
+
+# `logging.basicConfig(level="INFO")` shows every stage with its time; DEBUG what goes on in it.
+LOG = logging.getLogger("geodis")
+LOG.addHandler(logging.NullHandler())
+
 
 LINE = 78  # letters of the line in a notebook
 

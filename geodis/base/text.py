@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from typing import Any
 
 # Control characters except tab and line feed, halves of characters, and what Unicode leaves out.
@@ -103,3 +104,28 @@ def with_notes(lines: Sequence[str], notes: Sequence[str]) -> str:
     note: few points
     """
     return "\n".join([*lines, *([""] if notes else []), *(f"note: {text}" for text in notes)])
+
+
+# Findings as a small table of HTML, for notebooks: without scripts, every text escaped.
+
+STYLE = "text-align:left;vertical-align:top;padding:0.1em 1em 0.1em 0"
+
+
+def findings_html(title: str, rows: Mapping[str, str], notes: Iterable[str] = ()) -> str:
+    """A title, what was found by name, and what to doubt.
+
+    Examples
+    --------
+    >>> print(findings_html("<a>", {"dimension": "3"}, ["mind"]).replace(STYLE, ""))
+    <p><strong>&lt;a&gt;</strong></p><table><tr><th style="">dimension</th><td style="">3</td></tr>\
+</table><ul><li>mind</li></ul>
+    """
+    cells = "".join(
+        f'<tr><th style="{STYLE}">{escape(name)}</th><td style="{STYLE}">{escape(text)}</td></tr>'
+        for name, text in rows.items()
+    )
+    items = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    table = f"<table>{cells}</table>" if cells else ""
+    return f"<p><strong>{escape(title)}</strong></p>{table}" + (
+        f"<ul>{items}</ul>" if items else ""
+    )

@@ -24,9 +24,8 @@ from types import FrameType
 from typing import IO, Any
 
 from geodis.base.check import InputError
-from geodis.base.file_lock import lock_file
 from geodis.base.text import listed
-from geodis.base.write import write_json
+from geodis.base.write import lock_file, write_json
 
 MANIFEST = ".geodis-files.json"
 STAGING = ".geodis-making-"

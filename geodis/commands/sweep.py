@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from geodis.base.check import InputError
-from geodis.commands.shared.data_source import DataSource, open_data, source_of
-from geodis.commands.shared.options import (
+from geodis.commands.options import (
     ClusterOptions,
     CommonOptions,
+    DataSource,
     DeviceOption,
     argument,
+    open_data,
     option,
+    source_of,
 )
-from geodis.commands.shared.output import OutputFolder, say, tell
+from geodis.commands.output import OutputFolder, say, tell
 
 if TYPE_CHECKING:
     from geodis.data.grids.grid import FactorGrid
@@ -55,8 +57,8 @@ def sweep_command(given: SweepOptions, where: ClusterOptions, common: CommonOpti
     `geodis sweep study.toml --cluster local --out study`
     """
     from geodis.models import sweep
-    from geodis.models.sweeps.planned_run_folder import RUNS
-    from geodis.models.sweeps.run_lock import ROW
+    from geodis.models.sweeps.run_folder import RUNS
+    from geodis.models.sweeps.stacks import ROW
 
     file, out, device = given.file, given.out, cast(Any, given.device)
     choices = read_grid(file)
@@ -130,7 +132,7 @@ def _table(value: Any, name: str, file: Path) -> Mapping[str, Any]:
 
 def found_from_anywhere(given: Mapping[str, Any]) -> DataSource:
     """The source with absolute paths: workers have a working directory of their own."""
-    from geodis.data.files.standard_input import STANDARD_INPUT
+    from geodis.data.files.load import STANDARD_INPUT
 
     paths = {
         name: str(Path(given[name]).expanduser().absolute())

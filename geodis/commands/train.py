@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from geodis import __version__
 from geodis.base.check import InputError
-from geodis.commands.shared.data_source import DataSource, open_data
-from geodis.commands.shared.options import CommonOptions, DeviceOption, option
-from geodis.commands.shared.output import OutputFolder, say, tell
-from geodis.commands.shared.runs import settings_of
+from geodis.commands.options import CommonOptions, DataSource, DeviceOption, open_data, option
+from geodis.commands.output import OutputFolder, say, tell
+from geodis.commands.trained_models import settings_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -150,9 +149,9 @@ def train_command(
 
 def is_begun(out: Path) -> bool:
     """Whether a folder holds a run, whose files training may replace."""
-    from geodis.base.tensors import read_note
+    from geodis.base.safetensors_files import read_note
     from geodis.models.saving import CHECKPOINT, OLDER_CHECKPOINT, read_config
-    from geodis.models.training.run_loggers import HEADER
+    from geodis.models.training.during import HEADER
 
     for name in (CHECKPOINT, OLDER_CHECKPOINT):
         with suppress(InputError):
@@ -189,7 +188,7 @@ def build_model(
 ) -> Model:
     """An untrained model of the kind, with the options that are given."""
     from geodis.models import Autoencoder, channel_moments
-    from geodis.models.loss_names import loss_named
+    from geodis.models.saving import loss_named
 
     options: dict[str, Any] = settings_of(built.settings)
     if built.latents is not None:
@@ -268,7 +267,7 @@ def run_training(
 def watched(model: Model, rows: Any, training: TrainingChoices, seed: int) -> dict[str, Any]:
     """What is followed beside the terms of the loss: callbacks by name."""
     from geodis.models import divergence_during, learnt_exponents, score_during
-    from geodis.models.training.divergence_during import require_parts
+    from geodis.models.training.during import require_parts
 
     callbacks: dict[str, Any] = {}
     if training.watch:
@@ -295,7 +294,7 @@ def stopping(name: str, patience: int, callbacks: Mapping[str, Any]) -> EarlySto
 def exponents_of(model: Model) -> tuple[str, dict[str, list[float]]]:
     """Exponents that were learnt beside the published ones: a line of text, and values."""
     from geodis.models import learnt_exponents
-    from geodis.models.lp_nested_prior import PUBLISHED_EXPONENTS
+    from geodis.models.priors import PUBLISHED_EXPONENTS
 
     learnt = list(learnt_exponents(model).values())
     if not learnt:

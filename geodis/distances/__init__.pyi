@@ -1,19 +1,15 @@
 """Public names, and where each lives: what runs and what type checkers read."""
 
 from .factor_distances import ground_truth as ground_truth, FactorKinds as FactorKinds
-from .pairwise import (
-    perceived as perceived,
-    latent as latent,
-    LatentKind as LatentKind,
-)
-from .images.image_losses import Loss as Loss, LossLike as LossLike, resolve_loss as resolve_loss
-from .images.image_blocks import (
+from .factor_distances import perceived as perceived, latent as latent, LatentKind as LatentKind
+from .image_losses import Loss as Loss, LossLike as LossLike, resolve_loss as resolve_loss
+from .image_blocks import (
     distance_blocks as distance_blocks,
     DistanceBlock as DistanceBlock,
     nearest_images as nearest_images,
     NearestImages as NearestImages,
 )
-from .images.blurred import (
+from .blurred import (
     BlurredLoss as BlurredLoss,
     box_blur as box_blur,
     gaussian_blur as gaussian_blur,
@@ -43,12 +39,12 @@ from .distance_agreement import (
     distance_correlations as distance_correlations,
     random_pairs as random_pairs,
 )
-from .agreement_table import DistanceCorrelations as DistanceCorrelations, RANDOM as RANDOM
+from .distance_agreement import DistanceCorrelations as DistanceCorrelations, RANDOM as RANDOM
 from .along_factors import (
     traversal_matrix as traversal_matrix,
     traversal_matrices as traversal_matrices,
     factor_importance as factor_importance,
     FactorImportance as FactorImportance,
 )
-from .representations.alignment import cka as cka, procrustes as procrustes, rsa as rsa
-from .overlaps import overlap as overlap, Overlap as Overlap, FactorOverlap as FactorOverlap
+from .representations import cka as cka, procrustes as procrustes, rsa as rsa
+from .along_factors import overlap as overlap, Overlap as Overlap, FactorOverlap as FactorOverlap

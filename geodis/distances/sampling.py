@@ -10,9 +10,8 @@ import numpy as np
 from geodis.base.check import InputError, check_choice, check_int, check_random_state, to_numpy
 from geodis.data.grids.grid import FactorGrid
 from geodis.distances.factor_distances import FactorKinds, ground_truth, kinds_of_each
-from geodis.distances.grid_distances import perceived_between
-from geodis.distances.grid_traversals import row_traversals
-from geodis.distances.images.image_losses import LossLike
+from geodis.distances.grid_distances import perceived_between, row_traversals
+from geodis.distances.image_losses import LossLike
 
 PairsBy = Literal["random", "factor", "differing"]
 TripletsBy = Literal["scaled", "distance", "differing", "category", "perceived"]

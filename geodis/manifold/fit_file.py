@@ -16,16 +16,14 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 from scipy import sparse
 
-from geodis.base.array_file import read_arrays, write_arrays
 from geodis.base.check import InputError
 from geodis.base.notes import note_entry, rebuilding
-from geodis.base.tensors import read_note
+from geodis.base.safetensors_files import read_arrays, read_note, write_arrays
 from geodis.manifold.confidence.fit_confidence import FitConfidence
 from geodis.manifold.fitted import Fit
 from geodis.manifold.flat.flat_axes import FlatAxes
 from geodis.manifold.preparation.row_measure import RowMeasure
-from geodis.manifold.split_result import Split
-from geodis.manifold.task import Settings
+from geodis.manifold.split_result import Settings, Split
 
 KIND, VERSION = "geodis fit", 1
 # Made again from the parameters of the estimator.

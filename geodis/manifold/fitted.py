@@ -15,11 +15,9 @@ from geodis.manifold.flat.flat_axes import FlatAxes
 from geodis.manifold.flat.flat_graph import CurveOrder
 from geodis.manifold.local.dimension_estimate import DimensionEstimate
 from geodis.manifold.local.graph import NeighborGraph
-from geodis.manifold.preparation.principal import KeptDirections
+from geodis.manifold.local.principal import KeptDirections
 from geodis.manifold.preparation.row_measure import RowMeasure
-from geodis.manifold.split_result import Split
-from geodis.manifold.task import Settings
-from geodis.manifold.verdict.evidence import Evidence
+from geodis.manifold.split_result import Evidence, Settings, Split
 
 Made = TypeVar("Made")
 

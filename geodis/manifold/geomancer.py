@@ -23,41 +23,37 @@ from geodis.base.notes import rebuilding
 from geodis.manifold.atlas.fitted_atlas import Atlas
 from geodis.manifold.atlas.make_atlas import atlas_of
 from geodis.manifold.confidence.fit_confidence import FitConfidence, fit_confidence
-from geodis.manifold.coupling.product_test import ProductTest, product_test_of
-from geodis.manifold.denoising.surface_points import SurfacePoints, denoising_of
-from geodis.manifold.dimension_scan import scan_dimensions
+from geodis.manifold.confidence.product_test import ProductTest, product_test_of
+from geodis.manifold.denoising import SurfacePoints, denoising_of
 from geodis.manifold.doubts import Doubt
-from geodis.manifold.fit import fit_rows
+from geodis.manifold.fit import fit_rows, scan_dimensions
+from geodis.manifold.fit_doubts import describe_fit, fit_html, warnings_of
 from geodis.manifold.fit_file import read_fit, write_fit
 from geodis.manifold.fitted import Fit
 from geodis.manifold.flat.flat_evidence import FlatEvidence
-from geodis.manifold.holonomy.departure import Departure
+from geodis.manifold.holonomy.connection import Holonomy, loop_holonomy
 from geodis.manifold.holonomy.eigenfields import FactorRule
-from geodis.manifold.holonomy.loops import Holonomy, loop_holonomy
+from geodis.manifold.holonomy.factor_count import Departure
 from geodis.manifold.local.dimension_estimate import DimensionEstimate
 from geodis.manifold.local.graph import NeighborGraph
+from geodis.manifold.local.principal import KeptDirections
 from geodis.manifold.local.tangents import TangentMethod
-from geodis.manifold.maps.annotated_places import write_places
+from geodis.manifold.maps.explained_variance import explained_variance, write_places
 from geodis.manifold.maps.factor_map import FactorMap
-from geodis.manifold.maps.mapped_factors import (
+from geodis.manifold.maps.maps_of_fit import (
     coordinates_at,
     distances_in_factor,
     feature_names,
     maps_of,
     topologies_of,
 )
-from geodis.manifold.maps.told_by_places import explained_variance
-from geodis.manifold.new_points import axes_of_fit
-from geodis.manifold.preparation.principal import KeptDirections
+from geodis.manifold.maps.walk_results import Analogy, Walk
+from geodis.manifold.maps.walks_of_fit import analogy_by_factor, walk_in_factor
+from geodis.manifold.out_of_sample import axes_of_fit
 from geodis.manifold.preparation.row_measure import Metric, Preparation, RowMeasure
-from geodis.manifold.preparation.sampled import rows_to_fit
-from geodis.manifold.split_result import Split
-from geodis.manifold.task import FlatTreatment, Settings
+from geodis.manifold.preparation.rows import rows_to_fit
+from geodis.manifold.split_result import Evidence, FlatTreatment, Settings, Split
 from geodis.manifold.topology.topology_of import Topology
-from geodis.manifold.verdict.evidence import Evidence
-from geodis.manifold.verdict.fit_summary import describe_fit, fit_html, warnings_of
-from geodis.manifold.walks.moving_factors import analogy_by_factor, walk_in_factor
-from geodis.manifold.walks.walk_results import Analogy, Walk
 
 
 class _NotFitted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from geodis.base.compiled import njit
+from geodis.base.jobs import njit
 
 # What compiled sums may do: take their terms in any order, several at once.
 FAST = {"contract", "nsz", "reassoc"}

@@ -13,18 +13,17 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError
-from geodis.manifold.holonomy.coarse import coarse_start
 from geodis.manifold.holonomy.connection import connection
-from geodis.manifold.holonomy.departure import departure_of, mean_square_turn
 from geodis.manifold.holonomy.eigenfields import (
     Eigenfields,
     bottom_eigenfields,
+    coarse_start,
     count_parallel,
 )
 from geodis.manifold.holonomy.factor_axes import factor_axes
-from geodis.manifold.holonomy.factor_count import count_factors
-from geodis.manifold.holonomy.laplacian import ConnectionLaplacian
-from geodis.manifold.holonomy.symmetric import n_coordinates
+from geodis.manifold.holonomy.factor_count import count_factors, departure_of, mean_square_turn
+from geodis.manifold.holonomy.laplacian import ConnectionLaplacian, n_coordinates
+from geodis.manifold.local.angles import TangentError, tangent_error
 from geodis.manifold.local.dimension_estimate import fewest_points
 from geodis.manifold.local.graph import (
     NeighborGraph,
@@ -32,15 +31,17 @@ from geodis.manifold.local.graph import (
     graph_of_neighbors,
     neighbors_in_graph,
 )
-from geodis.manifold.local.measured_neighborhood import more_neighbors
-from geodis.manifold.local.neighborhood_size import balanced_n_neighbors, most_neighbors
+from geodis.manifold.local.neighborhood_size import (
+    balanced_n_neighbors,
+    more_neighbors,
+    most_neighbors,
+)
 from geodis.manifold.local.neighbors import (
     Neighbors,
     is_searched_exactly,
     nearest_neighbors,
     neighbors_at,
 )
-from geodis.manifold.local.tangent_error import TangentError, tangent_error
 from geodis.manifold.local.tangents import (
     SEARCHED_ENTRIES,
     Tangents,
@@ -48,8 +49,7 @@ from geodis.manifold.local.tangents import (
     searched_tangent_frames,
     tangent_frames,
 )
-from geodis.manifold.split_result import Split, round_of_history
-from geodis.manifold.task import Task
+from geodis.manifold.split_result import Split, Task, round_of_history
 
 MAX_FIELDS = 64
 # Fields are smooth and need fewer points than tangents, and the fewer the lower the dimension:
@@ -363,10 +363,7 @@ def _coarse_solution(points: np.ndarray, tangents: Tangents, task: Task) -> np.n
 
 
 def _enough_fields(
-    laplacian: ConnectionLaplacian,
-    start: np.ndarray | None,
-    weights: np.ndarray | None,
-    task: Task,
+    laplacian: ConnectionLaplacian, start: np.ndarray | None, weights: np.ndarray | None, task: Task
 ) -> Eigenfields:
     """Bottom eigenfields, more of them while all may be parallel or wanted."""
     options: dict[str, Any] = {

@@ -14,21 +14,15 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError
-from geodis.manifold.ambient import AmbientSplit, ambient_split
-from geodis.manifold.holonomy.coarse import extend_fields
-from geodis.manifold.local.batched_fits import quadratic_pairs
+from geodis.manifold.holonomy.eigenfields import extend_fields
 from geodis.manifold.local.exact_search import Searches
 from geodis.manifold.local.neighbors import Neighbors, neighbors_at
+from geodis.manifold.local.quadratic_fits import quadratic_pairs
 from geodis.manifold.local.tangents import Tangents, neighbors_for_tangents
-from geodis.manifold.pipeline import (
-    Solution,
-    estimate_tangents,
-    fit_tangents,
-    published_pipeline,
-)
-from geodis.manifold.preparation.places import distinct_places
-from geodis.manifold.split_result import Split, join_axes, largest_first
-from geodis.manifold.task import Task
+from geodis.manifold.out_of_sample import AmbientSplit, ambient_split
+from geodis.manifold.pipeline import Solution, estimate_tangents, fit_tangents, published_pipeline
+from geodis.manifold.preparation.prepared import distinct_places
+from geodis.manifold.split_result import Split, Task, join_axes, largest_first
 
 # Largest growth of what displacements leave outside the tangent spaces at which the ambient
 # split is believed; splits of products of immersions lower it.

@@ -9,21 +9,16 @@ from .encoding import (
     reconstruct as reconstruct,
     traverse as traverse,
 )
-from .families.autoencoder import Autoencoder as Autoencoder
-from .families.discrete_models import ConcreteVAE as ConcreteVAE
-from .families.info_gan import InfoGAN as InfoGAN
-from .families.info_wgan import InfoWGANGP as InfoWGANGP
-from .families.metric_encoder import MetricEncoder as MetricEncoder
-from .families.pair_models import AdaAE as AdaAE, AdaGVAE as AdaGVAE, AdaMLVAE as AdaMLVAE
-from .families.subspace_models import ISATCVAE as ISATCVAE, ISAVAE as ISAVAE
-from .families.triplet_encoder import TripletEncoder as TripletEncoder
-from .families.triplet_models import (
-    TAE as TAE,
-    TVAE as TVAE,
-    AdaTAE as AdaTAE,
-    AdaTVAE as AdaTVAE,
-)
-from .families.unsupervised import (
+from .autoencoder import Autoencoder as Autoencoder
+from .unsupervised import ConcreteVAE as ConcreteVAE
+from .gans_and_encoders import InfoGAN as InfoGAN
+from .gans_and_encoders import InfoWGANGP as InfoWGANGP
+from .gans_and_encoders import MetricEncoder as MetricEncoder
+from .weakly_supervised import AdaAE as AdaAE, AdaGVAE as AdaGVAE, AdaMLVAE as AdaMLVAE
+from .unsupervised import ISATCVAE as ISATCVAE, ISAVAE as ISAVAE
+from .gans_and_encoders import TripletEncoder as TripletEncoder
+from .weakly_supervised import TAE as TAE, TVAE as TVAE, AdaTAE as AdaTAE, AdaTVAE as AdaTVAE
+from .unsupervised import (
     AAE as AAE,
     AE as AE,
     DIPVAE as DIPVAE,
@@ -36,26 +31,26 @@ from .families.unsupervised import (
     InfoVAE as InfoVAE,
 )
 from .model_inputs import channel_moments as channel_moments
-from .likelihood import iwae_bound as iwae_bound
-from .lp_nested_prior import LpNested as LpNested, learnt_exponents as learnt_exponents
+from .encoding import iwae_bound as iwae_bound
+from .priors import LpNested as LpNested, learnt_exponents as learnt_exponents
 from .model import Model as Model
 from .priors import (
     NormalCodes as NormalCodes,
     StandardNormal as StandardNormal,
     UniformCodes as UniformCodes,
 )
-from .model_names import model_named as model_named
+from .saving import model_named as model_named
 from .saving import load_model as load_model, save_model as save_model
 from .training.loop import train as train
 from .training.training_run import Training as Training
-from .training.divergence_during import divergence_during as divergence_during
-from .training.early_stopping import EarlyStopping as EarlyStopping
-from .training.run_loggers import (
+from .training.during import divergence_during as divergence_during
+from .training.train_options import EarlyStopping as EarlyStopping
+from .training.during import (
     CSVLogger as CSVLogger,
     RunLogger as RunLogger,
     TensorBoardLogger as TensorBoardLogger,
 )
 from .training.train_options import TrainOptions as TrainOptions
-from .training.score_during import score_during as score_during
+from .training.during import score_during as score_during
 from .sweeps.sweeping import Sweep as Sweep, sweep as sweep
-from .stacking.stacked_training import train_stacked as train_stacked
+from .sweeps.stacked_training import train_stacked as train_stacked

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 from torch import Tensor, nn
 
 from geodis.base.check import InputError, check_choice, check_real
-from geodis.base.subclasses import Numbered
+from geodis.base.plugins import Numbered
 from geodis.models.model_inputs import input_shape
 from geodis.models.objectives import Batch, Objective
 

@@ -75,10 +75,7 @@ def check_moments(
 
 
 def to_input(
-    images: Any,
-    shape: tuple[int, ...],
-    device: Any = "cpu",
-    dtype: torch.dtype = torch.float32,
+    images: Any, shape: tuple[int, ...], device: Any = "cpu", dtype: torch.dtype = torch.float32
 ) -> Tensor:
     """Turn images or vectors into what a model takes: floats, channels first, on its device.
 

@@ -22,9 +22,14 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy,
 
 from geodis.models.model_inputs import at_least_float32
 from geodis.models.priors import NormalCodes, StandardNormal, drawn_for
-from geodis.models.terms.gaussians import aggregate_log_densities, gaussian_kl, gaussian_log_density
-from geodis.models.terms.sharing import latent_deltas
-from geodis.models.terms.triplet_losses import adaptive_triplet_loss, triplet_loss
+from geodis.models.terms import (
+    adaptive_triplet_loss,
+    aggregate_log_densities,
+    gaussian_kl,
+    gaussian_log_density,
+    latent_deltas,
+    triplet_loss,
+)
 
 
 @dataclass

@@ -3,14 +3,327 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
-from geodis.base.check import InputError, check_int
-from geodis.models.lp_nested_prior import LpNested, require_latents
-from geodis.models.randomness import torch_generator
+from geodis.base.check import InputError, check_choice, check_int, check_real
+from geodis.models.randomness import torch_generator, widest_float
+
+# Lp-nested distributions of latents, whose exponents can be learnt: independent subspaces.
+#
+# An Lp-nested norm is a tree of Lp norms, `f(z) = (sum over children of v^p)^(1/p)` at every inner
+# node, and the distribution is spread evenly over its spheres (Stühmer, Turner and Nowozin 2020,
+# equation 7). With the radial density of equation 11 the children of the root are independent of
+# one another and dependent within: independent subspaces.
+
+MOST_LATENTS = 10**6
+# Exponents outside say nothing new (below: spikes; above: a cube) and overflow double precision
+# for so many latents.
+EXPONENTS = (0.1, 50.0)
+LearntExponents = Literal["none", "subspaces", "all"]
+# The most frequent ones, of three subspaces with root 2.1 that began at 2.0, sorted within a run;
+# over beta from .5 to 5, of 3D faces (seed 002, appendix A.2, figure 7).
+PUBLISHED_EXPONENTS = (1.95, 1.98, 2.17)
+# |z| below this counts as zero: its logarithm stays finite, and its gradient is zero.
+SMALLEST = 1e-30
+
+
+@dataclass(frozen=True)
+class _Node:
+    """An inner node of the tree: its leaves `start` to `stop`, and its children.
+
+    A child is the number of another node, or -1 - leaf for a leaf.
+    """
+
+    children: tuple[int, ...]
+    start: int
+    stop: int
+
+    @property
+    def n_leaves(self) -> int:
+        return self.stop - self.start
+
+
+class LpNested(nn.Module):
+    """Lp-nested symmetric distribution of any tree.
+
+    With n latents, root exponent `p0`, norm `f` and surface constant `S` (equations 7, 8 and 11),
+
+        log p(z) = log p0 - (n / p0) log s - log Gamma(n / p0) - f(z)^p0 / s - log S.
+
+    The scale s divides `f^p0`. With every exponent 2 that is a normal distribution of variance
+    s / 2: the published s = 1 has variance one half, and s = 2 is the standard normal.
+
+    Parameters
+    ----------
+    tree : tuple (exponent, children)
+        A child is a number of leaves, or a tree: `(2.2, [1, (1.5, [3])])` has a leaf of its own and
+        a subspace of three under the root. Latents are numbered from left to right.
+    scale : float
+        The scale s.
+    learn : {"none", "subspaces", "all"}
+        Which exponents are parameters: none, all but the root's (as published), or all. `train`
+        moves them at a rate of their own, ``TrainOptions.prior_learning_rate``.
+
+    Examples
+    --------
+    >>> prior = LpNested.isa(2.1, [(2.2, 4), (2.2, 4)])
+    >>> prior.size
+    8
+    >>> prior.sample(3, random_state=0).shape
+    torch.Size([3, 8])
+    """
+
+    def __init__(self, tree: Any, scale: float = 1.0, learn: LearntExponents = "none") -> None:
+        super().__init__()
+        check_choice(learn, "learn", get_args(LearntExponents))
+        self.scale = check_real(scale, "scale")
+        if self.scale <= 0:
+            raise InputError(f"scale must be positive; got {scale}.")
+        self._nodes: list[_Node] = []
+        exponents: list[float] = []
+        self.size = self._add(tree, 0, exponents)
+        self.learn = learn
+        self._tree = _plain_tree(tree)
+        values = torch.tensor(exponents, dtype=torch.float64)
+        learnt = {"none": 0, "subspaces": len(exponents) - 1, "all": len(exponents)}[learn]
+        # Nodes are numbered children first, so the root is the last.
+        self._learnt = nn.Parameter(values[:learnt].clone()) if learnt else None
+        self.register_buffer("_fixed", values[learnt:].clone())
+        for number, node in enumerate(self._nodes):  # leaves below every child of a node
+            counts = [self._nodes[child].n_leaves if child >= 0 else 1 for child in node.children]
+            leaves = torch.tensor(counts, dtype=torch.float64)
+            self.register_buffer(f"_leaves_{number}", leaves, persistent=False)
+
+    def _apply(self, fn: Any, recurse: bool = True) -> LpNested:
+        """Move to a device, in float32 where it has nothing wider."""
+        where: Tensor = fn(torch.zeros(0))
+        now: Tensor = self._fixed  # type: ignore[assignment]
+        was, to_be = widest_float(now.device), widest_float(where.device)
+        if was != to_be == torch.float32:
+            self._set_precision(to_be)
+        moved = super()._apply(fn, recurse)
+        if was != to_be == torch.float64:
+            self._set_precision(to_be)
+        return moved
+
+    def _set_precision(self, dtype: torch.dtype) -> None:
+        for each in (*self.parameters(), *self.buffers()):
+            each.data = each.data.to(dtype)
+
+    @classmethod
+    def isa(
+        cls,
+        p0: float,
+        subspaces: Sequence[tuple[float, int]],
+        scale: float = 1.0,
+        learn: LearntExponents = "none",
+    ) -> LpNested:
+        """Independent subspaces (equation 9): root exponent p0 and [(exponent, size), ...]."""
+        try:
+            children = [(p, [size]) for p, size in subspaces]
+        except (TypeError, ValueError):
+            raise InputError(
+                f"subspaces must be [(exponent, size), ...]; got {subspaces!r}."
+            ) from None
+        return cls((p0, children), scale=scale, learn=learn)
+
+    def _add(self, tree: Any, start: int, exponents: list[float]) -> int:
+        """Number a subtree, children first; return where its leaves end."""
+        try:
+            exponent, children = tree
+            children = list(children)
+        except (TypeError, ValueError):
+            raise InputError(
+                "a tree must be (exponent, [children]), each child a number of leaves or a tree; "
+                f"got {tree!r}."
+            ) from None
+        exponent = check_real(exponent, "an exponent", *EXPONENTS)
+        stop, numbers = start, []
+        for child in children:
+            if isinstance(child, tuple | list):
+                stop = self._add(child, stop, exponents)
+                numbers.append(len(self._nodes) - 1)
+            else:
+                leaves = check_int(child, "a number of leaves", low=1)
+                if stop + leaves > MOST_LATENTS:  # before a file's word makes a list of as many
+                    raise InputError(
+                        f"a tree must have at most {MOST_LATENTS:,} leaves; got {stop + leaves:,}."
+                    )
+                numbers += [-1 - leaf for leaf in range(stop, stop + leaves)]
+                stop += leaves
+        if not numbers:
+            raise InputError(
+                f"a tree must have leaves; got none at the node of exponent {exponent}."
+            )
+        self._nodes.append(_Node(tuple(numbers), start, stop))
+        exponents.append(exponent)
+        return stop
+
+    @property
+    def exponents(self) -> Tensor:
+        """Exponents of the inner nodes, children before parents, the root last; float64."""
+        fixed: Tensor = self._fixed  # type: ignore[assignment]
+        values = fixed if self._learnt is None else torch.cat([self._learnt, fixed])
+        # The exponents themselves are learnt, so that a step of the optimiser moves all of them
+        # alike; those that leave the range count as its ends until `keep_in_range` puts them there.
+        return values + (values.clamp(*EXPONENTS) - values).detach()
+
+    @torch.no_grad()
+    def keep_in_range(self) -> None:
+        """Put learnt exponents that left the range back to its ends, as after every step.
+
+        Without it they would wander on, and come back as late.
+        """
+        if self._learnt is not None:
+            self._learnt.clamp_(*EXPONENTS)
+
+    def _log_norms(self, z: Tensor, exponents: Tensor) -> Tensor:
+        """Log f(z); in logarithms because a power of a large latent overflows."""
+        leaves = z.to(widest_float(z.device)).abs().clamp(min=SMALLEST).log()
+        values: list[Tensor] = []
+        for node, p in zip(self._nodes, exponents, strict=True):
+            parts = [
+                values[child] if child >= 0 else leaves[..., -1 - child] for child in node.children
+            ]
+            values.append(torch.logsumexp(p * torch.stack(parts, dim=-1), dim=-1) / p)
+        return values[-1]
+
+    def norm(self, z: Tensor) -> Tensor:
+        """The Lp-nested norm f(z) of the rows of z (equation 9 for subspaces)."""
+        require_latents(z, self.size)
+        return self._log_norms(z, self.exponents).exp().to(z.dtype)
+
+    def log_surface(self) -> Tensor:
+        """Logarithm of the surface of the unit sphere of f (equation 8).
+
+        S = 2^n prod over inner nodes i with l children of
+        p_i^(1 - l) [prod over children k of Gamma(n_k / p_i)] / Gamma(n_i / p_i).
+        """
+        exponents = self.exponents
+        total = exponents.new_zeros(())
+        for number, (node, p) in enumerate(zip(self._nodes, exponents, strict=True)):
+            leaves = self._leaves_below(number)
+            total = total + torch.lgamma(leaves / p).sum() - torch.lgamma(node.n_leaves / p)
+            total = total - (len(leaves) - 1) * p.log()
+        return total + self.size * math.log(2)
+
+    def _leaves_below(self, number: int) -> Tensor:
+        """Number of leaves below every child of a node."""
+        leaves: Tensor = getattr(self, f"_leaves_{number}")
+        return leaves
+
+    def log_prob(self, z: Tensor) -> Tensor:
+        """Log-density of the rows of z, shape (..., size), differentiable in z and exponents.
+
+        It is computed in double precision and returned in the precision of z.
+        """
+        require_latents(z, self.size)
+        exponents = self.exponents
+        p0 = exponents[-1]
+        power = (p0 * self._log_norms(z, exponents)).exp() / self.scale  # f^p0 / s
+        shape = self.size / p0
+        log_prob = (
+            p0.log() - shape * math.log(self.scale) - torch.lgamma(shape) - power
+        ) - self.log_surface()
+        limits = torch.finfo(z.dtype)
+        return log_prob.clamp(min=limits.min).to(z.dtype)
+
+    @torch.no_grad()
+    def sample(self, n: int, random_state: Any = None) -> Tensor:
+        """Draw n latents exactly, shape (n, size); not differentiable.
+
+        Algorithm 1 of the paper without its first radius: steps 1 and 4 draw it and divide it out
+        again. Every inner node divides its radius among its children by a Dirichlet variable, and
+        f^p0 / s of the whole has a Gamma(n / p0) distribution, which is equation 11.
+        """
+        generator = torch_generator(random_state)
+        n = check_int(n, "n", low=1)
+        return self._drawn(n, torch.device("cpu"), generator).to(torch.get_default_dtype())
+
+    @torch.no_grad()
+    def draw_for(self, z: Tensor) -> Tensor:
+        """Draw as many latents as z has rows, on its device, from torch's own random numbers."""
+        return self._drawn(len(z), z.device, None).to(z.dtype)
+
+    def _drawn(self, n: int, device: torch.device, generator: torch.Generator | None) -> Tensor:
+        exponents = self.exponents.to(device)
+        p0, wide = exponents[-1], exponents.dtype
+        power = torch._standard_gamma((self.size / p0).expand(n).contiguous(), generator=generator)
+        radii: dict[int, Tensor] = {len(self._nodes) - 1: (self.scale * power).pow(1 / p0)}
+        out = torch.empty(n, self.size, dtype=wide, device=device)
+        for number in range(len(self._nodes) - 1, -1, -1):  # parents first
+            node, p = self._nodes[number], exponents[number]
+            shapes = (self._leaves_below(number).to(device) / p).expand(n, -1).contiguous()
+            gammas = torch._standard_gamma(shapes, generator=generator)
+            shares = (gammas / gammas.sum(dim=1, keepdim=True)).pow(1 / p)
+            own = radii.pop(number)
+            for place, child in enumerate(node.children):
+                radius = own * shares[:, place]
+                if child >= 0:
+                    radii[child] = radius
+                else:
+                    out[:, -1 - child] = radius
+        signs = torch.randint(0, 2, out.shape, generator=generator, device=device) * 2 - 1
+        return out * signs
+
+    def config(self) -> dict[str, Any]:
+        """Everything needed to build the prior again, as plain values; learnt ones are weights."""
+        return {
+            "prior": type(self).__name__,
+            "tree": self._tree,
+            "scale": self.scale,
+            "learn": self.learn,
+        }
+
+    def extra_repr(self) -> str:
+        """Say size, exponents and scale when printed."""
+        shown = ", ".join(f"{value:.3g}" for value in self.exponents.tolist())
+        return f"size={self.size}, exponents=[{shown}], scale={self.scale}, learn={self.learn!r}"
+
+
+def learnt_exponents(model: Any) -> dict[str, float]:
+    """Exponents that a model's prior has learnt, by rank: "1" is the smallest.
+
+    As a callback it puts them into the history, ``TrainOptions(callbacks={"exponent":
+    learnt_exponents})``; a sweep has them as columns "exponent 1", ..., and `geodis train` says
+    them at the end. The published ones are `PUBLISHED_EXPONENTS`.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> prior = LpNested.isa(2.1, [(2.0, 2), (1.9, 2)], learn="subspaces")
+    >>> learnt_exponents(SimpleNamespace(prior=prior))
+    {'1': 1.9, '2': 2.0}
+    """
+    prior = getattr(model, "prior", None)
+    if not isinstance(prior, LpNested) or prior.learn == "none":
+        return {}
+    values = prior.exponents.tolist()
+    own = sorted(values if prior.learn == "all" else values[:-1])  # the root's is the last
+    return {str(rank): value for rank, value in enumerate(own, start=1)}
+
+
+def _plain_tree(tree: Any) -> Any:
+    """The tree as lists and numbers."""
+    exponent, children = tree
+    plain = (
+        _plain_tree(child) if isinstance(child, tuple | list) else int(child) for child in children
+    )
+    return [float(exponent), list(plain)]
+
+
+def require_latents(z: Tensor, size: int) -> None:
+    """Require as many columns as a prior has latents."""
+    if z.ndim < 1 or z.shape[-1] != size:
+        raise InputError(
+            f"latents must have {size} columns, one for every latent of the prior; "
+            f"got shape {tuple(z.shape)}."
+        )
 
 
 class StandardNormal(nn.Module):

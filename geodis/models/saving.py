@@ -5,19 +5,50 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 
 from geodis.base.check import InputError
-from geodis.base.engines.journal import CHECKSUM, differences
+from geodis.base.journal import CHECKSUM, differences
 from geodis.base.notes import note_counts, note_entry, rebuilding
-from geodis.base.tensors import read_tensors, write_tensors
+from geodis.base.plugins import all_subclasses, load_plugins, newest_of_each, only_one
+from geodis.base.safetensors_files import read_tensors, write_tensors
 from geodis.base.write import write_json
-from geodis.kernels.torch_state import AllocationLimit, load_state, state_of
+from geodis.kernels import LossKernel, load_kernel
+from geodis.kernels.storage import AllocationLimit, load_state, state_of
 from geodis.models.model import Model
-from geodis.models.model_names import model_named
-from geodis.models.training.state.run_identity import weights_fingerprint
+from geodis.models.objectives import ReconstructionName
+from geodis.models.training.run_identity import weights_fingerprint
+
+# Models by name: those of geodis, of other packages, and those that the user has defined.
+
+
+def model_named(name: str) -> type[Model]:
+    """Find a model's class by its name: "AdaTVAE", or "ada-tvae" as on the command line.
+
+    A class of the user's own is found once it is defined, and one of another package that
+    declares the entry point ``geodis.models`` without being imported. One that is defined anew in
+    its place, as in a notebook, replaces the older; a name of two classes is refused.
+
+    Examples
+    --------
+    >>> model_named("beta-vae").__name__
+    'BetaVAE'
+    """
+    load_plugins("geodis.models")
+    known = newest_of_each(kind for kind in all_subclasses(Model) if kind.defines_a_model())
+    wanted = _plain(name) if isinstance(name, str) else None
+    found = [kind for kind in known if _plain(kind.__name__) == wanted]
+    if not found:
+        names = ", ".join(sorted({kind.__name__ for kind in known}))
+        raise InputError(f"The model must be one of {names}; got {name!r}.")
+    return only_one([kind for kind in found if kind.__name__ == name] or found)
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "")
+
 
 WEIGHTS, CONFIG, CHECKPOINT = "model.safetensors", "config.json", "checkpoint.safetensors"
 OLDER_CHECKPOINT = "checkpoint-older.safetensors"
@@ -132,3 +163,48 @@ def model_from_config(
     note_entry(config, "settings", dict, source)
     with rebuilding(source):
         return kind.from_config(config, **given)
+
+
+# Reconstruction losses by name: those of geodis, blurs of a radius, learnt kernels in files.
+
+KERNEL_FILE, BLURS = ".safetensors", ("box", "gaussian")
+
+
+def is_loss_made(name: str) -> bool:
+    """Whether a name stands for a loss that is made of it: a blur of a radius, or a file.
+
+    Examples
+    --------
+    >>> is_loss_made("box:3"), is_loss_made("mse")
+    (True, False)
+    """
+    return name.endswith(KERNEL_FILE) or (name.partition(":")[0] in BLURS and ":" in name)
+
+
+def loss_named(name: str, option: str = "loss") -> Any:
+    """A reconstruction loss by its name.
+
+    Parameters
+    ----------
+    name : str
+        "mse", "bernoulli", "box:31", "gaussian:31", or the file of a learnt kernel.
+    option : str
+        What to call it in a message.
+
+    Examples
+    --------
+    >>> loss_named("box:3").radius
+    3
+    """
+    names = get_args(ReconstructionName)
+    if name in names:
+        return name
+    if name.endswith(KERNEL_FILE):
+        return load_kernel(name)
+    kind, _, radius = name.partition(":")
+    if kind in BLURS and radius.isdigit():
+        return getattr(LossKernel, kind)(int(radius))
+    raise InputError(
+        f"{option} must be {', '.join(names)}, box:RADIUS, gaussian:RADIUS or the file of a learnt "
+        f"kernel, kernel.safetensors; got {name}."
+    )

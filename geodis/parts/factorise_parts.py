@@ -13,26 +13,30 @@ from typing import Any, Literal
 import numpy as np
 
 from geodis import __version__
-from geodis.base.array_file import read_arrays, write_arrays
 from geodis.base.check import InputError, check_choice, check_int, check_random_state
-from geodis.base.engines.engine import Engine
-from geodis.base.engines.open_engine import LOCAL, open_engine
-from geodis.base.file_lock import FolderLock
+from geodis.base.engine import LOCAL, Engine, open_engine
 from geodis.base.progress import Stages
 from geodis.base.row_source import RowSource, even_rows, row_source
-from geodis.base.write import write_json
+from geodis.base.safetensors_files import read_arrays, write_arrays
+from geodis.base.write import FolderLock, write_json
 from geodis.data.files.open_rows import open_rows
 from geodis.manifold.atlas.fitted_atlas import Atlas
 from geodis.manifold.geomancer import GeoManCER
-from geodis.manifold.preparation.sampled import sampled_points, whole_problem_doubts
-from geodis.parts.file_states import check_unchanged, file_state, hash_of, path_before_key
-from geodis.parts.map_part import PartTask, is_done, map_part, no_room
-from geodis.parts.parts_folder import (
+from geodis.manifold.preparation.rows import sampled_points, whole_problem_doubts
+from geodis.parts.map_part import (
     ATLAS,
     MANIFEST,
     PartsFolder,
+    PartTask,
     begin_manifest,
+    check_unchanged,
+    file_state,
+    hash_of,
+    is_done,
+    map_part,
+    no_room,
     part_path,
+    path_before_key,
 )
 
 SECOND = "second_sample.safetensors"

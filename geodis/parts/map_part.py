@@ -3,21 +3,90 @@
 from __future__ import annotations
 
 import errno
+import hashlib
+import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from geodis.base.array_file import read_arrays, write_arrays
-from geodis.base.check import InputError
-from geodis.base.engines.journal import CHECKSUM, array_pieces, plain_digest
+from geodis.base.check import InputError, check_choice
+from geodis.base.journal import CHECKSUM, array_pieces, differences, plain_digest
 from geodis.base.row_source import RowSource
+from geodis.base.safetensors_files import read_arrays, write_arrays
+from geodis.base.write import to_jsonable, write_json
 from geodis.data.files.open_rows import open_rows
 from geodis.manifold.atlas.fitted_atlas import Atlas
-from geodis.parts.file_states import check_unchanged, hash_of
+
+# Whether a file is still the one that it was, and the hash of one.
+
+BLOCK = 2**20
+
+
+def file_state(path: str | os.PathLike[str]) -> str:
+    """Size and time of change of a file, or of all files of a folder: no byte is read.
+
+    Parameters
+    ----------
+    path : path
+        With a key after a colon or without.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "a.npy"
+    >>> _ = file.write_bytes(b"1")
+    >>> before = file_state(file)
+    >>> _ = file.write_bytes(b"12")
+    >>> file_state(file) == before
+    False
+    """
+    place = path_before_key(path)
+    if not place.is_dir():
+        return _of_one(place)
+    digest = hashlib.sha256()
+    for inner in sorted(place.rglob("*")):
+        if inner.is_file():
+            digest.update(f"{inner.relative_to(place)} {_of_one(inner)}\n".encode())
+    return digest.hexdigest()
+
+
+def path_before_key(path: str | os.PathLike[str]) -> Path:
+    """The file or folder of "file:key"."""
+    parts = os.fspath(path).split(":")
+    for cut in range(len(parts), 0, -1):
+        place = Path(":".join(parts[:cut])).expanduser()
+        if place.exists():
+            return place
+    raise InputError(f"{path} must be a file; there is none of this name.")
+
+
+def hash_of(path: str | os.PathLike[str]) -> str:
+    """The SHA-256 of the bytes of a file."""
+    digest = hashlib.sha256()
+    with Path(path).open("rb") as file:
+        while block := file.read(BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def check_unchanged(path: str | os.PathLike[str], before: str) -> None:
+    """Require that a file is as it was when all began."""
+    if file_state(path) != before:
+        raise InputError(
+            f"{path} must stay as it is while it is read; it has changed since the first part: "
+            "what was read of it is not kept, and a run on what it is now needs another folder."
+        )
+
+
+def _of_one(path: Path) -> str:
+    stat = path.stat()
+    return f"{stat.st_size} {stat.st_mtime_ns}"
+
 
 KIND = "geodis part"
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -192,3 +261,146 @@ def _atlas(path: str, expected: str) -> Atlas:
 def _source(path: str, unchanged: str) -> RowSource:
     """Opened once in every process, as long as the file stays as it is."""
     return open_rows(path)
+
+
+# A folder of parts: what it was made with, what is in it, and rows of it.
+
+MANIFEST, ATLAS, PARTS = "manifest.json", "atlas.safetensors", "part"
+
+PartArray = Literal["axes", "coordinates", "distances", "outside"]
+ARRAYS = get_args(PartArray)
+
+
+@dataclass(frozen=True)
+class PartsFolder:
+    """Axes, coordinates and distances of all rows, in one file a part.
+
+    Attributes
+    ----------
+    folder : Path
+    manifest : dict
+        ``made_with``: settings, rows and the file they are of; ``fit``: what the sample showed;
+        ``done``: how many rows lie outside, once all parts are there.
+    """
+
+    folder: Path
+    manifest: Mapping[str, Any]
+
+    @cached_property
+    def atlas(self) -> Atlas:
+        """What the rows were mapped with."""
+        return Atlas.load(self.folder / ATLAS)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all parts together."""
+        return int(self.manifest["made_with"]["shape"][0])
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all parts are there."""
+        return "done" in self.manifest
+
+    def read(self, name: PartArray, start: int = 0, stop: int | None = None) -> np.ndarray:
+        """Rows of one of the arrays, from the parts that they lie in.
+
+        Parameters
+        ----------
+        name : {"axes", "coordinates", "distances", "outside"}
+            Axes are along the directions that vary: times ``atlas.basis`` they are those of the
+            points.
+        start, stop : int
+            All rows by default.
+
+        Returns
+        -------
+        ndarray
+        """
+        check_choice(name, "name", ARRAYS)
+        stop = self.n_rows if stop is None else stop
+        if not 0 <= start < stop <= self.n_rows:
+            raise InputError(
+                f"Rows must lie between 0 and {self.n_rows:,}; got {start:,} to {stop:,}."
+            )
+        step = int(self.manifest["made_with"]["part_rows"])
+        found = []
+        for number in range(start // step, -(-stop // step)):
+            begin = number * step
+            arrays, _ = read_arrays(part_path(self.folder, number), names=[name])
+            if name not in arrays:
+                raise InputError(f"{self.folder} must hold {name}; they were not written.")
+            found.append(arrays[name][max(0, start - begin) : stop - begin])
+        return np.concatenate(found)
+
+    def __str__(self) -> str:
+        """What was found, in a few lines."""
+        made, fit = self.manifest["made_with"], self.manifest.get("fit")
+        n, d = made["shape"]
+        lines = [f"{n:,} rows in {d} columns, in parts of {made['part_rows']:,}"]
+        if fit is not None:
+            factors = " + ".join(
+                f"{dim}{' (flat)' if flat else ''}"
+                for dim, flat in zip(fit["factor_dims"], fit["flat"], strict=True)
+            )
+            lines.append(f"  sample of {fit['sampled']:,} rows: factors of dimension {factors}")
+            lines += [f"  - {doubt}" for doubt in fit["doubts"]]
+        done = self.manifest.get("done")
+        lines += (
+            ["  not all parts are there"] if done is None else [*map("  {}".format, done["said"])]
+        )
+        return "\n".join(lines)
+
+
+def open_parts(folder: str | os.PathLike[str]) -> PartsFolder:
+    """Open what `factorise_parts` wrote.
+
+    Parameters
+    ----------
+    folder : path
+
+    Returns
+    -------
+    PartsFolder
+    """
+    return PartsFolder(Path(folder), read_manifest(Path(folder)))
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a folder, or one sentence about it."""
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise InputError(f"{folder} must be a folder of parts; there is no {MANIFEST} in it.")
+    try:
+        manifest = json.loads(path.read_bytes())
+        if not isinstance(manifest["made_with"], dict):
+            raise TypeError("made_with must be an object")
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} cannot be read as a manifest of parts: {error}.") from error
+    return manifest
+
+
+def begin_manifest(folder: Path, made_with: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest to go on with: a new one, or that of an earlier run with the same settings."""
+    made_with = to_jsonable(dict(made_with))
+    if not (folder / MANIFEST).exists():
+        others = [path.name for path in folder.iterdir() if not path.name.startswith(".")]
+        if others:
+            raise InputError(
+                f"{folder} must be empty or a folder of parts; got {', '.join(sorted(others)[:3])}"
+                ": choose another --out."
+            )
+        manifest = {"made_with": made_with}
+        write_json(folder / MANIFEST, manifest)
+        return manifest
+    manifest = read_manifest(folder)
+    for name, before, now in differences(manifest["made_with"], made_with):
+        raise InputError(
+            f"{folder} holds parts that were made with {name}={before!r}; got {now!r}: choose "
+            "another --out, or the same settings."
+        )
+    return manifest
+
+
+def part_path(folder: Path, number: int) -> Path:
+    """Where a part stands."""
+    return folder / f"{PARTS}-{number:06d}.safetensors"

@@ -26,15 +26,15 @@ from .figure.marks import (
     factor_color as factor_color,
     one_panel as one_panel,
 )
-from .figure.choices import Choices as Choices
+from .figure.linked_views import Choices as Choices
 from .figure.linked_views import (
     LinkedViews as LinkedViews,
     View as View,
     Outline as Outline,
     SpotColors as SpotColors,
 )
-from .figure.static import draw_figure as draw_figure
-from .vector.svg_figure import figure_svg as figure_svg, views_svg as views_svg
+from .figure.matplotlib_figure import draw_figure as draw_figure
+from .vector.page_chart import figure_svg as figure_svg, views_svg as views_svg
 from .vector.page_chart import to_chart as to_chart, Chart as Chart
 from .geometry.spectra import (
     plot_principal_spectrum as plot_principal_spectrum,
@@ -49,27 +49,27 @@ from .geometry.directions import (
 )
 from .geometry.points import plot_points_by_factor as plot_points_by_factor
 from .geometry.maps import plot_maps as plot_maps, maps_figure as maps_figure
-from .geometry.cloud import point_cloud as point_cloud
-from .geometry.holonomy import plot_holonomy as plot_holonomy
-from .geometry.accuracy import plot_error_against_n as plot_error_against_n
-from .geometry.flat_coordinates import (
+from .geometry.points import point_cloud as point_cloud
+from .geometry.spectra import plot_holonomy as plot_holonomy
+from .geometry.spectra import plot_error_against_n as plot_error_against_n
+from .geometry.directions import (
     plot_flat_coordinates as plot_flat_coordinates,
     plot_contrast_angles as plot_contrast_angles,
 )
-from .walks import plot_walk as plot_walk
+from .geometry.maps import plot_walk as plot_walk
 from .distances import (
     traversal_matrices_figure as traversal_matrices_figure,
     plot_traversal_matrices as plot_traversal_matrices,
     plot_distance_distribution as plot_distance_distribution,
 )
-from .correlations import (
+from .distances import (
     distance_correlations_figure as distance_correlations_figure,
     plot_distance_correlations as plot_distance_correlations,
     plot_correlation_by_spacing as plot_correlation_by_spacing,
     distance_scatter_choices as distance_scatter_choices,
     plot_distance_scatter as plot_distance_scatter,
 )
-from .kernels import (
+from .models import (
     plot_kernels as plot_kernels,
     plot_augmented_traversals as plot_augmented_traversals,
     plot_learning as plot_learning,
@@ -90,4 +90,4 @@ from .scores import (
     rank_agreement_figure as rank_agreement_figure,
     plot_agreement as plot_agreement,
 )
-from .score_spread import spread_figure as spread_figure, plot_spread as plot_spread
+from .scores import spread_figure as spread_figure, plot_spread as plot_spread

@@ -17,9 +17,9 @@ from geodis.report.material import BINS, MAX_POINTS, Material
 if TYPE_CHECKING:
     from geodis.inspection import Inspection
     from geodis.manifold.geomancer import GeoManCER
-    from geodis.report.distance_comparison import DistanceComparison
+    from geodis.report.sections.distances import DistanceComparison
     from geodis.report.sections.manifold import Factorisation
-    from geodis.scores.table.score_table import ScoreTable
+    from geodis.scores.score_table import ScoreTable
 
 INTERVALS = 30
 

@@ -19,8 +19,8 @@ from geodis.base.check import (
 )
 from geodis.base.text import counted
 from geodis.data.factors import Factors, as_factors
-from geodis.manifold.preparation.kept_apart import of_rows
 from geodis.manifold.preparation.row_measure import Metric, RowMeasure
+from geodis.manifold.preparation.sampling_checks import of_rows
 from geodis.scores.binning import bin_factors
 from geodis.scores.inputs import code_factors
 

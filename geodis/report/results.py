@@ -4,21 +4,108 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Mapping
+import tempfile
+import webbrowser
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from geodis import __version__
-from geodis.base.text import counted, function_name, with_notes
+from geodis.base.check import check_int
+from geodis.base.progress import in_notebook
+from geodis.base.text import counted, function_name, listed, with_notes
 from geodis.base.write import to_jsonable, write_json
+from geodis.plots.geometry.shown_rows import words_of
 from geodis.report.analysis import Analysis, versions
-from geodis.report.ask import ask
-from geodis.report.page.markup import render_template
 from geodis.report.page.render import Page, render_page
-from geodis.report.page.show_page import show_page
+from geodis.report.page.score_cards import render_template
 from geodis.report.registry import all_sections
-from geodis.report.sentences.plain_words import in_plain_words
+from geodis.report.section import ask
+from geodis.report.sentences import reasons_of_doubt
+
+# A page before its reader's eyes: in a notebook, or in a browser.
+
+
+def show_page(path: Path | None, make: Callable[[], str], height: int = 900) -> None:
+    """Show a page that was written, or make it now.
+
+    Parameters
+    ----------
+    path : Path or None
+    make : callable
+        Returns the text of the page, where it is no file or a notebook asks for it.
+    height : int
+        In pixels, in a notebook; a browser takes its window.
+    """
+    height = check_int(height, "height", low=100)
+    there = path is not None and path.exists()
+    if in_notebook():
+        from IPython.display import display
+
+        text = path.read_text(encoding="utf-8") if path is not None and there else make()
+        display({"text/html": page_frame(text, height)}, raw=True)
+        return
+    if path is None or not there:
+        with tempfile.NamedTemporaryFile(
+            "w", suffix=".html", prefix="geodis-", delete=False, encoding="utf-8",
+            errors="xmlcharrefreplace",
+        ) as file:  # fmt: skip
+            file.write(make())
+        path = Path(file.name)
+    webbrowser.open(path.resolve().as_uri())
+
+
+def page_frame(text: str, height: int) -> str:
+    """A page within a page, which can do nothing outside of itself.
+
+    Examples
+    --------
+    >>> print(page_frame('<p class="a">', 100))
+    <iframe sandbox="allow-scripts" style="width:100%;height:100px;border:0" \
+srcdoc="&lt;p class=&quot;a&quot;&gt;"></iframe>
+    """
+    style = f"width:100%;height:{height}px;border:0"
+    return (
+        f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{escape(text, quote=True)}">'
+        "</iframe>"
+    )
+
+
+# The bold sentence that opens a page: which factors were found, and whether that is uncertain.
+
+
+def in_plain_words(analysis: Analysis) -> str:
+    """What was found, "Uncertain" first where it is; empty where there are no maps to show."""
+    est, part = analysis.manifold, analysis.parts.get("maps")
+    if est is None or part is None or part.value is None or not part.value.of:
+        return ""
+    things = "images" if analysis.settings.has_images else "rows"
+    uncertain = bool(reasons_of_doubt(analysis, est))
+    vary = "seem to vary" if uncertain else "vary"
+    words = words_of(est)
+    if est.n_factors_ == 1:
+        said = f"the {things} {vary} along one dimension"
+        if est.dim_ > 1:
+            said = (
+                "no split into independent factors was found; "
+                f"the {things} {vary} in one {est.dim_}-dimensional factor"
+            )
+        said += f", like {words[0]}" if words[0] else ""
+    else:
+        said = f"the {things} {vary} in {est.n_factors_} independent factors"
+        named = [f"{text} (factor {j})" for j, text in enumerate(words) if text]
+        said += f": {listed(named)}" if named else ""
+        if 0 < len(named) < est.n_factors_:
+            said += "; the topology of the others is undetermined"
+    opening = f"Uncertain: {said}" if uncertain else f"{said[0].upper()}{said[1:]}"
+    unseen = [one.given for one in part.value.given if one.found < 0]
+    if not unseen:
+        return f"{opening}."
+    given = "the given factor" if len(unseen) == 1 else "the given factors"
+    names = listed([f"“{name}”" for name in unseen])
+    return f"{opening}. No map shows {given} {names}."
 
 
 @dataclass(frozen=True, eq=False, repr=False)

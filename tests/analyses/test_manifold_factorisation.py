@@ -7,7 +7,7 @@ import pytest
 
 from analyses import manifold_factorisation as analysis
 from geodis import product_manifold
-from geodis.manifold.local.batched_fits import tangent_terms
+from geodis.manifold.local.quadratic_fits import tangent_terms
 
 pytestmark = pytest.mark.long
 

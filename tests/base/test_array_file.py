@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from geodis.base.array_file import DTYPES, read_arrays, write_arrays
 from geodis.base.check import InputError
+from geodis.base.safetensors_files import DTYPES, read_arrays, write_arrays
 
 
 def test_arrays_come_back_as_they_were(tmp_path, rng):

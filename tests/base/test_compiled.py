@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from geodis.base.compiled import njit
+from geodis.base.jobs import njit
 
 
 def test_options_reach_numba_and_the_cache_is_kept_where_it_can_be():

@@ -19,7 +19,7 @@ def test_a_program_is_told_of_stages_and_their_times(caplog):
 
 
 def test_without_a_handler_nothing_is_printed():
-    program = "from geodis.base.log import LOG; LOG.error('no')"
+    program = "from geodis.base.progress import LOG; LOG.error('no')"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("", "")
 

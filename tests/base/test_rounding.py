@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from geodis.base.rounding import rounding_of, trusted_digits
+from geodis.base.check import rounding_of, trusted_digits
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from safetensors.torch import save_file
 
 from geodis.base.check import InputError
-from geodis.base.tensors import read_header, read_note, read_tensors, write_tensors
+from geodis.base.safetensors_files import read_header, read_note, read_tensors, write_tensors
 
 FLOATS = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
 

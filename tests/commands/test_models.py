@@ -8,13 +8,13 @@ import pytest
 import torch
 
 from geodis.base.check import InputError
-from geodis.commands.shared.runs import settings_of
 from geodis.commands.train import stopping
+from geodis.commands.trained_models import settings_of
 from geodis.data.files.load import load_factors
-from geodis.kernels.losses.loss_kernel import LossKernel
-from geodis.kernels.losses.storage import save_kernel
+from geodis.kernels.loss_kernel import LossKernel
+from geodis.kernels.storage import save_kernel
 from geodis.models import encode, load_model
-from geodis.models.loss_names import loss_named
+from geodis.models.saving import loss_named
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,14 @@ import typer
 from typer.testing import CliRunner
 
 from geodis.base.check import InputError
-from geodis.commands.shared.data_source import DataSource, open_data, source_of
-from geodis.commands.shared.options import CommonOptions, flat_options, periods_of
+from geodis.commands.options import (
+    CommonOptions,
+    DataSource,
+    flat_options,
+    open_data,
+    periods_of,
+    source_of,
+)
 
 
 @dataclass(frozen=True)

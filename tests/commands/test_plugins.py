@@ -18,7 +18,7 @@ import typer
 
 import geodis as gd
 from geodis.cli import register_command
-from geodis.commands.shared.options import CommonOptions, FileArgument
+from geodis.commands.options import CommonOptions, FileArgument
 
 
 def mean_command(

@@ -217,10 +217,7 @@ def test_ordered_categories_keep_their_order_in_distances(tmp_path):
     size, x = rng.integers(3, size=300), rng.integers(4, size=300)
     latents = np.column_stack([size, x]) + 0.1 * rng.normal(size=(300, 2))
     named = pd.DataFrame(
-        {
-            "size": pd.Categorical(np.array(LEVELS)[size], categories=LEVELS, ordered=True),
-            "x": x,
-        }
+        {"size": pd.Categorical(np.array(LEVELS)[size], categories=LEVELS, ordered=True), "x": x}
     )
     named.to_parquet(tmp_path / "factors.parquet")
     doors = (named, gd.load_factors(tmp_path / "factors.parquet"), dict(named.items()))
@@ -285,12 +282,7 @@ def test_large_integers_keep_their_identity():
         np.array(ids, dtype=object),
         pd.Series(ids, dtype="Int64"),
         np.ma.array(ids),
-        [
-            [
-                number,
-            ]
-            for number in ids
-        ],
+        [[number] for number in ids],
         {"factor 0": ids},
     ):
         known = as_factors(given_)
@@ -393,7 +385,7 @@ def test_three_fields_are_three_factors_for_scores():
 
 
 def test_labels_keep_their_names_to_the_score_table(monkeypatch):
-    from geodis.scores.table import score_latents as module
+    from geodis.scores import score_latents as module
 
     scored, run_jobs = [], module.run_jobs
 

@@ -12,7 +12,7 @@ from geodis.distances import (
     traversal_matrices,
     traversal_matrix,
 )
-from geodis.distances.grid_traversals import (
+from geodis.distances.grid_distances import (
     MIN_SAMPLED,
     grid_traversals,
     row_traversals,
@@ -214,10 +214,7 @@ def test_importance_leaves_out_a_factor_with_one_value(rng):
         (lambda: traversal_matrix(FactorGrid((2, 2)), 0), "need images"),
         (lambda: traversal_matrix(FactorGrid((2, 2)), 0, "latent"), "need a code"),
         (lambda: traversal_matrix(FactorGrid((2, 2)), 5, "ground truth"), "between 0 and 1"),
-        (
-            lambda: traversal_matrix(FactorGrid((2, 2)), 0, "seen"),
-            "source must be .* 'seen'",
-        ),
+        (lambda: traversal_matrix(FactorGrid((2, 2)), 0, "seen"), "source must be .* 'seen'"),
         (lambda: traversal_matrix([[1, 2]], 0), "must be a FactorGrid"),
         (lambda: factor_importance(FactorGrid((2, 2))), "needs images"),
         (lambda: perceived_between(FactorGrid((2, 2)), [0], [1]), "need images"),

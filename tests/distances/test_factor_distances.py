@@ -11,12 +11,7 @@ from geodis import as_factors, scores
 from geodis.base.check import InputError
 from geodis.data.grids.grid import FactorGrid
 from geodis.data.grids.sprites import Sprites
-from geodis.distances import (
-    GridDistances,
-    distance_correlations,
-    ground_truth,
-    sample_triplets,
-)
+from geodis.distances import GridDistances, distance_correlations, ground_truth, sample_triplets
 
 KINDS = ("numbers", "ordered", "cyclic", "labels")
 

@@ -181,10 +181,7 @@ def test_divergence_equals_torch(rng):
         (lambda: distances.perceived(np.ones((1, 2, 2)) * 9, np.ones((1, 2, 2))), r"in \[0, 1\]"),
         (lambda: distances.perceived(BLACK, BLACK, "ssim"), "got 'ssim'"),
         (lambda: distances.perceived(BLACK, BLACK, 3), "got 3"),
-        (
-            lambda: distances.perceived(BLACK, BLACK, lambda x, y: 0.0),
-            "one distance a pair",
-        ),
+        (lambda: distances.perceived(BLACK, BLACK, lambda x, y: 0.0), "one distance a pair"),
         (
             lambda: distances.perceived(BLACK, BLACK, lambda x, y: x.mean((1, 2, 3)) / np.nan),
             "Distances of <lambda> must be finite",

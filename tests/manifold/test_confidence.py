@@ -13,11 +13,15 @@ from geodis.base.check import InputError
 from geodis.base.write import write_json
 from geodis.data.manifolds.flat_products import flat_sample
 from geodis.manifold import chance_angle, fit_confidence
-from geodis.manifold.angles import principal_angles
-from geodis.manifold.confidence.likely_errors import graphs_over
-from geodis.manifold.confidence.local_axes import LocalAxes, leaves
-from geodis.manifold.confidence.repeated_fits import match_factors
-from geodis.manifold.confidence.tilt import deviations, noise_level, subspace_rotation
+from geodis.manifold.confidence.likely_errors import graphs_over, match_factors
+from geodis.manifold.confidence.subspace_error import (
+    LocalAxes,
+    deviations,
+    leaves,
+    noise_level,
+    subspace_rotation,
+)
+from geodis.manifold.local.angles import principal_angles
 from tests.conftest import sphere
 
 

@@ -3,8 +3,8 @@ import pytest
 
 from geodis import GeoManCER, product_manifold
 from geodis.base.check import InputError
+from geodis.manifold import fit_doubts as doubts
 from geodis.manifold.doubts import doubt
-from geodis.manifold.verdict import doubts
 
 
 def test_a_clear_dimension_is_not_scanned():
@@ -47,7 +47,7 @@ def test_checks_of_finished_fits_do_not_move_the_dimension(monkeypatch):
         return tuple(wrong * (sum(dims) == before.dim_))
 
     monkeypatch.setattr("geodis.manifold.fit.late_doubts", said)
-    monkeypatch.setattr("geodis.manifold.dimension_scan.late_doubts", said)
+    monkeypatch.setattr("geodis.manifold.fit.late_doubts", said)
     after = scanned()
     assert after.dim_ == before.dim_ and after.doubts_[0] == before.doubts_[0]
     assert after.doubts_[-1].evidence["error"] == 8 and after.uncertain_

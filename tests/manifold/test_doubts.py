@@ -12,41 +12,32 @@ import numpy as np
 import pytest
 
 from geodis import GeoManCER, intrinsic_dimension, product_manifold
-from geodis.manifold.coupling.coupled_periods import CoupledPeriods
-from geodis.manifold.coupling.product_test import PairTest, ProductTest
-from geodis.manifold.coupling.stretch_dependence import Strength
-from geodis.manifold.doubts import (
-    DOUBTS,
-    TEXTS,
-    WEIGHTLESS,
-    Doubt,
-    Kind,
-    doubt,
-    with_sentences,
-)
+from geodis.manifold.confidence.product_test import PairTest, ProductTest
+from geodis.manifold.confidence.stretch import CoupledPeriods, Strength
+from geodis.manifold.doubts import DOUBTS, TEXTS, WEIGHTLESS, Doubt, Kind, doubt, with_sentences
+from geodis.manifold.fit_doubts import doubts_of_dimension, late_doubts
 from geodis.manifold.flat import flat_axes, flat_part
 from geodis.manifold.flat.differences import Edges
 from geodis.manifold.flat.flat_axes import _why_tried
 from geodis.manifold.flat.flat_graph import CurveOrder
 from geodis.manifold.flat.flat_part import _doubts_of_unrolling, split_flat_part
+from geodis.manifold.flat.independent_rotation import ContrastResult, _disagreement
 from geodis.manifold.flat.unroll import Unrolling
-from geodis.manifold.holonomy.departure import Departure
-from geodis.manifold.independence.rotation_to_factors import ContrastResult, _disagreement
+from geodis.manifold.holonomy.factor_count import Departure
+from geodis.manifold.local.angles import TangentError
 from geodis.manifold.local.curved_fit_ratio import FitRatios
 from geodis.manifold.local.dimension import _by_agreement, _by_filling, _by_fits, _Run, _undecided
-from geodis.manifold.local.dimension_by_distances import DistanceEstimates
-from geodis.manifold.local.tangent_error import TangentError
-from geodis.manifold.maps import mapped_factors
-from geodis.manifold.preparation.sampled import SampledPoints, whole_problem_doubts
+from geodis.manifold.local.dimension_methods import DistanceEstimates
+from geodis.manifold.maps import maps_of_fit as mapped_factors
+from geodis.manifold.preparation.rows import SampledPoints, whole_problem_doubts
+from geodis.manifold.split_result import collect_evidence
 from geodis.manifold.topology import topology_of as naming
 from geodis.manifold.topology.scalar_curvature import ScalarCurvature
 from geodis.manifold.topology.space_names import Facts, name_space
 from geodis.manifold.topology.topology_of import topology_of
-from geodis.manifold.verdict.doubts import doubts_of_dimension, late_doubts
-from geodis.manifold.verdict.evidence import collect_evidence
-from geodis.report.sentences.manifold_sentences import reasons_of_doubt
+from geodis.report.sentences import reasons_of_doubt
 from tests import ROOT
-from tests.manifold.verdict.test_evidence import split
+from tests.manifold.test_evidence import split
 
 ESTIMATE = intrinsic_dimension(product_manifold("S^2", 300, random_state=0).points)
 DOUBTFUL = replace(ESTIMATE, verdict="doubtful", doubts=(doubt("evenly-spaced", "dimension"),))

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import geodis as gd
-from geodis.base.array_file import read_arrays, write_arrays
 from geodis.base.check import InputError
+from geodis.base.safetensors_files import read_arrays, write_arrays
 
 NEW = 20
 

@@ -8,13 +8,13 @@ import pytest
 
 import geodis as gd
 from geodis.manifold.atlas.make_atlas import atlas_of
-from geodis.manifold.coupling.product_test import product_test_of
+from geodis.manifold.confidence.product_test import product_test_of
 from geodis.manifold.fit import fit_rows
-from geodis.manifold.maps.mapped_factors import coordinates_at, maps_of, topologies_of
-from geodis.manifold.new_points import axes_of_fit
-from geodis.manifold.preparation.sampled import Rows
-from geodis.manifold.task import Settings
-from geodis.manifold.walks.moving_factors import walk_in_factor
+from geodis.manifold.maps.maps_of_fit import coordinates_at, maps_of, topologies_of
+from geodis.manifold.maps.walks_of_fit import walk_in_factor
+from geodis.manifold.out_of_sample import axes_of_fit
+from geodis.manifold.preparation.rows import Rows
+from geodis.manifold.split_result import Settings
 
 
 @pytest.fixture(scope="module")

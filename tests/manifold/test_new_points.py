@@ -5,7 +5,7 @@ import pytest
 
 import geodis as gd
 from geodis.base.check import InputError
-from geodis.manifold import new_points
+from geodis.manifold import out_of_sample as new_points
 from geodis.manifold.local import exact_search
 from geodis.manifold.split_result import Split, join_axes, part_axes
 from tests.conftest import warped

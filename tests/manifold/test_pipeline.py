@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from geodis.manifold import pipeline
-from geodis.manifold.task import Task
+from geodis.manifold.split_result import Task
 
 
 @pytest.mark.parametrize("n_factors", [2, 8, 12])

@@ -37,13 +37,12 @@ from geodis.models import (
 from geodis.models.model_inputs import sent
 from geodis.models.priors import StandardNormal, UniformCodes
 from geodis.models.randomness import kept_generators, seeded
-from geodis.models.stacking.model_stack import ModelStack
+from geodis.models.sweeps.stacks import ModelStack
 from geodis.models.training import batches
-from geodis.models.training.rows import held_rows
-from geodis.models.training.rows.perceived_triplets import ordered_triplets
-from geodis.models.training.step import take_step
-from geodis.models.training.terms_watch import TermsWatch
-from tests.models.families.test_autoencoders import MAKERS
+from geodis.models.training import dataset_rows as held_rows
+from geodis.models.training.dataset_rows import ordered_triplets
+from geodis.models.training.step import TermsWatch, take_step
+from tests.models.test_autoencoders import MAKERS
 from tests.options import flat
 
 stream_of = flat(batches.stream_of, TrainOptions)

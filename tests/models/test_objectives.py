@@ -11,8 +11,14 @@ from torch import nn
 from geodis.models import objectives as terms
 from geodis.models.objectives import Batch
 from geodis.models.priors import LpNested, NormalCodes, StandardNormal
-from geodis.models.terms.adversaries import discriminator_loss, gradient_penalty, permuted_latents
-from geodis.models.terms.gaussians import aggregate_log_densities, gaussian_kl, gaussian_log_density
+from geodis.models.terms import (
+    aggregate_log_densities,
+    discriminator_loss,
+    gaussian_kl,
+    gaussian_log_density,
+    gradient_penalty,
+    permuted_latents,
+)
 from tests.reference import models as twin
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geodis.base.check import InputError
-from geodis.base.tensors import write_tensors
-from geodis.kernels.losses.loss_kernel import LossKernel
+from geodis.base.safetensors_files import write_tensors
+from geodis.kernels.loss_kernel import LossKernel
 from geodis.models import (
     ISAVAE,
     VAE,

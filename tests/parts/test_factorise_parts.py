@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import geodis as gd
-from geodis.base import array_file
-from geodis.base.array_file import write_arrays
+from geodis.base import safetensors_files as array_file
 from geodis.base.check import InputError
 from geodis.base.row_source import row_source
+from geodis.base.safetensors_files import write_arrays
 from geodis.parts import factorise_parts, map_part, open_parts
-from geodis.parts.parts_folder import PartsFolder, part_path
+from geodis.parts.map_part import PartsFolder, part_path
 from tests import ROOT
 from tests.parts import tasks_of_parts
 
@@ -339,7 +339,7 @@ def test_rows_in_this_process_stay_in_it(big, tmp_path):
 def test_a_cluster_that_does_not_answer_is_said_before_anything_is_fitted(
     big, tmp_path, monkeypatch
 ):
-    dask_clients = pytest.importorskip("geodis.base.engines.dask_clients")
+    dask_clients = pytest.importorskip("geodis.base.dask_engine")
     monkeypatch.setattr(dask_clients, "PATIENCE", 0.3)
     with pytest.raises(InputError, match=r"got 'tcp://127.0.0.1:9', where none answered"):
         factorise_parts(big[0], tmp_path / "out", cluster="tcp://127.0.0.1:9", **OPTIONS)

@@ -11,7 +11,7 @@ from geodis import plots, scores
 from geodis.base.check import InputError
 from geodis.plots import figure_svg
 from geodis.plots.scores import similar_order
-from geodis.scores.score import Score
+from geodis.scores.card import Score
 
 
 @pytest.fixture(scope="module")
@@ -58,12 +58,7 @@ def test_agreement_puts_scores_that_agree_side_by_side(tmp_path):
     rng = np.random.default_rng(0)
     first, second = rng.standard_normal((2, 30))
     frame = pd.DataFrame(
-        {
-            "a1": first,
-            "b1": second,
-            "a2": first + 0.1 * rng.standard_normal(30),
-            "b2": 2 * second,
-        }
+        {"a1": first, "b1": second, "a2": first + 0.1 * rng.standard_normal(30), "b2": 2 * second}
     )
     agreed = scores.agreement(frame)
     axis = plots.plot_agreement(agreed)

@@ -10,7 +10,7 @@ import scipy.linalg
 import scipy.sparse
 import scipy.sparse.linalg
 
-from geodis.manifold.holonomy.symmetric import symmetric_basis, traceless_basis
+from geodis.manifold.holonomy.laplacian import symmetric_basis, traceless_basis
 
 
 def published_geomancer(points, dim, n_eigenfields=10):

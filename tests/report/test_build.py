@@ -14,21 +14,21 @@ from geodis.base.check import GeodisWarning, InputError
 from geodis.base.whole_set import MANIFEST
 from geodis.manifold.local.dimension_estimate import points_needed
 from geodis.report import build
-from geodis.report.many_models import report_many
+from geodis.report.comparison.many_models import report_many
 from geodis.report.material import gather_material
 from geodis.report.page import render
 from geodis.report.page.pictures import write_files
-from geodis.report.page.python_lines import opening_lines
 from geodis.report.page.render import render_page
+from geodis.report.page.score_cards import opening_lines
 from geodis.report.sections.distances import DistancesSection
 from geodis.report.sections.inspection import InspectionSection
 from geodis.report.sections.manifold import ManifoldSection, rows_for
-from geodis.report.sections.resamplings import (
+from geodis.report.sections.scores import (
+    ScoresSection,
     interval_sentence,
     no_interval_sentence,
     with_intervals,
 )
-from geodis.report.sections.scores import ScoresSection
 from geodis.scores import ManyScores
 from tests.report.example import HOSTILE, example_arrays, example_report
 

@@ -52,7 +52,7 @@ def test_results_have_what_is_said_of_the_maps():
 
 
 def test_maps_are_made_once(monkeypatch):
-    from geodis.manifold.maps import mapped_factors
+    from geodis.manifold.maps import maps_of_fit as mapped_factors
 
     made = []
     real = mapped_factors.factor_maps

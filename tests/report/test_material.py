@@ -30,10 +30,7 @@ def test_a_frame_keeps_its_names_and_labels_and_loses_rows_with_gaps():
     assert gathered.factors.names == ("shape", "x")
     assert [
         gathered.factors.categories["shape"][int(c)] for c in gathered.factors.values[:, 0]
-    ] == [
-        "box",
-        "dot",
-    ]
+    ] == ["box", "dot"]
 
 
 def test_factors_without_names_are_numbered():

@@ -12,9 +12,8 @@ from geodis.base.check import InputError
 from geodis.plots import Axis, Choices, Dots, Panel, Picked
 from geodis.report import Analysis, ReportSettings, SectionFigure, gather_material
 from geodis.report.page import render as page
-from geodis.report.page.markup import definitions, render_template
 from geodis.report.page.pictures import draw_picture
-from geodis.report.page.score_cards import CARDS
+from geodis.report.page.score_cards import CARDS, definitions, render_template
 from geodis.report.sections.scores import ScoresSection
 from tests import ROOT
 from tests.report.example import HOSTILE, example_report
@@ -230,7 +229,7 @@ def test_a_section_that_fails_says_so_in_its_place(monkeypatch):
     def fail(*_):
         raise KeyError("<b>")
 
-    monkeypatch.setattr("geodis.report.sections.points.point_cloud", fail)
+    monkeypatch.setattr("geodis.report.sections.manifold.point_cloud", fail)
     html = page.render_page(example_report())
     assert "Not done: KeyError: &#39;&lt;b&gt;&#39;" in html
     assert 'id="score-table"' in html and "cloud" not in drawn(html)

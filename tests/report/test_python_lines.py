@@ -10,7 +10,7 @@ import pytest
 from geodis.report import build
 from geodis.report.analysis import Analysis, ReportSettings
 from geodis.report.material import gather_material
-from geodis.report.page.python_lines import opening_lines
+from geodis.report.page.score_cards import opening_lines
 
 # Of everything that decides what the page shows, a value that is not the usual one.
 CHANGED = {

@@ -12,11 +12,11 @@ from geodis.manifold.doubts import doubt
 from geodis.manifold.local.dimension import intrinsic_dimension
 from geodis.plots.geometry.spectra import eigenvalue_spectrum_figure
 from geodis.report.analysis import ReportSettings
+from geodis.report.build import run_sections
 from geodis.report.material import gather_material
 from geodis.report.page.render import render_page
-from geodis.report.run import run_sections
-from geodis.report.sentences.plain_words import in_plain_words
-from geodis.scores.table.answers import NEAR_CHANCE
+from geodis.report.results import in_plain_words
+from geodis.scores.score_table import NEAR_CHANCE
 from tests.report.example import HOSTILE, example_report
 
 

@@ -9,7 +9,7 @@ import geodis as gd
 from geodis.report.analysis import ReportSettings
 from geodis.report.material import gather_material
 from geodis.report.page import render as page
-from geodis.report.sections.walks import WalksSection
+from geodis.report.sections.traversals import WalksSection
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from geodis.scores.active import varies
+from geodis.scores.inputs import varies
 
 
 def test_what_varies_does_not_depend_on_scale():

@@ -7,13 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from geodis.base.check import InputError
-from geodis.scores import (
-    compactness_of,
-    completeness_of,
-    disentanglement_of,
-    gap_of,
-    modularity_of,
-)
+from geodis.scores import compactness_of, completeness_of, disentanglement_of, gap_of, modularity_of
 from tests.reference import scores as slow
 from tests.scores._golden import load
 

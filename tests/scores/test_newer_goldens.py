@@ -5,7 +5,7 @@ import pytest
 
 import geodis as gd
 from geodis import scores
-from geodis.scores.exclusivity.edi import joint_information
+from geodis.scores.information.edi import joint_information
 from tests import GOLDEN
 from tests.scores._golden import NAMES, load
 

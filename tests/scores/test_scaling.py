@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodis.scores.active import of_order_one
+from geodis.scores.inputs import of_order_one
 
 
 @given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=9))

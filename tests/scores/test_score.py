@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geodis.scores import mig
-from geodis.scores.score import Score
+from geodis.scores.card import Score
 from tests.scores._golden import sample
 
 

@@ -11,12 +11,7 @@ from geodis import FactorGrid, Sprites
 
 # By name: levels that are kept; all of what is not named. What has one level is no factor.
 KEPT: Mapping[str, Mapping[str, Sequence[int]]] = {
-    "hearts": {
-        "shape": [2],
-        "orientation": [0],
-        "x": range(0, 32, 2),
-        "y": range(0, 32, 2),
-    },
+    "hearts": {"shape": [2], "orientation": [0], "x": range(0, 32, 2), "y": range(0, 32, 2)},
     "thinned sprites": {
         "scale": range(0, 6, 2),
         "orientation": range(0, 40, 5),

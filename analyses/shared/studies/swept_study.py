@@ -13,10 +13,9 @@ from analyses.shared.studies.kept_runs import cost_of, costed, keep_runs, put_ba
 from analyses.shared.studies.small_sprites import WORDS
 from geodis import __version__, models
 from geodis.base import to_jsonable, write_json
-from geodis.models.sweeps.planned_run_folder import RUNS, row_of
-from geodis.models.sweeps.sweep_plan import PlannedRun, ScoringPlan, plan_runs
-from geodis.models.sweeps.sweep_table import table_of
-from geodis.models.training.state.run_identity import data_fingerprint
+from geodis.models.sweeps.run_folder import RUNS, row_of
+from geodis.models.sweeps.sweep_plan import PlannedRun, ScoringPlan, plan_runs, table_of
+from geodis.models.training.run_identity import data_fingerprint
 
 if TYPE_CHECKING:
     import pandas as pd

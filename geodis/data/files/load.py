@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
+import atexit
 import math
 import os
+import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TypeGuard
 
 import numpy as np
 
 from geodis.base.check import InputError
-from geodis.data.columns import columns_of
+from geodis.data.columns import Column, columns_of, read_column
 from geodis.data.factors import Factors, as_factors, default_names, from_columns
-from geodis.data.files import arrays  # noqa: F401, its readers register themselves
-from geodis.data.files.beside import (
+from geodis.data.files import (
+    arrays,  # noqa: F401, its readers register themselves
+    columnar,  # noqa: F401
+    hdf5,  # noqa: F401
+    matlab,  # noqa: F401
+    netcdf,  # noqa: F401
+    text_tables,  # noqa: F401
+    zarr_store,
+)
+from geodis.data.files.arrays import read_images
+from geodis.data.files.formats import (
     FACTORS,
+    Contents,
+    Reader,
+    Stored,
     described_names,
+    reader_of,
+    reading,
     with_descriptions,
     without_descriptions,
 )
-from geodis.data.files.contents import Contents, Stored, reading
-from geodis.data.files.formats import Reader, reader_of
-from geodis.data.files.formats import register_reader as register_reader  # after the readers above
-from geodis.data.files.formats import unregister_reader as unregister_reader
-from geodis.data.files.hierarchies import hdf5, matlab, netcdf, zarr_store  # noqa: F401
-from geodis.data.files.image_folder import read_images
 from geodis.data.files.limits import (
     TEXT_BYTES,
     allowing,
@@ -35,9 +46,35 @@ from geodis.data.files.limits import (
     check_regular,
     check_unpacked,
 )
-from geodis.data.files.standard_input import STANDARD_INPUT, standard_input_file
-from geodis.data.files.tables import columnar, text_tables  # noqa: F401
-from geodis.data.read_column import Column, read_column
+
+# What is piped in: a file that is called "-".
+
+STANDARD_INPUT = "-"
+# How files begin that are told apart by it; what begins with none of these is a text table.
+BEGINNINGS = {
+    b"\x93NUMPY": ".npy",
+    b"PK\x03\x04": ".npz",
+    b"\x89HDF": ".h5",
+    b"PAR1": ".parquet",
+    b"ARROW1": ".feather",
+    b"MATLAB": ".mat",
+}
+
+
+@cache
+def standard_input_file() -> Path:
+    """Read all that is piped in, once, and return a file that holds it until the program ends."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise InputError("- is what is piped in, as in `geodis inspect - < z.npy`; got a terminal.")
+    data = sys.stdin.buffer.read()
+    if not data:
+        raise InputError("- is what is piped in; got nothing.")
+    suffix = next((s for start, s in BEGINNINGS.items() if data.startswith(start)), ".csv")
+    folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    path = Path(folder.name) / f"standard_input{suffix}"
+    path.write_bytes(data)
+    return path
 
 
 def load_array(

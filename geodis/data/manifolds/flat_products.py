@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from geodis.base.check import check_choice, check_int, check_random_state, check_real
-from geodis.data.manifolds.draws import circle_points, random_rotations, unit_vectors
+from geodis.data.manifolds.directions import circle_points, random_rotations, unit_vectors
 
 FlatCase: TypeAlias = Literal[
     "rectangle", "swiss roll", "box", "box, tightly bent", "box, each on its own curve",

@@ -9,11 +9,7 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError, check_int, check_random_state, check_real
-from geodis.data.manifolds import (  # their spaces register themselves
-    matrix_spaces,  # noqa: F401
-    twisted_spaces,  # noqa: F401
-)
-from geodis.data.manifolds.draws import random_rotations
+from geodis.data.manifolds.directions import random_rotations
 from geodis.data.manifolds.spaces import Sphere
 from geodis.data.manifolds.spec import Space, read_spec
 from geodis.data.manifolds.spec import register_space as register_space  # after the spaces above

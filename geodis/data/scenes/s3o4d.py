@@ -14,12 +14,11 @@ import numpy as np
 from geodis.base.check import InputError, check_choice, check_int
 from geodis.base.jobs import blocks, in_threads
 from geodis.base.progress import Stages
-from geodis.data.files.archives import NpzArray
-from geodis.data.files.contents import reading
-from geodis.data.grids.resize import resize
-from geodis.data.manifolds.draws import normalised
-from geodis.data.scenes.lighting import FreeLight, product_frames
-from geodis.data.scenes.samples import RenderedSample
+from geodis.data.files.formats import reading
+from geodis.data.files.open_rows import NpzArray
+from geodis.data.grids.observed import resize
+from geodis.data.manifolds.directions import normalised
+from geodis.data.scenes.lighting import FreeLight, RenderedSample, product_frames
 
 # Images of both splits are numbered through: the first of the test split is number 80,000.
 TRAIN_IMAGES = 80_000

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from geodis.base.array_file import read_arrays, write_arrays
 from geodis.base.check import InputError
 from geodis.base.notes import note_counts, note_entry
+from geodis.base.safetensors_files import read_arrays, write_arrays
 from geodis.manifold.atlas.charts import AtlasPiece, BentSheet, FlatSheet, LocalChart, Sheet
 from geodis.manifold.atlas.fitted_atlas import Atlas
-from geodis.manifold.maps.flat_map import ClosedCoordinates
+from geodis.manifold.maps.closed_coordinates import ClosedCoordinates
 
 KIND, VERSION = "geodis atlas", 1
 # Products of the columns of a rotation are those of the identity but for rounding, far below this.

@@ -9,16 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from geodis.base.compiled import njit
-from geodis.base.jobs import blocks, over_ranges
+from geodis.base.jobs import blocks, njit, over_ranges
 from geodis.manifold.linalg import FAST
-from geodis.manifold.local.batched_fits import (
+from geodis.manifold.local.exact_search import Search
+from geodis.manifold.local.quadratic_fits import (
     gaussian_weights,
     quadratic_pairs,
     regress,
     tangent_terms,
 )
-from geodis.manifold.local.exact_search import Search
 
 # The second fit is to what the first leaves of the arcs.
 BEND_ROUNDS = 2

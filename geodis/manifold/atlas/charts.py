@@ -8,10 +8,176 @@ from typing import Any
 
 import numpy as np
 
-from geodis.manifold.atlas.chart_steps import stepped_axes, stepped_values
+from geodis.base.jobs import njit, over_ranges
 from geodis.manifold.flat.flat_axes import coordinates_from
+from geodis.manifold.linalg import departure_of_rows, newton_schulz
 from geodis.manifold.local.exact_search import Nearest, Search, searcher
-from geodis.manifold.maps.flat_map import ClosedCoordinates
+from geodis.manifold.local.quadratic_fits import quadratic_pairs
+from geodis.manifold.maps.closed_coordinates import ClosedCoordinates
+
+# One step from the nearest fitted point: axes and coordinates at a new one, in compiled loops.
+
+# Steps of Newton and Schulz at most: rows that turned by one radian are orthonormal after seven.
+NEWTON_STEPS = 10
+# Axes turn by one radian at most: beyond, a quadratic is extrapolated without bound.
+MOST_TURNED = 1.0
+
+
+def stepped_axes(
+    places: np.ndarray,
+    frames: np.ndarray,
+    bends: np.ndarray,
+    radius: np.ndarray,
+    nearest: np.ndarray,
+    targets: np.ndarray,
+    *,
+    n_jobs: int | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Axes at new points: those of the nearest fitted one, turned as its fit says.
+
+    With t = A (x - x_i), no longer than the fit reached, and N(t) = sum_b t_b D_.b, the step along
+    the arc is ``s = t + N(t) N(t)^T t / 6``, and the axes are
+    ``A + (1 + N(s) N(s)^T / 3) N(s)`` made orthonormal: exact to the fourth order where the
+    curvature is that of a sphere, a rotation group or another symmetric space, and to the first in
+    what changes of it.
+
+    Parameters
+    ----------
+    places : ndarray of shape (n, c)
+    frames : ndarray of shape (n, k, c)
+    bends : ndarray of shape (n, k (k + 1) / 2, c)
+    radius : ndarray of shape (n,)
+    nearest : ndarray of int, shape (p,)
+    targets : ndarray of shape (p, c)
+    n_jobs : int, optional
+        Threads; one by default, -1 for every core.
+
+    Returns
+    -------
+    axes : ndarray of shape (p, k, c)
+    along : ndarray of shape (p, k)
+        The steps t.
+
+    Examples
+    --------
+    >>> frames, bends = np.array([[[0.0, 1.0]]]), np.array([[[-1.0, 0.0]]])  # at (1, 0) of a circle
+    >>> new = np.array([[np.cos(0.1), np.sin(0.1)]])
+    >>> axes, _ = stepped_axes(np.eye(2)[:1], frames, bends, np.ones(1), np.zeros(1, int), new)
+    >>> axes.round(3), np.sin(0.1).round(3), np.cos(0.1).round(3)
+    (array([[[-0.1  ,  0.995]]]), np.float64(0.1), np.float64(0.995))
+    """
+    p, k, c = len(targets), *frames.shape[1:]
+    axes, along = np.empty((p, k, c)), np.empty((p, k))
+    pairs = quadratic_pairs(k)
+    nearest = np.asarray(nearest, np.int64)
+    targets = np.ascontiguousarray(targets, float)
+
+    def work(start: int, stop: int) -> None:
+        _step(places, frames, bends, radius, *pairs, nearest, targets, axes, along, start, stop)
+
+    over_ranges(work, p, n_jobs)
+    return axes, along
+
+
+def stepped_values(polynomials: np.ndarray, nearest: np.ndarray, along: np.ndarray) -> np.ndarray:
+    """Polynomials of the nearest fitted points, at the steps from there.
+
+    Parameters
+    ----------
+    polynomials : ndarray of shape (n, 1 + k + k (k + 1) / 2, r)
+        Coefficients of 1, of every axis, and of every pair a <= b.
+    nearest : ndarray of int, shape (p,)
+    along : ndarray of shape (p, k)
+
+    Returns
+    -------
+    ndarray of shape (p, r)
+
+    Examples
+    --------
+    >>> stepped_values(np.array([[[1.0], [2.0], [3.0]]]), np.zeros(1, int), np.array([[2.0]]))
+    array([[17.]])
+    """
+    k = along.shape[1]
+    values = polynomials[nearest, 0].astype(float)
+    for a in range(k):
+        values += along[:, a, None] * polynomials[nearest, 1 + a]
+    for pair, (a, b) in enumerate(zip(*quadratic_pairs(k), strict=True)):
+        values += (along[:, a] * along[:, b])[:, None] * polynomials[nearest, 1 + k + pair]
+    return values
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _step(  # type: ignore[no-untyped-def]
+    places, frames, bends, radius, first, second, nearest, targets, axes, along, start, stop
+):  # pragma: no cover
+    k, c = frames.shape[1:]
+    turned, gram = np.empty((k, c)), np.empty((k, k))
+    arc, column = np.empty(k), np.empty(k)
+    for p in range(start, stop):
+        i = nearest[p]
+        length = 0.0
+        for a in range(k):
+            total = 0.0
+            for x in range(c):
+                total += frames[i, a, x] * (targets[p, x] - places[i, x])
+            along[p, a] = total
+            length += total * total
+        if length > radius[i] ** 2:
+            shorter = radius[i] / np.sqrt(length)
+            for a in range(k):
+                along[p, a] *= shorter
+        size = _turn(bends[i], along[p], first, second, turned, gram)
+        if size <= MOST_TURNED**2:
+            for a in range(k):
+                arc[a] = along[p, a]
+                for b in range(k):
+                    arc[a] += gram[a, b] * along[p, b] / 6.0
+            size = _turn(bends[i], arc, first, second, turned, gram)
+            for x in range(c):
+                for a in range(k):
+                    column[a] = turned[a, x]
+                for a in range(k):
+                    for b in range(k):
+                        turned[a, x] += gram[a, b] * column[b] / 3.0
+        share = 1.0 if size <= MOST_TURNED**2 else MOST_TURNED / np.sqrt(size)
+        for a in range(k):
+            for x in range(c):
+                axes[p, a, x] = frames[i, a, x] + share * turned[a, x]
+        _orthonormalise(axes[p], gram, column)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _turn(bends, step, first, second, turned, gram):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """N_a = sum_b t_b D_ab and N N^T; the trace of that."""
+    k, c = turned.shape
+    turned[:] = 0.0
+    for pair in range(len(first)):
+        a, b = first[pair], second[pair]
+        for x in range(c):
+            turned[a, x] += step[b] * bends[pair, x]
+            if a != b:
+                turned[b, x] += step[a] * bends[pair, x]
+    size = 0.0
+    for a in range(k):
+        for b in range(a + 1):
+            total = 0.0
+            for x in range(c):
+                total += turned[a, x] * turned[b, x]
+            gram[a, b] = gram[b, a] = total
+        size += gram[a, a]
+    return size
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _orthonormalise(rows, gram, column):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """The nearest orthonormal rows, A <- A - (A A^T - 1) A / 2 again and again."""
+    for _ in range(NEWTON_STEPS):
+        worst = departure_of_rows(rows, gram)
+        newton_schulz(rows, gram, column)
+        if worst < 1e-8:  # the error of a step is of the order of the square before it
+            return
+
 
 # For one nearest point a tree beats all distances by ten times and more where the points, in
 # whatever space, are of few dimensions.

@@ -11,7 +11,6 @@ import numpy as np
 from geodis.base.check import InputError
 from geodis.base.jobs import blocks, one_blas_thread
 from geodis.base.progress import Stages
-from geodis.manifold.ambient import ambient_split
 from geodis.manifold.atlas.chart_fits import LocalValues, chart_fits
 from geodis.manifold.atlas.charts import (
     AtlasPiece,
@@ -22,14 +21,15 @@ from geodis.manifold.atlas.charts import (
     few_nearest,
 )
 from geodis.manifold.atlas.fitted_atlas import Atlas
-from geodis.manifold.confidence.local_axes import leaves
+from geodis.manifold.confidence.subspace_error import leaves
 from geodis.manifold.fitted import Fit
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.neighbors import distinct_rows
 from geodis.manifold.local.tangents import neighbors_for_tangents
 from geodis.manifold.maps.factor_map import FactorMap
-from geodis.manifold.maps.mapped_factors import maps_of
-from geodis.manifold.maps.nearest_fitted import WITHIN_REACH
+from geodis.manifold.maps.maps_of_fit import maps_of
+from geodis.manifold.maps.samples import WITHIN_REACH
+from geodis.manifold.out_of_sample import ambient_split
 
 # A point lies off the directions that vary where it does so by twice as much as any fitted one;
 # rounding of the points leaves that much in their own units.

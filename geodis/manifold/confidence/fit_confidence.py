@@ -11,27 +11,57 @@ import numpy as np
 from geodis.base.check import InputError, check_int, check_random_state, check_real
 from geodis.base.jobs import check_jobs, one_blas_thread
 from geodis.base.progress import Stages
-from geodis.manifold.confidence.chance import chance_angle
 from geodis.manifold.confidence.likely_errors import (
+    HALF,
     PARTS,
     LikelyErrors,
-    graphs_over,
-    likely_errors,
-    upper_bounds,
-)
-from geodis.manifold.confidence.local_axes import LocalAxes
-from geodis.manifold.confidence.repeated_fits import (
-    HALF,
     RepeatedFit,
     changed_fits,
+    graphs_over,
     half_fits,
+    likely_errors,
     repeat_fit,
+    upper_bounds,
 )
+from geodis.manifold.confidence.subspace_error import LocalAxes
 from geodis.manifold.fitted import Fit
 from geodis.manifold.local.neighbors import distinct_rows
 
 if TYPE_CHECKING:
     from geodis.manifold.geomancer import GeoManCER
+
+
+# Dimensions -> the angle that subspaces drawn at random would have.
+
+# Draws of random subspaces: their median angle is then known to about a hundredth.
+DRAWS = 4_000
+
+
+def chance_angle(dim: int, space: int) -> float:
+    """Median largest principal angle between two random subspaces, in radians.
+
+    Both are uniform: by symmetry one may be fixed, and the other spanned by normal vectors.
+
+    Parameters
+    ----------
+    dim : int
+        Of both subspaces.
+    space : int
+        Of the space they lie in.
+
+    Examples
+    --------
+    >>> bool(abs(chance_angle(1, 2) - np.pi / 4) < 0.03)
+    True
+    >>> chance_angle(2, 2)
+    0.0
+    """
+    if dim >= space:
+        return 0.0
+    rng = np.random.default_rng(0)
+    bases = np.linalg.qr(rng.standard_normal((DRAWS, space, dim)))[0]
+    cosines = np.linalg.svd(bases[:, :dim], compute_uv=False)[:, -1]
+    return float(np.median(np.arccos(np.clip(cosines, 0.0, 1.0))))
 
 
 @dataclass(frozen=True)

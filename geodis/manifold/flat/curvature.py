@@ -9,14 +9,14 @@ import numpy as np
 
 from geodis.base.check import check_random_state
 from geodis.base.jobs import check_jobs
-from geodis.manifold.local.batched_fits import (
+from geodis.manifold.local.exact_search import searcher
+from geodis.manifold.local.neighborhood_size import choose_n_neighbors
+from geodis.manifold.local.neighbors import neighbors_at
+from geodis.manifold.local.quadratic_fits import (
     quadratic_coefficients,
     quadratic_pairs,
     tangent_terms,
 )
-from geodis.manifold.local.exact_search import searcher
-from geodis.manifold.local.neighborhood_size import choose_n_neighbors
-from geodis.manifold.local.neighbors import neighbors_at
 
 # Disjoint sets of neighbours, and neighbours in each for every unknown of its quadratic fit.
 SETS, FOR_EACH_UNKNOWN = 4, 2

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.linalg import solveh_banded
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from geodis.base.compiled import njit
+from geodis.base.jobs import njit
 from geodis.manifold.local.graph import NeighborGraph
 
 MAX_STEPS = 3000

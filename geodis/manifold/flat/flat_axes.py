@@ -9,19 +9,20 @@ import numpy as np
 from geodis.base.jobs import check_jobs
 from geodis.manifold.doubts import FLAT, Doubt, doubt
 from geodis.manifold.flat.differences import Edges
-from geodis.manifold.flat.flat_part import (
-    FlatEvidence,
-    FlatPart,
-    split_flat_part,
+from geodis.manifold.flat.flat_evidence import FlatEvidence
+from geodis.manifold.flat.flat_part import FlatPart, split_flat_part
+from geodis.manifold.flat.may_be_flat import (
+    FlatPiece,
+    Worth,
+    looks_curved,
+    with_other_flat_pieces,
+    worth_unrolling,
 )
-from geodis.manifold.flat.other_pieces import FlatPiece, with_other_flat_pieces
 from geodis.manifold.flat.unroll import steps_along
-from geodis.manifold.flat.worth_unrolling import Worth, looks_curved, worth_unrolling
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.graph import NeighborGraph, connecting_degree, neighbor_graph
-from geodis.manifold.preparation.places import pieces_largest_first
-from geodis.manifold.split_result import Split
-from geodis.manifold.task import Task
+from geodis.manifold.preparation.prepared import pieces_largest_first
+from geodis.manifold.split_result import Split, Task
 
 # Fields of constant norm that were not counted as parallel: the unrolling decides.
 CONSTANT_NORM = 0.05
@@ -152,7 +153,7 @@ def split_flat_axes(
     --------
     >>> from geodis import neighbor_graph, product_manifold
     >>> from geodis.manifold.refine import split_factors
-    >>> from geodis.manifold.task import Task
+    >>> from geodis.manifold.split_result import Task
     >>> points = product_manifold("S^2 x S^1(2)", 800, random_state=0).points
     >>> split = split_factors(points, 3)
     >>> both = split_flat_axes(points, split, Task(), neighbor_graph(points, 8), "split")
@@ -246,10 +247,7 @@ def _unrolled(
     part = _unrolled_rows(points, split, task, graph, own, rows)
     ratio = _field_ratio(split)
     if ratio < MIN_FIELD_RATIO:
-        part = _with_doubt(
-            part,
-            doubt("unclear-flatness", FLAT, ratio=ratio),
-        )
+        part = _with_doubt(part, doubt("unclear-flatness", FLAT, ratio=ratio))
     if len(rows) < len(points):
         frames = np.full((len(points), *part.frames.shape[1:]), np.nan)
         coordinates = np.full((len(points), part.coordinates.shape[1]), np.nan)

@@ -11,9 +11,9 @@ from scipy.sparse.csgraph import connected_components
 from geodis.base.jobs import blocks
 from geodis.manifold.flat.periods import Periods, find_periods
 from geodis.manifold.flat.unroll import parallel_frame, unrolled_coordinates
-from geodis.manifold.local.batched_fits import principal_frame
 from geodis.manifold.local.graph import NeighborGraph, graph_of_neighbors, neighbor_graph
 from geodis.manifold.local.neighbors import nearest_neighbors, nearest_targets
+from geodis.manifold.local.quadratic_fits import principal_frame
 
 MIN_DEGREE, MAX_DEGREE = 10, 400
 # On a curve many neighbours are shortcuts, and few leave it in pieces: these are tried.
@@ -226,11 +226,7 @@ def _third_arm(linked: csr_array, row: int, inner: np.ndarray, shell: np.ndarray
 
 
 def mended_curve(
-    points: np.ndarray,
-    tangents: np.ndarray,
-    periods: Periods,
-    n_neighbors: int | None,
-    n_jobs: int,
+    points: np.ndarray, tangents: np.ndarray, periods: Periods, n_neighbors: int | None, n_jobs: int
 ) -> Periods:
     """The unrolling of a curve, or where its order is wrong that along edges without short cuts.
 

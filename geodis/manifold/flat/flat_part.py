@@ -15,8 +15,9 @@ import numpy as np
 from geodis.base.check import InputError, check_int, check_points, check_random_state, to_numpy
 from geodis.base.jobs import check_jobs
 from geodis.manifold.doubts import FLAT, Doubt, doubt
+from geodis.manifold.flat.contrasts import jitter_grid
 from geodis.manifold.flat.curvature import Curvature, measure_curvature
-from geodis.manifold.flat.flat_evidence import FlatEvidence
+from geodis.manifold.flat.flat_evidence import FlatEvidence, strain_of
 from geodis.manifold.flat.flat_graph import (
     MANY_ON_CURVE,
     connected_graph,
@@ -24,16 +25,14 @@ from geodis.manifold.flat.flat_graph import (
     mended_curve,
     unrolled_with_periods,
 )
-from geodis.manifold.flat.periods import Periods
-from geodis.manifold.flat.strain import strain_of
-from geodis.manifold.flat.unroll import Unrolling
-from geodis.manifold.independence.rotation_to_factors import (
+from geodis.manifold.flat.independent_rotation import (
     MAX_INSTABILITY,
     ContrastResult,
     independent_rotation,
     information_between,
 )
-from geodis.manifold.independence.ties import jitter_grid
+from geodis.manifold.flat.periods import Periods
+from geodis.manifold.flat.unroll import Unrolling
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.graph import NeighborGraph, neighbor_graph
 from geodis.manifold.local.neighbors import distinct_rows
@@ -296,10 +295,7 @@ def _split(
 
 
 def _doubts_of_unrolling(
-    unrolled: Unrolling,
-    strain: float,
-    curvature: Curvature | None,
-    several: bool,
+    unrolled: Unrolling, strain: float, curvature: Curvature | None, several: bool
 ) -> list[Doubt]:
     """Why coordinates that mean something may still not be the latent variables.
 

@@ -130,11 +130,7 @@ def _periods_at(
 
 
 def _periods_of(
-    unrolled: Unrolling,
-    open_values: np.ndarray,
-    loops: np.ndarray,
-    basis: np.ndarray,
-    tau: float,
+    unrolled: Unrolling, open_values: np.ndarray, loops: np.ndarray, basis: np.ndarray, tau: float
 ) -> Periods | None:
     """The periods near a basis of the lattice; None where it is not one of these loops."""
     edges, steps, base = unrolled.edges, unrolled.steps, unrolled.base

@@ -10,23 +10,27 @@ import numpy as np
 from geodis.base.check import InputError, check_int, check_points, check_random_state
 from geodis.base.jobs import check_jobs
 from geodis.manifold.doubts import doubt
-from geodis.manifold.local.batched_fits import tangent_terms
 from geodis.manifold.local.curved_fit_ratio import (
     FitRatios,
     curved_fit_ratios,
+    is_normal_noise,
     largest_fit,
+    shell_spread,
 )
-from geodis.manifold.local.dimension_by_distances import (
+from geodis.manifold.local.dimension_estimate import (
+    DimensionEstimate,
+    DimensionMethod,
+    dimension_by_method,
+)
+from geodis.manifold.local.dimension_methods import (
     EVENLY_SPACED,
     DistanceEstimates,
     dimension_by_distances,
 )
-from geodis.manifold.local.dimension_estimate import DimensionEstimate
 from geodis.manifold.local.exact_search import Apart
 from geodis.manifold.local.neighbors import Neighbors, distinct_rows
-from geodis.manifold.local.normal_noise import is_normal_noise, shell_spread
-from geodis.manifold.other_dimensions.named_methods import DimensionMethod, dimension_by_method
-from geodis.manifold.preparation.principal import KeptDirections, kept_directions
+from geodis.manifold.local.principal import KeptDirections, kept_directions
+from geodis.manifold.local.quadratic_fits import tangent_terms
 
 # Scales: neighbours from the first, each so many times those before, up to the part of the points
 # beyond which neighbourhoods are the manifold and too small a dimension passes; and a limit beyond
@@ -172,9 +176,7 @@ def intrinsic_dimension(
     if estimate.dim < places.shape[1] or not is_normal_noise(places):
         return estimate
     return replace(
-        estimate,
-        verdict="undecided",
-        doubts=(doubt("all-noise", "dimension", d=estimate.dim),),
+        estimate, verdict="undecided", doubts=(doubt("all-noise", "dimension", d=estimate.dim),)
     )
 
 
@@ -319,11 +321,7 @@ def _judged(
 
 
 def _by_fits(
-    blank: DimensionEstimate,
-    run: _Run,
-    runs: list[_Run],
-    fits: FitRatios,
-    agreed: int | None,
+    blank: DimensionEstimate, run: _Run, runs: list[_Run], fits: FitRatios, agreed: int | None
 ) -> DimensionEstimate:
     """The dimension of a run of scales, with all that speaks against it."""
     longest = int(np.argmax(run.ratios))

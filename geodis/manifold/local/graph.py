@@ -9,8 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from geodis.base.check import InputError, check_finite, check_numeric, to_numpy
-from geodis.base.compiled import njit
-from geodis.base.jobs import check_jobs
+from geodis.base.jobs import check_jobs, njit
 from geodis.manifold.local.neighbors import (
     Neighbors,
     SearchMethod,

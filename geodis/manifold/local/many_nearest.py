@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geodis.base.compiled import njit
-from geodis.base.jobs import over_ranges
-from geodis.manifold.local.all_distances import LARGEST, MORE_ROOM, ROOM, SMALLEST
+from geodis.base.jobs import njit, over_ranges
+from geodis.manifold.local.exact_search import LARGEST, MORE_ROOM, ROOM, SMALLEST
 
 # Neighbours from which on this is sooner than a tree.
 MANY = 256

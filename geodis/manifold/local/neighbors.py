@@ -17,9 +17,7 @@ from geodis.base.check import (
     check_random_state,
     to_numpy,
 )
-from geodis.base.compiled import import_compiled
-from geodis.base.jobs import blocks, check_jobs
-from geodis.manifold.local.all_distances import is_sooner
+from geodis.base.jobs import blocks, check_jobs, import_compiled
 from geodis.manifold.local.exact_search import (
     BLOCK_DISTANCES,
     BLOCK_ROWS,
@@ -31,6 +29,7 @@ from geodis.manifold.local.exact_search import (
     _kdtree_searcher,
     exact_distances,
     exact_method,
+    is_sooner,
     searcher,
     sorted_exactly,
 )
@@ -229,9 +228,7 @@ def neighbors_from_distances(
     return Neighbors(indices, lengths, "precomputed")
 
 
-def distinct_rows(
-    points: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+def distinct_rows(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Distinct rows in order of first appearance, their first index, and the place of each row.
 
     The last is None when all rows are distinct. One sorted column rules out duplicates in most

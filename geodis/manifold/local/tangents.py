@@ -10,15 +10,15 @@ import numpy as np
 
 from geodis.base.check import InputError, check_choice, check_int, check_points
 from geodis.base.jobs import blocks, check_jobs, over_blocks
-from geodis.manifold.local.batched_fits import (
+from geodis.manifold.local.exact_search import Search, searcher
+from geodis.manifold.local.many_nearest import MANY, leaves_of, many_nearest
+from geodis.manifold.local.neighbors import Neighbors, neighbors_at
+from geodis.manifold.local.quadratic_fits import (
     fit_frames,
     principal_frame,
     quadratic_pairs,
     tangent_terms,
 )
-from geodis.manifold.local.exact_search import Search, searcher
-from geodis.manifold.local.many_nearest import MANY, leaves_of, many_nearest
-from geodis.manifold.local.neighbors import Neighbors, neighbors_at
 
 # Numbers in a block of design matrices: 2 MB, which a processor keeps near at hand.
 BLOCK_ENTRIES = 2**18

@@ -7,12 +7,11 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from geodis.base.compiled import njit
-from geodis.base.jobs import over_ranges
+from geodis.base.jobs import njit, over_ranges
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.graph import graph_of_neighbors
 from geodis.manifold.local.neighbors import nearest_neighbors
-from geodis.manifold.maps.edge_steps import steps_within
+from geodis.manifold.maps.rigid_map import steps_within
 
 NEIGHBORS = 30
 # A path that is longer than its development by more goes around something: a hole, a notch.

@@ -12,16 +12,20 @@ from geodis.base.check import InputError
 from geodis.base.jobs import blocks
 from geodis.manifold.flat.differences import Edges
 from geodis.manifold.linalg import polar_rows
+from geodis.manifold.local.curved_fit_ratio import quadratic_count, regression_weights
 from geodis.manifold.local.exact_search import Search, searcher
-from geodis.manifold.maps.coarse_sample import CoarseSample
-from geodis.manifold.maps.edge_steps import steps_within
-from geodis.manifold.maps.factor_map import FactorData, FactorMap, MapView
-from geodis.manifold.maps.fit_map import fit_map
+from geodis.manifold.maps.factor_map import (
+    FactorData,
+    FactorMap,
+    Geodesic,
+    MapView,
+    Surface,
+    nonzero_direction,
+)
+from geodis.manifold.maps.fit_map import fit_map, orientation_of
 from geodis.manifold.maps.geodesics import Geodesics, geodesics_of
-from geodis.manifold.maps.map_orientation import orientation_of
-from geodis.manifold.maps.rigid_map import chords_of, orthonormal_columns
-from geodis.manifold.maps.surfaces import Geodesic, Surface, nonzero_direction
-from geodis.manifold.walks.local_regression import quadratic_count, regression_weights
+from geodis.manifold.maps.rigid_map import chords_of, orthonormal_columns, steps_within
+from geodis.manifold.maps.samples import CoarseSample
 
 # A new point is placed by so many of the points that carry the map, in blocks of so many.
 NEAREST, BLOCK = 8, 8192

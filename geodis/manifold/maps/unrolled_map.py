@@ -8,10 +8,16 @@ from functools import cached_property
 import numpy as np
 
 from geodis.manifold.flat.flat_axes import coordinates_from
-from geodis.manifold.maps.factor_map import FactorData, FactorMap, MapView
-from geodis.manifold.maps.flat_map import ClosedCoordinates, closed_coordinates
-from geodis.manifold.maps.map_orientation import orientation_of
-from geodis.manifold.maps.surfaces import Geodesic, Surface, nonzero_direction
+from geodis.manifold.maps.closed_coordinates import ClosedCoordinates, closed_coordinates
+from geodis.manifold.maps.factor_map import (
+    FactorData,
+    FactorMap,
+    Geodesic,
+    MapView,
+    Surface,
+    nonzero_direction,
+)
+from geodis.manifold.maps.fit_map import orientation_of
 
 # Positions along a geodesic, and Newton steps to the unrolled coordinates of a position.
 STEPS, NEWTON_ROUNDS = 500, 3

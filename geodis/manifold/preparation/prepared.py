@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial import KDTree
 
 from geodis.manifold.local.dimension import intrinsic_dimension
 from geodis.manifold.local.dimension_estimate import DimensionEstimate, fewest_points
@@ -17,15 +20,15 @@ from geodis.manifold.local.graph import (
     neighbor_graph,
 )
 from geodis.manifold.local.neighbors import Neighbors, distinct_rows, nearest_neighbors
-from geodis.manifold.local.tangents import TangentMethod
-from geodis.manifold.preparation.principal import (
+from geodis.manifold.local.principal import (
     KeptDirections,
     PrincipalComponents,
     kept_directions,
     principal_components,
 )
-from geodis.manifold.preparation.sampling_scale import LOOKED_AT, near_copies, outlying
-from geodis.manifold.task import Task
+from geodis.manifold.local.tangents import TangentMethod
+from geodis.manifold.preparation.rows import LOOKED_AT, near_copies, outlying
+from geodis.manifold.split_result import Split, Task
 
 # Outliers hide one another: what is left is looked at again, so many times.
 OUTLIER_ROUNDS = 4
@@ -185,10 +188,7 @@ def supported_dim(dim: int, points: np.ndarray, tangents: TangentMethod) -> int:
 
 
 def _directions(
-    points: np.ndarray,
-    least: int,
-    most: int | None,
-    spectrum: PrincipalComponents | None = None,
+    points: np.ndarray, least: int, most: int | None, spectrum: PrincipalComponents | None = None
 ) -> tuple[KeptDirections, KeptDirections]:
     """The directions that vary, and those in which neighbours are looked for."""
     if spectrum is None:
@@ -224,3 +224,147 @@ def _nearest(points: np.ndarray, count: int, task: Task) -> Neighbors:
     return nearest_neighbors(
         points, count, apart=task.apart, n_jobs=task.settings.n_jobs, random_state=task.rng
     )
+
+
+# Points -> the places to solve on: distinct, in spatial order, a piece of the graph at a time.
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a set of points lies, each place once.
+
+    Attributes
+    ----------
+    points : ndarray of shape (p, d)
+        Distinct rows in spatial order.
+    rows : ndarray of int, shape (p,)
+        The row of the given points that each place is.
+    place : ndarray of int, shape (n,)
+        The place of each given point.
+    """
+
+    points: np.ndarray
+    rows: np.ndarray
+    place: np.ndarray
+
+    def spread(self, split: Split) -> Split:
+        """A split of the places as one of the given points."""
+        return replace(split, axes=self._given(split.axes), rows=self.rows[split.rows])
+
+    def _given(self, axes: np.ndarray) -> np.ndarray:
+        """Axes of the places, which are overwritten, as those of the given points."""
+        if len(axes) != len(self.place):
+            return axes[self.place]
+        for j in range(axes.shape[1]):  # of a million points the largest array: never held twice
+            axes[:, j] = axes[self.place, j]
+        return axes
+
+
+def distinct_places(points: np.ndarray, task: Task) -> Places:
+    """Put points in spatial order, identical rows once.
+
+    Neighbours that lie side by side in memory make the operator several times faster, and
+    identical rows are one place. Where the graph was given, points stay as they are.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    task : Task
+
+    Returns
+    -------
+    Places
+
+    Examples
+    --------
+    >>> places = distinct_places(np.array([[3.0], [1.0], [3.0]]), Task())
+    >>> places.points[places.place].ravel()
+    array([3., 1., 3.])
+    """
+    if task.graph is not None:
+        everywhere = np.arange(len(points))
+        return Places(points, everywhere, everywhere)
+    distinct, representative, place = distinct_rows(points)
+    order = KDTree(distinct).indices
+    position = np.empty_like(order)
+    position[order] = np.arange(len(order))
+    places = distinct[order]
+    if place is None and (known := task.searches.told(points)) is not None:
+        indices, distances = known
+        task.searches.tell(places, (position.astype(np.int32)[indices[order]], distances[order]))
+    return Places(places, representative[order], position if place is None else position[place])
+
+
+def pieces_largest_first(piece: np.ndarray) -> list[np.ndarray]:
+    """Rows of every piece of a graph.
+
+    Examples
+    --------
+    >>> pieces_largest_first(np.array([0, 1, 1]))
+    [array([1, 2]), array([0])]
+    """
+    order = np.argsort(-np.bincount(piece), kind="stable")
+    return [np.flatnonzero(piece == label) for label in order]
+
+
+def task_inside(task: Task, rows: np.ndarray, n: int) -> Task:
+    """The task for some rows: a graph that was given is cut to them."""
+    given: NeighborGraph | None = task.graph
+    if len(rows) == n:
+        return task
+    task = task.at(rows)
+    if given is None:
+        return task
+    return replace(task, graph=neighbor_graph(graph=given.adjacency[rows][:, rows]))
+
+
+# Factors of one piece of a graph and of another -> which of them are the same.
+
+
+def same_factors(
+    axes: np.ndarray,
+    marks: Sequence[int],
+    known_axes: np.ndarray,
+    known_marks: Sequence[int],
+    dims: Sequence[int],
+) -> np.ndarray:
+    """For every known factor, the one of another set of points that is most like it.
+
+    Factors of one dimension are told apart by a mark first, such as whether they are flat, and
+    then by their directions: the sum of ``tr(M_a M_b) / |M_a| |M_b|`` over the pairs is the
+    largest, with M the mean projection on a factor's axes over its points.
+
+    Parameters
+    ----------
+    axes : ndarray of shape (n, k, d)
+        Orthonormal rows grouped by factor; all finite.
+    marks : sequence of int, of length m
+    known_axes : ndarray of shape (p, k, d)
+    known_marks : sequence of int, of length m
+    dims : sequence of int, of length m
+        Of the factors, the same in both.
+
+    Returns
+    -------
+    ndarray of int, shape (m,)
+
+    Examples
+    --------
+    >>> axes = np.broadcast_to(np.eye(2), (5, 2, 2))
+    >>> same_factors(axes[:, ::-1], (0, 0), axes, (0, 0), (1, 1))
+    array([1, 0])
+    >>> same_factors(axes[:, ::-1], (0, 1), axes, (0, 1), (1, 1))
+    array([0, 1])
+    """
+    stops = np.cumsum(dims)[:-1]
+    means = [_mean_projections(own, stops) for own in (known_axes, axes)]
+    alike = np.einsum("axy,bxy->ab", *means)
+    alike += 2.0 * (np.asarray(known_marks)[:, None] == np.asarray(marks))
+    alike -= 2.0 * len(dims) ** 2 * (np.asarray(dims)[:, None] != np.asarray(dims))
+    return linear_sum_assignment(-alike)[1]
+
+
+def _mean_projections(axes: np.ndarray, stops: np.ndarray) -> np.ndarray:
+    """Mean of A^T A over the points, of unit length, for every factor: (m, d, d)."""
+    means = [np.einsum("nax,nay->xy", own, own) for own in np.split(axes, stops, axis=1)]
+    return np.stack([mean / np.linalg.norm(mean) for mean in means])

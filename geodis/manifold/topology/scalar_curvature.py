@@ -6,9 +6,236 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.spatial import cKDTree
 
-from geodis.manifold.local.batched_fits import quadratic_pairs
-from geodis.manifold.topology.local_fits import LocalFits
+from geodis.base.jobs import blocks
+from geodis.manifold.linalg import polar_rows
+from geodis.manifold.local.quadratic_fits import (
+    quadratic_operators,
+    quadratic_pairs,
+    quadratic_terms,
+    tangent_terms,
+)
+
+# Noisy points -> a quadratic patch at every point: its place, frame and second derivatives.
+
+# Points at which numbers of neighbours are compared.
+TRIED = 240
+# Neighbours that a fit needs for every unknown; and how many are tried by dimension, from so many,
+# which show a rim, growing by so much, to this share of the points.
+FOR_EACH_TERM = 2.6
+FEWEST_NEAR = {1: 40, 2: 48, 3: 60, 4: 52}
+GROWTH, LARGEST = 1.4, 0.09
+# The most neighbours that predict a point nearly as well as the best number: errors of second
+# derivatives fall like the square of the radius.
+NEARLY_BEST = 1.04
+# Below this part of their radius the thickness of neighbours is noise; in a ball of noise a point
+# is predicted well by neighbours all around it.
+THIN = 0.16
+# Where points are sparse, neighbours farther than so many times the median radius are left out:
+# they may lie on another turn.
+WIDEST = 1.4
+# Squares of distances, in radii, up to which neighbours count: the chord is longer than its shadow.
+MARGIN = 1.1
+# A place moves by no more than this part of its radius; one whose neighbours are left so many times
+# thicker than the median, and thicker than so much of the radius, lies on no patch.
+FARTHEST_MOVE, MISFIT, THICK = 0.3, 2.5, 0.12
+# Rows at once.
+BLOCK = 512
+
+
+@dataclass(frozen=True)
+class LocalFits:
+    """Quadratic patches, one a point.
+
+    Attributes
+    ----------
+    places : ndarray of shape (c, r)
+        Points moved onto their patch: noise is averaged away.
+    frames : ndarray of shape (c, k, r)
+        Orthonormal rows spanning the tangent space.
+    forms : ndarray of shape (c, k, k, r)
+        Second fundamental form.
+    form_errors : ndarray of shape (c, p, p)
+        Covariance of the entries a <= b of the form, in the order of `quadratic_pairs`, the same
+        in every normal direction.
+    near : ndarray of shape (c, m)
+        Nearest points, by distance.
+    bad : ndarray of bool, shape (c,)
+        Places whose neighbours lie on no patch, as where two turns come near.
+    radii : ndarray of shape (c,)
+        How far along the tangent space the neighbours in the fit reach.
+    noise : float
+        Standard deviation of the points about their patches, in each normal direction.
+    """
+
+    places: np.ndarray
+    frames: np.ndarray
+    forms: np.ndarray
+    form_errors: np.ndarray
+    near: np.ndarray
+    radii: np.ndarray
+    bad: np.ndarray
+    noise: float
+
+    @property
+    def dim(self) -> int:
+        """Intrinsic dimension k."""
+        return self.frames.shape[1]
+
+
+def local_fits(
+    points: np.ndarray,
+    dim: int,
+    frames: np.ndarray | None,
+    rng: np.random.Generator,
+    workers: int = 1,
+) -> LocalFits:
+    """Fit ``x = c + sum t_a l_a + sum t_a t_b h_ab / 2`` to the neighbours of every point.
+
+    The number of neighbours is the one that predicts points left out best: a few where points
+    are exact, hundreds where noise is wider than their spacing.
+    """
+    c = len(points)
+    tree = cKDTree(points)
+    count = _choose_count(points, dim, frames, tree, rng)
+    near = tree.query(points, count + 1, workers=workers)[1][:, 1:]
+    places, frames = _start(points, near, dim, frames)
+    reach = np.linalg.norm(points[near[:, [_least(dim, c) - 1, -1]]] - points[:, None], axis=2)
+    radii = np.minimum(reach[:, 1], np.maximum(WIDEST * np.median(reach[:, 1]), reach[:, 0]))
+    # Every other neighbour is enough to begin with.
+    step = 2 if near.shape[1] >= 2 * FEWEST_NEAR[dim] else 1
+    places, frames, forms = _fit(points, places, frames, None, near[:, ::step], radii)[:3]
+    places, frames, forms = _fit(points, places, frames, forms, near[:, ::step], radii)[:3]
+    places, frames, forms, errors, left = _fit(points, places, frames, forms, near, radii)
+    noise = float(np.median(left))
+    bad = (left > MISFIT * noise) & (left > THICK * radii)
+    return LocalFits(places, frames, forms, noise**2 * errors, near, radii, bad, noise)
+
+
+def _least(dim: int, c: int) -> int:
+    """Neighbours that a fit needs."""
+    return min(int(FOR_EACH_TERM * tangent_terms(dim)) + 2, c - 1)
+
+
+def _choose_count(
+    points: np.ndarray, dim: int, frames: np.ndarray | None, tree: cKDTree, rng: np.random.Generator
+) -> int:
+    c = len(points)
+    least = min(FEWEST_NEAR[dim], c - 1)
+    most = max(least, min(int(LARGEST * c), c - 1))
+    steps = int(np.log(most / least) / np.log(GROWTH)) + 1
+    counts = np.unique((least * GROWTH ** np.arange(steps)).astype(int))
+    rows = rng.choice(c, min(c, TRIED), replace=False)
+    near = tree.query(points[rows], counts[-1] + 1)[1][:, 1:]
+    errors, thin, normals = [], [], max(points.shape[1] - dim, 1)
+    for count in counts:
+        own = near[:, :count]
+        start, axes = _start(points, own, dim, frames, rows)
+        reach = np.linalg.norm(points[own[:, -1]] - points[rows], axis=1)
+        coefficients = _solve(points, start, axes, own, None, reach)[0]
+        squared = np.sort((_normal(coefficients[:, 0], axes) ** 2).sum(axis=1))
+        errors.append(squared[: int(0.95 * len(squared))].mean())
+        thin.append(np.sqrt(errors[-1] / normals) < THIN * np.median(reach))
+    if not any(thin):
+        return int(counts[-1])
+    error = np.where(thin, errors, np.inf)
+    good = error <= NEARLY_BEST * error.min() + 1e-12 * points.var()
+    return int(counts[np.flatnonzero(good).max()])
+
+
+def _normal(vectors: np.ndarray, frames: np.ndarray) -> np.ndarray:
+    """The parts of vectors (c, r) normal to frames (c, k, r)."""
+    along = np.einsum("cr,ckr->ck", vectors, frames)
+    return vectors - np.einsum("ck,ckr->cr", along, frames)
+
+
+def _start(
+    points: np.ndarray,
+    near: np.ndarray,
+    dim: int,
+    frames: np.ndarray | None,
+    rows: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The points themselves, with their frames, or the principal axes of their neighbours."""
+    rows = np.arange(len(points)) if rows is None else rows
+    if frames is not None:
+        return points[rows], frames[rows]
+    axes = np.empty((len(rows), dim, points.shape[1]))
+    for some in blocks(len(rows), BLOCK):
+        patch = points[near[some]]
+        patch = patch - patch.mean(axis=1, keepdims=True)
+        axes[some] = np.linalg.eigh(np.swapaxes(patch, 1, 2) @ patch)[1][:, :, -dim:].swapaxes(1, 2)
+    return points[rows], axes
+
+
+def _solve(
+    points: np.ndarray,
+    places: np.ndarray,
+    frames: np.ndarray,
+    near: np.ndarray,
+    forms: np.ndarray | None,
+    radii: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Coefficients of ``x_j - place`` on 1, t_a and t_a t_b, covariance of the last, variance."""
+    dim = frames.shape[1]
+    chord = points[near] - places[:, None]
+    flat = chord @ np.swapaxes(frames, 1, 2)
+    if forms is not None:
+        # On a sphere the height is exactly half the square of the chord, not of its shadow.
+        height = np.einsum("cma,cmb,cabr->cmr", flat, flat, forms, optimize=True) / 2
+        long = (height**2).sum(axis=2) / np.maximum((flat**2).sum(axis=2), 1e-300)
+        flat = flat * np.sqrt(1 + long)[:, :, None]
+    far = (flat**2).sum(axis=2) / np.maximum(radii, 1e-300)[:, None] ** 2
+    within = far <= MARGIN
+    within[:, : _least(dim, len(points))] = True  # the nearest, where points are sparse
+    operators = quadratic_operators(flat, np.exp(-far) * within)
+    fitted = operators @ chord
+    of_pairs = operators[:, 1 + dim :]
+    spread = of_pairs @ np.swapaxes(of_pairs, 1, 2)
+    left = chord - quadratic_terms(flat) @ fitted
+    free = np.maximum(within.sum(axis=1) - operators.shape[1], 1)
+    across = (left - (left @ np.swapaxes(frames, 1, 2)) @ frames) * within[:, :, None]
+    variance = (across**2).sum(axis=(1, 2)) / free / max(points.shape[1] - dim, 1)
+    return fitted, spread, variance
+
+
+def _fit(
+    points: np.ndarray,
+    places: np.ndarray,
+    frames: np.ndarray,
+    old: np.ndarray | None,
+    near: np.ndarray,
+    radii: np.ndarray,
+) -> tuple[np.ndarray, ...]:
+    """One round: places, frames, forms, covariance of their entries, thickness of what is left."""
+    c, dim, r = frames.shape
+    first, second = quadratic_pairs(dim)
+    new_places, new_frames = np.empty_like(places), np.empty_like(frames)
+    forms = np.empty((c, dim, dim, r))
+    errors = np.empty((c, len(first), len(first)))
+    variances = np.empty(c)
+    # Coefficients on t_a^2 are half the second derivatives.
+    double = np.where(first == second, 2.0, 1.0)
+    for some in blocks(c, BLOCK):
+        known = None if old is None else old[some]
+        fitted, spread, variances[some] = _solve(
+            points, places[some], frames[some], near[some], known, radii[some]
+        )
+        moved = _normal(fitted[:, 0], frames[some])
+        far = np.linalg.norm(moved, axis=1) / radii[some]
+        new_places[some] = (
+            places[some] + moved * np.minimum(1, FARTHEST_MOVE / np.maximum(far, 1e-300))[:, None]
+        )
+        new_frames[some] = polar_rows(fitted[:, 1 : 1 + dim])
+        second_order = fitted[:, 1 + dim :] * double[:, None]
+        axes = new_frames[some]
+        second_order -= (second_order @ np.swapaxes(axes, 1, 2)) @ axes
+        forms[some, first, second] = second_order
+        forms[some, second, first] = second_order
+        errors[some] = spread * double[:, None] * double
+    return new_places, new_frames, forms, errors, np.sqrt(variances)
+
 
 CurvatureSign = Literal["flat", "positive", "negative", "mixed"]
 

@@ -18,13 +18,15 @@ from geodis.base.check import (
 from geodis.base.jobs import check_jobs
 from geodis.manifold.doubts import Doubt, doubt, with_sentences
 from geodis.manifold.linalg import polar_rows
-from geodis.manifold.topology.betti import Betti, betti_numbers
-from geodis.manifold.topology.local_fits import local_fits
-from geodis.manifold.topology.one_dimension import follow_line
-from geodis.manifold.topology.orientation import handedness
-from geodis.manifold.topology.place_graph import PlaceGraph, farthest_distances, place_graph
-from geodis.manifold.topology.rim import find_rim
-from geodis.manifold.topology.scalar_curvature import ScalarCurvature, scalar_curvature
+from geodis.manifold.topology.betti import (
+    Betti,
+    PlaceGraph,
+    betti_numbers,
+    farthest_distances,
+    place_graph,
+)
+from geodis.manifold.topology.boundary import find_rim, follow_line, handedness
+from geodis.manifold.topology.scalar_curvature import ScalarCurvature, local_fits, scalar_curvature
 from geodis.manifold.topology.space_names import SHORT_NAMES, UNKNOWN, Facts, name_space
 
 # Below so many points nothing is said; above so many dimensions neither.

@@ -4,28 +4,111 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from geodis.base.check import InputError, check_int
-from geodis.base.engines.engine import Engine, EngineError
-from geodis.base.engines.open_engine import open_engine
+from geodis.base.engine import Engine, EngineError, open_engine
+from geodis.base.journal import plain_digest
 from geodis.base.progress import Stages
 from geodis.data.grids.grid import FactorGrid
-from geodis.models.sweeps.first_batches import look_at_runs
-from geodis.models.sweeps.held_grids import GridSource, close_grid
-from geodis.models.sweeps.planned_run_folder import RUNS, SweepSettings, finish_runs, row_of
-from geodis.models.sweeps.run_lock import ROW, clear_finished
-from geodis.models.sweeps.stacks import STACKS, begun_stacks, clear_stacks, in_stacks, kind_of
-from geodis.models.sweeps.sweep_plan import PlannedRun, ScoringPlan, plan_runs
-from geodis.models.sweeps.sweep_table import table_of, write_sweep_table
-from geodis.models.training.devices import Device, choose_device
-from geodis.models.training.state.checkpoints import checkpoint_folder
-from geodis.models.training.state.run_identity import data_fingerprint
+from geodis.models.randomness import kept_generators
+from geodis.models.sweeps.run_folder import (
+    RUNS,
+    GridSource,
+    SweepSettings,
+    close_grid,
+    finish_runs,
+    open_grid,
+    planned_model,
+    row_of,
+)
+from geodis.models.sweeps.stacks import (
+    ROW,
+    STACKS,
+    begun_stacks,
+    clear_finished,
+    clear_stacks,
+    in_stacks,
+    kind_of,
+    why_alone,
+)
+from geodis.models.sweeps.sweep_plan import (
+    PlannedRun,
+    ScoringPlan,
+    options_of_training,
+    plan_runs,
+    table_of,
+    write_sweep_table,
+)
+from geodis.models.training.checkpoints import checkpoint_folder
+from geodis.models.training.run_identity import data_fingerprint
+from geodis.models.training.step import Device, choose_device
+from geodis.models.training.training_run import Run
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# Check a sweep before training: build every kind of run and pass it one batch.
+
+
+def look_at_runs(
+    runs: Sequence[PlannedRun], data: Mapping[str, tuple[GridSource, str]], device: Any
+) -> dict[str, bool]:
+    """Build the model, the schedules and a batch of every kind of run, so that errors come early.
+
+    Parameters
+    ----------
+    runs : sequence of PlannedRun
+    data : mapping of str to (source, fingerprint)
+    device : as for `train`
+
+    Returns
+    -------
+    dict of str to bool
+        Whether runs cannot be stacked, by `kind_of`.
+    """
+    alone: dict[str, bool] = {}
+    looked: set[str] = set()
+    # One data set at a time, the first one last: it is then open when training starts.
+    for name in reversed(list(data)):
+        for run in runs:
+            whole = plain_digest(
+                {"model": run.model, "options": dict(run.options), "training": dict(run.training)}
+            )
+            if run.data == name and f"{name} {whole}" not in looked:
+                looked.add(f"{name} {whole}")
+                alone[kind_of(run)] = _must_be_alone(run, *data[name], device)
+    return alone
+
+
+def _must_be_alone(run: PlannedRun, source: GridSource, fingerprint: str, device: Any) -> bool:
+    grid = open_grid(source, fingerprint, run.data)
+    model, training = planned_model(run, grid), run.training
+    with kept_generators():
+        begun = Run(
+            model,
+            grid,
+            training["steps"],
+            batch_size=training["batch_size"],
+            learning_rate=training["learning_rate"],
+            device=device,
+            options=options_of_training(training, rows_on="host", prefetch="never"),
+            folder=None,
+            seed=run.seed,
+        )
+        with closing(begun), torch.no_grad():
+            drawn = begun.begin_step()
+            if callable(
+                getattr(model.settings, "loss", None)
+            ):  # a blur may be wider than the images
+                model.terms(model(drawn.x, begun.size, drawn.labels))
+    return bool(why_alone(model))
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from geodis.base.check import check_int
-from geodis.base.file_lock import FolderLock
 from geodis.base.progress import Stages
+from geodis.base.write import FolderLock
 from geodis.models.model import Model
 from geodis.models.randomness import kept_generators
-from geodis.models.training.devices import Device
-from geodis.models.training.run_loggers import RunLogger
-from geodis.models.training.state.checkpoints import checkpoint_folder
-from geodis.models.training.state.interrupts import Interrupts
+from geodis.models.training.checkpoints import checkpoint_folder
+from geodis.models.training.during import RunLogger
+from geodis.models.training.step import Device, Interrupts
 from geodis.models.training.train_options import TrainOptions, checked_options
 from geodis.models.training.training_run import Run, Training
 

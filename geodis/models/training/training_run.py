@@ -11,18 +11,13 @@ from typing import Any
 import torch
 
 from geodis.base.check import InputError, check_int
-from geodis.base.engines.journal import plain_digest
+from geodis.base.journal import plain_digest
 from geodis.base.progress import Stages
 from geodis.models.model import Model
 from geodis.models.randomness import reseed, seed_of_step
 from geodis.models.saving import save_model
-from geodis.models.training.batches import stream_of
-from geodis.models.training.devices import Device, choose_device, choose_precision
-from geodis.models.training.rows.dataset_rows import Drawn
-from geodis.models.training.rows.loader_batches import why_no_place
-from geodis.models.training.rows.prefetched_rows import DrawingThread
-from geodis.models.training.schedules import follow, plans_of
-from geodis.models.training.state.checkpoints import (
+from geodis.models.training.batches import DrawingThread, stream_of
+from geodis.models.training.checkpoints import (
     History,
     Saved,
     cannot_write,
@@ -31,14 +26,23 @@ from geodis.models.training.state.checkpoints import (
     read_checkpoint,
     save_checkpoint,
 )
-from geodis.models.training.state.interrupts import WorkerSignals
-from geodis.models.training.state.run_identity import check_settings, courses, run_identity
-from geodis.models.training.step import optimisers_of, take_step
-from geodis.models.training.terms_watch import TermsWatch
+from geodis.models.training.dataset_rows import Drawn, why_no_place
+from geodis.models.training.run_identity import check_settings, courses, run_identity
+from geodis.models.training.step import (
+    Device,
+    TermsWatch,
+    WorkerSignals,
+    choose_device,
+    choose_precision,
+    optimisers_of,
+    take_step,
+)
 from geodis.models.training.train_options import (
     TrainOptions,
     callback_answers,
     check_rate,
+    follow,
+    plans_of,
     takes_terms,
     with_terms,
 )

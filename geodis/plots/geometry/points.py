@@ -3,27 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from geodis.base.check import InputError, check_points
-from geodis.plots.figure.labels import clip
+from geodis.base.check import InputError, check_points, check_random_state
+from geodis.base.text import counted
+from geodis.plots.figure.linked_views import Choices
 from geodis.plots.figure.marks import (
     FACTORS,
     Axis,
     Dots,
     Figure,
+    Mark,
     Numbers,
     Panel,
     Picked,
+    PickedEnds,
+    Segments,
+    clip,
     factor_color,
 )
-from geodis.plots.figure.static import draw_figure
+from geodis.plots.figure.matplotlib_figure import draw_figure
+from geodis.plots.geometry.directions import (
+    HALF_LENGTH,
+    direction_lines,
+    factor_slices,
+    leading_directions,
+)
 
 if TYPE_CHECKING:
     from geodis.data.factors import Factors
+    from geodis.manifold.geomancer import GeoManCER
+
 
 MAX_POINTS = 2000
 # Factors with more values than this are coloured by a scale: a legend could not be read.
@@ -144,7 +157,7 @@ def plot_points_by_factor(
     'factor 0'
     """
     from geodis.data.factors import as_factors
-    from geodis.manifold.preparation.principal import principal_components
+    from geodis.manifold.local.principal import principal_components
 
     points = check_points(points)
     known = as_factors(factors).refuse_missing()
@@ -178,3 +191,173 @@ def _in_rows(panels: Sequence[Panel]) -> Figure:
     filled = [*panels, *[None] * (-len(panels) % wide)]
     rows = [filled[start : start + wide] for start in range(0, len(filled), wide)]
     return Figure("points", "points by factor", rows, size=(3.9 * wide, 3.3 * len(rows)))
+
+
+# Points and the directions of the manifold's factors, along any axes that a reader may choose.
+
+# Points and lines that a page can show without becoming slow or large.
+SHOWN_POINTS, SHOWN_LINES = 1200, 450
+COMPONENTS, COLUMNS = 6, 8
+POINTS, ROW = "points", "row"
+
+
+class NamedAxis(NamedTuple):
+    """A direction of the points that they can be shown along."""
+
+    name: str
+    direction: np.ndarray
+
+
+def point_cloud(
+    points: np.ndarray,
+    factors: Factors | None = None,
+    est: GeoManCER | None = None,
+    numbers: np.ndarray | None = None,
+) -> Choices:
+    """Describe the points along chosen axes, coloured by a factor, with directions of factors.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    factors : Factors, optional
+        Of the points; without them columns are the colours.
+    est : GeoManCER, optional
+        Fitted to the points.
+    numbers : ndarray of int of shape (n,), optional
+        What the rows are called on the page, where other figures show the same ones.
+
+    Examples
+    --------
+    >>> cloud = point_cloud(np.random.default_rng(0).normal(size=(50, 2)))
+    >>> cloud.about, [axis.title for axis in cloud.axes][2:]
+    ('50 of 50 points', ['latent 0', 'latent 1'])
+    """
+    n = len(points)
+    rows = np.sort(check_random_state(0).choice(n, min(n, SHOWN_POINTS), replace=False))
+    components = _components(points)
+    axes = [*components, *_factor_axes(est), *_columns(points.shape[1])]
+    basis = np.stack([axis.direction for axis in axes])  # (a, d)
+    line_rows = _rows_with_lines(est, rows)
+    called = None if numbers is None else numbers[rows]
+    lines = _lines(est, np.searchsorted(rows, line_rows))
+    colorings = [one.of_rows(rows) for one in _colorings(points, factors, est)]
+    views = _views(est, len(components), axes)
+    x, y = list(views.values())[1 if len(views) > 2 else 0]  # seen best along one of the factors
+    return Choices(
+        "cloud",
+        f"{len(rows):,} of {counted(n, 'point')}",
+        [_cloud_panel(coloring, lines, called) for coloring in colorings],
+        [Axis(axis.name) for axis in axes],
+        {
+            POINTS: basis @ (points - points.mean(axis=0))[rows].T,
+            **_directions(est, line_rows, basis),
+        },
+        asked="coloured by",
+        views=views,
+        x=x,
+        y=y,
+        height=520,
+    )
+
+
+def _cloud_panel(coloring: Coloring, lines: Sequence[Segments], called: np.ndarray | None) -> Panel:
+    n = len(coloring.values)
+
+    def places(rows: np.ndarray) -> tuple[Picked, Picked]:
+        some = rows if len(rows) < n else None
+        return Picked(POINTS, "x", some), Picked(POINTS, "y", some)
+
+    dots = colored_dots(places, coloring)
+    if called is not None:
+        dots = [_with_rows(mark, called) for mark in dots]
+    marks: list[Mark] = [*dots, *lines]
+    return Panel(marks, title=coloring.name, equal=True, legend="beside")
+
+
+def _with_rows(mark: Dots, called: np.ndarray) -> Dots:
+    """The same dots, which the page lights together with what else stands for their rows."""
+    some = mark.x.rows if isinstance(mark.x, Picked) else None
+    own = called if some is None else called[some]
+    return replace(mark, told={**mark.told, ROW: [str(number) for number in own]})
+
+
+def _components(points: np.ndarray) -> list[NamedAxis]:
+    from geodis.manifold.local.principal import principal_components
+
+    count = min(COMPONENTS, *points.shape)
+    spectrum = principal_components(points, count, random_state=0)
+    return [
+        NamedAxis(f"principal component {i + 1} ({100 * part:.0f} %)", spectrum.axes[i])
+        for i, part in enumerate(spectrum.explained[:COMPONENTS])
+    ]
+
+
+def _columns(d: int) -> list[NamedAxis]:
+    return [NamedAxis(f"latent {j}", row) for j, row in enumerate(np.eye(d)[:COLUMNS])]
+
+
+def _factor_axes(est: GeoManCER | None) -> list[NamedAxis]:
+    if est is None:
+        return []
+    return [
+        NamedAxis(f"factor {j}, direction {i + 1}", direction)
+        for j in range(est.n_factors_)
+        for i, direction in enumerate(leading_directions(est, j)[0])
+    ]
+
+
+def _rows_with_lines(est: GeoManCER | None, rows: np.ndarray) -> np.ndarray:
+    """Some of the rows that have directions."""
+    if est is None:
+        return rows[:0]
+    usable = rows[np.isfinite(est.axes_[rows]).all(axis=(1, 2))]
+    return usable[:: max(1, -(-len(usable) * est.dim_ // SHOWN_LINES))]
+
+
+def _lines(est: GeoManCER | None, line_points: np.ndarray) -> list[Segments]:
+    """Lines of every factor at some of the points, by their numbers."""
+    if est is None:
+        return []
+
+    def ends(factor: int, own: slice) -> PickedEnds:
+        rows = np.repeat(line_points, own.stop - own.start)
+        return PickedEnds(POINTS, f"factor {factor}", rows, HALF_LENGTH)
+
+    return direction_lines(est, ends, np.ones(len(line_points)))
+
+
+def _directions(
+    est: GeoManCER | None, rows: np.ndarray, basis: np.ndarray
+) -> dict[str, np.ndarray]:
+    """The axes of every factor at those points along all that they can be shown along."""
+    slices = [] if est is None else factor_slices(est)
+    return {
+        f"factor {j}": basis @ est.axes_[rows, own].reshape(-1, basis.shape[1]).T
+        for j, own in enumerate(slices)
+        if est is not None
+    }
+
+
+def _views(
+    est: GeoManCER | None, n_components: int, axes: Sequence[NamedAxis]
+) -> dict[str, tuple[int, int]]:
+    """Pairs of axes that are worth a look, by name."""
+    views = {"principal components": (0, min(1, n_components - 1))}
+    for j in range(0 if est is None else est.n_factors_):
+        own = [i for i, axis in enumerate(axes) if axis.name.startswith(f"factor {j}, ")]
+        if len(own) > 1:
+            views[f"directions of factor {j}"] = own[0], own[1]
+    return views
+
+
+def _colorings(
+    points: np.ndarray, factors: Factors | None, est: GeoManCER | None
+) -> list[Coloring]:
+    """Known factors, or columns where none are known; and coordinates along the flat factors."""
+    columns = points.T[:COLUMNS]
+    by_column = [Coloring(f"latent {j}", values) for j, values in enumerate(columns)]
+    flat = () if est is None else est.flat_coordinates_.T
+    return [
+        *(by_column if factors is None else factor_colorings(factors)),
+        *(Coloring(f"flat coordinate {j}", values) for j, values in enumerate(flat)),
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -11,21 +11,14 @@ import numpy as np
 from geodis.base.check import check_int
 from geodis.base.text import counted
 from geodis.manifold.holonomy.eigenfields import BULK_PART, PARALLEL_VARIATION, UNCERTAIN_VARIATION
-from geodis.plots.figure.labels import short
-from geodis.plots.figure.marks import (
-    Axis,
-    Band,
-    Bars,
-    Dots,
-    Figure,
-    Panel,
-    one_panel,
-)
-from geodis.plots.figure.static import draw_figure, draw_panel
+from geodis.plots.figure.marks import Axis, Band, Bars, Dots, Figure, Panel, one_panel, short
+from geodis.plots.figure.matplotlib_figure import draw_figure, draw_panel
 from geodis.plots.style import FACTOR_COLORS, FAINT, MARKERS, new_axis, tidy
 
 if TYPE_CHECKING:
-    from geodis.manifold.verdict.evidence import Evidence
+    from geodis.manifold.holonomy.connection import Holonomy
+    from geodis.manifold.split_result import Evidence
+
 
 # Logarithmic axes end here, in parts of the largest eigenvalue: smaller ones are rounding.
 FLOOR = 1e-6
@@ -267,3 +260,94 @@ def _named(evidence: Evidence, reported: tuple[int, ...] | None = None) -> str:
 
 def _parts(dims: tuple[int, ...]) -> str:
     return f"into {' + '.join(map(str, dims))}" if len(dims) > 1 else "is one factor"
+
+
+# Figures of how far factors that were found are from the true ones.
+
+
+def plot_error_against_n(
+    rows: Sequence[Mapping[str, Any]], axis: Any = None, *, x: str = "n", by: str = "manifold"
+) -> Any:
+    """Draw the error of the factors against the number of points, or another setting.
+
+    Parameters
+    ----------
+    rows : sequence of mappings
+        Each with `x`, `by`, "error" in radians and "right": whether the dimensions of the factors
+        are. Lines join medians of rows equal in both, bars span them all, and a cross marks where
+        most are wrong.
+    x, by : str
+        What is on the axis, and what has a line each.
+    """
+    axis = new_axis(7.6, 4.8) if axis is None else axis
+    places = np.array(sorted({row[x] for row in rows}))
+    wrong: list[tuple[float, float]] = []
+    for j, name in enumerate(dict.fromkeys(row[by] for row in rows)):
+        style = "-" if j < len(FACTOR_COLORS) else "--"
+        color, marker = FACTOR_COLORS[j % len(FACTOR_COLORS)], MARKERS[j % len(MARKERS)]
+        drawn = []
+        for place in places:
+            own = [row for row in rows if row[by] == name and row[x] == place]
+            if own:
+                errors = [row["error"] for row in own]
+                drawn.append((place, np.median(errors)))
+                axis.vlines(place, min(errors), max(errors), color=color, alpha=0.5, linewidth=3)
+                if np.mean([row["right"] for row in own]) < 0.5:
+                    wrong.append(drawn[-1])
+        axis.plot(*zip(*drawn, strict=True), style, color=color, marker=marker, ms=5, label=name)
+    if wrong:
+        axis.plot(*zip(*wrong, strict=True), "kx", ms=9, zorder=4, label="wrong factors")
+    axis.axhline(np.pi / 2, color=FAINT, linestyle=":", linewidth=1)
+    axis.set_yscale("log")
+    if x == "n":
+        axis.set_xscale("log")
+        axis.set_xticks(places, [f"{place:,}" for place in places])
+        axis.minorticks_off()
+    axis.set_xlabel("points" if x == "n" else x)
+    axis.set_ylabel("mean angle to the true factors (radians)")
+    axis.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return tidy(axis)
+
+
+# Figures of parallel transport around loops.
+
+
+def plot_holonomy(
+    holonomy: Holonomy, factor_dims: Sequence[int] | np.ndarray | None = None, axis: Any = None
+) -> Any:
+    """Draw the share of loops whose parallel transport turns a factor by less than each angle.
+
+    The curve of a flat factor stands at zero; that of a curved one spreads with the loops' length.
+
+    Parameters
+    ----------
+    holonomy : Holonomy
+    factor_dims : sequence of int, optional
+        For the legend.
+    """
+    axis = new_axis() if axis is None else axis
+    angles = np.degrees(holonomy.angles)
+    share = np.arange(1, len(angles) + 1) / max(len(angles), 1)
+    for j, column in enumerate(angles.T):
+        dim = "" if factor_dims is None else f" (dimension {factor_dims[j]})"
+        middle = f": median {np.median(column):.0f}°" if len(column) else ""
+        axis.step(
+            np.r_[0.0, np.sort(column), 180.0],
+            100 * np.r_[0.0, share, 1.0],
+            where="post",
+            color=FACTOR_COLORS[j % len(FACTOR_COLORS)],
+            label=f"factor {j}{dim}{middle}",
+        )
+    if len(angles):
+        length, leaked = np.median(holonomy.lengths), np.median(holonomy.leakage)
+        axis.set_title(
+            f"Parallel transport around {len(angles)} loops of {length:.0f} edges (median)\n"
+            f"A flat factor stays at 0°; {leaked:.2g} leaks from factor to factor",
+            loc="left",
+            fontsize=10,
+        )
+    axis.set_xlabel("angle by which the loop turns the factor (degrees)")
+    axis.set_ylabel("loops that turn it by less (%)")
+    axis.set(xlim=(-3, 180), ylim=(0, 101), xticks=range(0, 181, 30))
+    axis.legend(frameon=False, loc="lower right")
+    return tidy(axis)

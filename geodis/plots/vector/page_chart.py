@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
+from io import BytesIO
 from string import Formatter
 from typing import Any, Literal, TypeAlias
+from xml.etree import ElementTree
 
 import numpy as np
 
-from geodis.plots.figure.choices import Choices
-from geodis.plots.figure.labels import LONGEST_NAME, clip, short
-from geodis.plots.figure.linked_views import LinkedViews
+from geodis.base.text import printable
+from geodis.plots.figure.linked_views import Choices, LinkedViews, views_data
 from geodis.plots.figure.marks import (
+    LONGEST_NAME,
     Axis,
     Dots,
     Figure,
@@ -23,10 +27,162 @@ from geodis.plots.figure.marks import (
     PickedEnds,
     PickedLabel,
     Segments,
+    clip,
+    short,
 )
-from geodis.plots.figure.views_data import views_data
-from geodis.plots.style import value_color
-from geodis.plots.vector.svg_figure import figure_svg
+from geodis.plots.figure.matplotlib_figure import COLORS, LINE_BREAK, draw_figure
+from geodis.plots.style import STRIPE, forget_figure, value_color
+
+# Figure -> SVG, drawn by matplotlib: a file of its own, or part of a page in its colours.
+
+WIDE = 720.0  # pixels of a figure on a page
+PIXELS_PER_INCH = 86.4  # texts of 10 points then have 12 pixels
+LEAST_SHOWN = 0.62  # narrow screens scroll instead of shrinking a figure below this share
+SVG, LINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
+# Colours of a drawing -> names in the style of the page, which differ between light and dark.
+VARIABLES: dict[str, str] = {color.lower(): name for name, color in COLORS.items()}
+VARIABLES |= {"#ffffff": "paper", "#000000": "ink", STRIPE: "panel"}
+HEX = re.compile(r"#[0-9a-f]{6}\b")
+LONG_NUMBER = re.compile(r"(\d+\.\d)\d+")
+REFERENCE = re.compile(r"#([\w.-]+)")
+PLACES = ("d", "x", "y", "width", "height", "transform")  # attributes with numbers
+COLOR_OF = {name: color for color, name in VARIABLES.items()}
+VARIABLE = re.compile(r"var\(--(\w+)\)")
+PAGE_STYLE = re.compile(r'style="width:100%[^"]*"')
+FONT = "'DejaVu Sans',Verdana,sans-serif"
+
+
+def figure_svg(figure: Figure | Choices | LinkedViews, *, of_page: bool = False) -> str:
+    """Draw a description as SVG.
+
+    Parameters
+    ----------
+    figure : Figure, Choices or LinkedViews
+        Of a `Choices`, the first choice is drawn.
+    of_page : bool
+        Use the colours of the page's style, and give marks their hover texts; otherwise the text
+        is a file of its own.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from geodis.plots.figure.marks import Bars, Panel, one_panel
+    >>> text = figure_svg(one_panel("a", "two bars", Panel([Bars([1.0, 2.0], color="c1")])))
+    >>> text.startswith("<svg"), "Two bars" in text, "#d55e00" in text
+    (True, True, True)
+    """
+    drawn = figure.figure() if isinstance(figure, Choices) else figure
+    if isinstance(drawn, Figure):
+        wide = max(WIDE, float(drawn.min_width))
+        drawn = replace(drawn, size=(wide / PIXELS_PER_INCH, drawn.height / PIXELS_PER_INCH))
+    text = axis_svg(draw_figure(drawn, hover=True), figure.name, figure.about)
+    return text if of_page else as_file(text)
+
+
+def views_svg(figure: LinkedViews) -> str:
+    """Draw linked views as a file of its own, coloured by their first colouring.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from geodis.plots.figure.linked_views import SpotColors, View
+    >>> view = View("<here>", "", np.zeros((1, 3)))
+    >>> text = views_svg(LinkedViews("v", "", [view], [SpotColors("all", [["#ff0000"]])]))
+    >>> "&lt;here&gt;" in text
+    True
+    """
+    return figure_svg(figure)
+
+
+def axis_svg(axis: Any, name: str, about: str) -> str:
+    """The figure of a matplotlib axis as SVG for a page, whose texts remain text."""
+    from matplotlib import rc_context
+
+    file, figure = BytesIO(), axis.figure.figure
+    tight = "tight" if figure.get_layout_engine() is None else None
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": name}), warnings.catch_warnings():
+        # Glyphs that matplotlib's font lacks are drawn by the browser.
+        warnings.simplefilter("ignore", UserWarning)
+        figure.savefig(file, format="svg", bbox_inches=tight, metadata={"Date": None})
+    forget_figure(figure)
+    root = ElementTree.fromstring(printable(file.getvalue().decode("utf-8")))
+    _name_ids(root, name)
+    _strip(root)
+    for element in root.iter():
+        _shorten(element)
+    for parent in list(root.iter()):
+        _tell_pointer(parent)
+    root.attrib |= {"role": "img", "aria-label": f"{about[:1].upper()}{about[1:]}"}
+    root.set("stroke-linejoin", "round")
+    wide = float(root.attrib["viewBox"].split()[2]) * PIXELS_PER_INCH / 72
+    del root.attrib["width"], root.attrib["height"]
+    least = min(wide, LEAST_SHOWN * max(wide, WIDE))
+    root.set("style", f"width:100%;min-width:{least:.0f}px;max-width:{wide:.0f}px")
+    ElementTree.register_namespace("", SVG)
+    ElementTree.register_namespace("xlink", LINK)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def as_file(page_svg: str) -> str:
+    """The SVG of a page as a file of its own: light colours, and a font of its own."""
+    text = PAGE_STYLE.sub(f'style="background:#fff;font-family:{FONT}"', page_svg, count=1)
+    return VARIABLE.sub(lambda found: COLOR_OF[found[1]], text)
+
+
+def _name_ids(root: ElementTree.Element, name: str) -> None:
+    """Keep the ids that are referred to, under names that no other figure of a page has."""
+    texts = [value for element in root.iter() for value in element.attrib.values()]
+    used = {found for text in texts if "#" in text for found in REFERENCE.findall(text)}
+    for element in root.iter():
+        own = element.attrib.pop("id", "")
+        if own in used:
+            element.set("id", f"{name}-{own}")
+        for key in (f"{{{LINK}}}href", "clip-path", "style"):
+            text = element.get(key, "")
+            found = REFERENCE.search(text)
+            if found and found[1] in used and (text.startswith("#") or "url(#" in text):
+                element.set(key, text.replace(f"#{found[1]}", f"#{name}-{found[1]}"))
+
+
+def _strip(root: ElementTree.Element) -> None:
+    """Remove metadata, styles that would apply to a whole page, and white space."""
+    for parent in root.iter():
+        for child in list(parent):
+            if child.tag in (f"{{{SVG}}}metadata", f"{{{SVG}}}style"):
+                parent.remove(child)
+            child.tail = None
+        if parent.tag not in (f"{{{SVG}}}text", f"{{{SVG}}}tspan"):
+            parent.text = None
+
+
+def _shorten(element: ElementTree.Element) -> None:
+    """Write places with one decimal, and colours by their names on the page."""
+    for key in PLACES:
+        if text := element.get(key):
+            element.set(key, LONG_NUMBER.sub(r"\1", text.replace("\n", "")))
+    style = element.get("style", "")
+    if element.tag == f"{{{SVG}}}text":
+        style = re.sub(r"font-family:[^;]*;?|font: [\d.]+px[^;]*;?", "", style)
+        style += "" if "fill:" in style else "; fill: #000000"
+    if style:
+        element.set("style", HEX.sub(_page_color, style))
+
+
+def _page_color(found: re.Match[str]) -> str:
+    return f"var(--{VARIABLES[found[0]]})" if found[0] in VARIABLES else found[0]
+
+
+def _tell_pointer(parent: ElementTree.Element) -> None:
+    """Turn what matplotlib wrote as links into hover texts of the marks in them."""
+    for place, child in enumerate(list(parent)):
+        if child.tag == f"{{{SVG}}}a" and len(child):
+            mark = child[0]
+            mark.set("data-tip", child.get(f"{{{LINK}}}href", "").replace(LINE_BREAK, "\n"))
+            parent[place] = mark
+
 
 ChartKind: TypeAlias = Literal["svg", "choices", "views"]
 RADII = {"tiny": 1.2, "fine": 1.8, "small": 2.3, "middle": 4.0, "large": 5.0}

@@ -15,21 +15,28 @@ from geodis.base.jobs import check_jobs
 from geodis.base.progress import Stages
 from geodis.report.analysis import ReportSettings
 from geodis.report.build import check_out, data_hash, now
-from geodis.report.comparison.compared_runs import ComparedRuns, gather_runs
 from geodis.report.comparison.comparison_results import Comparison
-from geodis.report.comparison.found_factors import AgreementOfFactors, agreement_of_factors
-from geodis.report.comparison.many_table import (
+from geodis.report.comparison.found_factors import (
+    AgreementOfFactors,
+    agreement_of_factors,
+    similarities,
+)
+from geodis.report.comparison.many_models import (
     frame_of_many,
     is_table_of_runs,
     runs_of_many,
     runs_of_table,
 )
-from geodis.report.comparison.paired_scores import PairedScores, pair_scores
-from geodis.report.comparison.similarities import similarities
+from geodis.report.comparison.paired_scores import (
+    ComparedRuns,
+    PairedScores,
+    gather_runs,
+    pair_scores,
+)
 from geodis.report.material import BINS
 from geodis.report.page.render import PAGE, write_page
 from geodis.report.results import Report
-from geodis.report.sections.resamplings import counts_of
+from geodis.report.sections.scores import counts_of
 
 MAX_POINTS, N_RESAMPLES = 5_000, 40
 

@@ -11,17 +11,13 @@ from geodis import __version__
 from geodis.base.text import counted, listed, with_notes
 from geodis.base.write import to_jsonable, write_json
 from geodis.report.analysis import ReportSettings, versions
-from geodis.report.comparison.compared_runs import ComparedRuns
-from geodis.report.comparison.comparison_page import COMPARISON_SECTIONS
-from geodis.report.comparison.found_factors import AgreementOfFactors
-from geodis.report.comparison.paired_scores import PairedScores
-from geodis.report.comparison.similarities import Similarity
-from geodis.report.page.markup import render_template
+from geodis.report.comparison.comparison_sections import COMPARISON_SECTIONS
+from geodis.report.comparison.found_factors import AgreementOfFactors, Similarity
+from geodis.report.comparison.paired_scores import ComparedRuns, PairedScores
 from geodis.report.page.render import Page, render_page
-from geodis.report.page.show_page import show_page
-from geodis.report.results import Report
-from geodis.report.sentences.collect_sentences import summarise
-from geodis.report.sentences.manifold_sentences import reasons_of_doubt
+from geodis.report.page.score_cards import render_template
+from geodis.report.results import Report, show_page
+from geodis.report.sentences import reasons_of_doubt, summarise
 
 
 @dataclass(frozen=True, eq=False, repr=False)

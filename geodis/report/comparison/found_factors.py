@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from geodis.base.check import InputError, check_random_state
+from geodis.distances.representations import cka, procrustes, rsa
 from geodis.plots.figure.linked_views import LinkedViews
 from geodis.plots.figure.sprite_sheet import CHANNELS
 from geodis.plots.geometry.maps import SHOWN_ON_PAGE, maps_figure
 
 if TYPE_CHECKING:
     from geodis.report.results import Report
+
 
 MOST_VIEWS = 12  # more maps than these cannot be looked at together
 
@@ -48,7 +50,7 @@ class AgreementOfFactors:
 def agreement_of_factors(reports: Sequence[Report]) -> AgreementOfFactors:
     """Match the factors of every run to those of every other one."""
     from geodis.data.factors import as_factors
-    from geodis.scores.grouping.match_given_factors import match_given_factors
+    from geodis.scores.match_given_factors import match_given_factors
 
     mapped = _with_maps(reports)
     matrix, matched = np.eye(len(mapped)), {}
@@ -148,3 +150,53 @@ def _joined(parts: Sequence[LinkedViews]) -> LinkedViews:
     colorings += first.colorings[1 + len(first.views) :]
     about = f"maps of the factors of {len(parts)} runs, of the same rows"
     return replace(first, about=about, views=views[:MOST_VIEWS], colorings=colorings)
+
+
+# How alike the representations of several runs are, beside what unrelated ones would give.
+
+MEASURES: dict[str, Callable[..., float]] = {"CKA": cka, "Procrustes": procrustes, "RSA": rsa}
+
+
+@dataclass(frozen=True, eq=False)
+class Similarity:
+    """One measure between all runs.
+
+    Attributes
+    ----------
+    name : str
+    matrix : ndarray of shape (r, r)
+    chance : float
+        The mean over pairs of runs whose rows are shuffled against each other.
+    """
+
+    name: str
+    matrix: np.ndarray
+    chance: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every number."""
+        return {"name": self.name, "matrix": self.matrix, "chance": self.chance}
+
+
+def similarities(latents: Sequence[np.ndarray], random_state: Any = 0) -> list[Similarity]:
+    """Every measure between all runs.
+
+    Examples
+    --------
+    >>> a = np.random.default_rng(0).standard_normal((300, 2))
+    >>> alike = similarities([a, 2 * a[:, ::-1], a[::-1]])
+    >>> [(one.name, one.matrix[0].round(1).tolist()) for one in alike][:1]
+    [('CKA', [1.0, 1.0, 0.0])]
+    """
+    rng = check_random_state(random_state)
+    count = len(latents)
+    shuffled = [rows[rng.permutation(len(rows))] for rows in latents]
+    made = []
+    for name, measure in MEASURES.items():
+        matrix, by_chance = np.eye(count), []
+        for i in range(count):
+            for j in range(i + 1, count):
+                matrix[i, j] = matrix[j, i] = measure(latents[i], latents[j])
+                by_chance.append(measure(latents[i], shuffled[j]))
+        made.append(Similarity(name, matrix, round(float(np.mean(by_chance)), 3) + 0.0))
+    return made

@@ -10,14 +10,10 @@ from typing import Any, NamedTuple
 
 from geodis.base.check import InputError
 from geodis.base.write import whole_file
-from geodis.plots.figure.choices import Choices
-from geodis.plots.figure.labels import clip
-from geodis.plots.figure.linked_views import LinkedViews
-from geodis.plots.figure.marks import Figure
-from geodis.plots.vector.page_chart import Chart, to_chart
-from geodis.plots.vector.svg_figure import as_file, axis_svg, figure_svg
-from geodis.report.ask import FAILURES, ask, reason_of
-from geodis.report.section import Section, SectionFigure
+from geodis.plots.figure.linked_views import Choices, LinkedViews
+from geodis.plots.figure.marks import Figure, clip
+from geodis.plots.vector.page_chart import Chart, as_file, axis_svg, figure_svg, to_chart
+from geodis.report.section import FAILURES, Section, SectionFigure, ask, reason_of
 
 NAME = re.compile(r"[a-z0-9_]+")
 

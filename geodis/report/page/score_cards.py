@@ -2,15 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from geodis.report.page.markup import render_template
+import numpy as np
+
+from geodis.base.text import function_name, printable
+from geodis.report.analysis import Analysis, ReportSettings
 from geodis.scores.registry import ScoreEntry, entries
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from markupsafe import Markup
+
+
+# Templates -> HTML in which every text is escaped.
+
+
+@cache
+def _environment() -> Environment:
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("geodis.report.page"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        # Control characters of names are ill-formed in a page; what is marked up was looked at.
+        finalize=lambda value: printable(value) if type(value) is str else value,
+    )
+
+
+def render_template(name: str, **values: Any) -> Markup:
+    """Fill a template of ``geodis/report/page/templates``.
+
+    Examples
+    --------
+    >>> print(render_template("definitions.html", rows={"rows": "<3"}))
+    <dl><dt>rows</dt><dd>&lt;3</dd></dl>
+    """
+    from markupsafe import Markup
+
+    return Markup(_environment().get_template(name).render(values))
+
+
+def definitions(rows: Mapping[str, str]) -> Markup:
+    """Names, and what there is to say of each."""
+    return render_template("definitions.html", rows=rows)
+
 
 # Where the whole cards are, unless a page is told of another address of the documentation.
 CARDS = "https://github.com/geodis-learn/geodis-learn/blob/main/docs/pages/score_cards.md"
@@ -91,3 +133,123 @@ def _address(entry: ScoreEntry, docs: str) -> str:
         return ""
     page = f"{docs.rstrip('/')}/score_cards.html" if docs else CARDS
     return f"{page}#{entry.name}{'' if entry.default else '-by-name'}"
+
+
+# A score as a small bar beside its number: value, interval and chance.
+
+WIDE, HIGH = 130, 14
+
+
+def score_bar(value: float, chance: float, low: float = np.nan, high: float = np.nan) -> Markup:
+    """A bar from 0 to 1; what lies beyond is cut. Nothing for a score without a chance level.
+
+    Examples
+    --------
+    >>> bar = score_bar(0.5, 0.25)
+    >>> 'width="65"' in bar and 'd="M32.5 1V13"' in bar
+    True
+    >>> score_bar(0.5, float("nan"))
+    Markup('')
+    """
+    from markupsafe import Markup
+
+    if not np.isfinite([value, chance]).all():
+        return Markup("")
+    bar, mark, start, end = (_pixels(number) for number in (value, chance, low, high))
+    interval = ""
+    if np.isfinite([low, high]).all():
+        line = f"M{start} {HIGH // 2}H{end}"
+        interval = f'<path d="{line}" stroke="var(--ink)" stroke-width="1.2"/>'
+    # Hidden from screen readers: the numbers stand beside the bar.
+    return Markup(
+        f'<svg viewBox="0 0 {WIDE} {HIGH}" width="{WIDE}" height="{HIGH}" aria-hidden="true">'
+        f'<rect width="{WIDE}" height="{HIGH}" fill="var(--line)" fill-opacity="0.45"/>'
+        f'<rect y="3" width="{bar}" height="{HIGH - 6}" fill="var(--main)"/>'
+        f'<path d="M{mark} 1V{HIGH - 1}" stroke-width="2.5" stroke="var(--accent)"/>'
+        f"{interval}</svg>"
+    )
+
+
+def _pixels(share: float) -> str:
+    return f"{round(WIDE * min(max(share, 0.0), 1.0), 1):g}" if np.isfinite(share) else ""
+
+
+# Lines of Python that give what a page shows.
+
+USUAL = ReportSettings()
+SHOWN = (
+    "groups", "dim", "n_factors", "prepare", "metric", "max_points", "bins", "intervals", "scores",
+    "random_state",
+)  # fmt: skip
+
+
+def seed_argument(settings: ReportSettings) -> str:
+    """The seed as it stands in a call."""
+    return f"random_state={settings.random_state}"
+
+
+def fitted_rows(analysis: Analysis) -> str:
+    """What the rows are called that GeoManCER was fitted to, all of them or some, and when."""
+    used = analysis.factorised
+    some = used is not None and len(used.rows) < len(analysis.material.rows)
+    of = "report.factorised." if some else ""
+    return f"{of}latents" + f", times={of}times" * analysis.settings.has_times
+
+
+def shown_value(value: Any) -> str:
+    """A setting as it stands in a call; of a function its name, or dots where it has none."""
+    if not callable(value):
+        return repr(value)
+    name = function_name(value)
+    return name if name.isidentifier() else "..."
+
+
+def opening_lines(analysis: Analysis) -> str:
+    """Python that loads what the report was made from, and draws the same rows."""
+    lines = ["import numpy as np", "import geodis as gd", "", *_loading(analysis), ""]
+    call = _call(analysis.settings)
+    if len(analysis.material.rows) == analysis.material.n_given:
+        return "\n".join([*lines, f"report = gd.report({call})  # everything on this page"])
+    lines += ["# Rows were left out or drawn; a report keeps those that it used."]
+    lines += [f"report = gd.report({call}, out=None)", "latents = report.material.latents"]
+    if analysis.settings.has_factors:
+        lines.append("factors = report.material.factors")
+    if analysis.settings.has_images:
+        lines.append("images = images[report.material.rows]")
+    if analysis.settings.has_times:
+        lines.append("times = report.material.times")
+    return "\n".join(lines)
+
+
+def _loading(analysis: Analysis) -> list[str]:
+    """A line for every array that was given; factors with what their columns are."""
+    settings, factors = analysis.settings, analysis.material.factors
+    loaders = {"latents": "load_array"}
+    loaders |= {"factors": "load_factors"} if settings.has_factors else {}
+    loaders |= {"images": "load_array"} if settings.has_images else {}
+    loaders |= {"times": "load_array"} if settings.has_times else {}
+    lines = []
+    for name, load in loaders.items():
+        file = settings.sources.get(name)
+        array, remark = (f"gd.{load}({file!r})", "") if file else ("...", "  # your array")
+        if name == "factors" and factors is not None:
+            shape: dict[str, Any] = {"periods": dict(factors.periods)} if factors.periods else {}
+            shape |= {"groups": dict(factors.groups)} if factors.groups else {}
+            if shape:
+                told = ", ".join(f"{what}={value!r}" for what, value in shape.items())
+                array = f"gd.as_factors({array}, {told})"
+        if name == "latents" and file and settings.has_pixels:
+            array += f".reshape({analysis.material.n_given}, -1)"
+        lines.append(f"{name} = {array}{remark}")
+    return lines
+
+
+def _call(settings: ReportSettings) -> str:
+    """The arguments of the report, without those that are usual."""
+    arguments = ["latents"]
+    arguments += ["factors"] * settings.has_factors + ["images=images"] * settings.has_images
+    arguments += ["times=times"] * settings.has_times
+    for name in SHOWN:
+        if (value := getattr(settings, name)) != getattr(USUAL, name):
+            arguments.append(f"{name}={shown_value(value)}")
+    return ", ".join(arguments)

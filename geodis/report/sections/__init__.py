@@ -5,14 +5,16 @@ A new section goes into this list at its place.
 
 from geodis.report.section import Section
 from geodis.report.sections.distances import DistancesSection
-from geodis.report.sections.how_made import MadeSection, MoreSection, RowsSection
-from geodis.report.sections.inspection import InspectionSection
-from geodis.report.sections.manifold import ManifoldSection
+from geodis.report.sections.inspection import (
+    InspectionSection,
+    MadeSection,
+    MoreSection,
+    RowsSection,
+)
+from geodis.report.sections.manifold import ManifoldSection, PointsSection
 from geodis.report.sections.maps import MapsSection
-from geodis.report.sections.points import PointsSection
-from geodis.report.sections.scores import ScoresSection
-from geodis.report.sections.walks import WalksSection
-from geodis.report.sections.which_latent import HeldBySection
+from geodis.report.sections.scores import HeldBySection, ScoresSection
+from geodis.report.sections.traversals import WalksSection
 
 # After the sections that others add.
 CLOSING_SECTIONS: tuple[Section, ...] = (MoreSection(), MadeSection())

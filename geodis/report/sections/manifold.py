@@ -11,15 +11,15 @@ import numpy as np
 from geodis.base.check import InputError
 from geodis.base.text import counted, first_sentence
 from geodis.manifold.doubts import with_sentences
+from geodis.plots.geometry.points import point_cloud
+from geodis.plots.geometry.shown_rows import words_of
 from geodis.plots.geometry.spectra import eigenvalue_spectrum_figure
-from geodis.plots.map_views.factor_titles import words_of
 from geodis.report.analysis import Analysis, ReportSettings
 from geodis.report.material import Material
-from geodis.report.page.markup import render_template
-from geodis.report.page.python_lines import fitted_rows, seed_argument, shown_value
+from geodis.report.page.score_cards import fitted_rows, render_template, seed_argument, shown_value
 from geodis.report.section import Section, SectionFigure
 from geodis.report.sections.inspection import InspectionSection, variance_figures
-from geodis.report.sentences.manifold_sentences import (
+from geodis.report.sentences import (
     confidence_warnings,
     dimension_is_clear,
     doubt_warnings,
@@ -32,6 +32,7 @@ from geodis.report.sentences.manifold_sentences import (
 if TYPE_CHECKING:
     from geodis.inspection import Inspection
     from geodis.manifold.geomancer import GeoManCER
+
 
 # Where the dimension was estimated, factors are sought up to this one: the work grows with the
 # fourth power of the dimension, and the points that it takes with the second.
@@ -139,7 +140,7 @@ class ManifoldSection(Section):
 
     def notes(self, analysis: Analysis) -> Sequence[str]:
         """Leave out what the first look has said."""
-        from geodis.manifold.verdict.fit_summary import doubts_to_warn_of
+        from geodis.manifold.fit_doubts import doubts_to_warn_of
 
         notes, est = super().notes(analysis), analysis.manifold
         if analysis.inspection is None or est is None:
@@ -273,3 +274,32 @@ def _evidence(est: GeoManCER | None) -> list[str]:
         return []
     flat = [] if est.flat_evidence_ is None else [est.flat_evidence_]
     return [str(evidence) for evidence in [*est.evidence_, *flat]]
+
+
+# The points themselves, and the directions of the manifold's factors.
+
+
+class PointsSection(Section):
+    """Points along axes that a reader chooses."""
+
+    name = "points"
+    title = "Points"
+    about = (
+        "Points projected on the two chosen axes. Short lines are the directions of the manifold's "
+        "factors; in the view of one factor, the lines of the others should vanish."
+    )
+    source = "Principal components, and the axes of GeoManCER (Pfau et al. 2020)."
+
+    def figures(self, analysis: Analysis) -> list[SectionFigure]:
+        """The cloud, with what can be chosen of it."""
+        drawn = analysis.factorised or analysis.material
+        shown = (drawn.latents, drawn.factors, analysis.manifold, drawn.rows)
+        return [SectionFigure("cloud", lambda: point_cloud(*shown))]
+
+    def code(self, analysis: Analysis) -> str:
+        """The picture on paper, or the axes of the view."""
+        if analysis.manifold is not None:
+            return f"gd.plots.plot_directions_by_factor({fitted_rows(analysis)}, est)"
+        if analysis.settings.has_factors:
+            return "gd.plots.plot_points_by_factor(latents, factors)"
+        return "gd.principal_components(latents)"

@@ -11,15 +11,15 @@ from geodis.base.check import InputError
 from geodis.manifold.doubts import Doubt, with_sentences
 from geodis.plots.figure.sprite_sheet import CHANNELS
 from geodis.plots.geometry.maps import maps_figure
-from geodis.plots.map_views.factor_titles import factor_titles
+from geodis.plots.geometry.shown_rows import factor_titles
 from geodis.report.analysis import Analysis, ReportSettings
 from geodis.report.material import Material
-from geodis.report.page.markup import render_template
+from geodis.report.page.score_cards import render_template
 from geodis.report.section import Section, SectionFigure
 
 if TYPE_CHECKING:
     from geodis.manifold.geomancer import GeoManCER
-    from geodis.scores.grouping.match_given_factors import MatchedFactor
+    from geodis.scores.match_given_factors import MatchedFactor
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class MapsSection(Section):
 
 def _matched(analysis: Analysis) -> tuple[MatchedFactor, ...]:
     """Which found factor each given one is, where there are any that vary."""
-    from geodis.scores.grouping.match_given_factors import match_given_factors
+    from geodis.scores.match_given_factors import match_given_factors
 
     est, rows = analysis.manifold, analysis.factorised
     if est is None or rows is None or rows.factors is None:

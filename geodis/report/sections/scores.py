@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from geodis.base.text import counted, first_sentence, fixed, listed, number_text
-from geodis.plots.scores import scores_figure, scores_per_factor_figure
-from geodis.report.analysis import Analysis, ReportSettings
+from geodis.plots.scores import score_matrix_figure, scores_figure, scores_per_factor_figure
+from geodis.report.analysis import INTERVALS, Analysis, ReportSettings
 from geodis.report.material import Material
-from geodis.report.page.bibliography import keys_in
-from geodis.report.page.markup import render_template
-from geodis.report.page.python_lines import seed_argument
-from geodis.report.page.score_bar import score_bar
-from geodis.report.page.score_cards import ShownCard, cards_markup, cards_of
-from geodis.report.section import Section, SectionFigure
-from geodis.report.sections.resamplings import (
-    affordable,
-    interval_sentence,
-    no_interval_sentence,
-    with_intervals,
+from geodis.report.page.render import keys_in
+from geodis.report.page.score_cards import (
+    ShownCard,
+    cards_markup,
+    cards_of,
+    render_template,
+    score_bar,
+    seed_argument,
 )
+from geodis.report.section import Section, SectionFigure
 from geodis.scores.registry import entries
-from geodis.scores.table.answers import NEAR_CHANCE, above_chance, answer_lines, judged_scores
-from geodis.scores.table.costly_scores import (
+from geodis.scores.score_table import (
+    NEAR_CHANCE,
+    above_chance,
+    answer_lines,
+    judged_scores,
     left_out,
     left_out_sentence,
     scores_to_compute,
@@ -34,7 +37,99 @@ from geodis.scores.table.costly_scores import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from geodis.scores.table.score_table import ScoreTable
+    from geodis.plots.figure.marks import Figure
+    from geodis.scores.card import MatrixCaption, Score
+    from geodis.scores.score_table import ScoreTable
+
+
+# How often each score is computed again for its interval: the dearer, the less often.
+
+# Scores that take 10 to 30 ms for 1,000 rows are resampled less often than those of 1 or 2 ms;
+# the quantile of Student's distribution makes up for it.
+LESS_OFTEN = 5
+# Of more numbers than these, rows times latents, they would take minutes: only who asks for more
+# than is usual has them.
+MOST_NUMBERS, USUAL = 400_000, INTERVALS
+FEWEST = 5  # of less the interval would say more about the draws than about the score
+
+
+def affordable(intervals: int, shape: tuple[int, ...]) -> int:
+    """How many resamplings latents of this shape are worth.
+
+    Examples
+    --------
+    >>> affordable(30, (1000, 10)), affordable(30, (900, 1728)), affordable(60, (900, 1728))
+    (30, 0, 60)
+    """
+    n, z = shape
+    return 0 if n * z > MOST_NUMBERS and intervals <= USUAL else intervals
+
+
+def counts_of(table: ScoreTable, intervals: int) -> dict[int, list[str]]:
+    """Number of resamplings -> the scores of the table that are computed again so often.
+
+    Examples
+    --------
+    >>> class Table:
+    ...     scores = {"mig": 0.1, "dci": 0.2, "beta_vae": 0.3}
+    >>> counts_of(Table(), 40), counts_of(Table(), 0)
+    ({40: ['mig'], 8: ['dci']}, {})
+    """
+    cheap, costly = (
+        [one.name for one in entries() if one.cost.intervals == often and one.name in table.scores]
+        for often in ("often", "seldom")
+    )
+    kept = {intervals: cheap, intervals // LESS_OFTEN: costly}
+    # Whoever asks for very few of the cheap ones wants to see the page, not to wait for it.
+    return {
+        count: names
+        for count, names in kept.items()
+        if names and count >= (FEWEST if names is costly else 2)
+    }
+
+
+def with_intervals(
+    table: ScoreTable, used: Material, intervals: int, options: dict[str, Any]
+) -> ScoreTable:
+    """The same table with an interval for every score that can be computed again."""
+    from geodis.scores.score_latents import score_latents
+
+    frame = table.frame.copy()
+    for count, names in counts_of(table, intervals).items():
+        spread = score_latents(
+            used.latents, used.factors, names, chance=0, intervals=count, **options
+        ).frame
+        for column in ("low", "high"):
+            frame.loc[spread.index, column] = spread[column]
+    return replace(table, frame=frame)
+
+
+def no_interval_sentence(table: ScoreTable, intervals: int) -> str:
+    """Why no score has an interval although intervals were asked for."""
+    if affordable(intervals, (table.n, table.n_latents)):
+        return "No intervals: none of these scores is resampled so few times."
+    return (
+        f"Intervals skipped (slow for {counted(table.n_latents, 'latent')} of "
+        f"{counted(table.n, 'row')}); set intervals={USUAL + 1} or more to force them."
+    )
+
+
+def interval_sentence(table: ScoreTable, intervals: int) -> str:
+    """From how many resamplings the intervals are, and which scores have none, and why."""
+    counts = counts_of(table, intervals)
+    if not counts:
+        return ""
+    most, *fewer = counts
+    said = f"Intervals of 95 % are from {most} resamplings of the rows"
+    said += "".join(f" ({count} for {listed(counts[count])})" for count in fewer)
+    known = {name for names in counts.values() for name in names}
+    without = [name for name in table.scores if name not in known]
+    if without:
+        have = "have" if len(without) > 1 else "has"
+        said += f"; {listed(without)} {have} none, as only scores known to be fast enough are "
+        said += "resampled here (score_latents takes intervals for any)"
+    return f"{said}."
+
 
 SCORED_ROWS = 10_000
 NOT_GIVEN = (
@@ -73,7 +168,7 @@ class ScoresSection(Section):
 
     def compute(self, analysis: Analysis) -> ScoreTable:
         """Every score with its chance level and its interval."""
-        from geodis.scores.table.score_latents import score_latents
+        from geodis.scores.score_latents import score_latents
 
         intervals, seed = analysis.settings.intervals, analysis.settings.random_state
         used = analysis.material.thinned(SCORED_ROWS, seed)
@@ -235,3 +330,63 @@ def _families(
         }
         families.setdefault(str(row["family"]), []).append(cells)
     return families
+
+
+# Which latent encodes which factor: the matrices behind two scores.
+
+
+class HeldBySection(Section):
+    """Mutual information and importances."""
+
+    name = "held"
+    title = "Which latent encodes which factor"
+    about = (
+        "In a disentangled code every row and every column has one strong cell. A row with several "
+        "is a latent that mixes factors; a column with several is a factor spread over latents."
+    )
+    source = (
+        "Mutual information as in MIG: Chen et al. (2018). Importances as in DCI: "
+        "Eastwood and Williams (2018)."
+    )
+    cites = ("chen2018", "eastwood2018")
+
+    def needs(self, material: Material, settings: ReportSettings) -> str:
+        """Factors."""
+        return "" if material.factors is not None else "No factors were given."
+
+    def failure(self, analysis: Analysis) -> str:
+        """Nothing to show without such scores."""
+        shown = _matrices(analysis)
+        return "" if shown else "There are no scores that have such a matrix."
+
+    def figures(self, analysis: Analysis) -> list[SectionFigure]:
+        """A matrix for every score that has one."""
+        return [
+            SectionFigure(caption.name, partial(_describe, caption, score))
+            for caption, score in _matrices(analysis).values()
+        ]
+
+    def code(self, analysis: Analysis) -> str:
+        """Where the matrices are in the table."""
+        return ", ".join(f'table.scores["{name}"].matrix' for name in _matrices(analysis))
+
+
+def _matrices(analysis: Analysis) -> dict[str, tuple[MatrixCaption, Score]]:
+    """Scores whose matrix of latents and factors is drawn, with its caption."""
+    scores = {} if analysis.scores is None else analysis.scores.scores
+    return {
+        entry.name: (entry.shown.matrix, scores[entry.name])
+        for entry in entries()
+        if entry.shown.matrix and entry.name in scores and scores[entry.name].matrix is not None
+    }
+
+
+def _describe(caption: MatrixCaption, score: Score) -> Figure:
+    return score_matrix_figure(
+        score,
+        name=caption.name,
+        about=caption.about,
+        title=caption.title,
+        factor_names=[str(factor) for factor in score.factor_names or ()],
+        entry=caption.entry,
+    )

@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import check_int, check_random_state
-from geodis.scores.active import of_order_one
-from geodis.scores.card import Card, Cost
+from geodis.scores.card import Card, Cost, Score
 from geodis.scores.importance import compactness_of
-from geodis.scores.information.by_counts import discrete_information, entropy
-from geodis.scores.information.by_neighbors import class_information, jittered
-from geodis.scores.inputs import check_scored, codes_of, rows_at_most
-from geodis.scores.prediction.held_out import fit_unpenalised
+from geodis.scores.information.estimates import (
+    class_information,
+    discrete_information,
+    entropy,
+    jittered,
+)
+from geodis.scores.inputs import check_scored, codes_of, of_order_one, rows_at_most
+from geodis.scores.predictive.cross_validation import fit_unpenalised
 from geodis.scores.registry import register_score
-from geodis.scores.score import Score
 
 # As published: neighbours of the estimate, and the share of the widest range that is still alive.
 INFOMEC_NEIGHBORS, DEAD_SHARE = 10, 1 / 20

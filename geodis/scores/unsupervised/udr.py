@@ -8,9 +8,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from geodis.base.check import InputError, check_choice
-from geodis.scores.active import active_latents, check_log_variances
-from geodis.scores.inputs import check_latents
-from geodis.scores.score import Score
+from geodis.scores.card import Score
+from geodis.scores.inputs import active_latents, check_latents, check_log_variances
 
 Similarity = Literal["lasso", "spearman"]
 # Weight of the L1 penalty that Duan et al. (2020) use on standardised latents.

@@ -39,13 +39,7 @@ from analyses.factor_vae_study.named_runs import BETA, FACTOR, GAN
 from analyses.factor_vae_study.run_measures import ERROR, OLDER, SCORE
 from analyses.factor_vae_study.strength_figures import draw_scores
 from analyses.factor_vae_study.study_presets import PRESETS
-from analyses.factor_vae_study.total_correlation import (
-    ESTIMATE,
-    INFORMATION,
-    LOG_Q,
-    NORMAL,
-    TRUE,
-)
+from analyses.factor_vae_study.total_correlation import ESTIMATE, INFORMATION, LOG_Q, NORMAL, TRUE
 from analyses.shared.studies.verdicts import Interval
 
 TINY = PRESETS["tiny-for-tests"]

@@ -26,7 +26,7 @@ from analyses.unsupervised_study.study_presets import METHODS, PRESETS
 from analyses.unsupervised_study.study_runs import planned, rounds_of
 from analyses.unsupervised_study.study_sets import SETS, study_set
 from analyses.unsupervised_study.study_tables import step_lines
-from geodis.models.stacking.model_stack import why_alone
+from geodis.models.sweeps.stacks import why_alone
 from tests.analyses.unsupervised_study.drawn_runs import study_frame
 
 TINY = "tiny-for-tests"

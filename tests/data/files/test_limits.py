@@ -14,9 +14,8 @@ from pyarrow import parquet
 
 from geodis import load_array, load_factors
 from geodis.base.check import InputError
-from geodis.data.files import limits
+from geodis.data.files import limits, text_tables
 from geodis.data.files.limits import VARIABLE, allowing, unpacked_limit
-from geodis.data.files.tables import text_tables
 
 LARGE = 2**18  # entries: twice what any file may become in these tests, packed to almost nothing
 SENTENCE = rf"would take \d+ bytes once unpacked, more than the \d+ .*{VARIABLE}"

@@ -30,8 +30,7 @@ from scipy.io import netcdf_file, savemat
 
 from geodis.base.check import InputError, MissingExtraError
 from geodis.data.factors import Factors
-from geodis.data.files.beside import arrays_of_factors
-from geodis.data.files.formats import READERS
+from geodis.data.files.formats import READERS, arrays_of_factors
 from geodis.data.files.load import load_array, load_factors
 
 POINTS = np.random.default_rng(0).normal(size=(20, 3))

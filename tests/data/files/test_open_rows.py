@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from geodis.base.array_file import write_arrays
 from geodis.base.check import InputError
+from geodis.base.safetensors_files import write_arrays
 from geodis.data.files.open_rows import open_rows
 
 TABLE = np.random.default_rng(0).standard_normal((50, 3))

@@ -8,7 +8,7 @@ import pytest
 
 import geodis as gd
 from geodis.base.check import InputError
-from geodis.data.files.standard_input import standard_input_file
+from geodis.data.files.load import standard_input_file
 
 
 class Piped(io.StringIO):

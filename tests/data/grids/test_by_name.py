@@ -3,8 +3,7 @@
 import pytest
 
 from geodis.base.check import InputError
-from geodis.data.grids.by_name import BUILT_IN, PUBLISHED, built_in_grid
-from geodis.data.grids.published import published_grid
+from geodis.data.grids.published import BUILT_IN, PUBLISHED, built_in_grid, published_grid
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

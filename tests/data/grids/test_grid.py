@@ -6,8 +6,7 @@ import pytest
 
 from geodis.base.check import InputError
 from geodis.data.factors import Factors
-from geodis.data.grids.grid import FactorGrid
-from geodis.data.grids.latents import latents_of
+from geodis.data.grids.grid import FactorGrid, latents_of
 
 SIZES = (2, 3, 4)
 

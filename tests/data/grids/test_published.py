@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from geodis.base.check import InputError
-from geodis.data.files.archives import BinaryImages
+from geodis.data.files.open_rows import BinaryImages
 from geodis.data.grids import published
+from geodis.data.grids.observed import resize
 from geodis.data.grids.published import published_grid
-from geodis.data.grids.resize import resize
-from geodis.data.grids.variants.color_noisy_scream import ColorVariant
+from geodis.data.grids.variants import ColorVariant
 from geodis.distances.grid_distances import GridDistances
 from geodis.distances.sampling import sample_triplets
 
@@ -197,7 +197,7 @@ def test_mpi3d_has_two_layouts(tmp_path, n, sizes):
 
 
 def test_compressed_files_are_read_in_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr("geodis.data.files.archives.BLOCK_BYTES", 100_000)
+    monkeypatch.setattr("geodis.data.files.open_rows.ARCHIVE_BLOCK_BYTES", 100_000)
     path, images = write_mpi3d(tmp_path, compressed=True)
     check(published_grid("mpi3d", path), images)
 

@@ -5,7 +5,7 @@ from scipy.ndimage import affine_transform
 
 from geodis import Sprites
 from geodis.base.check import InputError
-from geodis.data.grids.sprite_outlines import OUTLINES, area, centroid, ellipse
+from geodis.data.grids.sprites import OUTLINES, area, centroid, ellipse
 from tests.reference.rendering import covered_share
 
 SHAPES = {"square": 0, "ellipse": 1, "heart": 2}

@@ -15,7 +15,7 @@ from scipy.special import ellipeinc, ive
 from scipy.stats import beta, chi2, kstest, uniform
 
 from geodis.base.check import InputError
-from geodis.data.manifolds.draws import orthogonal_complement
+from geodis.data.manifolds.directions import orthogonal_complement
 from geodis.data.manifolds.products import ManifoldSample, product_manifold
 
 SEEDS = range(4)
@@ -214,12 +214,7 @@ SINGLE_SPACES = st.one_of(
     seed=st.integers(0, 2**32),
 )
 def test_any_product_adds_up_its_dimensions(
-    spaces: list[tuple[str, int, int]],
-    separator: str,
-    n: int,
-    rotate: bool,
-    pad: int,
-    seed: int,
+    spaces: list[tuple[str, int, int]], separator: str, n: int, rotate: bool, pad: int, seed: int
 ) -> None:
     texts, dims, ambient_dims = zip(*spaces, strict=True)
     sample = product_manifold(separator.join(texts), n, rotate=rotate, pad=pad, random_state=seed)

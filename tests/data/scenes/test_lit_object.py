@@ -8,7 +8,7 @@ from scipy.stats import chi2, kstest
 
 from geodis import Scenes, SceneSample, SceneWalk
 from geodis.base.check import InputError
-from geodis.data.manifolds.turns import quaternions
+from geodis.data.manifolds.directions import quaternions
 from geodis.data.scenes.meshes import Mesh, blob, cube, geodesic_sphere
 from tests.reference.rendering import ray_cast
 

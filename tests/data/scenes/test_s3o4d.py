@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from geodis.base.check import InputError
-from geodis.data.grids.resize import resize
+from geodis.data.grids.observed import resize
 from geodis.data.scenes.s3o4d import load_s3o4d
 
 Image = pytest.importorskip("PIL.Image")

@@ -2,8 +2,14 @@
 
 import numpy as np
 
-from geodis.data.scenes.lit_object import Scenes
-from geodis.data.scenes.turntable import AMBIENT, COOL, WARM, turntable_images, turntable_sample
+from geodis.data.scenes.lit_object import (
+    AMBIENT,
+    COOL,
+    WARM,
+    Scenes,
+    turntable_images,
+    turntable_sample,
+)
 
 UP = np.array([[0.0, 1.0, 0.0]])
 

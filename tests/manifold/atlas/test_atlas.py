@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import geodis as gd
-from geodis.base.array_file import write_arrays
 from geodis.base.check import InputError
+from geodis.base.safetensors_files import write_arrays
 from geodis.manifold import Atlas
 from geodis.manifold.atlas.charts import BentSheet, FlatSheet
 from tests.conftest import warped

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import geodis as gd
-from geodis.base.array_file import read_arrays, write_arrays
 from geodis.base.check import InputError
+from geodis.base.safetensors_files import read_arrays, write_arrays
 from geodis.manifold.atlas.fitted_atlas import Atlas
 
 # Damages that leave another atlas which might have been meant: every whole number is a form, and
@@ -174,7 +174,7 @@ def test_random_damages_end_no_process(whole, tmp_path):
 
 RANDOM_DAMAGES = """
 import numpy as np
-from geodis.base.array_file import read_arrays, write_arrays
+from geodis.base.safetensors_files import read_arrays, write_arrays
 from geodis.base.check import InputError
 from geodis.manifold.atlas.fitted_atlas import Atlas
 arrays, note = read_arrays("whole.safetensors")

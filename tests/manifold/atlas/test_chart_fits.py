@@ -3,10 +3,10 @@ import pytest
 
 from geodis import product_manifold
 from geodis.manifold.atlas.chart_fits import LocalValues, chart_fits
-from geodis.manifold.atlas.chart_steps import stepped_axes, stepped_values
+from geodis.manifold.atlas.charts import stepped_axes, stepped_values
 from geodis.manifold.linalg import polar_rows
-from geodis.manifold.local.batched_fits import quadratic_pairs
 from geodis.manifold.local.exact_search import searcher
+from geodis.manifold.local.quadratic_fits import quadratic_pairs
 from tests.reference import manifold as reference
 
 PAIRS = {k: quadratic_pairs(k) for k in (1, 2, 3)}

@@ -3,7 +3,7 @@
 import numpy as np
 
 from geodis import GeoManCER, product_manifold
-from geodis.manifold.confidence.repeated_fits import half_fits
+from geodis.manifold.confidence.likely_errors import half_fits
 
 SAMPLE = product_manifold("S^2 x S^1", 1200, random_state=0)
 TRIALS = np.repeat(np.arange(12), 100)

@@ -5,7 +5,7 @@ import pytest
 
 from geodis import GeoManCER, neighbor_graph, product_manifold, subspace_angles
 from geodis.base.check import InputError
-from geodis.data.manifolds.draws import random_rotations
+from geodis.data.manifolds.directions import random_rotations
 from geodis.data.manifolds.flat_products import bent_sample, flat_sample, grid_coordinates
 from geodis.manifold.flat.flat_axes import split_flat_axes
 from geodis.manifold.flat.flat_part import split_flat_part
@@ -14,7 +14,7 @@ from geodis.manifold.local.neighborhood_size import choose_n_neighbors
 from geodis.manifold.local.neighbors import nearest_neighbors
 from geodis.manifold.local.tangents import tangent_frames
 from geodis.manifold.refine import split_factors
-from geodis.manifold.task import Task
+from geodis.manifold.split_result import Task
 from tests.reference.flat import wrapped_difference
 
 

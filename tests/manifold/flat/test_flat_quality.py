@@ -10,9 +10,9 @@ from scipy.stats import spearmanr
 from geodis import GeoManCER, Scenes, neighbor_graph, product_manifold
 from geodis.data.manifolds.flat_products import flat_sample
 from geodis.manifold.flat.curvature import measure_curvature
+from geodis.manifold.flat.flat_evidence import strain_of
 from geodis.manifold.flat.flat_part import MAX_STRAIN, split_flat_part
 from geodis.manifold.flat.periods import find_periods
-from geodis.manifold.flat.strain import strain_of
 from geodis.manifold.flat.unroll import parallel_frame, unrolled_coordinates
 from geodis.manifold.local.neighborhood_size import choose_n_neighbors
 from geodis.manifold.local.neighbors import nearest_neighbors

@@ -5,7 +5,7 @@ import pytest
 
 from geodis import neighbor_graph, product_manifold
 from geodis.base.check import InputError
-from geodis.data.manifolds.draws import random_rotations
+from geodis.data.manifolds.directions import random_rotations
 from geodis.data.manifolds.flat_products import (
     CASES,
     bend,

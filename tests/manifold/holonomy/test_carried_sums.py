@@ -3,7 +3,7 @@ import pytest
 from numba import njit
 from numpy.testing import assert_allclose, assert_array_equal
 
-from geodis.manifold.holonomy.carried_sums import WIDTH, sum_eights
+from geodis.manifold.holonomy.diffusion import WIDTH, sum_eights
 
 
 @njit

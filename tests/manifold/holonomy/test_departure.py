@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 
 import geodis as gd
-from geodis.manifold.holonomy.departure import RATIO_PER_LENGTH, Departure, departure_of
 from geodis.manifold.holonomy.eigenfields import Eigenfields
-from geodis.manifold.holonomy.factor_count import FactorCount
-from geodis.manifold.local.tangent_error import TangentError
+from geodis.manifold.holonomy.factor_count import (
+    RATIO_PER_LENGTH,
+    Departure,
+    FactorCount,
+    departure_of,
+)
+from geodis.manifold.local.angles import TangentError
 from tests.conftest import sphere, warped
 
 

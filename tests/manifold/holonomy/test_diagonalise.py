@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import pdist
 
 from geodis.base.check import InputError
-from geodis.manifold.holonomy.diagonalise import ffdiag
+from geodis.manifold.holonomy.factor_axes import ffdiag
 from tests.reference import manifold as reference
 
 SEEDS = st.integers(0, 2**32 - 1)

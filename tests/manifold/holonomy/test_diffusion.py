@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from geodis.manifold.holonomy.carried_sums import MOST_AXES
-from geodis.manifold.holonomy.diffusion import diffuse
-from geodis.manifold.holonomy.symmetric import unvec_symmetric, vec_symmetric
+from geodis.manifold.holonomy.diffusion import MOST_AXES, diffuse
+from geodis.manifold.holonomy.laplacian import unvec_symmetric, vec_symmetric
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 6, MOST_AXES, MOST_AXES + 1])

@@ -7,18 +7,24 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse.linalg import eigsh
 
 from geodis import nearest_neighbors, neighbor_graph, product_manifold
-from geodis.manifold.holonomy import coarse
-from geodis.manifold.holonomy.coarse import coarse_start, extend_fields
+from geodis.manifold.holonomy import eigenfields as coarse
 from geodis.manifold.holonomy.connection import connection
 from geodis.manifold.holonomy.eigenfields import (
     PARALLEL_VARIATION,
     bottom_eigenfields,
+    coarse_start,
     count_by_gap,
     count_parallel,
+    extend_fields,
     norm_variation,
 )
-from geodis.manifold.holonomy.laplacian import ConnectionLaplacian, explicit_laplacian
-from geodis.manifold.holonomy.symmetric import symmetric_basis, traceless_basis, vec_symmetric
+from geodis.manifold.holonomy.laplacian import (
+    ConnectionLaplacian,
+    explicit_laplacian,
+    symmetric_basis,
+    traceless_basis,
+    vec_symmetric,
+)
 from geodis.manifold.local.tangents import tangent_frames
 from tests.reference import manifold as reference
 

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from geodis.base.check import InputError
-from geodis.manifold.angles import principal_angles
 from geodis.manifold.holonomy.eigenfields import Eigenfields, norm_variation
 from geodis.manifold.holonomy.factor_axes import _whole_dims, factor_axes
 from geodis.manifold.holonomy.factor_count import commuting_combinations, count_factors
-from geodis.manifold.holonomy.symmetric import traceless_basis, unvec_symmetric, vec_symmetric
+from geodis.manifold.holonomy.laplacian import traceless_basis, unvec_symmetric, vec_symmetric
+from geodis.manifold.local.angles import principal_angles
 
 
 def eigenfields(matrices, n_parallel=None):

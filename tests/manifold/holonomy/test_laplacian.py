@@ -7,8 +7,9 @@ from numpy.testing import assert_allclose
 from geodis import neighbor_graph, product_manifold
 from geodis.base.check import InputError
 from geodis.manifold.holonomy.connection import connection
-from geodis.manifold.holonomy.laplacian import ConnectionLaplacian, explicit_laplacian
-from geodis.manifold.holonomy.symmetric import (
+from geodis.manifold.holonomy.laplacian import (
+    ConnectionLaplacian,
+    explicit_laplacian,
     n_coordinates,
     symmetric_basis,
     traceless_basis,

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodis.manifold.holonomy.symmetric import (
+from geodis.manifold.holonomy.laplacian import (
     n_coordinates,
     symmetric_basis,
     traceless_basis,

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from geodis.manifold.local.all_distances import is_sooner, nearest_of_few
-from geodis.manifold.local.exact_search import Searches, searcher
+from geodis.manifold.local.exact_search import Searches, is_sooner, nearest_of_few, searcher
 from geodis.manifold.local.neighbors import neighbors_at
 from tests.reference import manifold as reference
 

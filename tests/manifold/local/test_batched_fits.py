@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from geodis import nearest_neighbors, product_manifold
-from geodis.manifold.angles import principal_angles
-from geodis.manifold.local import batched_fits
-from geodis.manifold.local.batched_fits import (
+from geodis.manifold.local import quadratic_fits as batched_fits
+from geodis.manifold.local.angles import principal_angles
+from geodis.manifold.local.quadratic_fits import (
     fit_small,
     is_small_fit,
     loaded_neighborhoods,

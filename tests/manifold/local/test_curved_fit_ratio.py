@@ -3,7 +3,8 @@ import pytest
 
 from geodis import product_manifold
 from geodis.manifold.local import curved_fit_ratio
-from geodis.manifold.local.curved_fit_ratio import curved_fit_ratios, largest_fit, tangent_terms
+from geodis.manifold.local.curved_fit_ratio import curved_fit_ratios, largest_fit
+from geodis.manifold.local.quadratic_fits import tangent_terms
 from tests.reference import manifold as reference
 
 

@@ -7,8 +7,8 @@ from sklearn.datasets import load_digits
 from geodis import intrinsic_dimension, nearest_neighbors, product_manifold
 from geodis.base.check import InputError
 from geodis.manifold import kept_directions
-from geodis.manifold.local.batched_fits import tangent_terms
 from geodis.manifold.local.dimension_estimate import points_needed
+from geodis.manifold.local.quadratic_fits import tangent_terms
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -3,7 +3,7 @@ import pytest
 
 from geodis import nearest_neighbors, product_manifold
 from geodis.base.check import InputError
-from geodis.manifold.local.dimension_by_distances import (
+from geodis.manifold.local.dimension_methods import (
     dimension_by_distances,
     mle_dimension,
     two_nn_dimension,

@@ -5,11 +5,14 @@ import pytest
 
 from geodis import product_manifold
 from geodis.manifold import tangent_frames
-from geodis.manifold.angles import principal_angles
 from geodis.manifold.local import neighborhood_size
+from geodis.manifold.local.angles import principal_angles
 from geodis.manifold.local.exact_search import searcher
-from geodis.manifold.local.measured_neighborhood import more_neighbors
-from geodis.manifold.local.neighborhood_size import balanced_n_neighbors, most_neighbors
+from geodis.manifold.local.neighborhood_size import (
+    balanced_n_neighbors,
+    more_neighbors,
+    most_neighbors,
+)
 from geodis.manifold.local.neighbors import neighbors_at
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from geodis import GeoManCER, intrinsic_dimension, product_manifold
-from geodis.manifold.local.normal_noise import is_normal_noise, shell_spread
+from geodis.manifold.local.curved_fit_ratio import is_normal_noise, shell_spread
 
 
 @pytest.mark.parametrize("seed", range(5))

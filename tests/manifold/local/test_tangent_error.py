@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 import geodis as gd
-from geodis.manifold.angles import principal_angles
-from geodis.manifold.local.tangent_error import tangent_error
+from geodis.manifold.local.angles import principal_angles, tangent_error
 from geodis.manifold.local.tangents import neighbors_for_tangents, tangent_frames
 from tests.conftest import sphere
 

@@ -7,15 +7,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from geodis import nearest_neighbors, product_manifold
 from geodis.base.check import InputError
 from geodis.base.jobs import blocks, over_blocks, over_ranges
-from geodis.manifold.angles import principal_angles
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local import tangents
-from geodis.manifold.local.batched_fits import tangent_terms
+from geodis.manifold.local.angles import principal_angles
 from geodis.manifold.local.neighborhood_size import choose_n_neighbors
 from geodis.manifold.local.neighbors import Neighbors
+from geodis.manifold.local.quadratic_fits import quadratic_pairs, tangent_terms
 from geodis.manifold.local.tangents import (
     neighbors_for_tangents,
-    quadratic_pairs,
     searched_tangent_frames,
     tangent_frames,
 )

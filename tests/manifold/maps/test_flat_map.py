@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from geodis.manifold.maps.flat_map import closed_coordinates
+from geodis.manifold.maps.closed_coordinates import closed_coordinates
 
 LATTICES = {
     "circle": [[2.0]],

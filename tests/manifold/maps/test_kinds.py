@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import geodis as gd
-from geodis.manifold.maps.all_maps import KINDS
-from geodis.manifold.maps.coarse_sample import coarse_sample
 from geodis.manifold.maps.factor_map import FactorData, MapView, UnrolledFactor
-from geodis.plots.map_views.factor_view import VIEWS
+from geodis.manifold.maps.map_kinds import KINDS
+from geodis.manifold.maps.samples import coarse_sample
+from geodis.plots.geometry.factor_view import VIEWS
 
 
 @pytest.fixture(scope="module")

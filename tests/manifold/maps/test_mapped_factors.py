@@ -107,7 +107,7 @@ def test_maps_are_turned_alike_every_time():
 
 
 def test_many_points_are_extended_from_few(monkeypatch):
-    monkeypatch.setattr("geodis.manifold.maps.coarse_sample.MOST_POINTS", 1500)
+    monkeypatch.setattr("geodis.manifold.maps.samples.MOST_POINTS", 1500)
     est, parts = fitted("sphere", seed=5)
     est = copy(est)
     est.fitted_ = replace(est.fitted_)  # without its maps

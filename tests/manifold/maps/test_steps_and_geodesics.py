@@ -6,12 +6,10 @@ from scipy.sparse.csgraph import dijkstra
 
 from geodis.manifold.flat.differences import Edges, edges_of
 from geodis.manifold.local.graph import neighbor_graph
-from geodis.manifold.maps.edge_steps import steps_within
-from geodis.manifold.maps.flat_map import closed_coordinates
+from geodis.manifold.maps.closed_coordinates import closed_coordinates
+from geodis.manifold.maps.fit_map import landmark_scaling, orientation_of
 from geodis.manifold.maps.geodesics import geodesics_of
-from geodis.manifold.maps.landmark_scaling import landmark_scaling
-from geodis.manifold.maps.map_orientation import orientation_of
-from geodis.manifold.maps.rigid_map import RigidFit, chords_of
+from geodis.manifold.maps.rigid_map import RigidFit, chords_of, steps_within
 from tests.manifold.maps.cases import sphere
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial import KDTree
 
 from geodis import Sprites, XYSquares, nearest_neighbors, product_manifold
-from geodis.manifold.preparation.grids_and_walks import path_doubts, sampling_doubts
+from geodis.manifold.preparation.sampling_checks import path_doubts, sampling_doubts
 
 
 def said(points, count=20, **options):

@@ -6,7 +6,7 @@ from geodis import GeoManCER, intrinsic_dimension, nearest_neighbors, sample_pop
 from geodis.base.check import InputError
 from geodis.manifold import Apart, kept_apart
 from geodis.manifold.local.neighbors import nearest_targets, neighbors_at
-from geodis.manifold.preparation.kept_apart import coverage_doubts
+from geodis.manifold.preparation.sampling_checks import coverage_doubts
 
 POINTS = np.random.default_rng(0).uniform(size=(120, 2))
 WIDE = np.random.default_rng(1).uniform(size=(120, 12))

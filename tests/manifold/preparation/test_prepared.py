@@ -3,10 +3,10 @@ import pytest
 from sklearn.datasets import load_digits
 
 import geodis as gd
+from geodis.manifold.fit_doubts import doubts_of_dimension, doubts_of_rows
 from geodis.manifold.local.graph import graph_among, neighbor_graph
 from geodis.manifold.preparation.prepared import graph_of, prepared
-from geodis.manifold.task import Task
-from geodis.manifold.verdict.doubts import doubts_of_dimension, doubts_of_rows
+from geodis.manifold.split_result import Task
 from tests.conftest import sphere
 
 

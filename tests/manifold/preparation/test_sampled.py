@@ -5,8 +5,8 @@ import pytest
 
 import geodis as gd
 from geodis.base.check import InputError
-from geodis.manifold.preparation import sampled
-from geodis.manifold.preparation.sampled import sampled_points
+from geodis.manifold.preparation import rows as sampled
+from geodis.manifold.preparation.rows import sampled_points
 from tests.conftest import warped
 
 

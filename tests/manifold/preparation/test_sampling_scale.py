@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import geodis as gd
-from geodis.manifold.preparation.sampling_scale import near_copies, outlying
+from geodis.manifold.preparation.rows import near_copies, outlying
 from tests.conftest import sphere
 
 SEEDS = (0, 1, 2)

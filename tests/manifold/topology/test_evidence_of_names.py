@@ -5,13 +5,23 @@ import pytest
 from numpy.testing import assert_allclose
 
 from geodis.data.manifolds.products import product_manifold
-from geodis.manifold.topology.betti import CHANCE, REAL, _count, betti_numbers
-from geodis.manifold.topology.local_fits import local_fits
-from geodis.manifold.topology.one_dimension import follow_line
-from geodis.manifold.topology.orientation import handedness
-from geodis.manifold.topology.place_graph import farthest_distances, place_graph
-from geodis.manifold.topology.rim import OUT, _cut_balls, _expected, find_rim
-from geodis.manifold.topology.scalar_curvature import scalar_curvature
+from geodis.manifold.topology.betti import (
+    CHANCE,
+    REAL,
+    _count,
+    betti_numbers,
+    farthest_distances,
+    place_graph,
+)
+from geodis.manifold.topology.boundary import (
+    OUT,
+    _cut_balls,
+    _expected,
+    find_rim,
+    follow_line,
+    handedness,
+)
+from geodis.manifold.topology.scalar_curvature import local_fits, scalar_curvature
 from geodis.manifold.topology.space_names import sphere_volume
 
 

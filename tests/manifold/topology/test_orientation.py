@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from geodis import product_manifold
-from geodis.manifold.topology.local_fits import local_fits
-from geodis.manifold.topology.orientation import handedness
-from geodis.manifold.topology.place_graph import PlaceGraph, place_graph
+from geodis.manifold.topology.betti import PlaceGraph, place_graph
+from geodis.manifold.topology.boundary import handedness
+from geodis.manifold.topology.scalar_curvature import local_fits
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -10,17 +10,17 @@ import torch
 
 from geodis import FactorGrid, models
 from geodis.base.check import InputError
-from geodis.base.engines.journal import write_item
-from geodis.base.file_lock import FolderLock
-from geodis.kernels.losses.loss_kernel import LossKernel
-from geodis.kernels.losses.storage import save_kernel
+from geodis.base.journal import write_item
+from geodis.base.write import FolderLock
+from geodis.kernels.loss_kernel import LossKernel
+from geodis.kernels.storage import save_kernel
 from geodis.models import load_model, sweep
-from geodis.models.sweeps import planned_run_folder, sweeping
-from geodis.models.sweeps.held_grids import held_grid
-from geodis.models.sweeps.planned_run_folder import RUNS
-from geodis.models.sweeps.run_lock import ROW, SWEEP_LOCK
+from geodis.models.sweeps import run_folder as planned_run_folder
+from geodis.models.sweeps import sweeping
+from geodis.models.sweeps.run_folder import RUNS, held_grid
+from geodis.models.sweeps.stacks import ROW, SWEEP_LOCK
 from geodis.models.sweeps.sweep_plan import ScoringPlan, plan_runs
-from geodis.report.comparison.many_table import runs_of_table
+from geodis.report.comparison.many_models import runs_of_table
 
 VAES = [{"model": "vae", "beta": [1.0, 2.0, 3.0], "latents": 2, "network": "vector"}]
 SHORT = {"training": {"steps": 3, "batch_size": 8}, "scores": [], "n": 40, "verbose": 0}
@@ -227,7 +227,7 @@ def test_sets_are_opened_set_by_set(blobs, tmp_path, monkeypatch):
         opened.append(len(grid))
         return held_grid(grid)
 
-    monkeypatch.setattr("geodis.models.sweeps.held_grids.held_grid", counted)
+    monkeypatch.setattr("geodis.models.sweeps.run_folder.held_grid", counted)
     rng = np.random.default_rng(0)
     factors = [[a, b] for a in range(5) for b in range(8)]
     data = {
@@ -242,10 +242,10 @@ def test_held_images_are_counted_in_bytes(monkeypatch):
         np.random.default_rng(0).random((6, 4, 4)), [[i] for i in range(6)]
     )
     floats = 6 * 4 * 4 * 4
-    monkeypatch.setattr("geodis.models.sweeps.held_grids.MOST_HELD", floats - 1)
+    monkeypatch.setattr("geodis.models.sweeps.run_folder.MOST_HELD", floats - 1)
     assert held_grid(grid) is grid
-    monkeypatch.setattr("geodis.models.sweeps.held_grids.MOST_HELD", floats)
-    monkeypatch.setattr("geodis.models.sweeps.held_grids.AT_ONCE", 4)
+    monkeypatch.setattr("geodis.models.sweeps.run_folder.MOST_HELD", floats)
+    monkeypatch.setattr("geodis.models.sweeps.run_folder.AT_ONCE", 4)
     held = held_grid(grid)
     assert held is not grid
     np.testing.assert_array_equal(held.images([5, 0], "auto"), grid.images([5, 0], "auto"))

@@ -10,10 +10,9 @@ import pytest
 import torch
 
 from geodis.models import load_model, sweep
-from geodis.models.stacking import stacked_training
-from geodis.models.sweeps.planned_run_folder import RUNS
-from geodis.models.sweeps.run_lock import ROW
-from geodis.models.sweeps.stacks import STACKS, begin_stack, begun_stacks, in_stacks
+from geodis.models.sweeps import stacked_training
+from geodis.models.sweeps.run_folder import RUNS
+from geodis.models.sweeps.stacks import ROW, STACKS, begin_stack, begun_stacks, in_stacks
 from geodis.models.sweeps.sweep_plan import ScoringPlan, plan_runs
 from geodis.models.training.training_run import Run
 from tests.models.sweeps.test_sweeping import CHOICES, small

@@ -16,11 +16,11 @@ import torch
 
 from geodis import FactorGrid, models
 from geodis.base.check import InputError
-from geodis.base.file_lock import FolderLock
+from geodis.base.write import FolderLock
 from geodis.models import load_model, score_during, sweep
-from geodis.models.model_names import model_named
-from geodis.models.sweeps.planned_run_folder import RUNS
-from geodis.models.sweeps.run_lock import ROW
+from geodis.models.saving import model_named
+from geodis.models.sweeps.run_folder import RUNS
+from geodis.models.sweeps.stacks import ROW
 from geodis.models.sweeps.sweep_plan import TRAINING, ScoringPlan, plan_runs
 
 GRID = [
@@ -107,7 +107,7 @@ def test_a_run_is_what_train_makes_of_the_same_settings(done, blobs):
 
 
 def test_what_is_finished_is_not_trained_again_and_leaves_no_checkpoints(done, blobs, monkeypatch):
-    monkeypatch.setattr("geodis.models.sweeps.planned_run_folder.train", None)
+    monkeypatch.setattr("geodis.models.sweeps.run_folder.train", None)
     again = small(done.folder, blobs)
     assert again.trained == 0
     pd.testing.assert_frame_equal(again.table, done.table, check_exact=True)

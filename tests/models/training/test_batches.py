@@ -22,7 +22,7 @@ from geodis.models import (
     train,
 )
 from geodis.models.training import batches
-from geodis.models.training.rows.perceived_triplets import ordered_triplets
+from geodis.models.training.dataset_rows import ordered_triplets
 from tests.options import flat
 
 stream_of = flat(batches.stream_of, TrainOptions)

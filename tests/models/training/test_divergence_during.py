@@ -7,8 +7,8 @@ import torch
 from geodis.base.check import InputError
 from geodis.models import AE, ISAVAE, VAE, TrainOptions, divergence_during, train
 from geodis.models.objectives import Batch, kl_sampled
-from geodis.models.training import divergence_during as module
-from geodis.models.training.divergence_during import mixture_log_densities
+from geodis.models.training import during as module
+from geodis.models.training.during import mixture_log_densities
 from geodis.scores import gaussian_total_correlation
 
 PARTS = ("information", "total correlation", "dimension-wise divergence")

@@ -10,7 +10,7 @@ import torch
 
 from geodis import models
 from geodis.base.check import InputError
-from geodis.base.tensors import read_tensors
+from geodis.base.safetensors_files import read_tensors
 from geodis.models import VAE, FactorVAE, TrainOptions
 from geodis.models.training import training_run
 from tests.options import flat

@@ -13,7 +13,7 @@ import torch
 
 from geodis import FactorGrid, models
 from geodis.base.check import InputError
-from geodis.base.tensors import read_tensors
+from geodis.base.safetensors_files import read_tensors
 from geodis.models import (
     AE,
     ISAVAE,
@@ -27,7 +27,7 @@ from geodis.models import (
     TrainOptions,
     score_during,
 )
-from geodis.models.training.devices import choose_device, choose_precision
+from geodis.models.training.step import choose_device, choose_precision
 from tests.options import flat
 
 STEPS = 12

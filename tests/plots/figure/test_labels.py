@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from geodis.plots.figure.labels import LONGEST_LABEL, clip, short
+from geodis.plots.figure.marks import LONGEST_LABEL, clip, short
 
 
 def test_long_texts_are_cut_on_one_line():

@@ -56,7 +56,8 @@ def test_few_values_have_a_colour_each_in_the_cloud_too():
 
 def test_points_and_lines_of_a_page_are_those_of_paper(monkeypatch):
     """Both are described by one function each: a change there is seen on both."""
-    from geodis.plots.geometry import cloud, directions, points
+    from geodis.plots.geometry import directions, points
+    from geodis.plots.geometry import points as cloud
 
     asked = []
 

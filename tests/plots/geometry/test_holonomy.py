@@ -1,6 +1,6 @@
 import numpy as np
 
-from geodis.manifold.holonomy.loops import Holonomy
+from geodis.manifold.holonomy.connection import Holonomy
 from geodis.plots import plot_holonomy
 
 

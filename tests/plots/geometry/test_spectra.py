@@ -7,7 +7,7 @@ from matplotlib.collections import PathCollection
 import geodis as gd
 from geodis.base.check import InputError
 from geodis.manifold.holonomy.eigenfields import PARALLEL_VARIATION
-from geodis.manifold.verdict.evidence import Evidence
+from geodis.manifold.split_result import Evidence
 from geodis.plots import (
     eigenvalue_spectrum_figure,
     figure_svg,

@@ -14,7 +14,7 @@ import geodis as gd
 from geodis.base.check import InputError
 from geodis.distances.grid_distances import GROUND_TRUTH, LATENT
 from geodis.report.comparison import compare as module
-from geodis.report.comparison.comparison_figures import distances_of_runs_figure
+from geodis.report.comparison.comparison_sections import distances_of_runs_figure
 from tests.report.example import HOSTILE
 
 

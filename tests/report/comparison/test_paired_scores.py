@@ -8,8 +8,7 @@ import pytest
 from scipy import stats
 
 import geodis as gd
-from geodis.report.comparison.compared_runs import gather_runs
-from geodis.report.comparison.paired_scores import differences_of, holm, pair_scores
+from geodis.report.comparison.paired_scores import differences_of, gather_runs, holm, pair_scores
 
 CHEAP = ("mig", "modularity", "sap_continuous")
 

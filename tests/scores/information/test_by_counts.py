@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geodis.scores.information.by_counts import corrected_information, discrete_information, entropy
+from geodis.scores.information.estimates import corrected_information, discrete_information, entropy
 from tests.reference import scores as slow
 
 CODES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=2, max_size=25)

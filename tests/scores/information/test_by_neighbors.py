@@ -5,11 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geodis.scores.information.by_neighbors import (
-    class_information,
-    continuous_information,
-    jittered,
-)
+from geodis.scores.information.estimates import class_information, continuous_information, jittered
 from tests.reference import scores as slow
 
 

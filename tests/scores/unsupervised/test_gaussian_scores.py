@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geodis import scores
-from geodis.scores.unsupervised.gaussian_total_correlation import total_correlation_of
-from geodis.scores.unsupervised.wasserstein_correlation import wasserstein_of
+from geodis.scores.unsupervised.gaussian import total_correlation_of, wasserstein_of
 from tests import GOLDEN
 from tests.reference import intervention_and_unsupervised as slow
 

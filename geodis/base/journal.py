@@ -1,0 +1,259 @@
+"""What a run leaves on the disk so that the next one goes on from there.
+
+A `Journal` has a line for every finished task; an item file has one finished task. Files of arrays
+and tensors, which parts and checkpoints are, carry the same checksum in their notes. All of them
+refuse work under other settings by naming the `differences`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from itertools import chain
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from geodis.base.check import InputError
+from geodis.base.text import listed
+from geodis.base.write import lock_file, to_jsonable, write_json
+
+CHECKSUM = "checksum"
+
+
+def digest_of(pieces: Iterable[bytes | memoryview]) -> str:
+    """SHA-256 of pieces in their order, the first 16 hexadecimal digits.
+
+    Examples
+    --------
+    >>> digest_of([b"ab", b"c"]) == digest_of([b"a", b"bc"])
+    False
+    """
+    made = hashlib.sha256()
+    for piece in pieces:
+        made.update(len(piece).to_bytes(8, "little"))
+        made.update(piece)
+    return made.hexdigest()[:16]
+
+
+def plain_digest(values: Mapping[str, Any], pieces: Iterable[bytes | memoryview] = ()) -> str:
+    """Digest of plain values by name, in any order, and of bytes that belong to them.
+
+    Examples
+    --------
+    >>> plain_digest({"a": 1, "b": (2.0,)}) == plain_digest({"b": [2.0], "a": 1})
+    True
+    """
+    text = json.dumps(to_jsonable(dict(values)), sort_keys=True, allow_nan=False)
+    return digest_of(chain([text.encode()], pieces))
+
+
+def array_pieces(arrays: Mapping[str, np.ndarray]) -> Iterator[bytes | memoryview]:
+    """Names, dtypes, shapes and every byte, in the order of the names; objects as they print."""
+    for name, array in sorted(arrays.items()):
+        yield f"{name} {array.dtype} {array.shape}".encode()
+        if array.dtype.hasobject:
+            yield repr(array.tolist()).encode()
+        else:
+            yield np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+
+
+def differences(
+    before: Mapping[str, Any], now: Mapping[str, Any]
+) -> Iterator[tuple[str, Any, Any]]:
+    """Settings that differ: name, value before and value now; those within settings by their names.
+
+    Examples
+    --------
+    >>> list(differences({"seed": 0, "fit": {"dim": 2}}, {"seed": 0, "fit": {"dim": 3}}))
+    [('dim', 2, 3)]
+    """
+    for name in {**now, **before}:
+        one, other = before.get(name), now.get(name)
+        if isinstance(one, dict) and isinstance(other, dict):
+            yield from differences(one, other)
+        elif one != other:
+            yield name, one, other
+
+
+def write_item(path: str | os.PathLike[str], item: Mapping[str, Any]) -> None:
+    """Write what one finished task gave as a JSON file with a checksum, whole or not at all."""
+    write_json(path, {**item, CHECKSUM: plain_digest(item)}, durable=True)
+
+
+def read_item(path: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """Read what `write_item` wrote; None where there is no file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "row.json"
+    >>> write_item(path, {"score": 0.5})
+    >>> read_item(path)
+    {'score': 0.5}
+    """
+    try:
+        item = json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"{path} cannot be read ({error}): remove it, and it is made again."
+        ) from None
+    if not isinstance(item, dict) or item.pop(CHECKSUM, None) != plain_digest(item):
+        raise InputError(
+            f"{path} must have the checksum that it was written with; got another one: it was "
+            "damaged or altered, so remove it, and it is made again."
+        )
+    return item
+
+
+class Journal:
+    """Keeps what finished tasks gave, by their names, under the settings that they had.
+
+    Every entry is a line of JSON and handed to the system at once, so that a process that is killed
+    loses what was under way alone. A last line that is not whole, of a full disk or a machine that
+    went down, is taken away. While it is open no other process can open it.
+
+    Parameters
+    ----------
+    path : str or path
+        Made if it is not there.
+    settings : mapping
+        Plain values that decide what tasks give.
+
+    Attributes
+    ----------
+    entries : dict of str to object
+        What was there, and what was added since.
+
+    Raises
+    ------
+    InputError
+        If there is work of other settings in the file, or it is no journal, or open elsewhere. It
+        is left as it is.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "journal"
+    >>> with Journal(path, {"seed": 0}) as journal:
+    ...     journal.add("a", [1.5])
+    >>> with Journal(path, {"seed": 0}) as journal:
+    ...     journal.entries
+    {'a': [1.5]}
+    >>> Journal(path, {"seed": 1}).__enter__()
+    Traceback (most recent call last):
+    geodis.base.check.InputError: Work goes on under the settings it began with, or in another \
+place; got seed 1 for 0 in journal.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], settings: Mapping[str, Any]) -> None:
+        self.path = Path(path)
+        self.settings = json.loads(json.dumps(dict(settings)))
+        self.entries: dict[str, Any] = {}
+        self._file: BinaryIO | None = None
+
+    def __enter__(self) -> Journal:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self.path.open("a+b")
+        try:
+            _lock(self._file, self.path)
+            self._read(self._file)
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._close()
+
+    def add(self, name: str, value: Any) -> None:
+        """Keep what a task gave: plain values, of which numbers come back bit for bit."""
+        if self._file is None:
+            raise InputError("A journal must be open to be added to; got a closed one.")
+        self._write([name, value])
+        self.entries[name] = value
+
+    def _write(self, line: Any) -> None:
+        assert self._file is not None
+        text = json.dumps(line, separators=(",", ":")).encode() + b"\n"
+        try:
+            self._file.write(text)
+            self._file.flush()
+        except OSError as error:  # no room on the disk, most of the time
+            raise InputError(
+                f"{self.path} cannot be written to ({error.strerror}); what is finished is kept, "
+                "and the same call goes on from there."
+            ) from error
+
+    def _read(self, file: BinaryIO) -> None:
+        file.seek(0)
+        head = file.readline()
+        if not head.endswith(b"\n"):  # new, or ended in the middle of its first line
+            self._begin(file)
+            return
+        if self._found(head) != self.settings:
+            if file.readline().endswith(b"\n"):
+                self._refuse(self._found(head))
+            self._begin(file)  # no work stands under the other settings
+            return
+        whole = file.tell()
+        for line in file:
+            if not line.endswith(b"\n"):
+                break
+            try:
+                name, value = json.loads(line)
+            except ValueError:
+                break
+            self.entries[name] = value
+            whole += len(line)
+        file.truncate(whole)
+
+    def _begin(self, file: BinaryIO) -> None:
+        file.truncate(0)
+        self._write({"settings": self.settings})
+
+    def _found(self, head: bytes) -> dict[str, Any]:
+        """The settings that stand in the first line."""
+        try:
+            return dict(json.loads(head)["settings"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"A journal must begin with its settings; got {self.path.name}, which does not."
+            ) from error
+
+    def _refuse(self, found: Mapping[str, Any]) -> None:
+        different = differences(found, self.settings)
+        other = [f"{name} {now} for {then}" for name, then, now in different]
+        raise InputError(
+            "Work goes on under the settings it began with, or in another place; got "
+            f"{listed(sorted(other))} in {self.path.name}."
+        )
+
+    def _close(self) -> None:
+        if self._file is not None:
+            with suppress(OSError):
+                os.fsync(self._file.fileno())
+            with suppress(OSError):  # of a line that could not be written
+                self._file.close()
+            self._file = None
+
+
+def _lock(file: BinaryIO, path: Path) -> None:
+    try:
+        lock_file(file.fileno())
+    except BlockingIOError as error:
+        raise InputError(
+            f"Another process works on {path.name}: wait for it, or end it."
+        ) from error

@@ -1,1 +1,0 @@
-"""Files that are tables: separated text, and columns that lie one after the other."""

@@ -1,1 +1,0 @@
-"""Grids whose images are made of those of another grid."""

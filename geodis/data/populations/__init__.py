@@ -1,1 +1,0 @@
-"""Counts of cells that are tuned to states: rings, grids, tracks, arenas, spheres and products."""

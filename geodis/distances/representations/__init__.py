@@ -1,1 +1,0 @@
-"""How alike two representations of the same things are, whatever their axes."""

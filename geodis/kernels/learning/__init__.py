@@ -1,1 +1,0 @@
-"""Pairs with ground-truth distances -> a loss that sees them."""

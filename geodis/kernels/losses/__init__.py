@@ -1,1 +1,0 @@
-"""Reconstruction losses that also compare augmented images, and their files."""

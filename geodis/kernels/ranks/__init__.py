@@ -1,1 +1,0 @@
-"""Values -> soft ranks and differentiable correlations."""

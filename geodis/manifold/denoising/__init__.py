@@ -1,1 +1,0 @@
-"""Noisy points -> the same on the surface that they scatter around."""

@@ -1,1 +1,0 @@
-"""Flat coordinates -> the rotation to statistically independent factors, or a refusal."""

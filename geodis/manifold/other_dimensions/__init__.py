@@ -1,1 +1,0 @@
-"""Estimators of the intrinsic dimension beside the one that a fit uses, for comparison."""

@@ -1,1 +1,0 @@
-"""Evidence of a fit, its doubts, and the account that people read."""

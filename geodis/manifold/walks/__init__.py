@@ -1,1 +1,0 @@
-"""Traversals: moving along one factor while the others are fixed."""

@@ -1,1 +1,0 @@
-"""The models: a network, a prior and weighted objectives each; one family a file."""

@@ -1,1 +1,0 @@
-"""What objectives are made of: densities, shared latents, triplets, second players."""

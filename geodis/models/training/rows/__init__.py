@@ -1,1 +1,0 @@
-"""Rows of batches: where they lie, what a Dataset gives, which triplets they make."""

@@ -1,1 +1,0 @@
-"""What is kept of a training run: its identity, its checkpoints, and who may write them."""

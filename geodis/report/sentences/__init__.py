@@ -1,1 +1,0 @@
-"""What a report says in words, over all sections and of the manifold."""

@@ -1,1 +1,0 @@
-"""Many models, many scores: which scores agree, and what explains their differences."""

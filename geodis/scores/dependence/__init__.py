@@ -1,1 +1,0 @@
-"""Scores for factors that depend on each other."""

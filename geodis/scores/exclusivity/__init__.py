@@ -1,1 +1,0 @@
-"""Scores of how much a latent and a factor have to themselves."""

@@ -1,1 +1,0 @@
-"""Factors of several columns, and groups of latents."""

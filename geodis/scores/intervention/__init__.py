@@ -1,1 +1,0 @@
-"""Scores that hold one factor fixed while the others vary."""

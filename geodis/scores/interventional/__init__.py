@@ -1,0 +1,1 @@
+"""Scores that hold or vary one factor at a time."""

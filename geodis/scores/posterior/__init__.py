@@ -1,1 +1,0 @@
-"""Scores of the posteriors of a Gaussian encoder, not of their means alone."""

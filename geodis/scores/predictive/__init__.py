@@ -1,0 +1,1 @@
+"""Scores that predict the factors from the latents, and the models that do."""

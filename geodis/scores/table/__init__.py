@@ -1,1 +1,0 @@
-"""Every score of one pair of arrays, with chance levels and intervals."""

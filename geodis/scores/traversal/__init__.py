@@ -1,1 +1,0 @@
-"""Scores of traversals: points that differ in one factor alone."""
