@@ -58,7 +58,7 @@ def uses() -> dict[str, list[str]]:
     """Of every paper that is named, the modules that name it."""
     found: dict[str, list[str]] = {}
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path.name == "bibliography.py":
+        if path.name == "render.py":
             continue
         module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
         for key in named_in(path.read_text(encoding="utf-8")):
