@@ -308,12 +308,12 @@ def test_folders_of_files_that_can_be_read_at_a_glance():
 # Names. A file may have the name of what is in it, and the file of a command, of figures and of a
 # section that of what it runs, draws and shows; otherwise a name means one thing.
 
-NAMED_AFTER_OTHERS = ("commands", "commands/pages", "plots", "plots/geometry", "report/sections")
+NAMED_AFTER_OTHERS = ("commands", "plots", "plots/geometry", "report/sections")
 
 # These stand in several rooms, and mean the same in each.
 MEANT_TWICE = {
-    "doubts": "the registry, and what is doubted about a fit",
-    "metric_encoder": "the model, and the network that it is made of",
+    "geometry": "figures, and scores, of directions in space",
+    "load": "what reads files of users, and what reads a fit",
     "registry": "what is registered in the room, by name",
     "report": "the room is called as its function",
     "unsupervised": "without labels: the scores, and the models",

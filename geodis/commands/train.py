@@ -155,7 +155,7 @@ def is_begun(out: Path) -> bool:
 
     for name in (CHECKPOINT, OLDER_CHECKPOINT):
         with suppress(InputError):
-            if {"config", "steps", "history", "run"} <= set(read_note(out / name)):
+            if {"steps", "history", "run", "horizon_named"} <= set(read_note(out / name)):
                 return True
     with suppress(InputError):
         training = read_config(out).get("training")

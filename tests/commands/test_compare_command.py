@@ -36,7 +36,7 @@ def test_the_command_ranks_and_says_where(geodis, tmp_path):
     code, out, err = geodis("compare", *files, *options)
     assert (code, err) == (0, "")
     assert out.startswith(
-        "By the mean rank over all scores that differ from chance in a run: good (1."
+        "By the mean rank over all scores above chance for at least one run: good (1."
     )
     assert str(tmp_path / "c" / "index.html") in out and (tmp_path / "c" / "figures").is_dir()
 

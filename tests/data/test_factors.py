@@ -1,6 +1,7 @@
 """One door for factors: the same table through every door is the same factors."""
 
 import datetime
+import importlib
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -385,7 +386,7 @@ def test_three_fields_are_three_factors_for_scores():
 
 
 def test_labels_keep_their_names_to_the_score_table(monkeypatch):
-    from geodis.scores import score_latents as module
+    module = importlib.import_module("geodis.scores.score_latents")
 
     scored, run_jobs = [], module.run_jobs
 

@@ -1,3 +1,4 @@
+import importlib
 from typing import Any
 
 import numpy as np
@@ -196,7 +197,7 @@ def test_the_same_seed_learns_the_same_and_a_checkpoint_goes_on(learn, tmp_path)
 
 
 def test_an_interrupt_leaves_a_checkpoint_to_go_on_from(tmp_path, monkeypatch):
-    from geodis.kernels import learn_kernel as learn_kernel_module
+    learn_kernel_module = importlib.import_module("geodis.kernels.learn_kernel")
 
     path, grid = tmp_path / "state.safetensors", squares()
     run_round = learn_kernel_module._KernelLearner.run_round

@@ -28,7 +28,7 @@ from geodis.manifold.local.angles import TangentError
 from geodis.manifold.local.curved_fit_ratio import FitRatios
 from geodis.manifold.local.dimension import _by_agreement, _by_filling, _by_fits, _Run, _undecided
 from geodis.manifold.local.dimension_methods import DistanceEstimates
-from geodis.manifold.maps import maps_of_fit as mapped_factors
+from geodis.manifold.maps import factor_map
 from geodis.manifold.preparation.rows import SampledPoints, whole_problem_doubts
 from geodis.manifold.split_result import collect_evidence
 from geodis.manifold.topology import topology_of as naming
@@ -98,7 +98,7 @@ def test_checks_whose_limits_few_points_reach(monkeypatch):
     """The limits are moved here: what lies beyond them takes many points, or luck."""
     sample = product_manifold("S^1 x S^1(2)", 400, random_state=0).points
     monkeypatch.setattr(flat_axes, "MIN_FIELD_RATIO", np.inf)
-    monkeypatch.setattr(mapped_factors, "ROUGH", -1.0)
+    monkeypatch.setattr(factor_map, "ROUGH", -1.0)
     est = GeoManCER(verbose=0).fit(sample)
     assert "unclear-flatness" in [one.code for one in est.flat_evidence_.doubts]
     assert est.topology_[1].doubts[-1].code == "rough-map"

@@ -90,7 +90,7 @@ def test_a_name_of_two_classes_is_refused(forgotten, tmp_path):
 
     folder = models.save_model(VAE((3,), 2), tmp_path)
     message = (
-        r"The name VAE must mean one class; got geodis\.models\.families\.unsupervised\.VAE and "
+        r"The name VAE must mean one class; got geodis\.models\.unsupervised\.VAE and "
         r"tests\.models\.test_model_names\..*VAE: rename one of them\."
     )
     for use in (lambda: models.load_model(folder), lambda: model_named("vae")):

@@ -292,7 +292,7 @@ def reader_of(file: Path) -> Reader:
         load_plugins("geodis.file_formats")
     if suffix not in READERS:
         raise InputError(
-            f"{file} must have one of the suffixes {', '.join(READERS)}; "
+            f"{file} must have one of the suffixes {', '.join(sorted(READERS))}; "
             f"got {suffix_of(file) or 'no suffix'}."
         )
     return READERS[suffix]

@@ -259,7 +259,7 @@ def test_path_that_is_no_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "suffix"), [("points.mp4", r"\.mp4"), ("points", "no suffix")])
 def test_unknown_suffix_lists_the_known(tmp_path: Path, name: str, suffix: str) -> None:
     path = write_text(tmp_path / name, "1,2")
-    with pytest.raises(InputError, match=rf"\.npy, \.npz, .*\.h5ad, .*; got {suffix}"):
+    with pytest.raises(InputError, match=rf"\.h5ad, .*\.npy, \.npz, .*; got {suffix}"):
         load_array(path)
 
 

@@ -103,7 +103,7 @@ def test_a_worker_killed_on_the_way_changes_nothing(folder, factors, tmp_path, c
 
 COMMAND = """
 import os, signal
-from geodis.scores.across_models import score_many as module
+from geodis.scores.many import score_many as module
 from geodis.base.journal import Journal
 add, left = Journal.add, [{after}]
 def killed(self, name, value):
