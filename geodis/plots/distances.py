@@ -1,4 +1,4 @@
-"""Figures of distances: averages along factors, and their distribution."""
+"""Figures of distances: matrices along factors, distributions, and correlations."""
 
 from __future__ import annotations
 
@@ -26,24 +26,25 @@ from geodis.plots.figure.marks import (
     PickedLabel,
     factor_color,
     one_panel,
+    rows_panel,
 )
 from geodis.plots.figure.matplotlib_figure import draw_figure
 from geodis.plots.style import ACCENT, FACTOR_COLORS, MARKERS, new_axis, tidy
 
-# Figures of how far kinds of distance agree.
+# Agreement between kinds of distance.
 
-# Kind of distance -> distances of the same pairs; of random pairs, or along a factor.
+# Random pairs or factor -> kind of distance -> distances of the same pairs.
 PairDistances = Mapping[str, Mapping[str, np.ndarray]]
-# Rank correlations of two kinds of distance, by the same.
+# Random pairs or factor -> two kinds of distance -> their rank correlation.
 RankCorrelations = Mapping[str, Mapping[SourcePair, float]]
 
 RANDOM_PAIRS = "random pairs"
-APART = 0.22  # between marks of one row
-TOLD_CORRELATION = "{row}: {label}\nrank {rank:.3f}, linear {linear:.3f}\n{pairs:,} pairs"
+ROW_OFFSET = 0.22  # between marks of one row
+HOVER = "{row}: {label}\nrank {rank:.3f}, linear {linear:.3f}\n{pairs:,} pairs"
 
 
 def distance_correlations_figure(correlations: DistanceCorrelations) -> Figure:
-    """Describe rank correlations (filled) and linear ones (hollow) for every factor.
+    """Describe rank correlations (filled) and linear correlations (hollow) for every factor.
 
     Parameters
     ----------
@@ -62,17 +63,11 @@ def distance_correlations_figure(correlations: DistanceCorrelations) -> Figure:
     kinds = list(correlations.random)
     lowest = min(min(one.pearson, one.spearman) for row in rows.values() for one in row.values())
     marks = [mark for k in range(len(kinds)) for mark in _correlation_marks(rows, kinds, k)]
-    panel = Panel(
-        marks,
-        x=Axis("correlation", limits=(min(0.0, lowest) - 0.02, 1.0), zero=True),
-        y=Axis(names=tuple(rows), limits=(len(rows) - 0.5, -0.5)),
-        title="rank correlation (hollow: linear)",
-        legend="beside",
-        striped=True,
-    )
+    across = Axis("correlation", limits=(min(0.0, lowest) - 0.02, 1.0), zero=True)
+    panel = rows_panel(marks, list(rows), across, "rank correlation (hollow: linear)")
     return one_panel(
         "distance_correlations",
-        "rank correlations of distances; linear ones are hollow",
+        "rank correlations of distances; linear correlations are hollow",
         panel,
         size=(6.4, 1.3 + 0.36 * len(rows)),
         height=160 + 44 * len(rows),
@@ -82,14 +77,14 @@ def distance_correlations_figure(correlations: DistanceCorrelations) -> Figure:
 def _correlation_marks(
     rows: Mapping[str, Mapping[SourcePair, Correlation]], kinds: list[SourcePair], k: int
 ) -> list[Dots]:
-    """Linear and rank correlations of one pair of kinds, a little apart from the others."""
+    """Marks of the k-th pair of kinds of distance, at a vertical offset from the others."""
     of_rows = [row[kinds[k]] for row in rows.values()]
-    height = np.arange(len(rows)) + (k - (len(kinds) - 1) / 2) * APART
+    height = np.arange(len(rows)) + (k - (len(kinds) - 1) / 2) * ROW_OFFSET
     rank, linear = ([getattr(one, name) for one in of_rows] for name in ("spearman", "pearson"))
     pairs = [one.n for one in of_rows]
     told = {"row": list(rows), "rank": rank, "linear": linear, "pairs": pairs}
     first, second = kinds[k]
-    color, hover = factor_color(k), TOLD_CORRELATION
+    color, hover = factor_color(k), HOVER
     return [
         Dots(
             linear, height, "", color, k, True, hover=hover.replace("{label}", "linear"), told=told
@@ -108,7 +103,7 @@ def _correlation_marks(
 
 
 def plot_distance_correlations(correlations: DistanceCorrelations, axis: Any = None) -> Any:
-    """Draw rank correlations (filled) and linear ones (hollow) for every factor.
+    """Draw rank correlations (filled) and linear correlations (hollow) for every factor.
 
     Parameters
     ----------
@@ -128,7 +123,7 @@ def plot_distance_correlations(correlations: DistanceCorrelations, axis: Any = N
 
 @dataclass(frozen=True, eq=False)
 class PairGroup:
-    """Pairs of points that are drawn alike: random ones, or those along a factor."""
+    """Pairs of points with one colour and marker: random pairs, or those along a factor."""
 
     source: str
     name: str
@@ -138,7 +133,7 @@ class PairGroup:
 
 
 def pair_groups(pairs: PairDistances) -> list[PairGroup]:
-    """How pairs are named and coloured.
+    """Assign names, colours and markers to groups of pairs.
 
     Examples
     --------
@@ -175,16 +170,16 @@ def plot_distance_scatter(
     *,
     rank: RankCorrelations | None = None,
 ) -> Any:
-    """Draw pairs of points by two kinds of their distance.
+    """Draw a scatter plot of pairs of points, by two kinds of distance.
 
     Parameters
     ----------
     pairs : mapping of str to mapping of str to ndarray of shape (p,)
         "random" or a factor -> kind of distance -> distances of the same pairs.
     x, y : str, optional
-        Kinds; the first and the last by default.
+        Kinds of distance; the first and the last by default.
     rank : mapping of str to mapping of (kind, kind) to float, optional
-        As of `distance_scatter_choices`.
+        As in `distance_scatter_choices`.
 
     Examples
     --------
@@ -203,14 +198,14 @@ def plot_distance_scatter(
 
 
 def distance_scatter_choices(pairs: PairDistances, rank: RankCorrelations | None = None) -> Choices:
-    """Describe pairs of points by any two kinds of their distance.
+    """Describe scatter plots of pairs of points, by any two kinds of distance.
 
     Parameters
     ----------
     pairs : mapping of str to mapping of str to ndarray of shape (p,)
         "random" or a factor -> kind of distance -> distances of the same pairs.
     rank : mapping of str to mapping of (kind, kind) to float, optional
-        "random" or a factor -> rank correlations, of all pairs and not only of these.
+        "random" or a factor -> rank correlations over all pairs, not only those drawn.
 
     Examples
     --------
@@ -241,7 +236,7 @@ def distance_scatter_choices(pairs: PairDistances, rank: RankCorrelations | None
 def _pair_dots(
     group: PairGroup, columns: str, kinds: Sequence[str], rank: Mapping[SourcePair, float]
 ) -> Dots:
-    """The pairs of a group; its label says how far the two kinds of distance agree."""
+    """Marks of a group of pairs; the label has the rank correlation of the two kinds."""
     more = {}
     for (a, b), value in rank.items():
         across, up = kinds.index(a), kinds.index(b)
@@ -265,15 +260,15 @@ def plot_correlation_by_spacing(
     *,
     twins: Mapping[str, str] | None = None,
 ) -> Any:
-    """Draw correlations against the spacing of a grid, published values as crosses.
+    """Draw correlations against the spacing of a grid, with published values as crosses.
 
     Parameters
     ----------
     lines : mapping of str to mapping of spacing to correlation
     published : mapping of str to mapping of spacing to correlation, optional
-        Of the same names as some of the lines.
+        With keys of `lines`.
     twins : mapping of str to str, optional
-        Lines that are dashed, in the color of another line.
+        Lines to draw dashed, in the color of another line.
 
     Examples
     --------
@@ -307,14 +302,14 @@ def plot_correlation_by_spacing(
     return tidy(axis, whole_x=True)
 
 
-LEGEND_WIDTH = 20  # letters a line
+LEGEND_WIDTH = 20  # characters per line
 HIDDEN = Axis(ticks=False)
 
 
 def traversal_matrices_figure(
     matrices: Mapping[str, Mapping[str, np.ndarray]], title: str = ""
 ) -> Figure:
-    """Describe average distance matrices: a row for every kind of distance, a column for a factor.
+    """Describe average distance matrices, with a row per kind of distance and a column per factor.
 
     Parameters are those of `plot_traversal_matrices`.
 
@@ -346,12 +341,12 @@ def traversal_matrices_figure(
 
 
 def _matrix_panel(matrix: np.ndarray, kind: str, shade: int) -> Panel:
-    """Shades go from zero to the largest distance of the panel."""
+    """Describe one matrix; the scale ends at its largest distance."""
     matrix = np.asarray(matrix, float)
     high = float(np.nanmax(matrix)) if np.isfinite(matrix).any() else 0.0
     kind = kind.replace("{", "{{").replace("}", "}}")
-    told = f"{kind} distance of\nvalues {{x}} and {{y}}: {{z:.3g}}"
-    cells = Cells(matrix, 0.0, high, shade, hover=told)
+    hover = f"{kind} distance of\nvalues {{x}} and {{y}}: {{z:.3g}}"
+    cells = Cells(matrix, 0.0, high, shade, hover=hover)
     note = f"up to {high:.3g}"
     return Panel([cells], HIDDEN, HIDDEN, note=note, equal=True, frame="box")
 
@@ -359,10 +354,10 @@ def _matrix_panel(matrix: np.ndarray, kind: str, shade: int) -> Panel:
 def plot_traversal_matrices(
     matrices: Mapping[str, Mapping[str, np.ndarray]], title: str = "", *, figure: Any = None
 ) -> Any:
-    """Draw average distance matrices: a row for every kind of distance, a column for a factor.
+    """Draw average distance matrices, with a row per kind of distance and a column per factor.
 
-    Shades of a panel go from zero to its own largest distance, which stands below it. What no
-    traversal of a sample has is hatched.
+    The scale of each panel ends at its largest distance, which is written below it. Pairs of
+    values without data are hatched.
 
     Parameters
     ----------
@@ -370,7 +365,7 @@ def plot_traversal_matrices(
         Kind of distance -> factor -> matrix, as `geodis.distances.traversal_matrix` returns them.
     title : str
     figure : matplotlib Figure or SubFigure, optional
-        What the panels are drawn on; one of their own by default.
+        Where to draw the panels; a new figure by default.
 
     Returns
     -------
@@ -387,11 +382,10 @@ def plot_traversal_matrices(
 
 
 def plot_distance_distribution(importance: FactorImportance, axis: Any = None) -> Any:
-    """Draw the cumulative proportion of perceived distances along each factor and at random.
+    """Draw the cumulative distribution of perceived distances along each factor and at random.
 
-    Factors further to the right have larger distances and matter more to the loss; a step is one
-    distance that many pairs share, which leaves nothing to order them by. Factors whose curves
-    are the same share one.
+    Factors further to the right have larger distances and matter more to the loss. A step is a
+    distance shared by many pairs. Factors with identical curves share one.
 
     Parameters
     ----------
@@ -408,18 +402,18 @@ def plot_distance_distribution(importance: FactorImportance, axis: Any = None) -
     axis = new_axis() if axis is None else axis
     curves = {name: _proportions(values) for name, values in importance.distances.items()}
     right = 1.03 * max(float(distances[-1]) for distances, _ in curves.values()) or 1.0
-    alike: list[list[str]] = []
+    equal: list[list[str]] = []
     for name in importance.names:
         if name == RANDOM:
             continue
-        same = (names for names in alike if _same(curves[names[0]], curves[name]))
+        same = (names for names in equal if _same(curves[names[0]], curves[name]))
         if (names := next(same, None)) is None:
-            alike.append([name])
+            equal.append([name])
         else:
             names.append(name)
-    # Curves that nearly agree lie under each other: the earlier ones are drawn wider.
-    widths = np.linspace(4.5, 1.2, len(alike)) if len(alike) > 1 else [1.8]
-    for names, color, width in zip(alike, cycle(FACTOR_COLORS), widths, strict=False):
+    # Earlier curves are drawn wider, so that they show below later ones that nearly coincide.
+    widths = np.linspace(4.5, 1.2, len(equal)) if len(equal) > 1 else [1.8]
+    for names, color, width in zip(equal, cycle(FACTOR_COLORS), widths, strict=False):
         label = fill(", ".join(names), LEGEND_WIDTH)
         _steps(axis, curves[names[0]], right, color=color, lw=width, label=label)
     if RANDOM in curves:
@@ -435,7 +429,7 @@ def plot_distance_distribution(importance: FactorImportance, axis: Any = None) -
 
 
 def _proportions(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct distances, and the proportion that is not above each."""
+    """Return the distinct distances, and the proportion of values up to each."""
     distinct, counts = np.unique(values, return_counts=True)
     return distinct, np.cumsum(counts) / max(len(values), 1)
 
@@ -445,7 +439,7 @@ def _same(curve: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndar
 
 
 def _steps(axis: Any, curve: tuple[np.ndarray, np.ndarray], right: float, **style: Any) -> None:
-    """Draw from 0 at the least distance to 1, and on to the edge of the figure."""
+    """Draw a cumulative distribution, extended to the right edge of the figure."""
     distinct, height = curve
     x = np.concatenate([distinct[:1], distinct, [right]])
     axis.step(x, np.concatenate([[0.0], height, height[-1:]]), where="post", **style)

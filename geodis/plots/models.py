@@ -1,4 +1,4 @@
-"""What models do: latents that vary one at a time, and how training went."""
+"""Figures of models: traversals, training curves and loss kernels."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ PANELS = 3
 def plot_traversals(
     traversals: Any, axis: Any = None, *, names: Sequence[str] | None = None, values: Any = None
 ) -> Any:
-    """Draw decoded traversals: a row for every latent, the latent growing from left to right.
+    """Draw decoded traversals, with a row per latent, which increases from left to right.
 
     Parameters
     ----------
     traversals : array-like of shape (z, steps, h, w, c) or (z, steps, columns)
-        What `geodis.models.traverse` returns; vectors are drawn as curves.
+        Output of `geodis.models.traverse`; vectors are drawn as curves.
     axis : matplotlib axis, optional
     names : sequence of z str, optional
-        "z 0", "z 1", ... unless given.
+        Labels of the rows; "z 0", "z 1", ... by default.
     values : array-like of shape (steps,), optional
         Labels of the columns.
 
@@ -45,7 +45,7 @@ def plot_traversals(
     z, steps = images.shape[:2]
     names = [f"z {i}" for i in range(z)] if names is None else list(names)
     if len(names) != z:
-        raise InputError(f"names must be one a latent, {z} in all; got {len(names)}.")
+        raise InputError(f"names must have one entry per latent, {z} in all; got {len(names)}.")
     if images.ndim == 3:
         return _curves(images, axis, names)
     height, width, channels = images.shape[2:]
@@ -65,7 +65,7 @@ def plot_traversals(
 
 
 def _curves(rows: np.ndarray, axis: Any, names: Sequence[str]) -> Any:
-    """Decoded vectors as curves over their columns, pale at the low end of the latent."""
+    """Draw decoded vectors as curves over their columns, pale for low values of the latent."""
     z, steps, columns = rows.shape
     axis = new_axis(6.4, 0.6 + 0.7 * z) if axis is None else axis
     span = max(float(np.ptp(rows)), 1e-12)
@@ -82,23 +82,23 @@ def _curves(rows: np.ndarray, axis: Any, names: Sequence[str]) -> Any:
 def plot_training(
     history: Any, axis: Any = None, *, term: str | None = None, figure: Any = None
 ) -> Any:
-    """Draw every term of the loss, and every score, against the step.
+    """Draw every term of the loss and every score against the training step.
 
     Parameters
     ----------
     history : Training, or sequence of mappings
-        What `geodis.models.train` returns, or its ``history``.
+        Output of `geodis.models.train`, or its ``history``.
     axis : matplotlib axis, optional
-        For one term only; a figure of all of them otherwise.
+        Where to draw a single term; by default all terms are drawn on a new figure.
     term : str, optional
-        Which, with an axis.
+        The term to draw on `axis`.
     figure : matplotlib Figure or SubFigure, optional
-        What the panels are drawn on; one of their own by default.
+        Where to draw the panels; a new figure by default.
 
     Returns
     -------
     matplotlib axis
-        The first one.
+        The first panel.
     """
     entries: Sequence[Mapping[str, float]] = getattr(history, "history", history)
     names = list(dict.fromkeys(name for entry in entries for name in entry if name != "step"))
@@ -116,7 +116,8 @@ def plot_training(
         _line(panel, entries, name)
     for panel in axes.ravel()[len(names) :]:
         panel.set_visible(False)
-    for panel in axes.ravel()[max(len(names) - columns, 0) : len(names)]:  # the lowest of a column
+    lowest = axes.ravel()[max(len(names) - columns, 0) : len(names)]
+    for panel in lowest:
         panel.set_xlabel("step")
     return axes[0, 0]
 
@@ -124,7 +125,7 @@ def plot_training(
 def _line(axis: Any, entries: Sequence[Mapping[str, float]], name: str) -> Any:
     points = [(entry["step"], entry[name]) for entry in entries if name in entry]
     steps, values = np.array(points, dtype=float).T
-    few = len(points) < 40  # scores come seldom, terms often
+    few = len(points) < 40  # scores are evaluated rarely, terms often
     axis.plot(
         steps, values, color=FAINT if not few else ACCENT, lw=0.8, marker="o" if few else "", ms=4
     )
@@ -136,23 +137,23 @@ def _line(axis: Any, entries: Sequence[Mapping[str, float]], name: str) -> Any:
     return tidy(axis)
 
 
-# Loss kernels: what they look like, what they do to images, and how they were learnt.
+# Loss kernels: weights, effect on images, and learning curves.
 
 COLUMNS = 4
-WHITE = 0.995  # quantile of the weights from which on they are white: a few peaks hide the rest
+WHITE = 0.995  # quantile of the weights drawn white, so that a few peaks do not hide the rest
 
 
 def plot_kernels(kernels: Mapping[str, Any], *, figure: Any = None) -> Any:
-    r"""Draw kernels side by side, each on its own scale of grey.
+    r"""Draw kernels side by side, each with its own grey scale.
 
     Parameters
     ----------
     kernels : mapping of str to LossKernel or array-like
-        An array has shape (s, s), (c, s, s) or (k, c, s, s); of several kernels the first is drawn
-        and the title says how many there are. White are the largest weights, one in 200; black is
-        zero, or the smallest weight where some are negative.
+        An array has shape (s, s), (c, s, s) or (k, c, s, s); of several kernels the first is drawn,
+        and the title states their number. The largest 0.5 % of the weights are white; black is
+        zero, or the smallest weight if some are negative.
     figure : matplotlib Figure or SubFigure, optional
-        What the panels are drawn on; one of their own by default.
+        Where to draw the panels; a new figure by default.
 
     Returns
     -------
@@ -165,7 +166,7 @@ def plot_kernels(kernels: Mapping[str, Any], *, figure: Any = None) -> Any:
     ['box', 'edge\n-1 to 1']
     """
     if not kernels:
-        raise InputError("kernels must be at least one to draw; got none.")
+        raise InputError("kernels must have at least one kernel; got none.")
     columns = min(COLUMNS, len(kernels))
     rows = -(-len(kernels) // columns)
     axes = new_axes(rows, columns, 2.6 * columns, 2.9 * rows, figure)
@@ -195,20 +196,19 @@ def plot_augmented_traversals(
     factors: Sequence[int | str] | None = None,
     figure: Any = None,
 ) -> Any:
-    """Draw traversals of a grid as they are, and under each what a kernel makes of them (6.3).
+    """Draw traversals of a grid, and their images after filtering with a kernel (6.3).
 
     Parameters
     ----------
     grid : FactorGrid
     kernel : LossKernel
-        Its first kernel is used; what is drawn is scaled to [0, 1] over the row, for negative and
-        large values have no colour.
+        Its first kernel is used. Filtered images are scaled to [0, 1] over the row.
     at : int
-        Index where the other factors come from.
+        Index of the image that sets the other factors.
     factors : sequence of int or str, optional
-        Factors to traverse; the first three unless given.
+        Factors to traverse; the first three by default.
     figure : matplotlib Figure or SubFigure, optional
-        What the panels are drawn on; one of their own by default.
+        Where to draw the panels; a new figure by default.
 
     Returns
     -------
@@ -235,12 +235,12 @@ def plot_augmented_traversals(
 
 
 def plot_learning(losses: Mapping[str, Any], axis: Any = None) -> Any:
-    """Draw the correlation on held-out pairs by step, on a scale that opens towards 1.
+    """Draw the correlation on held-out pairs by step, on a logarithmic scale towards 1.
 
     Parameters
     ----------
     losses : mapping of str to LossKernel or FeatureLoss
-        Learnt ones, whose ``made["history"]`` is drawn; the pixel loss is a dashed line.
+        Learnt losses, whose ``made["history"]`` is drawn; the pixel loss is a dashed line.
     axis : matplotlib axis, optional
 
     Returns
@@ -251,32 +251,33 @@ def plot_learning(losses: Mapping[str, Any], axis: Any = None) -> Any:
     for i, (name, loss) in enumerate(losses.items()):
         history = loss.made.get("history")
         if not history:
-            raise InputError(f"losses must have been learnt here; got {name} without a history.")
+            raise InputError(f"losses must be learnt losses; got {name} without a history.")
         color = FACTOR_COLORS[i % len(FACTOR_COLORS)]
         steps, _, correlation = zip(*history, strict=True)
-        width = 1.0 + (len(losses) - 1 - i) / 2  # lines that coincide show below one another
+        width = 1.0 + (len(losses) - 1 - i) / 2  # so that coinciding lines remain visible
         axis.plot(steps, correlation, "o-", ms=3, color=color, label=name, lw=width)
     pixel = [loss.made["pixel_loss"] for loss in losses.values()]
     if all(value is not None and np.isfinite(value) for value in pixel):
         axis.axhline(float(np.mean(pixel)), color=FAINT, linestyle="--", label="pixel loss")
-    axis.set_yscale("function", functions=(_towards_one, _from_there))
+    axis.set_yscale("function", functions=(_to_orders, _from_orders))
     axis.set_yticks([-0.5, 0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999])
     axis.minorticks_off()
     values = np.concatenate([line.get_ydata() for line in axis.lines])
     axis.set_ylim(
-        _from_there(_towards_one(values).min() - 0.1), _from_there(_towards_one(values).max() + 0.1)
+        _from_orders(_to_orders(values).min() - 0.1), _from_orders(_to_orders(values).max() + 0.1)
     )
     axis.set_xlabel("steps")
     axis.set_ylabel("Spearman correlation, held-out pairs")
-    # Learnt losses crowd at the top and meet one another: names stand beside the lines.
+    # Curves crowd at the top: place the legend outside.
     axis.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return tidy(axis)
 
 
-def _towards_one(correlation: Any) -> Any:
-    """Orders of magnitude below 1, six at most."""
+def _to_orders(correlation: Any) -> Any:
+    """Map a correlation to its orders of magnitude below 1, at most six."""
     return -np.log10(np.maximum(1 - np.asarray(correlation, float), 1e-6))
 
 
-def _from_there(orders: Any) -> Any:
+def _from_orders(orders: Any) -> Any:
+    """Invert `_to_orders`."""
     return 1 - 10.0 ** -np.asarray(orders, float)

@@ -1,4 +1,4 @@
-"""Lp-nested priors as pictures: contours, the way they turn codes, and their trees."""
+"""Figures of Lp-nested priors: contours, preferred orientations of codes, and trees."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ import numpy as np
 from geodis.base.check import InputError, check_int, check_real
 from geodis.plots.style import ACCENT, FAINT, INK, new_axes, new_axis, tidy
 
-COLUMNS = 3  # panels in a row
-FINE = 301  # points along a side of a plane
-MESH = (91, 181)  # directions of a surface: from pole to pole, and around
+COLUMNS = 3  # panels per row
+FINE = 301  # grid points along each side of a plane
+MESH = (91, 181)  # directions on a surface: polar and azimuthal
 LEVELS = (0.5, 1.0, 1.5)
-# Angles of a square that are looked at: a quarter turn leads back.
+# Candidate rotations of a square, which has period 90 degrees.
 ANGLES = np.radians(np.arange(-45, 45))
 
 
 def plot_prior_contours(
     priors: Any, axis: Any = None, *, latents: Sequence[int] | None = None
 ) -> Any:
-    """Draw where the Lp-nested norm f of a prior is constant (seed 002, figure 2).
+    """Draw level sets of the Lp-nested norm f of a prior (seed 002, figure 2).
 
-    Of two latents the lines f = 0.5, 1 and 1.5, of three the surface f = 1. The prior has one
-    density along each.
+    These are the lines f = 0.5, 1 and 1.5 for two latents, and the surface f = 1 for three. The
+    density of the prior is constant on each.
 
     Parameters
     ----------
     priors : LpNested, tree, or mapping of str to these
-        A tree is (exponent, children) as `LpNested` takes it; a mapping has a panel for each by
-        its title.
+        A tree is (exponent, children), as in `LpNested`. A mapping of titles to priors is drawn
+        with a panel for each.
     axis : matplotlib axis, optional
-        For one prior; of three latents it has to be one with ``projection="3d"``.
+        For a single prior; three latents need ``projection="3d"``.
     latents : sequence of 2 or 3 int, optional
-        Which, the others at zero; all where there are two or three.
+        Latents to show, with the others at zero; by default all, if there are two or three.
 
     Returns
     -------
     matplotlib axis
-        Or an array of them, (rows, 3), for a mapping.
+        For a mapping, an array of axes of shape (rows, 3).
 
     Examples
     --------
@@ -51,11 +51,15 @@ def plot_prior_contours(
     if not isinstance(priors, Mapping):
         return _draw_contours(tree_of(priors), axis, latents)
     if axis is not None or not priors:
-        raise InputError("An axis has room for one prior; got a mapping.")
+        raise InputError(
+            f"A mapping needs at least one prior, and no axis; got {len(priors)} priors."
+        )
     trees = {str(title): tree_of(prior) for title, prior in priors.items()}
     solid = {len(_chosen(tree, latents)) == 3 for tree in trees.values()}
     if len(solid) > 1:
-        raise InputError("priors must all be of two latents or all of three, or name latents.")
+        raise InputError(
+            "priors must all have two latents or all have three; choose some with latents."
+        )
     axes = _panels(len(trees), solid.pop())
     for panel, (title, tree) in zip(axes.ravel(), trees.items(), strict=False):
         _draw_contours(tree, panel, latents)
@@ -66,16 +70,16 @@ def plot_prior_contours(
 
 
 def plot_prior_orientation(exponents: Sequence[float] = (1.0, 9.0)) -> Any:
-    """Draw how a prior turns the code of a place in a square (seed 002, figure 3).
+    """Draw how a prior rotates the code of positions in a square (seed 002, figure 3).
 
     Below: density contours of two independent latents of exponent p, ``exp(-|z|_p^p)``, and the
-    square of all places where it is most probable, turned and scaled by `best_turn`. Above: the
-    places, coloured by the latent on the horizontal axis, from blue to red.
+    square at its most probable rotation and scale (`best_turn`). Above: the positions, coloured by
+    the first latent, from blue to red.
 
     Parameters
     ----------
     exponents : sequence of float
-        A column each; below 2 leptokurtic, above platykurtic.
+        One column each; leptokurtic below 2, platykurtic above.
 
     Returns
     -------
@@ -88,7 +92,7 @@ def plot_prior_orientation(exponents: Sequence[float] = (1.0, 9.0)) -> Any:
     """
     chosen = [check_real(p, "An exponent", low=0.1, high=50) for p in exponents]
     if not chosen:
-        raise InputError("exponents must be at least one; got none.")
+        raise InputError("exponents must have at least one entry; got none.")
     axes = new_axes(2, len(chosen), 3.0 * len(chosen), 5.6)
     side = np.linspace(-1, 1, 33)
     places = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
@@ -97,7 +101,7 @@ def plot_prior_orientation(exponents: Sequence[float] = (1.0, 9.0)) -> Any:
         codes = scale * places @ _turn(angle).T
         shown = {"c": codes[:, 0], "cmap": "RdBu_r", "s": 9, "linewidths": 0}
         above.scatter(places[:, 0], places[:, 1], **shown)
-        above.set(xlabel="x of the place", ylabel="y of the place", aspect="equal")
+        above.set(xlabel="x position", ylabel="y position", aspect="equal")
         kind = "leptokurtic" if p < 2 else "platykurtic" if p > 2 else "normal"
         above.set_title(f"p = {p:g}, {kind}", fontsize=10)
         furthest = _norm([p, [2]], codes).max()
@@ -116,7 +120,7 @@ def plot_prior_tree(prior: Any, axis: Any = None) -> Any:
     Parameters
     ----------
     prior : LpNested or tree
-        Every inner node has its exponent, every leaf its latent.
+        Inner nodes are labelled with exponents, and leaves with latents.
     axis : matplotlib axis, optional
 
     Returns
@@ -135,7 +139,7 @@ def plot_prior_tree(prior: Any, axis: Any = None) -> Any:
     leaves = iter(range(size))
 
     def place(node: Any, height: int) -> float:
-        """Draw what is below a node, and it; return where it stands."""
+        """Draw a node and its descendants; return its horizontal position."""
         below: list[tuple[float, int]] = []
         for child in node[1]:
             if isinstance(child, list):
@@ -158,7 +162,7 @@ def plot_prior_tree(prior: Any, axis: Any = None) -> Any:
 
 
 def tree_of(prior: Any) -> Any:
-    """The tree of a prior, [exponent, children], with its exponents as they are now.
+    """Return the tree of a prior, [exponent, children], with its current exponents.
 
     Examples
     --------
@@ -167,18 +171,19 @@ def tree_of(prior: Any) -> Any:
     """
     if not hasattr(prior, "config"):
         return _checked(prior)
-    said = prior.config()
-    if "tree" not in said:
+    config = prior.config()
+    if "tree" not in config:
         raise InputError(f"The prior must be Lp-nested; got {type(prior).__name__}.")
-    # As the prior numbers them: children before their parents.
-    return _with_exponents(said["tree"], iter(prior.exponents.tolist()))
+    # In the order of the prior: children before their parents.
+    return _with_exponents(config["tree"], iter(prior.exponents.tolist()))
 
 
 def best_turn(p: float) -> tuple[float, float]:
-    """Angle and scale at which a square is most probable under two latents of exponent p.
+    """Compute the most probable rotation and scale of a square under latents of exponent p.
 
-    With u even in [-1, 1]^2 and R the rotation by a, ``E log p(c R u) + 2 log c`` is largest where
-    ``M(a) = E |R u|_p^p`` is least, and there ``c^p = 2 / (p M)``, for the density exp(-|z|_p^p).
+    For u uniform in [-1, 1]^2 and the rotation R by a, ``E log p(c R u) + 2 log c`` is maximal
+    where ``M(a) = E |R u|_p^p`` is minimal. There, ``c^p = 2 / (p M)``, if the density is
+    exp(-|z|_p^p).
 
     Examples
     --------
@@ -189,7 +194,7 @@ def best_turn(p: float) -> tuple[float, float]:
     places = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
     moments = np.array([(np.abs(places @ _turn(a).T) ** p).sum(axis=1).mean() for a in ANGLES])
     least = moments.min()
-    # Where all angles are as good, as for p = 2, the one that leaves the axes as they are.
+    # Among equally good angles, as for p = 2, take the one closest to zero.
     equal = np.flatnonzero(moments <= least * (1 + 1e-9))
     angle = ANGLES[equal[np.abs(ANGLES[equal]).argmin()]]
     return float(angle), float((2 / (p * least)) ** (1 / p))
@@ -201,7 +206,7 @@ def _turn(angle: float) -> np.ndarray:
 
 
 def _norm(tree: Any, z: np.ndarray) -> np.ndarray:
-    """The Lp-nested norm of rows (..., n): the p-norm, at every node, of its children."""
+    """Compute the Lp-nested norm of rows (..., n): at every node, the p-norm of its children."""
     exponent, children = tree
     parts, start = [], 0
     for child in children:
@@ -222,7 +227,7 @@ def _draw_contours(tree: Any, axis: Any, latents: Sequence[int] | None) -> Any:
         axis = _panels(1, True)[0, 0] if axis is None else axis
         return _surface(axis, tree, shown)
     axis = new_axis(3.4, 3.4) if axis is None else axis
-    # Along an axis of its own every norm is the absolute value.
+    # Every norm is the absolute value along a coordinate axis.
     _lines(axis, tree, shown, LEVELS[-1] * 1.1, LEVELS)
     axis.set(xlabel=f"z{shown[0] + 1}", ylabel=f"z{shown[1] + 1}", aspect="equal")
     return tidy(axis)
@@ -251,7 +256,7 @@ def _surface(axis: Any, tree: Any, shown: Sequence[int]) -> Any:
     )
     z = np.zeros((*MESH, _size(tree)))
     z[..., list(shown)] = towards
-    # f grows in proportion along every ray, so the surface is one over it away.
+    # f is homogeneous of degree 1, so the surface lies at distance 1 / f along every direction.
     x = towards / _norm(tree, z)[..., None]
     axis.plot_surface(*np.moveaxis(x, -1, 0), color="#9db8d2", rstride=3, cstride=3, lw=0.15)
     axis.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), zlim=(-1.1, 1.1))
@@ -272,13 +277,11 @@ def _panels(count: int, solid: bool) -> Any:
 
 
 def _chosen(tree: Any, latents: Sequence[int] | None) -> list[int]:
-    """The two or three latents that are shown."""
+    """Return the two or three latents to show."""
     size = _size(tree)
     chosen = list(range(size)) if latents is None else list(latents)
     if len(chosen) not in (2, 3) or len({*chosen}) < len(chosen):
-        raise InputError(
-            f"Contours are drawn of two latents or three: name them by latents=...; got {chosen}."
-        )
+        raise InputError(f"latents must be two or three distinct latents; got {chosen}.")
     return [check_int(j, "A latent", low=0, high=size - 1) for j in chosen]
 
 

@@ -1,4 +1,4 @@
-"""Figures of scores: values against chance, parts by factor, matrices of latents and factors."""
+"""Figures of scores: values against chance, scores per factor, and score matrices."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from geodis.plots.figure.marks import (
     Panel,
     factor_color,
     one_panel,
+    rows_panel,
 )
 from geodis.plots.figure.matplotlib_figure import draw_figure
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from geodis.scores.score_table import ScoreTable
 
 
-# Matrices with more rows or columns than this hold no numbers: they could not be read.
+# Larger matrices are drawn without numbers, which would not be legible.
 MAX_LABELLED = 24
 
 
@@ -43,9 +44,9 @@ def score_matrix_figure(
     entry: str = "",
     limit: float | None = None,
 ) -> Figure:
-    """Describe what a score was read from: latents down, factors across.
+    """Describe the matrix behind a score: latents down, factors across.
 
-    Parameters are those of `plot_score_matrix`, and `entry`: what the pointer calls an entry.
+    Parameters are those of `plot_score_matrix`, and `entry`: the name of an entry in tooltips.
 
     Examples
     --------
@@ -90,7 +91,7 @@ def _matrix_of(score: Any) -> np.ndarray:
 def _matrix_cells(matrix: np.ndarray, unit: str, entry: str, limit: float | None) -> Cells:
     finite = matrix[np.isfinite(matrix)]
     high = float(finite.max(initial=0.0)) if limit is None else limit
-    told = (entry or unit or "value").replace("{", "{{").replace("}", "}}")
+    label = (entry or unit or "value").replace("{", "{{").replace("}", "}}")
     return Cells(
         matrix,
         min(0.0, float(finite.min(initial=0.0))),
@@ -98,7 +99,7 @@ def _matrix_cells(matrix: np.ndarray, unit: str, entry: str, limit: float | None
         digits=2 if max(matrix.shape) <= MAX_LABELLED else None,
         bar=True,
         unit=unit,
-        hover=f"latent {{y}}, {{x}}\n{told}: {{z:.3f}}",
+        hover=f"latent {{y}}, {{x}}\n{label}: {{z:.3f}}",
     )
 
 
@@ -112,23 +113,22 @@ def plot_score_matrix(
     unit: str = "",
     limit: float | None = None,
 ) -> Any:
-    """Draw what a score was read from: latents down, factors across.
+    """Draw the matrix behind a score: latents down, factors across.
 
-    One dark cell in every row and column is a disentangled code.
+    A disentangled code has one dark cell in every row and column.
 
     Parameters
     ----------
     score : Score or array of shape (z, f)
-        A score with a matrix: mutual information, importances, votes.
+        A score with a matrix, such as mutual information, importances or votes.
     title : str, optional
-        The score and its value by default.
+        By default the score and its value.
     factor_names, latent_names : sequence of str
-        Numbers by default, and the names that the score knows.
+        By default the names that the score stores, or numbers.
     unit : str
-        Of the colour bar.
+        Label of the colour bar.
     limit : float, optional
-        Darkest entry, such as 1 for shares: what a weak code has stays pale. The largest entry
-        by default.
+        Upper end of the colour scale, such as 1 for shares; the largest entry by default.
 
     Examples
     --------
@@ -155,9 +155,9 @@ def rank_agreement_figure(agreement: Agreement, *, order: bool = True) -> Figure
     names = tuple(map(str, frame.columns))
     percent = 100 * frame.to_numpy()
     digits = 0 if k <= MAX_LABELLED else None
-    said = "{y}\n{x}: {z:.0f} per cent"
+    hover = "{y}\n{x}: {z:.0f} per cent"
     panel = Panel(
-        [Cells(percent, -100.0, 100.0, diverging=True, digits=digits, hover=said)],
+        [Cells(percent, -100.0, 100.0, diverging=True, digits=digits, hover=hover)],
         Axis(names=names),
         Axis(names=names),
         title=f"Rank correlation of scores across {len(agreement.values)} models (per cent)",
@@ -165,7 +165,7 @@ def rank_agreement_figure(agreement: Agreement, *, order: bool = True) -> Figure
     )
     return one_panel(
         "agreement",
-        "how far scores put models in the same order",
+        "rank correlations of scores over models",
         panel,
         size=(2.6 + 0.42 * k, 1.9 + 0.4 * k),
         height=200 + 22 * k,
@@ -180,13 +180,13 @@ def plot_agreement(agreement: Agreement, axis: Any = None, *, order: bool = True
     ----------
     agreement : Agreement
     order : bool
-        Put scores that agree side by side.
+        Reorder the scores so that similar ones are adjacent.
     """
     return draw_figure(rank_agreement_figure(agreement, order=order), axis)
 
 
 def similar_order(matrix: np.ndarray) -> np.ndarray:
-    """Order of rows in which neighbours agree: the leaves of an average-linkage tree.
+    """Order rows by the leaves of an average-linkage tree, so that similar ones are adjacent.
 
     Examples
     --------
@@ -205,14 +205,13 @@ def similar_order(matrix: np.ndarray) -> np.ndarray:
 
 
 def scores_per_factor_figure(table: ScoreTable, scores: Sequence[str] | None = None) -> Figure:
-    """Describe bars of every factor, a colour for each score that has such parts.
+    """Describe grouped bars: the scores of each factor, with a colour per score.
 
     Parameters
     ----------
     table : ScoreTable
     scores : sequence of str, optional
-        Which are shown at first, and alone on paper; by default one of each kind, as far as the
-        table has them.
+        Which to show; by default one of each kind that the table has.
     """
     from geodis.scores.registry import entries
 
@@ -222,19 +221,17 @@ def scores_per_factor_figure(table: ScoreTable, scores: Sequence[str] | None = N
     wanted = [name for name in scores if name in parts.index]
     wanted = wanted or list(parts.index[:5])
     if not wanted:
-        raise InputError("table must have a score with a part for every factor; got none.")
+        raise InputError("table must have a score with a value for every factor; got none.")
     names = tuple(map(str, parts.columns))
-    order = [*wanted, *(name for name in parts.index if name not in wanted)]
     bars = [
         Bars(
             parts.loc[name].to_numpy(float),
             str(name),
             factor_color(i),
-            name in wanted,
             "{label}\n{factor}: {y:.3f}",
             {"factor": names},
         )
-        for i, name in enumerate(order)
+        for i, name in enumerate(wanted)
     ]
     panel = Panel(bars, Axis(names=names), Axis("score of the factor", zero=True), legend="beside")
     about = f"scores of {counted(len(names), 'factor')}"
@@ -245,19 +242,19 @@ def scores_per_factor_figure(table: ScoreTable, scores: Sequence[str] | None = N
 def plot_scores_per_factor(
     table: ScoreTable, scores: Sequence[str] | None = None, axis: Any = None
 ) -> Any:
-    """Draw bars of every factor, a colour for each score that has such parts.
+    """Draw grouped bars: the scores of each factor, with a colour per score.
 
     Parameters
     ----------
     table : ScoreTable
     scores : sequence of str, optional
-        Which; by default one of each kind, as far as the table has them.
+        Which to show; by default one of each kind that the table has.
     """
     return draw_figure(scores_per_factor_figure(table, scores), axis)
 
 
 def scores_figure(table: ScoreTable) -> Figure:
-    """Describe every score that has a common scale, with its chance level and interval.
+    """Describe the scores on a common scale, with their chance levels and intervals.
 
     Parameters
     ----------
@@ -282,16 +279,15 @@ def scores_figure(table: ScoreTable) -> Figure:
     ]  # fmt: skip
     drawn = frame[["value", "chance", "low", "high"]].to_numpy(float)
     ends = min(-0.02, float(np.nanmin(drawn))), max(1.02, float(np.nanmax(drawn)))
-    panel = Panel(marks, Axis("score", limits=ends), Axis(names=names, limits=(k - 0.5, -0.5)),
-                  legend="beside", striped=True)  # fmt: skip
-    about = f"{counted(k, 'score')} beside chance"
+    panel = rows_panel(marks, names, Axis("score", limits=ends))
+    about = f"{counted(k, 'score')} and their chance levels"
     return one_panel("scores", about, panel, size=(7.6, 1.3 + 0.24 * k), height=80 + 19 * k)
 
 
 def plot_scores(table: ScoreTable, axis: Any = None) -> Any:
-    """Draw every score with its chance level and interval.
+    """Draw the scores on a common scale, with their chance levels and intervals.
 
-    Scores without a chance level, which use no factors, are left out: they have no common scale.
+    Scores without a chance level, which use no factors, are left out.
 
     Parameters
     ----------
@@ -300,27 +296,27 @@ def plot_scores(table: ScoreTable, axis: Any = None) -> Any:
     return draw_figure(scores_figure(table), axis)
 
 
-# The figure of how scores spread over many models.
+# The distribution of scores over many models.
 
 
 def spread_figure(table: ManyScores) -> Figure:
-    """Describe the median, quartiles and ends of every score whose values lie between 0 and 1.
+    """Describe the median, quartiles and range of every score with values in [0, 1].
 
     Parameters
     ----------
     table : ManyScores
     """
     spread = table.spread
-    shown = spread[(spread["low"] >= 0) & (spread["high"] <= 1)].iloc[::-1]
+    shown = spread[(spread["low"] >= 0) & (spread["high"] <= 1)]
     if shown.empty:
-        raise InputError("A spread needs a score between 0 and 1; got none.")
+        raise InputError("table must have a score with values between 0 and 1; got none.")
     places = np.arange(len(shown), dtype=float)
     told = {"score": list(map(str, shown.index)), "best": list(shown["best"])}
     told["worst"] = list(shown["worst"])
     middle = Dots(
         shown["median"].to_numpy(float),
         places,
-        "median, half of the models",
+        "median and quartiles",
         spans=list(zip(shown["quarter"], shown["3 quarters"], strict=True)),
         hover="{score}\nmedian {x:.3f}",
         told=told,
@@ -347,20 +343,15 @@ def spread_figure(table: ManyScores) -> Figure:
         size="small",
         hover="chance {x:.3f}",
     )
-    panel = Panel(
-        [*ends, middle, *([chance] if known.any() else [])],
-        Axis("value", limits=(-0.03, 1.03)),
-        Axis(names=tuple(told["score"])),
-        striped=True,
-        legend="beside",
-    )
+    marks = [*ends, middle, *([chance] if known.any() else [])]
+    panel = rows_panel(marks, told["score"], Axis("value", limits=(-0.03, 1.03)))
     about = f"spread of {counted(len(shown), 'score')} over {counted(len(table.models), 'model')}"
     size = (6.4, 1.6 + 0.26 * len(shown))
     return one_panel("spread", about, panel, size=size, height=int(160 + 24 * len(shown)))
 
 
 def plot_spread(table: ManyScores, axis: Any = None) -> Any:
-    """Draw the median, quartiles and ends of every score whose values lie between 0 and 1.
+    """Draw the median, quartiles and range of every score with values in [0, 1].
 
     Parameters
     ----------

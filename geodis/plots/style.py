@@ -1,4 +1,4 @@
-"""What all figures share: colours, axes of their own, whole files."""
+"""Colours, new axes and saving, shared by all figures."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from geodis.base.progress import in_notebook
 INK = "#1f4e79"
 ACCENT = "#c8553d"
 FAINT = "#8a8a8a"
+PALE = "#c4c4c4"
 STRIPE = "#f3f3f3"
-# Okabe and Ito (2008), told apart under every common colour blindness; their yellow is too pale
-# for thin lines on white.
+# Okabe and Ito (2008): distinguishable under every common colour blindness. Their yellow is left
+# out, as it is too pale for thin lines on white.
 FACTOR_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-# Viridis without its dark end, which would be lost on a dark page.
+# Viridis without its dark end, which would not be visible on a dark page.
 VIRIDIS = ("#46337e", "#365c8d", "#277f8e", "#1fa187", "#4ac16d", "#a0da39", "#fde725")
 VIRIDIS_CHANNELS = np.array([list(bytes.fromhex(color[1:])) for color in VIRIDIS]).T
 
-# Parts of the names of matplotlib's ways to draw below a cell.
+# Parts of the names of the matplotlib backends that draw below a notebook cell.
 BELOW_CELLS = ("inline", "ipympl", "widget", "nbagg")
 
 
 def value_color(part: float) -> str:
-    """A colour of `VIRIDIS` for a share of a scale.
+    """Return the colour of `VIRIDIS` at a position in [0, 1].
 
     Examples
     --------
@@ -39,7 +40,7 @@ def value_color(part: float) -> str:
 
 
 def new_figure(width: float, height: float) -> Any:
-    """A figure without a window or global state; in a notebook one that its cell shows."""
+    """Make a figure without a window or global state; in a notebook, one that the cell shows."""
     from matplotlib.figure import Figure
 
     look: dict[str, Any] = {"figsize": (width, height), "layout": "constrained"}
@@ -51,7 +52,7 @@ def new_figure(width: float, height: float) -> Any:
 
 
 def _drawn_below_cells() -> bool:
-    """Elsewhere figures of pyplot would pile up unseen."""
+    """Whether the backend shows figures below cells; others would accumulate pyplot figures."""
     import matplotlib
 
     backend = str(matplotlib.get_backend()).lower()
@@ -59,21 +60,21 @@ def _drawn_below_cells() -> bool:
 
 
 def forget_figure(figure: Any) -> None:
-    """Let no cell show a figure that is drawn for a file or a page."""
+    """Keep a notebook cell from showing a figure that is drawn for a file or a page."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
         pyplot.close(figure)
 
 
 def new_axis(width: float = 6.4, height: float = 4.0) -> Any:
-    """An axis on a figure of its own."""
+    """Make an axis on a new figure."""
     return new_figure(width, height).add_subplot()
 
 
 def new_axes(rows: int, columns: int, width: float, height: float, figure: Any = None) -> Any:
-    """Axes in rows and columns, an array of shape (rows, columns).
+    """Make an array of axes, of shape (rows, columns).
 
-    On a figure of their own, or on a `Figure` or `SubFigure` of matplotlib, whose size stays.
+    They are on a new figure, or on a given matplotlib `Figure` or `SubFigure` of any size.
     """
     from matplotlib.figure import FigureBase
 
@@ -85,7 +86,7 @@ def new_axes(rows: int, columns: int, width: float, height: float, figure: Any =
 
 
 def save_figure(axis: Any, path: Any) -> None:
-    """Write the figure of an axis, whole or not at all; the suffix chooses the format."""
+    """Save the figure of an axis atomically; the suffix selects the format."""
     from geodis.base.write import whole_file
 
     with whole_file(path) as temporary:
@@ -93,7 +94,7 @@ def save_figure(axis: Any, path: Any) -> None:
 
 
 def tidy(axis: Any, whole_x: bool = False) -> Any:
-    """Take away what no reader needs."""
+    """Remove the top and right spines, and optionally place x ticks at integers only."""
     axis.spines[["top", "right"]].set_visible(False)
     if whole_x:
         axis.xaxis.get_major_locator().set_params(integer=True)

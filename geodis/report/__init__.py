@@ -1,19 +1,17 @@
-"""Latents, factors, images -> results, and one self-contained HTML page about them.
+"""Reports on latents, factors and images: results and a self-contained HTML page.
 
-How a report comes about, a module a step; a step imports only from those above it::
+The modules are steps; each imports only from those above it::
 
     latents, factors, images
-      -> material       the rows that are used, checked                     Material
-      -> run            every section computes its part                     Analysis (analysis.py)
-      -> sentences      what the sections say -> summary and warnings       Report (results.py)
-      -> page           results -> figures and one HTML file                index.html, figures/
-    build               report(): these steps in their order, and results.json first
+      -> material       checks inputs and selects rows                      Material
+      -> analysis       every section computes its result                   Analysis
+      -> sentences      summary and warnings of the sections                Report (results.py)
+      -> page           figures and one HTML file                           index.html, figures/
+    build               report(): these steps in order
 
-    section, registry   what a section is, and which there are; those of geodis are in sections/
-    ask                 asks a section one thing: what goes wrong in it stays in its place
+    section, registry   the base class of sections, and their list; see sections/
 
-The room has the name of the function that people come for, so it can be called as that function:
-``geodis.report(latents, factors)``.
+The package can be called as its main function: ``geodis.report(latents, factors)``.
 """
 
 from __future__ import annotations
@@ -31,11 +29,11 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
-class _Room(ModuleType):
-    """A module that is called as its main function.
+class _CallableModule(ModuleType):
+    """A module that can be called as its main function.
 
-    Importing `geodis.report` makes it an attribute of `geodis`, where it would otherwise hide the
-    function of that name for the rest of the program.
+    Importing `geodis.report` makes the module an attribute of `geodis`, which would otherwise hide
+    the function of that name.
     """
 
     def __call__(self, *arguments: Any, **options: Any) -> Report:
@@ -44,10 +42,10 @@ class _Room(ModuleType):
         return report(*arguments, **options)
 
     @property
-    def __wrapped__(self) -> Callable[..., Report]:  # what `help` and editors ask for
+    def __wrapped__(self) -> Callable[..., Report]:  # read by `help` and editors
         from geodis.report.build import report
 
         return report
 
 
-sys.modules[__name__].__class__ = _Room
+sys.modules[__name__].__class__ = _CallableModule

@@ -1,4 +1,4 @@
-"""What step 2 gives: settings, rows and what became of every part; sections read it."""
+"""The analysis that sections read: settings, rows and results of the sections."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ INTERVALS = 30
 
 @dataclass(frozen=True)
 class ReportSettings:
-    """What a report was called with.
+    """Settings of a report.
 
     Attributes
     ----------
     title : str
     about : str
-        What is said under it.
+        Text under the title.
     sources : mapping of str to str
-        Names of the files of "latents", "factors" and "images".
+        File names of "latents", "factors" and "images".
     groups : list of list of int, or None
-        Latents that belong together.
+        Groups of latents.
     dim, n_factors : int or None
-        None lets them be estimated and counted.
-    prepare, metric : as of `GeoManCER`
-        For the first look and the fit; the scores and the distances are of the latents as given.
+        Estimated if None.
+    prepare, metric : as in `GeoManCER`
+        For the inspection and the fit; scores and distances use the latents as given.
     max_points, bins, intervals : int
     scores : tuple of str, or None
-        Names of scores or families; None is all but what so many latents make dear.
+        Names of scores or families; None selects all that are not slow for so many latents.
     random_state : int or None
     n_jobs : int or None
         Processes for the scores.
     docs : str
-        Address of the documentation, for links to the cards of scores; the project's by default.
-        It begins with http: or https:, or is a relative path.
+        Address of the documentation, for links to the cards of scores; that of the project by
+        default. It starts with http: or https:, or is a relative path.
     has_factors, has_images, has_times : bool
         Whether they were given.
     """
@@ -83,7 +83,7 @@ class ReportSettings:
         check_jobs(self.n_jobs)
         if self.random_state is not None:
             check_int(self.random_state, "random_state", low=0)
-        # Browsers overlook spaces and control characters in a scheme: "java\tscript:" runs, too.
+        # Browsers ignore spaces and control characters in a scheme: "java\tscript:" is executed.
         scheme = re.match(r"([^/?#]*):", re.sub(r"[\x00-\x20]", "", self.docs))
         if scheme and scheme[1].lower() not in ("http", "https"):
             raise InputError(
@@ -93,9 +93,9 @@ class ReportSettings:
 
     @property
     def compared(self) -> dict[str, Any]:
-        """How rows are prepared and compared, for the first look and the fit.
+        """Arguments `prepare` and `metric` of the inspection and the fit.
 
-        Of given distances the rows are coordinates already.
+        Given distances were already converted to coordinates.
         """
         metric = "euclidean" if self.metric == "precomputed" else self.metric
         return {"prepare": self.prepare, "metric": metric}
@@ -103,20 +103,20 @@ class ReportSettings:
 
 @dataclass
 class Part:
-    """What became of what a section computes.
+    """The outcome of a section's `compute`.
 
     Attributes
     ----------
     name : str
-        Of the section.
+        Name of the section.
     value : object
-        What was computed; None where it failed or did not apply.
+        The result; None if it failed or did not apply.
     failure : str
-        Why there is none.
+        Why there is no result.
     applies : bool
-        False where something that it needs was not given.
+        False if a required input was not given.
     notes : list of str
-        Warnings while it ran.
+        Warnings raised while it ran.
     seconds : float
     """
 
@@ -130,15 +130,15 @@ class Part:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Analysis:
-    """Everything that was computed, which sections read.
+    """Results of all sections.
 
     Attributes
     ----------
     parts : dict of str to Part
-        "inspection", "manifold", "scores", "distances" and those of sections that were added:
-        what each computed, or why it did not.
+        "inspection", "manifold", "scores", "distances" and those of registered sections: the
+        result of each, or why there is none.
     material : Material
-        The rows that were used: `material.latents`, `material.factors`.
+        The used rows: `material.latents`, `material.factors`.
     settings : ReportSettings
     """
 
@@ -148,7 +148,7 @@ class Analysis:
 
     @property
     def inspection(self) -> Inspection | None:
-        """First look at the points."""
+        """The inspection of the points."""
         return self.parts["inspection"].value
 
     @property
@@ -159,23 +159,23 @@ class Analysis:
 
     @property
     def factorised(self) -> Material | None:
-        """The rows that it was fitted to."""
+        """The rows to which it was fitted."""
         factorisation: Factorisation | None = self.parts["manifold"].value
         return None if factorisation is None else factorisation.rows
 
     @property
     def scores(self) -> ScoreTable | None:
-        """Every score, with chance levels and intervals."""
+        """The scores, with chance levels and intervals."""
         return self.parts["scores"].value
 
     @property
     def distances(self) -> DistanceComparison | None:
-        """Distances, and how far their kinds agree."""
+        """The comparison of distances."""
         return self.parts["distances"].value
 
 
 def versions() -> dict[str, str]:
-    """What the numbers were computed with."""
+    """Return the versions of geodis, Python and the main dependencies."""
     import numpy
     import pandas
     import scipy

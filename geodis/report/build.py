@@ -1,4 +1,4 @@
-"""The whole chain in one call: from latents to results and a page."""
+"""Make a report: from latents to results and a page."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from geodis.report.material import BINS, MAX_POINTS, Material, gather_material
 from geodis.report.page.render import PAGE, write_page
 from geodis.report.registry import all_sections, computing_sections
 from geodis.report.results import Report
-from geodis.report.section import FAILURES, Section, ask, note_of, reason_of
+from geodis.report.section import FAILURES, Section, call_hook, note_of, reason_of
 from geodis.report.sentences import collect_warnings, summarise
 from geodis.scores.groups import group_columns
 
-# Step 2: rows -> every section computes its part, whatever becomes of the others.
+# Run of the sections.
 
 
 def run_sections(
@@ -38,12 +38,12 @@ def run_sections(
     verbose: bool | int,
     tell: Callable[[str], object] | None = None,
 ) -> Analysis:
-    """Run every section that computes and applies, and tell what each has found."""
+    """Run every section that computes and applies, and pass its first result to `tell`."""
     computing = computing_sections()
     parts = {section.name: Part(section.name) for section in computing}
     analysis = Analysis(parts, material, settings)
     for section in computing:
-        part, (missing, problem) = parts[section.name], ask(section, "missing", analysis)
+        part, (missing, problem) = parts[section.name], call_hook(section, "missing", analysis)
         part.applies, part.failure = not missing, missing or problem
     left = [section for section in computing if not parts[section.name].failure]
     expected = [_expected_seconds(section, analysis) for section in left]
@@ -51,29 +51,29 @@ def run_sections(
         for i, section in enumerate(left):
             with stages.stage(section.name), _time_left(stages, expected[i:], sum(expected)):
                 _attempt(section, analysis)
-            if tell is not None and (said := ask(section, "at_once", analysis).value):
+            if tell is not None and (said := call_hook(section, "at_once", analysis).value):
                 tell(said)
     return analysis
 
 
 def _expected_seconds(section: Section, analysis: Analysis) -> float:
-    """About how long a section takes; one that cannot say so has a note."""
-    seconds, problem = ask(section, "expected_seconds", analysis.material, analysis.settings)
+    """Return the expected run time of a section; failures become a note."""
+    seconds, problem = call_hook(section, "expected_seconds", analysis.material, analysis.settings)
     if problem:
         analysis.parts[section.name].notes.append(note_of(section, "expected_seconds", problem))
     return float(seconds)
 
 
 def _attempt(section: Section, analysis: Analysis) -> None:
-    """Run one section, and keep what it warned of, or why it failed."""
+    """Run one section, and record its result, warnings, failure and run time."""
     part = analysis.parts[section.name]
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
-        for category in (UserWarning, RuntimeWarning):  # never errors here, whatever the filters
+        for category in (UserWarning, RuntimeWarning):  # never raised as errors here
             warnings.simplefilter("always", category)
         try:
             part.value = section.compute(analysis)
-        except FAILURES as problem:  # one part must not take the others with it
+        except FAILURES as problem:  # other sections continue
             part.failure = reason_of(problem)
             LOG.warning("report: %s failed", section.name, exc_info=True)
     part.seconds = time.perf_counter() - start
@@ -90,12 +90,12 @@ def _notes(name: str, caught: Sequence[warnings.WarningMessage]) -> Iterator[str
 
 @contextmanager
 def _time_left(stages: Stages, left: Sequence[float], total: float) -> Iterator[None]:
-    """Count down while a part runs: its own expected time, and that of the parts after it."""
+    """Show the remaining time while a section runs, including that of later sections."""
     start, over = time.perf_counter(), threading.Event()
 
     def show() -> None:
         passed = time.perf_counter() - start
-        # A part that takes longer than expected holds the clock still; it does not run backwards.
+        # The clock stops if a section takes longer than expected.
         seconds = max(left[0] - passed, 0) + sum(left[1:])
         stages.advance(1 - seconds / total, f"(about {seconds:.0f} s left)")
 
@@ -138,28 +138,27 @@ def report(
     n_jobs: int | None = None,
     tell: Callable[[str], object] | None = None,
 ) -> Report:
-    """Analyse latents by their geometry, distances and scores, and write a page about them.
+    """Analyse the geometry, distances and scores of latents, and write a page.
 
-    A part that fails is reported in its place, and the others are still computed. The page, the
-    results and the figures replace those of an earlier report in the same folder together; an
-    interrupt leaves the folder unchanged. A folder with any other file is refused.
+    A section that fails is reported on the page, and the others are still computed. The page, the
+    results and the figures replace those of an earlier report in the same folder atomically. A
+    folder with any other file is refused.
 
     Parameters
     ----------
     latents : array-like of shape (n, z)
-        Rows that are not finite are left out. Images of uint8, of shape (n, h, w, c) or (n, h, w),
-        are rows of pixels, and `images` too where these are not given.
+        Rows that are not finite are left out. uint8 images of shape (n, h, w, c) or (n, h, w) are
+        flattened to rows of pixels, and also used as `images` if these are not given.
     factors : Factors, or what `geodis.data.factors.as_factors` reads, optional
-        Known factors of variation of the rows. Without them there are no scores, and no
-        ground-truth distances.
+        Known factors of variation of the rows, needed for scores and ground-truth distances.
     images : array-like of shape (n, h, w, c) or (n, h, w), optional
-        uint8, or floats in [0, 1]: adds perceived distances.
+        uint8, or floats in [0, 1]; needed for perceived distances.
     groups : sequence of sequences of int or str, optional
-        Latents that belong together, by number or name, for the scores that can see it.
+        Latents that form a group, by number or name, for scores that use groups.
     dim : int, optional
         Intrinsic dimension; estimated by default.
     n_factors : int, optional
-        Factors of the manifold; counted by default.
+        Number of factors of the manifold; estimated by default.
     prepare : "sqrt" or callable, optional
         As in `GeoManCER`: applied to the rows before their geometry is analysed. Scores and
         distances use the latents as given.
@@ -167,38 +166,37 @@ def report(
         As in `GeoManCER`. With "precomputed" the latents are distances, of shape (n, n), and all
         parts use coordinates from classical scaling.
     times : array-like of shape (n,), optional
-        As in `GeoManCER.fit`: when the rows were recorded.
+        Recording times of the rows, as in `GeoManCER.fit`.
     out : path or None
-        Folder for ``index.html``, ``results.json`` and ``figures/``, new, empty or of an earlier
-        report; None writes nothing.
+        Folder for ``index.html``, ``results.json`` and ``figures/``: new, empty, or of an earlier
+        report. None writes nothing.
     max_points : int
         Larger inputs are subsampled to this many rows.
     bins : int
-        Bins of continuous factors, for what needs classes.
+        Bins of continuous factors, where classes are needed.
     intervals : int
-        Resamplings behind the intervals of most scores, one fifth as many for slow scores; 0 for
-        none.
+        Number of resamplings for the intervals of most scores; one fifth of it for slow scores. 0
+        computes no intervals.
     scores : str or sequence of str, optional
         Names of scores or families, as in `score_latents`. By default all; for hundreds of
-        latents, those that would take minutes are left out, and the page lists them.
+        latents, scores that would take minutes are skipped and listed on the page.
     title : str, optional
-        Of the page.
+        Title of the page.
     about : str
-        Said under the title, such as where the data come from.
+        Text under the title, such as the origin of the data.
     sources : dict of str to str, optional
-        Names of the files of "latents", "factors" and "images", for the lines of Python on the
-        page.
+        File names of "latents", "factors" and "images", for the Python code on the page.
     docs : str
-        Address or folder of built documentation that the cards of scores link to; by default that
-        of the project. The page itself has their text.
+        Address or folder of the documentation that cards of scores link to; by default that of the
+        project.
     verbose : bool or int
-        Show stages, and the time that is left, on a terminal.
+        Show stages and the remaining time on a terminal.
     random_state : int or None
-        Seed of everything random.
+        Seed of all random numbers.
     n_jobs : int, optional
         Processes for the scores; -1 for every core. Results do not depend on it.
     tell : callable, optional
-        Called with each sentence of the summary as soon as it is known.
+        Called with the first result of each section as soon as it is known.
 
     Returns
     -------
@@ -222,26 +220,13 @@ def report(
             sources |= {"images": sources["latents"]} if "latents" in sources else {}
         latents = rows_of_pixels(latents)
     settings = ReportSettings(
-        title=title or "Report",
-        about=about,
-        sources=sources,
-        groups=_read_groups(latents, groups),
-        dim=dim,
-        n_factors=n_factors,
-        prepare=prepare,
-        metric=metric,
-        max_points=max_points,
-        bins=bins,
-        intervals=intervals,
-        scores=_read_scores(scores),
-        random_state=random_state,
-        n_jobs=n_jobs,
-        docs=docs,
-        has_factors=factors is not None,
-        has_images=images is not None,
-        has_pixels=pixels,
+        title=title or "Report", about=about, sources=sources, docs=docs,
+        groups=_read_groups(latents, groups), dim=dim, n_factors=n_factors, prepare=prepare,
+        metric=metric, max_points=max_points, bins=bins, intervals=intervals,
+        scores=_read_scores(scores), random_state=random_state, n_jobs=n_jobs,
+        has_factors=factors is not None, has_images=images is not None, has_pixels=pixels,
         has_times=times is not None,
-    )
+    )  # fmt: skip
     if out is not None:
         check_out(out)
     material = gather_material(
@@ -262,19 +247,19 @@ def report(
 
 
 def _read_groups(latents: Any, groups: Any) -> list[list[int]] | None:
-    """Numbers of the latents that belong together."""
+    """Convert groups of latents to lists of column numbers."""
     if groups is None:
         return None
     if hasattr(groups, "subspace"):
         raise InputError(
-            "groups must be lists of latents in a report, which fits a GeoManCER itself; got one."
+            "groups must be lists of latents in a report, which fits its own GeoManCER; got one."
         )
     count = np.shape(latents)[1] if len(np.shape(latents)) == 2 else 0
     return group_columns(groups, [str(name) for name in getattr(latents, "columns", range(count))])
 
 
 def _read_scores(scores: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """Names that there are."""
+    """Check the requested scores."""
     from geodis.scores.registry import choose_scores
 
     if scores is None:
@@ -284,7 +269,7 @@ def _read_scores(scores: str | Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def check_out(out: str | os.PathLike[str]) -> None:
-    """Find what would stop the writing before the work, not after it; leave no trace."""
+    """Check before the computation that the folder can be written to."""
     try:
         check_whole_set(out)
     except OSError as problem:
@@ -294,12 +279,12 @@ def check_out(out: str | os.PathLike[str]) -> None:
 
 
 def now() -> str:
-    """The local date and time."""
+    """Return the local date and time."""
     return datetime.now().astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def data_hash(material: Material) -> str:
-    """SHA-256 of the rows that were used: latents, factors and their names.
+    """Compute SHA-256 of the used latents and factors, and the names of the factors.
 
     Examples
     --------
@@ -320,9 +305,9 @@ def write_report(
     verbose: bool | int = False,
     arrays: Mapping[str, np.ndarray] | None = None,
 ) -> Report:
-    """Write results, figures and page, which replace earlier ones all together or not at all.
+    """Write results, figures and page, replacing earlier ones atomically.
 
-    `arrays`, by the names of their files, stand beside them.
+    `arrays` are further files of the folder, by name.
     """
 
     def results(warnings: Sequence[str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Step 1: what the user gave -> the rows that are used, checked, and what was left out."""
+"""Checked inputs of a report: the used rows, and notes on what was left out."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ from geodis.scores.inputs import code_factors
 
 MAX_POINTS = 10_000
 BINS = 10
-# So many images are looked at before the work; the others are checked as they are used.
+# Number of images checked in advance; others are checked when they are used.
 CHECKED_IMAGES = 256
 
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """Rows of a report.
+    """The used rows of a report.
 
     Attributes
     ----------
     latents : ndarray of float64, shape (n, z)
     factors : Factors or None
-        Of the same rows.
+        Factors of the same rows.
     classes : Factors or None
-        The same with continuous factors in bins.
+        The factors, with continuous ones binned.
     images : array-like of shape (n_given, h, w, c) or None
-        All that were given, for they may lie in a file; `rows` says which are meant.
+        All given images, which may be in a file; `rows` are the indices of the used ones.
     rows : ndarray of int64, shape (n,)
-        Which of the rows that were given.
+        Indices of the used rows among the given ones.
     n_given : int
     bins : int
     notes : tuple of str
-        What was left out, sampled or binned.
+        Notes on rows that were left out or sampled, and on binned factors.
     times : ndarray of shape (n,) or None
-        When the rows were recorded.
+        Recording times of the rows.
     of_bytes : bool
-        Whether the latents were given as uint8, as pixels are.
+        Whether the latents were given as uint8, such as pixels.
     """
 
     latents: np.ndarray
@@ -68,30 +68,30 @@ class Material:
 
     @property
     def rows_told(self) -> str:
-        """How many rows were given, and how many of them are used, in words."""
+        """The numbers of given and used rows, in words."""
         used, given = len(self.rows), counted(self.n_given, "row")
         return given if used == self.n_given else f"{used:,} of {given}"
 
     def images_of(self, index: np.ndarray) -> np.ndarray:
-        """Images of some of the rows; what lies in a file is read in order, each once."""
+        """Return images of some of the rows, reading each once and in order."""
         distinct, back = np.unique(self.rows[index], return_inverse=True)
         return np.asarray(self.images[distinct])[back.reshape(-1)]
 
     def thinned(self, most: int, random_state: Any) -> Material:
-        """At most so many of the rows, drawn at random."""
+        """Draw at most `most` of the rows at random."""
         if len(self.rows) <= most:
             return self
         rng = check_random_state(random_state)
         kept = np.sort(rng.choice(len(self.rows), most, replace=False))
 
-        def of(factors: Factors | None) -> Factors | None:
+        def take(factors: Factors | None) -> Factors | None:
             return None if factors is None else factors.take(kept)
 
         return replace(
             self,
             latents=self.latents[kept],
-            factors=of(self.factors),
-            classes=of(self.classes),
+            factors=take(self.factors),
+            classes=take(self.classes),
             rows=self.rows[kept],
             times=of_rows(self.times, kept),
         )
@@ -108,7 +108,7 @@ def gather_material(
     bins: int = BINS,
     random_state: Any = 0,
 ) -> Material:
-    """Check that all have as many rows, leave out rows that are not finite, and draw some.
+    """Check the inputs, leave out rows that are not finite, and subsample large inputs.
 
     Parameters
     ----------
@@ -118,13 +118,13 @@ def gather_material(
     images : array-like of shape (n, h, w, c) or (n, h, w), or None
         uint8, or floats in [0, 1].
     times : array-like of shape (n,), or None
-        When the rows were recorded.
-    metric : as of `GeoManCER`
-        With "precomputed" the latents are distances, and become coordinates.
+        Recording times of the rows.
+    metric : as in `GeoManCER`
+        With "precomputed", the latents are distances, and are converted to coordinates.
     max_points : int
         Larger inputs are subsampled to this many rows.
     bins : int
-        Bins of continuous factors where classes are needed.
+        Bins of continuous factors, where classes are needed.
     random_state : None, int or Generator
 
     Examples
@@ -140,13 +140,13 @@ def gather_material(
     if metric == "precomputed":
         if len(points) > max_points:
             raise InputError(
-                f"Distances must be of at most max_points rows, {max_points:,} of them; got "
+                f"A matrix of distances must have at most max_points ({max_points:,}) rows; got "
                 f"{len(points):,}."
             )
         points, scaled = RowMeasure(metric=metric).points_of(points)
     if points.ndim != 2 or 0 in points.shape:
         raise InputError(
-            f"latents must have shape (n, z), one row a point; got shape {points.shape}. "
+            f"latents must have shape (n, z), one row per point; got shape {points.shape}. "
             f"{shape_hint(points.shape)}".rstrip()
         )
     known = None if factors is None else as_factors(factors)
@@ -181,7 +181,7 @@ def _check_lengths(n: int, factors: Factors | None, images: Any, times: Any) -> 
 def _usable_rows(
     points: np.ndarray, factors: Factors | None, max_points: int, random_state: Any
 ) -> tuple[np.ndarray, list[str]]:
-    """Rows without gaps, drawn at random where there are many, and what was left out."""
+    """Select complete rows, at most `max_points` at random; return them with notes."""
     notes = []
     whole = np.isfinite(points).all(axis=1)
     if factors is not None:
@@ -202,20 +202,20 @@ def _usable_rows(
 
 
 def _classes(factors: Factors, bins: int) -> tuple[Factors, list[str]]:
-    """Factors with the continuous ones in bins, and which these are."""
+    """Bin continuous factors; return the classes with a note."""
     continuous = code_factors(factors).continuous
     if not continuous.any():
         return factors, []
     named = ", ".join(factors.names[j] for j in np.flatnonzero(continuous))
     note = (
-        f"Continuous factors were cut into {bins} bins of equal width where classes are "
+        f"Continuous factors were divided into {bins} bins of equal width where classes are "
         f"needed: {named}."
     )
     return bin_factors(factors, bins), [note]
 
 
 def _check_images(images: Any) -> Any:
-    """Images with channels last, still in their file if they came from one."""
+    """Check shape, type and range of images, which may remain in a file."""
     if not (hasattr(images, "shape") and hasattr(images, "dtype")) or hasattr(images, "detach"):
         images = to_numpy(images, "images")
     if len(images.shape) not in (3, 4):

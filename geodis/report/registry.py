@@ -1,4 +1,4 @@
-"""The sections of a report: those of geodis, and those that others add."""
+"""The list of sections of a report, to which others can be added."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from geodis.base.plugins import load_plugins
 from geodis.report.section import Section
 from geodis.report.sections import CLOSING_SECTIONS, OWN_SECTIONS
 
-# Keys of results.json that no section may take.
+# Keys of results.json that are not available as names of sections.
 RESERVED = (
     "summary", "warnings", "settings", "failures", "seconds", "versions", "date", "data_hash",
 )  # fmt: skip
@@ -21,13 +21,13 @@ _added: dict[str, Section] = {}
 
 
 def register_section(section: AnySection) -> AnySection:
-    """Add a section to every report from now on; serves as a decorator of its class.
+    """Add a section to all further reports; a class decorator.
 
     Parameters
     ----------
     section : subclass of Section
-        Its name must be free. It is computed and shown after the sections of geodis and those that
-        were added before it; how the report was made stands last.
+        Its name must be unused. It is computed and shown after the sections of geodis and those
+        registered before it; the section on how the report was made is last.
 
     Examples
     --------
@@ -61,9 +61,9 @@ def register_section(section: AnySection) -> AnySection:
 
 
 def unregister_section(name: str) -> None:
-    """Take a section away again, as before it is written anew in a notebook."""
+    """Remove a registered section, for example before redefining it in a notebook."""
     if name not in _added:
-        raise InputError(f"name must be that of a section that was added; got {name!r}.")
+        raise InputError(f"name must be that of a registered section; got {name!r}.")
     del _added[name]
 
 
@@ -78,7 +78,7 @@ def _check_attributes(section: Section) -> None:
 
 
 def all_sections() -> tuple[Section, ...]:
-    """Sections in the order of the page, of the summary and of the warnings.
+    """Return all sections, in the order of the page, the summary and the warnings.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def all_sections() -> tuple[Section, ...]:
 
 
 def computing_sections() -> list[Section]:
-    """The sections that compute something, each after those whose parts it reads.
+    """Return the sections that compute, each after the sections in its `reads`.
 
     Examples
     --------

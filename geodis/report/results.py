@@ -1,4 +1,4 @@
-"""What a report returns: the analysis and its summary, for Python and JSON."""
+"""The result of a report, its summary in plain words, and its display."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from geodis.report.analysis import Analysis, versions
 from geodis.report.page.render import Page, render_page
 from geodis.report.page.score_cards import render_template
 from geodis.report.registry import all_sections
-from geodis.report.section import ask
+from geodis.report.section import call_hook
 from geodis.report.sentences import reasons_of_doubt
 
-# A page before its reader's eyes: in a notebook, or in a browser.
+# Display of a page in a notebook or a browser.
 
 
 def show_page(path: Path | None, make: Callable[[], str], height: int = 900) -> None:
-    """Show a page that was written, or make it now.
+    """Show a page, which is rendered if it was not written.
 
     Parameters
     ----------
     path : Path or None
     make : callable
-        Returns the text of the page, where it is no file or a notebook asks for it.
+        Returns the text of the page.
     height : int
-        In pixels, in a notebook; a browser takes its window.
+        Height in pixels in a notebook.
     """
     height = check_int(height, "height", low=100)
     there = path is not None and path.exists()
@@ -58,7 +58,7 @@ def show_page(path: Path | None, make: Callable[[], str], height: int = 900) -> 
 
 
 def page_frame(text: str, height: int) -> str:
-    """A page within a page, which can do nothing outside of itself.
+    """Wrap a page in a sandboxed frame.
 
     Examples
     --------
@@ -73,11 +73,11 @@ srcdoc="&lt;p class=&quot;a&quot;&gt;"></iframe>
     )
 
 
-# The bold sentence that opens a page: which factors were found, and whether that is uncertain.
+# The first sentence of a page.
 
 
 def in_plain_words(analysis: Analysis) -> str:
-    """What was found, "Uncertain" first where it is; empty where there are no maps to show."""
+    """State the found factors, and whether they are uncertain; empty if there are no maps."""
     est, part = analysis.manifold, analysis.parts.get("maps")
     if est is None or part is None or part.value is None or not part.value.of:
         return ""
@@ -86,20 +86,20 @@ def in_plain_words(analysis: Analysis) -> str:
     vary = "seem to vary" if uncertain else "vary"
     words = words_of(est)
     if est.n_factors_ == 1:
-        said = f"the {things} {vary} along one dimension"
+        text = f"the {things} {vary} along one dimension"
         if est.dim_ > 1:
-            said = (
+            text = (
                 "no split into independent factors was found; "
                 f"the {things} {vary} in one {est.dim_}-dimensional factor"
             )
-        said += f", like {words[0]}" if words[0] else ""
+        text += f", like {words[0]}" if words[0] else ""
     else:
-        said = f"the {things} {vary} in {est.n_factors_} independent factors"
-        named = [f"{text} (factor {j})" for j, text in enumerate(words) if text]
-        said += f": {listed(named)}" if named else ""
+        text = f"the {things} {vary} in {est.n_factors_} independent factors"
+        named = [f"{space} (factor {j})" for j, space in enumerate(words) if space]
+        text += f": {listed(named)}" if named else ""
         if 0 < len(named) < est.n_factors_:
-            said += "; the topology of the others is undetermined"
-    opening = f"Uncertain: {said}" if uncertain else f"{said[0].upper()}{said[1:]}"
+            text += "; the topology of the others is undetermined"
+    opening = f"Uncertain: {text}" if uncertain else f"{text[0].upper()}{text[1:]}"
     unseen = [one.given for one in part.value.given if one.found < 0]
     if not unseen:
         return f"{opening}."
@@ -110,29 +110,29 @@ def in_plain_words(analysis: Analysis) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report(Analysis):
-    """Everything that was computed; prints as its summary, and a notebook shows its figures.
+    """Results of a report; prints as its summary, and a notebook shows its figures.
 
     Attributes
     ----------
     parts : dict of str to Part
-        "inspection", "manifold", "scores", "distances" and those of sections that were added:
-        what each computed, or why it did not.
+        "inspection", "manifold", "scores", "distances" and those of registered sections: the
+        result of each, or why there is none.
     material : Material
-        The rows that were used: `material.latents`, `material.factors`.
+        The used rows: `material.latents`, `material.factors`.
     settings : ReportSettings
-        What the report was called with, and the names of what it was made from.
+        Arguments of the call, and the names of the input files.
     summary : tuple of str
-        Plain sentences: of the geometry, the scores and the distances, and of added sections.
+        Sentences on the geometry, the scores and the distances, and of registered sections.
     warnings : tuple of str
-        Where a number should not be trusted, and why.
+        Warnings about the reliability of the numbers.
     path : Path or None
         The page, once written.
     figures : dict of str to Path
-        Figures that were written, as SVG.
+        SVG files of the figures.
     date : str
-        When it was made.
+        Date and time of the report.
     data_hash : str
-        SHA-256 of the latents and factors that were used.
+        SHA-256 of the used latents and factors.
     """
 
     summary: tuple[str, ...] = ()
@@ -148,7 +148,7 @@ class Report(Analysis):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """The summary, the scores and the figures, without scripts; the page has the rest."""
+        """Show the summary, the scores and the static figures."""
         from markupsafe import Markup
 
         there = {name: file for name, file in self.figures.items() if file.exists()}
@@ -164,14 +164,14 @@ class Report(Analysis):
         )
 
     def page(self) -> Page:
-        """What its page is made of."""
+        """Return the contents of its page."""
         return Page(
             all_sections(), self, self.settings.title, self._origin(), self.summary, self.warnings,
             about=self.settings.about, lead=in_plain_words(self),
         )  # fmt: skip
 
     def _origin(self) -> str:
-        """Rows, files, version and seed, for the head of the page."""
+        """State rows, files, version and seed, for the head of the page."""
         named = ", ".join(dict.fromkeys(self.settings.sources.values()))
         file = f" of {named}" if named else ""
         columns = counted(self.material.latents.shape[1], "column")
@@ -182,18 +182,20 @@ class Report(Analysis):
         return f"{rows}, {columns}{file}. geodis {__version__}, seed {seed}, {made}."
 
     def show(self, height: int = 900) -> None:
-        """Show the page: below the cell of a notebook, elsewhere in a browser.
+        """Show the page: in the notebook if there is one, otherwise in a browser.
 
         Parameters
         ----------
         height : int
-            In pixels, in a notebook.
+            Height in pixels in a notebook.
         """
         show_page(self.path, lambda: render_page(self), height)
 
     def to_dict(self) -> dict[str, Any]:
-        """Every number, and how it was made, as plain values."""
-        kept = {section.name: ask(section, "to_dict", self).value for section in all_sections()}
+        """Return all results and settings as plain types."""
+        kept = {
+            section.name: call_hook(section, "to_dict", self).value for section in all_sections()
+        }
         settings = {name: getattr(self.settings, name) for name in vars(self.settings)}
         for name in ("prepare", "metric"):
             if callable(settings[name]):
@@ -217,5 +219,5 @@ class Report(Analysis):
         )
 
     def to_json(self, path: str | os.PathLike[str]) -> Path:
-        """Write `to_dict` to a file, whole or not at all."""
+        """Write `to_dict` to a file atomically."""
         return write_json(path, self.to_dict())

@@ -1,4 +1,4 @@
-"""A section of a page: one object for one question, from its results to its sentences."""
+"""Sections of a page: what each computes, says and shows, and calls that contain its errors."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SectionFigure:
-    """A figure of a section, made when it is needed.
+    """A figure of a section, drawn on demand.
 
     Attributes
     ----------
     name : str
-        Of the file: lower-case letters, digits and "_", and no other figure's of the report.
+        Name of the file: lower-case letters, digits and "_", unique in the report.
     describe : callable, optional
-        Returns the description that the page and the file show.
+        Returns the description of the figure on the page and in the file.
     draw : callable, optional
-        Returns a matplotlib axis for the file, and for a page where there is no description.
+        Returns a matplotlib axis for the file, and for the page if there is no description.
     where : {"both", "page", "paper"}
+        Whether to show it on the page, in a file, or both.
     """
 
     name: str
@@ -40,28 +41,28 @@ class SectionFigure:
 
 
 class Section:
-    """What a section needs, computes, says, shows and keeps; `register_section` adds one.
+    """Base class of the sections of a page; `register_section` adds one.
 
-    A section overrides the methods that it needs; without `compute` it shows what others have
-    computed. An exception in one of them is reported in its place or as a note, and the rest of
-    the page is made. `analysis` is what the page is about: an `Analysis` in a report.
+    A subclass overrides the methods that it needs. Without `compute`, a section shows results of
+    others. An exception in a method is reported on the page, and the rest of the page is written.
+    `analysis` is the subject of the page: an `Analysis` in a report.
 
     Attributes
     ----------
     name : str
-        Of lower-case letters, digits and "_": the key in ``results.json`` and in `Report.parts`,
-        and, after "section-", the anchor on the page.
+        Lower-case letters, digits and "_": the key in ``results.json`` and in `Report.parts`, and,
+        with the prefix "section-", the anchor on the page.
     title : str
     about : str
-        How to read it, in a sentence.
+        One or two sentences on how to read the section.
     source : str
-        Who introduced it.
+        Origin of the method.
     cites : tuple of str
-        Keys of the papers, in ``page/templates/papers.bib``.
+        Keys of papers in ``page/templates/papers.bib``.
     reads : tuple of str
-        Names of the sections whose parts `compute` reads, which are computed before it.
+        Names of the sections whose results `compute` uses, which run first.
     on_page : bool
-        False for a section that has only results, sentences or warnings.
+        False for a section with only results, sentences or warnings.
     """
 
     name: str = ""
@@ -74,128 +75,128 @@ class Section:
 
     @property
     def computes(self) -> bool:
-        """Whether the section has a part of its own."""
+        """Whether the section overrides `compute`."""
         return type(self).compute is not Section.compute
 
     def needs(self, material: Material, settings: ReportSettings) -> str:
-        """What it needs and was not given, as a sentence; empty where it applies."""
+        """Return a sentence on missing inputs; empty if the section applies."""
         return ""
 
     def missing(self, analysis: Any) -> str:
-        """Why it does not apply to what the page is about; empty where it does."""
+        """Return why the section does not apply to this analysis; empty if it does."""
         return self.needs(analysis.material, analysis.settings)
 
     def expected_seconds(self, material: Material, settings: ReportSettings) -> float:
-        """About how long it takes on two cores; only the time shown as left rests on it."""
+        """Estimate the run time on two cores, for the display of the remaining time."""
         return 1.0
 
     def compute(self, analysis: Any) -> Any:
-        """Compute the value of the part; the parts of earlier sections are there already."""
+        """Compute the result; results of the sections in `reads` are available."""
         return None
 
     def failure(self, analysis: Any) -> str:
-        """Why there is nothing to show."""
+        """Return why there is nothing to show; empty if there is something."""
         part = self._part(analysis)
         return "" if part is None else part.failure
 
     def sentence(self, analysis: Any) -> str:
-        """What the summary says of it; nothing where it is empty."""
+        """Return the sentence of the summary, or an empty string."""
         return ""
 
     def at_once(self, analysis: Any) -> str:
-        """What is told on a terminal as soon as it is computed: by default its sentence."""
+        """Return what the terminal shows after `compute`; by default the sentence."""
         return self.sentence(analysis)
 
     def warnings(self, analysis: Any) -> Sequence[str]:
-        """Where its numbers should not be trusted, and why."""
+        """Return warnings about the reliability of its numbers."""
         return ()
 
     def notes(self, analysis: Any) -> Sequence[str]:
-        """Warnings that came up while it ran, as far as they are not said already."""
+        """Return warnings raised during `compute`, without those in `warnings`."""
         part = self._part(analysis)
         return () if part is None else part.notes
 
     def figures(self, analysis: Any) -> Sequence[SectionFigure]:
-        """Its figures, in order."""
+        """Return its figures, in order."""
         return ()
 
     def citations(self, analysis: Any) -> Sequence[str]:
-        """Keys of the papers whose methods it used."""
+        """Return the keys of the papers whose methods it used."""
         return self.cites
 
     def body(self, analysis: Any) -> str:
-        """Text on the page; what is not `markupsafe.Markup` is escaped."""
+        """Return the text on the page; anything but `markupsafe.Markup` is escaped."""
         return ""
 
     def code(self, analysis: Any) -> str:
-        """The Python that gives the same numbers."""
+        """Return Python code that reproduces its numbers."""
         return ""
 
     def to_dict(self, analysis: Any) -> Any:
-        """What ``results.json`` keeps of it: by default its value, or what that says of itself."""
+        """Return its entry in ``results.json``: by default its result or the result's `to_dict`."""
         part = self._part(analysis)
         value: Any = None if part is None else part.value
         return value.to_dict() if hasattr(value, "to_dict") else value
 
     def _part(self, analysis: Any) -> Any:
-        """What became of what it computed; None where it computes nothing."""
+        """Return the `Part` of this section; None if it does not compute."""
         return getattr(analysis, "parts", {}).get(self.name)
 
 
-# Calls of the methods of a section; an exception in one of them stays with that section.
+# Calls of the methods of a section, which contain its exceptions.
 
 Hook = Literal[
     "missing", "expected_seconds", "failure", "sentence", "at_once", "warnings", "notes", "figures",
     "citations", "body", "code", "to_dict",
 ]  # fmt: skip
 
-# What a section may raise without ending the report: code of others may even leave the program.
+# Exceptions that a section may raise without ending the report; third-party code may even exit.
 FAILURES = (Exception, SystemExit)
 
 
-class Answer(NamedTuple):
-    """What a section says when it is asked.
+class HookResult(NamedTuple):
+    """Result of calling a method of a section.
 
     Attributes
     ----------
     value : object
-        What stands for "nothing" where it could not say.
+        The return value; a default if the call failed.
     problem : str
-        Why it could not; empty where it could.
+        Why the call failed; empty if it did not.
     """
 
     value: Any
     problem: str = ""
 
 
-def ask(section: Section, hook: Hook, *arguments: Any) -> Answer:
-    """Call a method of a section; whatever goes wrong in it is a problem of that answer alone.
+def call_hook(section: Section, hook: Hook, *arguments: Any) -> HookResult:
+    """Call a method of a section, check its return value, and catch its exceptions.
 
     Examples
     --------
     >>> class Silent(Section):
     ...     def sentence(self, analysis):
     ...         raise ValueError("no words")
-    >>> ask(Silent(), "sentence", None)
-    Answer(value='', problem='ValueError: no words')
+    >>> call_hook(Silent(), "sentence", None)
+    HookResult(value='', problem='ValueError: no words')
     """
-    read, nothing, _ = ANSWERS[hook]
+    read, nothing, _ = HOOKS[hook]
     try:
-        return Answer(read(getattr(section, hook)(*arguments)))
+        return HookResult(read(getattr(section, hook)(*arguments)))
     except FAILURES as problem:  # a section must not take the report with it
-        return Answer(nothing, reason_of(problem))
+        return HookResult(nothing, reason_of(problem))
 
 
 def reason_of(problem: BaseException) -> str:
-    """Why something failed: a sentence for those who gave the input stands for itself."""
+    """Describe an exception: the message of an `InputError`, otherwise type and message."""
     return (
         str(problem) if isinstance(problem, InputError) else f"{type(problem).__name__}: {problem}"
     )
 
 
 def note_of(section: Section, hook: Hook, problem: str) -> str:
-    """What to say of a section that could not answer."""
-    return f"{section.title}: could not say {ANSWERS[hook][2]} ({problem.rstrip('.')})."
+    """Write the note on a method of a section that failed."""
+    return f"{section.title}: could not determine {HOOKS[hook][2]} ({problem.rstrip('.')})."
 
 
 def _text(value: Any) -> str:
@@ -205,7 +206,7 @@ def _text(value: Any) -> str:
 
 
 def _texts(value: Any) -> list[str]:
-    if isinstance(value, str):  # which would be read letter by letter
+    if isinstance(value, str):
         raise InputError(f"They must be a sequence of texts; got the text {value!r}.")
     return [_text(one) for one in value]
 
@@ -224,24 +225,24 @@ def _figures(value: Sequence[Any]) -> list[SectionFigure]:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON can hold, tried here so that the file of all results can be written."""
+    """Convert a value to JSON types; fails here rather than when all results are written."""
     plain = to_jsonable(value)
     json.dumps(plain, allow_nan=False)
     return plain
 
 
-# Method -> how its answer is checked, what stands for none, and what it is called in a note.
-ANSWERS: dict[Hook, tuple[Callable[[Any], Any], Any, str]] = {
+# Method -> check of its return value, default, and name in notes.
+HOOKS: dict[Hook, tuple[Callable[[Any], Any], Any, str]] = {
     "missing": (_text, "", "what it needs"),
-    "expected_seconds": (_seconds, 1.0, "how long it takes"),
+    "expected_seconds": (_seconds, 1.0, "its run time"),
     "failure": (_text, "", "why it failed"),
     "sentence": (_text, "", "its sentence of the summary"),
-    "at_once": (_text, "", "what it found"),
+    "at_once": (_text, "", "its first result"),
     "warnings": (_texts, (), "its warnings"),
     "notes": (_texts, (), "its notes"),
     "figures": (_figures, (), "its figures"),
-    "citations": (_texts, (), "what it cites"),
+    "citations": (_texts, (), "its citations"),
     "body": (_text, "", "its text"),
     "code": (_text, "", "its Python"),
-    "to_dict": (_plain, None, "what to keep of it"),
+    "to_dict": (_plain, None, "its entry in results.json"),
 }

@@ -1,4 +1,4 @@
-"""What the section on the manifold says: a sentence, whether it is uncertain, and doubts."""
+"""Sentences on the factors of the manifold; the summary and the warnings of a page."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from geodis.base.text import counted, listed
 from geodis.manifold.doubts import Doubt, doubt
 from geodis.report.analysis import Analysis
-from geodis.report.section import Hook, Section, ask, note_of
+from geodis.report.section import Hook, Section, call_hook, note_of
 
 if TYPE_CHECKING:
     from geodis.manifold.geomancer import GeoManCER
 
 
 def reasons_of_doubt(analysis: Analysis, est: GeoManCER) -> list[Doubt]:
-    """Why the page has to begin with "Uncertain"; empty where it has not."""
+    """Collect the reasons for which the factors are uncertain."""
     reasons = list(est.doubts_)
     if not (reasons or dimension_is_clear(analysis)):
         assert analysis.inspection is not None
@@ -27,19 +27,19 @@ def reasons_of_doubt(analysis: Analysis, est: GeoManCER) -> list[Doubt]:
 
 
 def dimension_is_clear(analysis: Analysis) -> bool:
-    """Whether the dimension was given, or its estimates agree."""
+    """Return whether the dimension was given, or its estimates agree."""
     seen = analysis.inspection
     return analysis.settings.dim is not None or seen is None or seen.dimension.agree
 
 
 def found_in_words(analysis: Analysis, est: GeoManCER) -> str:
-    """Dimension and factors in a sentence, "Uncertain" first where they are."""
+    """State dimension and factors in a sentence, which starts with "Uncertain" if they are."""
     found = f"{where_points_lie(analysis, est)} that {how_it_splits(est)}."
     return f"Uncertain: t{found[1:]}" if reasons_of_doubt(analysis, est) else found
 
 
 def where_points_lie(analysis: Analysis, est: GeoManCER) -> str:
-    """The first half of the sentence: the dimension, and whether it is sure."""
+    """Write the first half of the sentence: the dimension, and whether it is certain."""
     if not dimension_is_clear(analysis):
         seen = analysis.inspection
         assert seen is not None
@@ -50,7 +50,7 @@ def where_points_lie(analysis: Analysis, est: GeoManCER) -> str:
 
 
 def how_it_splits(est: GeoManCER) -> str:
-    """The second half: the factors."""
+    """Write the second half of the sentence: the factors."""
     dims = [int(dim) for dim in est.factor_dims_]
     flat = [bool(flag) for flag in est.flat_]
     split = "was not split into factors"
@@ -63,12 +63,12 @@ def how_it_splits(est: GeoManCER) -> str:
     departure = est.departure_
     if departure is not None and not departure.is_product:
         low, high = 100 * departure.low, 100 * departure.high
-        split += f", nearly: lengths depart from a product's by {low:.0f} to {high:.0f} %"
+        split += f", approximately: lengths depart from a product by {low:.0f} to {high:.0f} %"
     return split
 
 
 def not_found_again(est: GeoManCER) -> str:
-    """What repeated fits found instead, where any found other factors."""
+    """Return the tally of refits, if any of them found other factors."""
     confidence = est.confidence_
     if confidence is None or sum(confidence.found.values()) == confidence.agreeing:
         return ""
@@ -76,7 +76,7 @@ def not_found_again(est: GeoManCER) -> str:
 
 
 def factor_bounds(est: GeoManCER) -> list[str]:
-    """How far the directions of each factor err; nothing where the factors are uncertain."""
+    """Return error bounds of the directions of each factor; empty if factors are uncertain."""
     confidence = est.confidence_
     if confidence is None or est.uncertain_ or not_found_again(est):
         return [""] * est.n_factors_
@@ -84,7 +84,7 @@ def factor_bounds(est: GeoManCER) -> list[str]:
 
 
 def confidence_warnings(est: GeoManCER) -> list[str]:
-    """Whether repeated fits found other factors."""
+    """Return warnings from refits that found other factors."""
     notes = [] if est.confidence_ is None else list(est.confidence_.notes)
     if tally := not_found_again(est):
         notes.append(doubt("refits-disagree", "split", tally=tally.rstrip(".")).advice)
@@ -92,68 +92,70 @@ def confidence_warnings(est: GeoManCER) -> list[str]:
 
 
 def doubt_warnings(est: GeoManCER) -> list[str]:
-    """Every reason not to publish the factors without reading it, with what to do."""
+    """Return the doubts about the factors, each with advice."""
     return [f"The factors are uncertain. {doubt.advice}" for doubt in est.doubts_]
 
 
 def flat_part_warnings(est: GeoManCER) -> list[str]:
-    """Whether and how the flat part was split."""
+    """Return warnings on whether and how the flat part was split."""
     flat = est.flat_evidence_
     if flat is None:
         return []
     warnings = []
-    if flat.refused and not flat.doubts:  # else they say it
-        why = "; ".join(flat.reasons) or "its directions could not be told apart"
+    if flat.refused and not flat.doubts:  # doubts give the same reason
+        why = "; ".join(flat.reasons) or "its directions could not be identified"
         warnings.append(f"The flat part of dimension {flat.dim} was left as one factor: {why}.")
     if len(flat.factor_dims) > 1:
         warnings.append(
-            "The flat part was split by periods or by independence, which is assumed there, not "
-            "proved: correlated normal variables pass as their principal axes."
+            "The flat part was split by periods or by independence, which is an assumption: "
+            "correlated normal variables are split along their principal axes."
         )
     return warnings
 
 
 def fit_warnings(analysis: Analysis, est: GeoManCER) -> list[str]:
-    """No convergence, rows that were left out for time."""
+    """Return warnings on convergence and on rows that were not fitted."""
     warnings = []
     if not est.converged_:
         warnings.append("GeoManCER did not converge: its directions are less certain.")
     used, n = len(est.axes_), len(analysis.material.rows)
     if used < n:
         warnings.append(
-            f"Factors of the manifold were sought in {used:,} of {n:,} rows, for the sake of time."
+            f"Factors of the manifold were sought in {used:,} of {n:,} rows, to limit the run time."
         )
     return warnings
 
 
-# What the sections of a page say: the summary, and what to read before trusting the numbers.
+# The summary and the warnings of a page.
 
-# What is said whether or not a page is written.
-SPOKEN: tuple[Hook, ...] = ("sentence", "warnings", "notes", "to_dict")
+# Methods that are called whether or not a page is written.
+ALWAYS_CALLED: tuple[Hook, ...] = ("sentence", "warnings", "notes", "to_dict")
 
 
 def summarise(sections: Sequence[Section], analysis: Any) -> tuple[str, ...]:
-    """One sentence from each section that has one."""
-    sentences = (ask(section, "sentence", analysis).value for section in sections)
+    """Collect the summary sentences of all sections."""
+    sentences = (call_hook(section, "sentence", analysis).value for section in sections)
     return tuple(sentence for sentence in sentences if sentence)
 
 
 def collect_warnings(sections: Sequence[Section], analysis: Any) -> tuple[str, ...]:
-    """Where a number should not be trusted, and why; what matters most first."""
+    """Collect the warnings of all sections, the most important first."""
     parts = getattr(analysis, "parts", {})
     failed = [
-        f"{section.title}: not done. {part.failure}"
+        f"{section.title}: failed. {part.failure}"
         for section in sections
         if (part := parts.get(section.name)) and part.applies and part.failure
     ]
-    silent = [text for section in sections for text in _silences(section, analysis, parts)]
-    said = [text for section in sections for text in ask(section, "warnings", analysis).value]
-    noted = [text for section in sections for text in ask(section, "notes", analysis).value]
-    return tuple(_each_once([*failed, *silent, *said, *noted]))
+    problems = [text for section in sections for text in _hook_problems(section, analysis, parts)]
+    warnings = [
+        text for section in sections for text in call_hook(section, "warnings", analysis).value
+    ]
+    notes = [text for section in sections for text in call_hook(section, "notes", analysis).value]
+    return tuple(_each_once([*failed, *problems, *warnings, *notes]))
 
 
 def _each_once(texts: Sequence[str]) -> list[str]:
-    """The texts without those that another one says in full, with more."""
+    """Drop duplicates, and texts that another text contains."""
     texts = list(dict.fromkeys(texts))
     bare = [text.rstrip(".").lower() for text in texts]
     return [
@@ -163,16 +165,16 @@ def _each_once(texts: Sequence[str]) -> list[str]:
     ]
 
 
-def _silences(section: Section, analysis: Any, parts: Any) -> Iterator[str]:
-    """What a section could not say, unless it failed or does not apply."""
+def _hook_problems(section: Section, analysis: Any, parts: Any) -> Iterator[str]:
+    """Write notes on methods of a section that failed, unless the section did not run."""
     part = parts.get(section.name)
     if part is not None and part.failure:
         return
-    missing, problem = ask(section, "missing", analysis)
+    missing, problem = call_hook(section, "missing", analysis)
     if problem:
         yield note_of(section, "missing", problem)
     if missing or problem:
         return
-    for hook in SPOKEN:
-        if problem := ask(section, hook, analysis).problem:
+    for hook in ALWAYS_CALLED:
+        if problem := call_hook(section, hook, analysis).problem:
             yield note_of(section, hook, problem)

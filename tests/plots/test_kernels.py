@@ -17,7 +17,7 @@ def test_kernels_are_drawn_as_they_are(tmp_path):
     assert plot_kernels({"peak": peak}).ravel()[0].images[0].get_clim() == (0.0, 1.0)
     save_figure(first, tmp_path / "kernels.png")
     assert (tmp_path / "kernels.png").stat().st_size > 1000
-    with pytest.raises(InputError, match="at least one to draw; got none"):
+    with pytest.raises(InputError, match="at least one kernel; got none"):
         plot_kernels({})
 
 

@@ -57,7 +57,10 @@ def test_one_term_goes_on_an_axis_of_ones_own():
             lambda: plots.plot_traversals(np.zeros((2, 3))),
             r"\(z, steps, columns\); got shape \(2, 3\)",
         ),
-        (lambda: plots.plot_traversals(np.zeros((2, 3, 4)), names=["a"]), "one a latent, 2 in all"),
+        (
+            lambda: plots.plot_traversals(np.zeros((2, 3, 4)), names=["a"]),
+            "one entry per latent, 2 in all",
+        ),
         (lambda: plots.plot_training([]), "at least one step with a term; got none"),
         (lambda: plots.plot_training(HISTORY, plots.new_axis(), term="x"), "term must be one of r"),
     ],

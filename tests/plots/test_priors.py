@@ -94,19 +94,22 @@ def test_a_tree_has_all_its_leaves_and_exponents():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: plots.plot_prior_contours((2.0, [4])), "two latents or three: name them by"),
+        (lambda: plots.plot_prior_contours((2.0, [4])), "two or three distinct latents"),
         (lambda: plots.plot_prior_contours((2.0, [4]), latents=[0, 4]), "between 0 and 3; got 4"),
-        (lambda: plots.plot_prior_contours((2.0, [4]), latents=[0, 0]), "two latents or three"),
-        (lambda: plots.plot_prior_contours({}), "An axis has room for one prior"),
+        (
+            lambda: plots.plot_prior_contours((2.0, [4]), latents=[0, 0]),
+            "two or three distinct latents",
+        ),
+        (lambda: plots.plot_prior_contours({}), "A mapping needs at least one prior"),
         (lambda: plots.plot_prior_contours(3), "LpNested, or a tree .*; got 3"),
         (lambda: plots.plot_prior_contours(StandardNormal(2)), "must be Lp-nested; got Standard"),
         (lambda: plots.plot_prior_contours(NESTED, plots.new_axis()), "projection='3d'"),
         (
             lambda: plots.plot_prior_contours({"a": NESTED, "b": (1.0, [2])}),
-            "all be of two latents or all of three",
+            "all have two latents or all have three",
         ),
         (lambda: plots.plot_prior_tree((2.0, [])), "must have leaves"),
-        (lambda: plots.plot_prior_orientation([]), "at least one; got none"),
+        (lambda: plots.plot_prior_orientation([]), "at least one entry; got none"),
         (lambda: plots.plot_prior_orientation([0.0]), "between 0.1 and 50; got 0"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Columns that count in even steps are told of, and others are not."""
+"""Columns with evenly spaced values are reported, and others are not."""
 
 import numpy as np
 import pytest
@@ -24,4 +24,4 @@ def test_a_report_says_what_to_do():
     rng = np.random.default_rng(0)
     points = np.column_stack([np.arange(120), rng.standard_normal((120, 2))])
     made = gd.report(points, dim=2, out=None, verbose=0)
-    assert any("Column 0 counts in even steps" in text for text in made.warnings)
+    assert any("Column 0 has evenly spaced values" in text for text in made.warnings)

@@ -27,7 +27,7 @@ def test_every_factor_has_its_map(view):
     assert [one["title"].partition(":")[0] for one in data["views"]] == [
         f"Factor {j}" for j in range(est.n_factors_)
     ]
-    assert "Steps on the map are off by" in view.body
+    assert "Steps on the map differ by" in view.body
     assert (example_report().path.parent / "figures" / "maps.svg").exists()
 
 
@@ -72,7 +72,7 @@ def test_maps_are_made_once(monkeypatch):
     ("n", "options", "said"),
     [
         (200, {"dim": 2}, "A map of a factor needs at least 300 points"),
-        (400, {"dim": 4}, "the points were not split into any"),
+        (400, {"dim": 4}, "the points were not split into factors"),
     ],
 )
 def test_what_has_no_maps_says_why(n, options, said):

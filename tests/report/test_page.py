@@ -231,7 +231,7 @@ def test_a_section_that_fails_says_so_in_its_place(monkeypatch):
 
     monkeypatch.setattr("geodis.report.sections.manifold.point_cloud", fail)
     html = page.render_page(example_report())
-    assert "Not done: KeyError: &#39;&lt;b&gt;&#39;" in html
+    assert "Failed: KeyError: &#39;&lt;b&gt;&#39;" in html
     assert 'id="score-table"' in html and "cloud" not in drawn(html)
 
 
@@ -240,7 +240,7 @@ def test_without_factors_the_page_says_what_they_would_add():
     views = {section.name: section for section in page.section_views(report)}
     assert {"maps", "manifold", "points"} <= views.keys() and list(views)[-2:] == ["more", "made"]
     assert not {"scores", "distances", "held"} & views.keys()
-    assert "every disentanglement score" in views["more"].body
+    assert "all disentanglement scores" in views["more"].body
 
 
 def test_hostile_names_titles_and_files_are_text(tmp_path):

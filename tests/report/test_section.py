@@ -121,11 +121,11 @@ def test_one_that_fails_says_so_and_leaves_the_rest(added, tmp_path):
 
     register_section(Failing)
     report = quick_report(tmp_path)
-    assert f"Norms of the latents: not done. ValueError: {HOSTILE}" in report.warnings
+    assert f"Norms of the latents: failed. ValueError: {HOSTILE}" in report.warnings
     assert "The figures of norms could not be drawn: KeyError: 'no ink'" in report.warnings
     assert report.manifold is not None and "norms" not in report.figures
     page = report.path.read_text()
-    assert HOSTILE not in page and "Not done: ValueError: &lt;script&gt;document" in page
+    assert HOSTILE not in page and "Failed: ValueError: &lt;script&gt;document" in page
     content = json.loads((tmp_path / "results.json").read_text())
     assert content["norms"] is None and "norms" in content["failures"]
 
@@ -172,7 +172,7 @@ def test_a_section_goes_again(added):
     unregister_section("norms")
     assert added() == []
     for name in ("norms", "scores"):
-        with pytest.raises(InputError, match=f"that was added; got '{name}'"):
+        with pytest.raises(InputError, match=f"of a registered section; got '{name}'"):
             unregister_section(name)
 
 
@@ -198,8 +198,8 @@ SPOKEN = {
     "sentence": "its sentence of the summary",
     "warnings": "its warnings",
     "notes": "its notes",
-    "to_dict": "what to keep of it",
-    "expected_seconds": "how long it takes",
+    "to_dict": "its entry in results.json",
+    "expected_seconds": "its run time",
 }
 
 
@@ -229,18 +229,20 @@ def test_whatever_raises_the_rest_goes_on(added, tmp_path, hook, computes):
     report = quick_report(tmp_path)
     content, page = check_the_rest(report, tmp_path)
     if hook in SPOKEN:
-        said = f"Norms of the latents: could not say {SPOKEN[hook]} (OSError: no <b>luck</b>)."
+        said = (
+            f"Norms of the latents: could not determine {SPOKEN[hook]} (OSError: no <b>luck</b>)."
+        )
         assert said in report.warnings
     elif hook == "figures":
         said = "The figures of norms could not be drawn: OSError: no <b>luck</b>"
         assert said in report.warnings
     elif hook in ("needs", "compute") and "norms" in report.parts:
         assert report.parts["norms"].failure == "OSError: no <b>luck</b>"
-        assert "Norms of the latents: not done. OSError: no <b>luck</b>" in report.warnings
+        assert "Norms of the latents: failed. OSError: no <b>luck</b>" in report.warnings
         assert content["failures"]["norms"] == "OSError: no <b>luck</b>"
-        assert not any("could not say" in text for text in report.warnings)
+        assert not any("could not determine" in text for text in report.warnings)
     if hook not in SPOKEN:
-        assert "Not done: OSError: no &lt;b&gt;luck" in page
+        assert "Failed: OSError: no &lt;b&gt;luck" in page
     if hook == "to_dict":
         assert content.get("norms") is None
 
@@ -248,7 +250,7 @@ def test_whatever_raises_the_rest_goes_on(added, tmp_path, hook, computes):
 @pytest.mark.parametrize(
     ("hook", "value", "message"),
     [
-        ("needs", 5, "not done. It must be text; got 5"),
+        ("needs", 5, "failed. It must be text; got 5"),
         ("expected_seconds", float("nan"), "0 or more; got nan"),
         ("expected_seconds", "long", "TypeError"),
         ("sentence", None, "It must be text; got None"),
@@ -281,7 +283,10 @@ def test_a_value_that_json_cannot_hold_is_a_note(added, tmp_path):
     report = quick_report(tmp_path)
     content, _ = check_the_rest(report, tmp_path)
     assert content["norms"] is None
-    assert any("could not say what to keep of it (TypeError" in text for text in report.warnings)
+    assert any(
+        "could not determine its entry in results.json (TypeError" in text
+        for text in report.warnings
+    )
 
 
 PLAIN = {"name": "norms", "title": "Norms of the latents"}
@@ -323,7 +328,7 @@ def test_a_figure_that_is_no_json_leaves_the_others(added, tmp_path):
     register_section(type("Other", (Section,), {**PLAIN, "figures": lambda *_: figures}))
     _, page = check_the_rest(quick_report(tmp_path), tmp_path)
     assert "figure-odd" not in page and "figure-fine" in page
-    assert "Not done: TypeError" in page
+    assert "Failed: TypeError" in page
 
 
 def test_half_a_character_does_not_cost_the_page(added, tmp_path):

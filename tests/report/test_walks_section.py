@@ -50,7 +50,7 @@ def test_without_images_or_factors_there_are_none_and_it_is_said():
     points = gd.product_manifold("S^2", n=400, random_state=0).points
     assert view(gd.report(points, out=None, verbose=0)) is None
     with_images = gd.report(points, images=np.zeros((400, 3, 3)), out=None, verbose=0)
-    assert "one of several factors" in view(with_images).body
+    assert "need at least two factors" in view(with_images).body
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The same things seen in several spaces side by side: described once, for a page and for paper."""
+"""Descriptions of figures with interaction: linked views of points, and choices of axes."""
 
 from __future__ import annotations
 
@@ -24,21 +24,20 @@ from geodis.plots.figure.marks import (
 )
 from geodis.plots.figure.sprite_sheet import sprite_sheet
 
-OutlineLook = Literal["edge", "guide", "rim"]
+OutlineLook = Literal["edge", "guide", "silhouette"]
 
 
 @dataclass(frozen=True, eq=False)
 class Outline:
-    """A line through the space of a view.
+    """A line in a view.
 
     Attributes
     ----------
     path : ndarray of shape (p, 3)
-    look : {"edge", "guide", "rim"}
-        What belongs to the space, what only helps to see it, or what stays as it is however the
-        view is turned.
+    look : {"edge", "guide", "silhouette"}
+        Part of the space, a guide to the eye, or an outline that does not rotate with the view.
     heads : int
-        Arrow heads in the middle: edges with as many are the same edge.
+        Number of arrow heads in the middle; edges with equal numbers are identified.
     """
 
     path: np.ndarray
@@ -48,27 +47,27 @@ class Outline:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """One space with the things in it.
+    """One space and the points in it.
 
     Attributes
     ----------
     title, note : str
-        What it is, and how to read it.
+        What the view shows, and how to read it.
     places : ndarray of shape (s, 3)
-        Of every thing, across, up and towards the eye, from -1 to 1.
+        Positions of the points (right, up, towards the viewer), from -1 to 1.
     outlines : sequence of Outline
     letters : sequence of (str, ndarray of shape (3,))
-        Written at places; the same letter twice is the same place.
+        Letters at positions; positions with the same letter are the same point.
     turns : bool
-        Whether a reader turns it; otherwise it is flat.
+        Whether the view can be rotated; otherwise it is flat.
     hides : bool
-        A surface around its inside: what is behind is faint, and on paper stands beside.
+        Whether the points lie on a closed surface: its back is faint on a page, and drawn
+        separately by matplotlib.
     with_image : ndarray of int, optional
-        The things that are shown as images, as many as fit, the first first; an even sample by
-        default.
+        Points to show as images, by priority, as many as fit; an even sample by default.
     ends : sequence of (str, int)
-        Where the view ends, and the thing that lies there: shown as an image in any case, and
-        listed in a table beside the views.
+        Names of the extremes of the view and the points there. These are always shown as images,
+        and listed in a table.
     """
 
     title: str
@@ -83,7 +82,7 @@ class View:
 
     @property
     def first_images(self) -> np.ndarray | None:
-        """The things that are shown as images, those at the ends before all others."""
+        """Indices of the points to show as images, those at the extremes first."""
         if self.with_image is None:
             return None
         ends = np.array([number for _, number in self.ends], dtype=int)
@@ -92,24 +91,24 @@ class View:
 
     @property
     def sides(self) -> list[np.ndarray]:
-        """Rotations (3, 3), as of `camera`, from which a still picture shows it."""
+        """Rotations of shape (3, 3), as from `camera`, for a static picture of the view."""
         eye = camera() if self.turns else np.eye(3)
         if not self.hides:
             return [eye]
-        return [eye, eye @ np.diag([-1.0, 1.0, -1.0])]  # from behind: turned about the upright
+        return [eye, eye @ np.diag([-1.0, 1.0, -1.0])]  # rotated about the vertical axis
 
 
 @dataclass(frozen=True, eq=False)
 class SpotColors:
-    """What the things are coloured by.
+    """A coloring of the points.
 
     Attributes
     ----------
     name : str
     colors : sequence of sequences of str
-        A colour for every thing, "#rrggbb": once for all views, or for every view.
+        A colour "#rrggbb" per point: one list for all views, or one per view.
     legend : sequence of (str, str)
-        What some of the colours mean.
+        Texts and colours.
     """
 
     name: str
@@ -117,7 +116,7 @@ class SpotColors:
     legend: Sequence[tuple[str, str]] = ()
 
     def of_view(self, number: int) -> Sequence[str]:
-        """The colours in one of the views.
+        """Return the colours in one of the views.
 
         Examples
         --------
@@ -129,25 +128,25 @@ class SpotColors:
 
 @dataclass(frozen=True, eq=False)
 class LinkedViews:
-    """Views of the same s things; what is chosen in one is seen in the others.
+    """Linked views of the same s points: a selection in one is shown in all.
 
     Attributes
     ----------
     name, about
-        As of a `Figure`.
+        As in `Figure`.
     views : sequence of View
     colorings : sequence of SpotColors
-        The first is shown first.
+        The first is selected initially.
     images : ndarray of uint8, shape (s, h, w, c), optional
-        Of every thing.
+        One per point.
     told : sequence of str
-        What there is to say of every thing, in as many words as it takes.
+        Tooltip of each point.
     n_on_paper : int
-        On paper, so many of the colourings are drawn, a row each.
+        Number of colorings that matplotlib draws, a row each.
     shown_points : (int, int)
-        How many of how many are shown.
+        Number of points shown, and of all points.
     rows : ndarray of int, optional
-        The row of every thing, by which it is told from elsewhere on a page.
+        Row number of each point, which links it to other parts of a page.
     """
 
     name: str
@@ -162,7 +161,9 @@ class LinkedViews:
 
 
 def camera(around: float = 35.0, above: float = 22.0) -> np.ndarray:
-    """Rotation (3, 3) whose transpose takes places to right, up and towards the eye, in degrees.
+    """Return the rotation (3, 3) of a camera at two angles in degrees.
+
+    Its transpose maps positions to (right, up, towards the viewer).
 
     Examples
     --------
@@ -178,7 +179,7 @@ def camera(around: float = 35.0, above: float = 22.0) -> np.ndarray:
 
 
 def spread_order(places: np.ndarray, most: int) -> np.ndarray:
-    """Numbers of places, each as far as can be from all before it: its beginning is an even sample.
+    """Order positions by farthest-point sampling, so that every prefix is an even sample.
 
     Parameters
     ----------
@@ -205,31 +206,31 @@ def spread_order(places: np.ndarray, most: int) -> np.ndarray:
     return np.array(order, dtype=int)
 
 
-# A figure whose panel and axes are chosen: described once, for a page and for paper.
+# Figures whose panel and axes are chosen by the reader.
 
 
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """A figure of which the reader of a page chooses one panel, and the axes across and up.
+    """A figure in which the reader of a page chooses a panel and both axes.
 
     Attributes
     ----------
     panels : sequence of Panel
-        One a choice, named by its title. Their marks stand at `Picked` places.
+        One per choice, named by its title. Their marks have `Picked` positions.
     axes : sequence of Axis
-        What can be across and up, named by their titles.
+        The axes to choose from, named by their titles.
     columns : mapping of str to ndarray of shape (a, n)
-        Where the marks stand along every axis, so that no panel needs them of its own.
+        Positions of the marks along every axis, shared by all panels.
     asked : str
-        What the titles of the panels are, said before their list.
+        Label of the list of panels.
     views : mapping of str to (int, int)
-        Pairs of axes that are worth a look, by name.
+        Suggested pairs of axes, by name.
     x, y : int
-        Axes at first, and on paper.
+        Axes selected initially, and drawn by matplotlib.
     size : (float, float)
-        On paper, in inches.
+        In inches, outside pages.
     height : int
-        On a page, in pixels.
+        In pixels, on a page.
 
     Examples
     --------
@@ -254,7 +255,7 @@ class Choices:
     height: int = 420
 
     def figure(self, panel: int = 0, x: int | None = None, y: int | None = None) -> Figure:
-        """What is seen of one choice; by default of the first."""
+        """Return the figure of one choice, by default the initial one."""
         x, y = self.x if x is None else x, self.y if y is None else y
         chosen = self.panels[panel]
         marks = [self._seen(mark, x, y) for mark in chosen.marks]
@@ -262,7 +263,7 @@ class Choices:
         return one_panel(self.name, self.about, seen, size=self.size, height=self.height)
 
     def _seen(self, mark: Mark, x: int, y: int) -> Mark:
-        """A mark with everything filled in that was left to choose."""
+        """Fill in the positions, ends and label of a mark for the chosen axes."""
         if isinstance(mark, Segments) and isinstance(mark.ends, PickedEnds):
             return replace(mark, ends=self._ends(mark.ends, x, y))
         if not isinstance(mark, Dots):
@@ -284,7 +285,7 @@ class Choices:
 
 
 def line_ends(centres: np.ndarray, halves: np.ndarray) -> np.ndarray:
-    """Ends of lines of shape (s, 2, 2), from their centres and halves of shape (s, 2).
+    """Compute the ends (s, 2, 2) of lines from their centres and half vectors (s, 2).
 
     Examples
     --------
@@ -294,15 +295,15 @@ def line_ends(centres: np.ndarray, halves: np.ndarray) -> np.ndarray:
     return np.stack([centres - halves, centres + halves], axis=1)
 
 
-# Linked views -> plain data, which the script beside this file draws.
+# Linked views as plain data for the script of a page.
 
-# So many things are tried as images on a view; those that fit are shown.
+# Candidates for images on a view; those that fit are shown.
 TRIED_IMAGES = 240
 LONGEST_TOLD, LONGEST_VIEW_TITLE = 300, 120
 
 
 def views_data(figure: LinkedViews) -> dict[str, Any]:
-    """Everything that the script needs; texts are plain, for it sets them as text.
+    """Return everything that the script needs; it inserts texts as text, so they are not escaped.
 
     Examples
     --------

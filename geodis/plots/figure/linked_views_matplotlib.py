@@ -1,4 +1,4 @@
-"""Linked views -> matplotlib: a row of panels for every colouring that is asked for."""
+"""Draw linked views with matplotlib, with a row of panels per coloring."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from geodis.plots.style import FAINT, new_axes
 
 WIDE, HIGH = 3.9, 3.5  # inches of a panel
 MOST_ACROSS = 3
-# Of a surface: its front, and beside it its back, seen from there; centres in its radii.
-# With images on it, it needs more room.
-BESIDE, BESIDE_IMAGES = 1.08, 1.22
-# Half the side of an image, in halves of the picture; so many are tried.
+# The front and the back of a surface are drawn at these horizontal offsets, in its radii; images
+# need more space.
+SIDE_OFFSET, SIDE_OFFSET_IMAGES = 1.08, 1.22
+# Half the side of an image, in halves of the picture, and the number of candidates.
 HALF_IMAGE, TRIED_IMAGES = 0.115, 400
 BEHIND, IN_FRONT = 0.25, 0.9
 TITLE_LENGTH, NOTE_LENGTH = 44, 62
 
 
 def draw_views(figure: LinkedViews, whole: Any = None) -> Any:
-    """Draw every view, a row or more for each colouring; return the first axis.
+    """Draw every view, in one or more rows per coloring; return the first axis.
 
     Examples
     --------
@@ -51,8 +51,8 @@ def draw_views(figure: LinkedViews, whole: Any = None) -> Any:
 
 def _draw_view(axis: Any, view: View, colors: np.ndarray, images: np.ndarray | None) -> None:
     sides = view.sides
-    beside = BESIDE if images is None else BESIDE_IMAGES
-    shifts = [0.0] if len(sides) == 1 else [-beside, beside]
+    offset = SIDE_OFFSET if images is None else SIDE_OFFSET_IMAGES
+    shifts = [0.0] if len(sides) == 1 else [-offset, offset]
     for side, shift in zip(sides, shifts, strict=True):
         seen = view.places @ side
         front = seen[:, 2] >= 0 if view.hides else np.ones(len(seen), bool)
@@ -68,8 +68,8 @@ def _draw_view(axis: Any, view: View, colors: np.ndarray, images: np.ndarray | N
             x, y, depth = place @ side
             axis.text(1.07 * x + shift, 1.07 * y, text, ha="center", va="center", fontsize=9,
                       alpha=IN_FRONT if depth > -0.5 else 2 * BEHIND)  # fmt: skip
-    half = 1.15 if len(sides) == 1 else beside + 1.2
-    low = 1.15 + (beside - BESIDE)
+    half = 1.15 if len(sides) == 1 else offset + 1.2
+    low = 1.15 + (offset - SIDE_OFFSET)
     axis.set(xlim=(-half, half), ylim=(-half, half) if len(sides) == 1 else (-low, low))
     axis.set_aspect("equal")
     axis.set_anchor("NW")
@@ -87,7 +87,7 @@ def _wrapped(text: str, length: int) -> str:
 
 
 def _draw_outline(axis: Any, line: Outline, side: np.ndarray, shift: float, view: View) -> None:
-    seen = line.path if line.look == "rim" else line.path @ side
+    seen = line.path if line.look == "silhouette" else line.path @ side
     if view.hides:
         seen = np.where((seen[:, 2] >= -0.02)[:, None], seen, np.nan)
     edge = line.look == "edge"
@@ -125,12 +125,12 @@ def _draw_spots(axis: Any, seen: np.ndarray, colors: np.ndarray, shift: float, v
 def _draw_images(
     axis: Any, seen: np.ndarray, images: np.ndarray, shift: float, n_sides: int
 ) -> None:
-    """Those of an even sample of the places that do not cover one another."""
+    """Draw images at an even sample of the positions, without overlap."""
     half = HALF_IMAGE * (1.0 if n_sides == 1 else 1.5)
     height, width = images.shape[1:3]
     up, right = half * height / max(height, width), half * width / max(height, width)
     shown: list[int] = []
-    # Along the line of sight places are crowded: the nearer one is taken.
+    # Of positions along the same line of sight, take the nearest.
     nearer = np.argsort(-seen[:, 2], kind="stable")
     for row in nearer[spread_order(seen[nearer, :2], TRIED_IMAGES)]:
         away = np.abs(seen[shown, :2] - seen[row, :2])

@@ -1,7 +1,7 @@
-"""What a figure shows, said once: marks in panels. `static` and `interactive` draw it.
+"""Descriptions of figures: marks in panels, drawn by matplotlib or by the script of a page.
 
-Colours are named by what they mean, so that a page can show them light and dark. Texts are plain:
-each backend escapes what it would read as markup.
+Colours have names, so that a page can show them in light and dark mode. Texts are plain: each
+backend escapes what it would read as markup.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ Color: TypeAlias = Literal[
     "main", "accent", "faint", "pale", "c0", "c1", "c2", "c3", "c4", "c5", "c6"
 ]
 Size: TypeAlias = Literal["tiny", "fine", "small", "middle", "large"]
-Legend: TypeAlias = Literal["none", "inside", "beside", "below"]
+Legend: TypeAlias = Literal["none", "inside", "beside"]
 Frame: TypeAlias = Literal["open", "box", "none"]
 FACTORS: tuple[Color, ...] = get_args(Color)[4:]
 
 
 def factor_color(number: int) -> Color:
-    """The colour of a factor; after the last comes the first again.
+    """Return the colour of a factor, cycling through `FACTORS`.
 
     Examples
     --------
@@ -35,15 +35,15 @@ def factor_color(number: int) -> Color:
 
 @dataclass(frozen=True, eq=False)
 class Picked:
-    """Places along one of the two axes that a reader chooses: see `Choices`.
+    """Positions along one of the two axes that a reader chooses: see `Choices`.
 
     Attributes
     ----------
     columns : str
-        Which of its columns.
+        Key into `Choices.columns`.
     along : {"x", "y"}
     rows : ndarray of int, optional
-        Which of their entries; all by default.
+        Indices into these columns; all by default.
     """
 
     columns: str
@@ -53,18 +53,18 @@ class Picked:
 
 @dataclass(frozen=True, eq=False)
 class PickedEnds:
-    """Ends of short lines at some of the points, along both chosen axes: see `Choices`.
+    """Short lines at some of the points, along both chosen axes: see `Choices`.
 
     Attributes
     ----------
     columns : str
-        Which of its columns has the points.
+        Key of the points in `Choices.columns`.
     directions : str
-        Which has a direction for every line.
+        Key of the direction of each line.
     rows : ndarray of int, shape (s,)
-        The point of every line.
+        Index of the point at the centre of each line.
     half : float
-        Half a line, in parts of the extent of the points.
+        Half the length of a line, as a share of the extent of the points.
     """
 
     columns: str
@@ -75,13 +75,13 @@ class PickedEnds:
 
 @dataclass(frozen=True, eq=False)
 class PickedLabel:
-    """A label that says more of some pairs of chosen axes: see `Choices`.
+    """A label with additional text for some pairs of chosen axes: see `Choices`.
 
     Attributes
     ----------
     text : str
     more : mapping of (int, int) to str
-        Numbers of the axes across and up -> what is added.
+        Indices of the horizontal and the vertical axis -> text to append.
     """
 
     text: str
@@ -96,23 +96,23 @@ class Dots:
     ----------
     x, y : array of shape (n,), or Picked
     label : str or PickedLabel
-        In the legend; none where it is empty.
+        Entry in the legend; an empty label has none.
     marker : int
-        Shape, counted through `geodis.plots.MARKERS`.
+        Index into `geodis.plots.MARKERS`.
     alpha : float
-        1 hides what lies below.
+        Opacity.
     values : array of shape (n,), optional
-        Colours by a scale, in place of `color`; on a page the title of the panel stands beside it.
+        Values for a colour scale, instead of `color`.
     names : sequence of str
-        What the values 0, 1, ... stand for.
+        Labels of the values 0, 1, ...
     spans : sequence of (low, high) or None, optional
-        Intervals of x, one a point.
+        Interval in x for each point.
     notes : sequence of str
-        Written above the points, where there is no pointer to hover.
+        Text written above each point.
     hover : str
-        What the pointer is told: "{x}", "{y:.3g}", "{label}" and the names of `told` are filled in.
+        Tooltip template with the fields "{x}", "{y:.3g}", "{label}" and the keys of `told`.
     told : mapping of str to sequence
-        More that `hover` can tell, an entry a point.
+        More fields for `hover`, with one entry per point.
     """
 
     x: Numbers | Picked
@@ -133,46 +133,43 @@ class Dots:
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """Upright bars over the names of the x axis; those of one panel stand side by side.
+    """Vertical bars at the names of the x axis; those of one panel are grouped.
 
     Attributes
     ----------
     heights : array of shape (n,)
-    shown : bool
-        Otherwise only the legend of a page has them, to be asked for.
     hover, told
-        As of `Dots`.
+        As in `Dots`.
     """
 
     heights: Numbers
     label: str = ""
     color: Color = "main"
-    shown: bool = True
     hover: str = ""
     told: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """A matrix as coloured cells, the first row on top; what is not finite is hatched.
+    """A matrix as coloured cells, first row on top; entries that are not finite are hatched.
 
     Attributes
     ----------
     values : ndarray of shape (rows, columns)
     low, high : float
-        Ends of the scale.
+        Limits of the scale.
     shade : int
-        Which of the scales, where figures tell kinds of matrices apart.
+        Index of the colour, for figures with several kinds of matrices.
     diverging : bool
-        A scale with a middle.
+        Use a diverging scale.
     digits : int or None
-        Decimals of the numbers in the cells; None writes none.
+        Decimals of the numbers written in the cells; None for no numbers.
     bar : bool
-        The scale stands beside.
+        Draw a colour bar.
     unit : str
-        Of that bar.
+        Label of the colour bar.
     hover : str
-        As of `Dots`, with "{z}" for the entry.
+        As in `Dots`, with "{z}" for the entry.
     """
 
     values: np.ndarray
@@ -188,12 +185,12 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """Short lines.
+    """Line segments.
 
     Attributes
     ----------
     ends : ndarray of shape (s, 2, 2), or PickedEnds
-        Line, end, coordinate.
+        Axes are line, end and coordinate.
     alpha : ndarray of shape (s,)
     """
 
@@ -205,7 +202,7 @@ class Segments:
 
 @dataclass(frozen=True)
 class Band:
-    """A range of y across the panel, and what to say of it."""
+    """A shaded range of y across the panel, with a label."""
 
     low: float
     high: float
@@ -222,16 +219,17 @@ class Axis:
     Attributes
     ----------
     names : sequence of str
-        What stands at 0, 1, 2, ... in place of numbers.
+        Tick labels at 0, 1, 2, ...
     whole : bool
-        Only whole numbers are marked.
+        Place ticks at integers only.
     limits : (float, float), optional
-        Descending ones turn the axis round.
+        Descending limits invert the axis.
     zero : bool
-        A line at zero.
+        Draw a line at zero.
     from_zero : bool
-        It begins at zero.
+        Start the axis at zero.
     ticks : bool
+        Draw ticks.
     """
 
     title: str = ""
@@ -251,15 +249,15 @@ class Panel:
     Attributes
     ----------
     note : str
-        Below the x axis on paper, where there is no pointer to hover.
+        Text below the x axis.
     equal : bool
-        One unit is as long across as up.
+        Use equal scales on both axes.
     frame : {"open", "box", "none"}
-        Lines at two sides, at all four or at none.
+        Spines on two sides, on all four or on none.
     striped : bool
-        Every second name of y has a grey ground.
+        Shade every second name of y.
     empty : str
-        Said in place of marks, where there are none.
+        Text shown instead of an empty panel.
     """
 
     marks: Sequence[Mark] = ()
@@ -281,19 +279,17 @@ class Figure:
     Attributes
     ----------
     name : str
-        Of the element of a page, and of the file.
+        Name of the file, and of the element on a page.
     about : str
-        What it shows, for readers who cannot see it.
+        Description for screen readers.
     panels : rows of Panel or None
-        None leaves its place empty.
+        None leaves the position empty.
     rows, columns : sequence of str
         Names of the rows and columns of panels.
-    legend : bool
-        One for all panels, below.
     size : (float, float)
-        Width and height on paper, in inches.
+        Width and height in inches, outside pages.
     height, min_width : int
-        On a page, in pixels; a narrow screen scrolls what does not fit.
+        Size on a page in pixels; narrow screens scroll.
     """
 
     name: str
@@ -302,14 +298,13 @@ class Figure:
     rows: Sequence[str] = ()
     columns: Sequence[str] = ()
     title: str = ""
-    legend: bool = False
     size: tuple[float, float] = (6.4, 4.0)
     height: int = 380
     min_width: int = 0
 
 
 def one_panel(name: str, about: str, panel: Panel, **more: Any) -> Figure:
-    """A figure of a single panel.
+    """Make a figure of a single panel.
 
     Examples
     --------
@@ -319,13 +314,25 @@ def one_panel(name: str, about: str, panel: Panel, **more: Any) -> Figure:
     return Figure(name, about, ((panel,),), **more)
 
 
-# Texts and numbers that are short enough for a figure.
+def rows_panel(marks: Sequence[Dots], names: Sequence[str], x: Axis, title: str = "") -> Panel:
+    """Make a striped panel with a row per name, first on top, and a legend.
+
+    Examples
+    --------
+    >>> rows_panel([Dots([0.5], [0.0])], ["mig"], Axis("score")).y.limits
+    (0.5, -0.5)
+    """
+    y = Axis(names=tuple(names), limits=(len(names) - 0.5, -0.5))
+    return Panel(marks, x, y, title=title, legend="beside", striped=True)
+
+
+# Short texts and numbers for figures.
 
 LONGEST_LABEL, LONGEST_NAME = 40, 24
 
 
 def clip(text: Any, most: int = LONGEST_LABEL) -> str:
-    """Text on one line, cut where it is long; its signs are as they were.
+    """Join a text into one line and truncate it to `most` characters.
 
     Examples
     --------
@@ -337,7 +344,7 @@ def clip(text: Any, most: int = LONGEST_LABEL) -> str:
 
 
 def short(values: Any, digits: int = 4) -> list[Any]:
-    """Numbers with few digits, nested as the array is; None where there is none.
+    """Round an array to few digits, as nested lists with None for entries that are not finite.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Figure -> matplotlib, as papers need it."""
+"""Draw a `Figure` with matplotlib."""
 
 from __future__ import annotations
 
@@ -25,36 +25,45 @@ from geodis.plots.figure.marks import (
     Segments,
     clip,
 )
-from geodis.plots.style import ACCENT, FACTOR_COLORS, FAINT, INK, MARKERS, STRIPE, VIRIDIS, new_axes
+from geodis.plots.style import (
+    ACCENT,
+    FACTOR_COLORS,
+    FAINT,
+    INK,
+    MARKERS,
+    PALE,
+    STRIPE,
+    VIRIDIS,
+    new_axes,
+)
 
 COLORS: dict[Color, str] = {
     "main": INK,
     "accent": ACCENT,
     "faint": FAINT,
-    "pale": "#c4c4c4",
+    "pale": PALE,
     **dict(zip(FACTORS, FACTOR_COLORS, strict=True)),
 }
 SIZES = {"tiny": 1.5, "fine": 4, "small": 10, "middle": 36, "large": 50}
-# Full strength of a cell, for figures that tell kinds of matrices apart.
+# Colour of the largest entry, for each kind of matrix.
 SHADES = (INK, FACTOR_COLORS[3], FACTOR_COLORS[2], FACTOR_COLORS[1])
-MOST_CELLS = 900  # more cells are one image, for a page of so many elements would be slow
-DARK = 0.55  # from this strength on, numbers in cells are white
+MOST_CELLS = 900  # larger matrices are drawn as one image, which keeps pages fast
+DARK = 0.55  # opacity above which numbers in cells are white
 TILTED: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
 LEGENDS: dict[str, dict[str, Any]] = {
     "inside": {"loc": "lower right"},
     "beside": {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "fontsize": 9},
-    "below": {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": 3},
 }
 HIDDEN = {"open": ("top", "right"), "box": (), "none": ("top", "right", "bottom", "left")}
-MOST_TICKS = 30  # names beside a scale that can be read
-GROUP = 0.8  # of the room of a name, for all of its bars
-LETTER = 0.085  # inches of a letter of 10 points
-SHORT_NAME = 3  # crowded names up to this length are thinned out, longer ones tilted
-LINE_BREAK = "\u2028"  # stands for a new line in a hover text: attributes of XML have none
+MOST_TICKS = 30  # labels that fit beside a colour bar
+GROUP = 0.8  # width of a group of bars, as a share of the distance between names
+LETTER = 0.085  # width in inches of a 10-point letter
+SHORT_NAME = 3  # crowded names up to this length are thinned out, longer ones are rotated
+LINE_BREAK = "\u2028"  # replaces line breaks in tooltips, as XML attributes cannot hold them
 
 
 def plain_text(text: Any) -> str:
-    r"""Text that matplotlib shows as it is: a dollar sign would start a formula.
+    r"""Escape dollar signs, which would start a formula in matplotlib.
 
     Examples
     --------
@@ -71,17 +80,18 @@ def draw_figure(
     *,
     hover: bool = False,
 ) -> Any:
-    """Draw every panel, on a given axis if there is only one; return the first axis.
+    """Draw a figure and return its first axis.
 
     Parameters
     ----------
     figure : Figure, Choices or LinkedViews
-        Of a `Choices`, the first choice is drawn.
+        For `Choices`, the first choice is drawn.
     axis : matplotlib axis, optional
+        Where to draw a figure of a single panel.
     whole : matplotlib Figure or SubFigure, optional
-        Takes all panels.
+        Where to draw all panels.
     hover : bool
-        Write the hover texts of marks as their links, which `figure_svg` reads.
+        Store the tooltips of marks as their links, which `figure_svg` reads.
 
     Examples
     --------
@@ -95,7 +105,7 @@ def draw_figure(
     if isinstance(figure, LinkedViews) and axis is None:
         return draw_views(figure, whole)
     if isinstance(figure, LinkedViews):
-        raise InputError("Linked views have axes of their own; got one to draw on.")
+        raise InputError("Linked views make their own axes; got an axis to draw on.")
     count = sum(len(row) for row in figure.panels)
     if count == 1 and figure.panels[0][0] is not None:
         axis = new_axes(1, 1, *figure.size, whole)[0, 0] if axis is None else axis
@@ -103,7 +113,7 @@ def draw_figure(
         _name_grid(np.array([[axis]]), figure)
         return axis
     if axis is not None:
-        raise InputError(f"One axis shows one panel; got a figure of {count}.")
+        raise InputError(f"One axis holds one panel; got a figure of {count}.")
     axes = new_axes(len(figure.panels), len(figure.panels[0]), *figure.size, whole)
     drawn = []
     for line, row in zip(axes, figure.panels, strict=True):
@@ -117,28 +127,23 @@ def draw_figure(
 
 
 def _name_grid(axes: Any, figure: Figure) -> None:
-    """Names of rows and columns, a title and a legend for all."""
+    """Write the names of rows and columns, and the title of the figure."""
     for column, name in zip(axes.T, figure.columns, strict=False):
         _first_drawn(column).set_title(plain_text(clip(name)), fontsize=9)
     for row, name in zip(axes, figure.rows, strict=False):
         _first_drawn(row).set_ylabel(plain_text(clip(name)), fontsize=9)
-    whole = _first_drawn(axes.ravel()).figure
     if figure.title:
+        whole = _first_drawn(axes.ravel()).figure
         whole.suptitle(plain_text(figure.title), fontsize=10, x=0.01, ha="left")
-    if figure.legend:
-        entries = _first_drawn(axes.ravel()).get_legend_handles_labels()
-        apart = whole.get_layout_engine() is not None  # else it would lie on the panels
-        place = "outside lower center" if apart else "lower center"
-        whole.legend(*entries, loc=place, ncols=axes.shape[1], frameon=False)
 
 
 def _first_drawn(axes: Sequence[Any]) -> Any:
-    """The first of some axes that was not removed."""
+    """Return the first axis that was not removed."""
     return next(axis for axis in axes if axis.figure is not None)
 
 
 def draw_panel(axis: Any, panel: Panel, *, hover: bool = False) -> Any:
-    """Draw the marks of a panel on an axis, and the axis; return it."""
+    """Draw the marks of a panel and format the axis; return the axis."""
     if panel.empty:
         axis.text(
             0.5, 0.5, plain_text(panel.empty), ha="center", va="center", transform=axis.transAxes
@@ -146,7 +151,7 @@ def draw_panel(axis: Any, panel: Panel, *, hover: bool = False) -> Any:
         axis.set_axis_off()
         return axis
     axis.set(xscale="log" if panel.x.log else "linear", yscale="log" if panel.y.log else "linear")
-    bars = [mark for mark in panel.marks if isinstance(mark, Bars) and mark.shown]
+    bars = [mark for mark in panel.marks if isinstance(mark, Bars)]
     for k, group in enumerate(bars):
         _draw_bars(axis, group, k, len(bars), _hover_texts(group, panel) if hover else [])
     for mark in panel.marks:
@@ -167,38 +172,41 @@ def draw_panel(axis: Any, panel: Panel, *, hover: bool = False) -> Any:
 
 
 def _hover_texts(mark: Mark, panel: Panel) -> list[str]:
-    """What the pointer is told of every entry of a mark; nothing where it is told nothing."""
+    """Fill in the tooltip of every entry of a mark; empty for marks without tooltips."""
     if isinstance(mark, Segments | Band) or not mark.hover:
         return []
     if isinstance(mark, Cells):
         rows, columns = np.shape(mark.values)
-        x = _named(np.tile(np.arange(columns), rows), panel.x.names)
-        y = _named(np.repeat(np.arange(rows), columns), panel.y.names)
+        x = _names_at(np.tile(np.arange(columns), rows), panel.x.names)
+        y = _names_at(np.repeat(np.arange(rows), columns), panel.y.names)
         fields: dict[str, Sequence[Any]] = {"x": x, "y": y, "z": np.ravel(mark.values).tolist()}
         label = ""
     elif isinstance(mark, Bars):
         heights = np.asarray(mark.heights, dtype=float).tolist()
-        fields = {"x": _named(np.arange(len(heights)), panel.x.names), "y": heights, **mark.told}
+        fields = {"x": _names_at(np.arange(len(heights)), panel.x.names), "y": heights, **mark.told}
         label = mark.label
     else:
-        x, y = _named(np.asarray(mark.x), panel.x.names), _named(np.asarray(mark.y), panel.y.names)
+        x, y = (
+            _names_at(np.asarray(mark.x), panel.x.names),
+            _names_at(np.asarray(mark.y), panel.y.names),
+        )
         fields = {"x": x, "y": y, **mark.told}
         label = mark.label if isinstance(mark.label, str) else mark.label.text
     count = len(fields["x"])
-    told = ({name: values[i] for name, values in fields.items()} for i in range(count))
-    texts = (mark.hover.format(label=label, **entry) for entry in told)
+    entries = ({name: values[i] for name, values in fields.items()} for i in range(count))
+    texts = (mark.hover.format(label=label, **entry) for entry in entries)
     return [printable(text).replace("\n", LINE_BREAK) for text in texts]
 
 
-def _named(values: np.ndarray, names: Sequence[str]) -> list[Any]:
-    """Names at whole places; numbers where there are none."""
+def _names_at(values: np.ndarray, names: Sequence[str]) -> list[Any]:
+    """Replace integer positions by their names; without names, return the numbers."""
     if names:
         return [names[int(v)] if 0 <= v < len(names) else v for v in values.tolist()]
     return [int(v) if float(v).is_integer() else v for v in values.tolist()]
 
 
 def _mark_axes(axis: Any, panel: Panel) -> None:
-    """Names, ticks, limits and lines."""
+    """Set names, ticks, limits and lines of both axes."""
     for name, one in (("x", panel.x), ("y", panel.y)):
         _mark_axis(axis, name, one)
     if panel.striped:
@@ -234,27 +242,27 @@ def _mark_axis(axis: Any, name: str, one: Axis) -> None:
 
 
 def _crowding(axis: Any, names: Sequence[str]) -> float:
-    """Width of the longest name below an axis over the room of each: above 1 they collide."""
+    """Return the width of the longest tick label over the space for each; above 1 they overlap."""
     columns = axis.get_gridspec().ncols if axis.get_gridspec() else 1
     room = 0.8 * axis.figure.figure.get_figwidth() / columns / len(names)
     return LETTER * max(map(len, names)) / room
 
 
-def _draw_bars(axis: Any, mark: Bars, k: int, count: int, told: list[str]) -> None:
-    """Draw the k-th of so many groups of bars that stand side by side."""
+def _draw_bars(axis: Any, mark: Bars, k: int, count: int, hover: list[str]) -> None:
+    """Draw the k-th of `count` sets of bars, side by side within each group."""
     width = GROUP / count
     heights = np.asarray(mark.heights, dtype=float)
     place = np.arange(len(heights)) + (k - (count - 1) / 2) * width
     drawn = axis.bar(
         place, heights, width, color=COLORS[mark.color], label=plain_text(clip(mark.label))
     )
-    for bar, text in zip(drawn, told, strict=False):
+    for bar, text in zip(drawn, hover, strict=False):
         bar.set_url(text)
     axis.set_xlim(-0.5, len(heights) - 0.5)
     axis.tick_params(axis="x", length=0)
 
 
-def _draw_dots(axis: Any, mark: Dots, told: list[str]) -> None:
+def _draw_dots(axis: Any, mark: Dots, hover: list[str]) -> None:
     color = COLORS[mark.color]
     style: dict[str, Any] = {"color": color, "linewidths": 0}
     if mark.values is not None:
@@ -275,8 +283,8 @@ def _draw_dots(axis: Any, mark: Dots, told: list[str]) -> None:
         zorder=0 if mark.size == "tiny" else 3,
         **style,
     )
-    if told:
-        shown.set_urls(told)
+    if hover:
+        shown.set_urls(hover)
     if mark.values is not None:
         bar = axis.figure.colorbar(shown, ax=axis, shrink=0.8)
         bar.outline.set_visible(False)
@@ -290,8 +298,8 @@ def _draw_dots(axis: Any, mark: Dots, told: list[str]) -> None:
         axis.annotate(plain_text(note), (x, y), (0, 7), **above)
 
 
-def _draw_cells(axis: Any, mark: Cells, told: list[str]) -> None:
-    """Cells of one colour that is the stronger the larger the entry, and their numbers."""
+def _draw_cells(axis: Any, mark: Cells, hover: list[str]) -> None:
+    """Draw cells whose opacity grows with the entry, and their numbers."""
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import LinearSegmentedColormap, Normalize, to_rgba
 
@@ -313,8 +321,8 @@ def _draw_cells(axis: Any, mark: Cells, told: list[str]) -> None:
         look |= {"edgecolors": "white", "linewidths": 0.5}
         own = [square for square, there in zip(squares, known, strict=True) if there]
         shown = PolyCollection(own, array=values.ravel()[known], **look)
-        if told:
-            shown.set_urls([text for text, there in zip(told, known, strict=True) if there])
+        if hover:
+            shown.set_urls([text for text, there in zip(hover, known, strict=True) if there])
         axis.add_collection(shown)
     gaps = [square for square, there in zip(squares, known, strict=True) if not there]
     gap_look: dict[str, Any] = {
@@ -339,7 +347,7 @@ def _draw_cells(axis: Any, mark: Cells, told: list[str]) -> None:
             axis.text(j, i, fixed(value, mark.digits), **style)
 
 
-def _draw_segments(axis: Any, mark: Segments, told: list[str]) -> None:
+def _draw_segments(axis: Any, mark: Segments, hover: list[str]) -> None:
     from matplotlib.collections import LineCollection
 
     color = COLORS[mark.color]
@@ -350,7 +358,7 @@ def _draw_segments(axis: Any, mark: Segments, told: list[str]) -> None:
     axis.plot([], [], color=color, label=plain_text(mark.label))
 
 
-def _draw_band(axis: Any, mark: Band, told: list[str]) -> None:
+def _draw_band(axis: Any, mark: Band, hover: list[str]) -> None:
     axis.axhspan(mark.low, mark.high, color=FAINT, alpha=0.15, linewidth=0)
     log = axis.get_yscale() == "log"
     middle = np.sqrt(mark.low * mark.high) if log else (mark.low + mark.high) / 2

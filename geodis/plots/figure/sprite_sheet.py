@@ -1,33 +1,33 @@
-"""Images as small ones: one file that holds all, for a page."""
+"""Sprite sheets: many small images in one file, for a page."""
 
 from __future__ import annotations
 
 import base64
 from io import BytesIO
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from geodis.base.check import InputError
 
-# Pixels of the longer side, and of all together: a page must stay small.
+# Maximal pixels of the longer side of an image, and of all images together.
 LARGEST, MOST_PIXELS = 64, 6_000_000
 COLUMNS = 32
-# Decoded images exceed one a little.
+# Decoded images may slightly exceed 1.
 LARGEST_BYTE, ROUNDED = 255, 0.5
-CHANNELS = (1, 3, 4)  # grey, colours, and colours with a fourth that is left out
+CHANNELS = (1, 3, 4)  # grey, RGB and RGBA, whose alpha is dropped
 QUALITY = 82
 
 
 class SpriteSheet(NamedTuple):
-    """Small images side by side in one.
+    """Small images tiled in one.
 
     Attributes
     ----------
     uri : str
-        The file as text.
+        The file as a data URI.
     columns, width, height : int
-        Images a row, and pixels of each.
+        Images per row, and pixels of each image.
     """
 
     uri: str
@@ -36,8 +36,19 @@ class SpriteSheet(NamedTuple):
     height: int
 
 
+def are_pictures(images: Any) -> bool:
+    """Return whether images were given that `as_pictures` can show.
+
+    Examples
+    --------
+    >>> are_pictures(np.zeros((2, 4, 5))), are_pictures(np.zeros((2, 4, 5, 7))), are_pictures(None)
+    (True, False, False)
+    """
+    return images is not None and (len(images.shape) == 3 or images.shape[3] in CHANNELS)
+
+
 def as_pictures(images: np.ndarray) -> np.ndarray:
-    """Bytes with three channels, whatever images are given.
+    """Convert images to uint8 with three channels.
 
     Parameters
     ----------
@@ -74,7 +85,7 @@ def as_pictures(images: np.ndarray) -> np.ndarray:
 
 
 def mosaic(images: np.ndarray, gap: int = 2) -> np.ndarray:
-    """Images of shape (rows, columns, h, w, c) side by side, with white between them.
+    """Tile images of shape (rows, columns, h, w, c), with white gaps.
 
     Examples
     --------
@@ -89,7 +100,7 @@ def mosaic(images: np.ndarray, gap: int = 2) -> np.ndarray:
 
 
 def sprite_sheet(pictures: np.ndarray) -> SpriteSheet:
-    """Put pictures of shape (s, h, w, 3) into one file, made smaller where they are large."""
+    """Tile pictures of shape (s, h, w, 3) in one file, downscaled where they are large."""
     from PIL import Image
 
     s, h, w = pictures.shape[:3]
@@ -104,7 +115,7 @@ def sprite_sheet(pictures: np.ndarray) -> SpriteSheet:
             small = small.resize((width, height), Image.Resampling.LANCZOS)
         sheet.paste(small, (number % columns * width, number // columns * height))
     file = BytesIO()
-    # The sheet of small pictures has sharp edges between them, which JPEG would blur.
+    # JPEG would blur the edges between small pictures.
     if max(width, height) < 24:
         sheet.save(file, "PNG", optimize=True)
     else:

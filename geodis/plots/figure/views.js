@@ -1,8 +1,8 @@
-/* Draws the linked views that `views_data.py` describes: the same things in several spaces, on
-   canvases of their own. What the pointer is at, or what is chosen, is shown in all of them. */
+/* Draws linked views (`views_data`): the same points in several spaces, each on a canvas. The point
+   under the pointer and the selected points are shown in all of them. */
 
-const REACH = 16;         /* pixels within which a spot is under the pointer */
-const SMALL = 46, LARGE = 128;  /* pixels of an image on a view, and beside the pointer */
+const REACH = 16;         /* pixels around the pointer within which a point is selected */
+const SMALL = 46, LARGE = 128;  /* pixels of an image on a view, and in the tooltip */
 
 function made(kind, parent, className, text) {
   const element = document.createElement(kind);
@@ -16,7 +16,7 @@ function times(a, b) {
   return a.map(row => b[0].map((_, j) => row.reduce((sum, x, k) => sum + x * b[k][j], 0)));
 }
 
-/* A turn about the upright, then one about the line across. */
+/* A rotation about the vertical axis, then about the horizontal axis. */
 function turnBy(right, down) {
   const [c, s, d, t] = [Math.cos(right), Math.sin(right), Math.cos(down), Math.sin(down)];
   return times([[1, 0, 0], [0, d, -t], [0, t, d]], [[c, 0, s], [0, 1, 0], [-s, 0, c]]);
@@ -93,7 +93,7 @@ class LinkedViews {
     this.mode.setAttribute("aria-pressed", String(choosing));
     this.views.forEach(({ canvas }) => {
       canvas.style.cursor = choosing ? "crosshair" : "grab";
-      canvas.style.touchAction = choosing ? "none" : "";  /* a finger draws the frame */
+      canvas.style.touchAction = choosing ? "none" : "";  /* touch draws the frame */
     });
   }
 
@@ -107,7 +107,7 @@ class LinkedViews {
     made("p", box, "small", view.note + (view.turns ? " Drag to turn it." : ""));
     const up = view.places.concat(...view.outlines.map(line => line.path)).map(p => Math.abs(p[1]));
     const tall = view.turns ? 1 : Math.max(0.4, Math.min(1, Math.max(...up)));
-    canvas.style.aspectRatio = "1 / " + tall;  /* a line needs little room */
+    canvas.style.aspectRatio = "1 / " + tall;  /* a line needs little height */
     const own = Object.assign({ box, canvas, number, tall, turned: view.eye.map(row => row.slice()),
       area: null, from: null }, view);
     canvas.style.cursor = "grab";
@@ -132,8 +132,8 @@ class LinkedViews {
     });
     if (!coloring.legend.length) {
       this.legend.textContent = coloring.colors.length > 1
-        ? "Each map has its own colours, which show where on that map a dot lies."
-        : "A dot has the same colour in all maps: its value of " + coloring.name + ".";
+        ? "Each map has its own colours, which show the position on that map."
+        : "A dot has the same colour on all maps, by " + coloring.name + ".";
     }
     if (this.data.sheet) {
       made("span", this.legend, "", this.chosen ? "The images are among those that you chose."
@@ -217,7 +217,7 @@ class LinkedViews {
     return !this.chosen || this.chosen.has(row);
   }
 
-  /* Mark a thing in all views; with it the map that is meant. */
+  /* Highlight a point in all views, and its map. */
   point(row, map = -1) {
     lightMap(this, map);
     if (row === this.hovered) return;
@@ -226,7 +226,7 @@ class LinkedViews {
     this.draw();
   }
 
-  /* What is pressed stays marked until it is pressed again. */
+  /* A pressed point stays highlighted until it is pressed again. */
   pin(row) {
     this.pinned = row === this.pinned ? -1 : row;
     this.table.light();
@@ -258,7 +258,7 @@ class LinkedViews {
       width, height, x, y, width * scale, height * scale);
   }
 
-  /* The sheet of images, once; the views are drawn before it is there, too. */
+  /* Load the sheet of images once; the views are also drawn before it is loaded. */
   load() {
     if (!this.data.sheet || this.sheet) return Promise.resolve(this.draw());
     return new Promise(resolve => {
@@ -313,7 +313,7 @@ class LinkedViews {
   }
 
   drawOutline(context, own, line, project) {
-    const still = line.look === "rim", eye = still ? [[1, 0, 0], [0, 1, 0], [0, 0, 1]] : own.turned;
+    const still = line.look === "silhouette", eye = still ? [[1, 0, 0], [0, 1, 0], [0, 0, 1]] : own.turned;
     const path = line.path.map(place => project(place, eye));
     context.strokeStyle = color(line.look === "guide" ? "faint" : "ink");
     context.lineWidth = line.look === "guide" ? 0.7 : 1.1;
@@ -354,7 +354,7 @@ class LinkedViews {
     context.globalAlpha = 1;
   }
 
-  /* Images of an even sample of what is shown, as many as do not cover one another. */
+  /* Draw images at an even sample of the shown points, without overlap. */
   drawImages(context, own) {
     const { width, height } = this.data.sheet, scale = SMALL / Math.max(width, height);
     const [wide, high] = [width * scale, height * scale], taken = [];
@@ -376,7 +376,7 @@ class LinkedViews {
     own.canvas.dataset.images = taken.length;
   }
 
-  /* The same thing in every view: a ring, or its image. */
+  /* Mark the highlighted point in every view by a ring or its image. */
   drawMarked(context, own, row) {
     const spot = own.spots[row];
     if (this.sheet) {
@@ -409,7 +409,7 @@ class LinkedViews {
   }
 }
 
-/* Made once; a change of theme draws it again. */
+/* Made once, and redrawn when the theme changes. */
 function drawLinkedViews(element, chart) {
   if (!element.linkedViews) element.linkedViews = new LinkedViews(element, chart.data);
   return element.linkedViews.load();

@@ -1,8 +1,8 @@
-/* The table beside linked views, and what else on the page stands for the same things: an element
-   with the attribute data-row for a row, data-map for a map, data-coloring for a colour. */
+/* The table of linked views, and links to other parts of the page: elements with the attribute
+   data-row for a row, data-map for a map, data-coloring for a coloring. */
 
-const MOST_LISTED = 12;   /* of the things that are chosen, an even sample */
-const MOST_ENDS = 24;     /* of the things at the ends of all maps, as many of each */
+const MOST_LISTED = 12;   /* selected points in the table, an even sample */
+const MOST_ENDS = 24;     /* points at the ends of all maps, equally many per map */
 const THUMB = 40;         /* pixels of an image in the table */
 
 class ViewsTable {
@@ -15,13 +15,13 @@ class ViewsTable {
     this.ends = data.views.flatMap((view, map) => (view.ends || []).slice(0, each).map(([where, number]) =>
       ({ where: (many ? titleOf(view) + ", " : "") + where, number, map })));
     const box = made("details", element, "views-table");
-    box.open = window.innerWidth > 640;  /* small windows have no room for it at first */
+    box.open = window.innerWidth > 640;  /* closed initially in small windows */
     this.title = made("summary", box);
     this.body = made("tbody", made("table", made("div", box, "wide")));
     this.list();
   }
 
-  /* The ends of the maps, or what was chosen on them. */
+  /* List the ends of the maps, or the selected points. */
   list() {
     const { chosen, data } = this.views;
     const step = chosen ? Math.max(1, chosen.size / MOST_LISTED) : 1, some = [...(chosen || [])];
@@ -55,7 +55,7 @@ class ViewsTable {
     this.light();
   }
 
-  /* The images, once their sheet is there. */
+  /* Draw the images, once their sheet is loaded. */
   paint() {
     const { sheet } = this.views.data;
     if (!sheet || !this.views.sheet) return;
@@ -68,7 +68,7 @@ class ViewsTable {
     });
   }
 
-  /* Mark what stands for the thing under the pointer, and for the one that was pressed. */
+  /* Highlight elements of the point under the pointer, and of the pinned point. */
   light() {
     const { hovered, pinned, data } = this.views;
     const shown = [hovered, pinned].filter(number => number >= 0);
@@ -82,26 +82,26 @@ class ViewsTable {
       box.classList.toggle("lit", rows.includes(box.dataset.row)));
   }
 
-  /* A row of the page: its thing here; -1 where it is not shown. */
+  /* The index of a row number; -1 if it is not shown. */
   numberOfRow(row) {
     return this.numberOf.has(+row) ? this.numberOf.get(+row) : -1;
   }
 }
 
-/* Which map it is, without what kind of space: "Factor 0", "one run: Factor 0". */
+/* The title of a map without its space: "Factor 0", "one run: Factor 0". */
 function titleOf(view) {
   const end = view.title.lastIndexOf(": ");
   return end < 0 ? view.title : view.title.slice(0, end);
 }
 
-/* Mark a map, and whatever tells of it; -1 for none. */
+/* Highlight a map and all elements that refer to it; -1 for none. */
 function lightMap(views, map) {
   views.views.forEach(own => own.box.classList.toggle("lit", own.number === map));
   document.querySelectorAll("[data-map]").forEach(box =>
     box.classList.toggle("lit", +box.dataset.map === map));
 }
 
-/* What stands elsewhere on the page for rows, maps and colours of these views. */
+/* Link rows, maps and colorings of these views to the rest of the page. */
 function linkPage(views) {
   const over = (box, on) => {
     if (box.dataset.row !== undefined) views.point(on ? views.table.numberOfRow(box.dataset.row) : -1);
@@ -114,7 +114,7 @@ function linkPage(views) {
       box.addEventListener("click", () => views.pin(views.table.numberOfRow(box.dataset.row)));
     }
   });
-  /* Points of other figures, which are drawn anew whenever their axes change. */
+  /* Points of other figures, which are redrawn whenever their axes change. */
   const rowOf = event => {
     const dot = event.target.closest && event.target.closest(".dots [data-row]");
     return dot ? views.table.numberOfRow(dot.dataset.row) : -1;
@@ -126,7 +126,7 @@ function linkPage(views) {
     box.addEventListener("click", () => {
       const line = box.closest("[data-map]");
       const names = views.data.colorings.map(one => one.name);
-      const wanted = [box.dataset.coloring, "the place in factor " + (line ? line.dataset.map : "")];
+      const wanted = [box.dataset.coloring, "position in factor " + (line ? line.dataset.map : "")];
       const found = wanted.map(name => names.indexOf(name)).find(place => place >= 0);
       if (found !== undefined) views.color(found);
       views.element.scrollIntoView({ block: "nearest" });

@@ -1,1 +1,1 @@
-"""Figures of points and of the manifold that they lie on."""
+"""Figures of points, manifolds and maps."""

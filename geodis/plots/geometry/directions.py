@@ -1,9 +1,7 @@
-"""Points of a manifold with the directions of its factors."""
+"""Directions of the factors at the points, and unrolled coordinates of flat factors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,46 +10,34 @@ from geodis.base.check import InputError, check_points
 from geodis.manifold.linalg import largest_singular
 from geodis.manifold.local.principal import principal_components
 from geodis.plots.figure.linked_views import camera, line_ends
-from geodis.plots.figure.marks import (
-    Axis,
-    Dots,
-    Figure,
-    Panel,
-    PickedEnds,
-    Segments,
-    factor_color,
-    one_panel,
-)
-from geodis.plots.figure.matplotlib_figure import draw_figure
-from geodis.plots.style import FACTOR_COLORS, FAINT, new_axes, new_axis, tidy
+from geodis.plots.style import FACTOR_COLORS, FAINT, PALE, new_axes, new_axis, tidy
 
 if TYPE_CHECKING:
     from geodis.manifold.geomancer import GeoManCER
 
 
 MAX_BACKGROUND = 4000
-FITTED_POINTS = 1000  # so many say where a factor's axes lead
-# Of the largest singular value: directions with less hold nothing of a factor.
-NEGLIGIBLE = 0.05
+FITTED_POINTS = 1000  # sample from which the leading directions of a factor are computed
+NEGLIGIBLE = 0.05  # singular values below this share of the largest are ignored
 MOST_DIRECTIONS = 3
-HALF_LENGTH = 0.03  # of a line, in parts of the picture
-HIDDEN = Axis(ticks=False)
-TITLE = "One panel a factor, projected on its directions: lines of other factors should vanish"
+HALF_LENGTH = 0.03  # of a line, as a share of the extent of the points
+TITLE = "One panel per factor, projected on its directions: lines of other factors should vanish"
 
 
 def usable_points(est: GeoManCER) -> np.ndarray:
-    """Points that have directions, by number."""
+    """Return the indices of the points that have directions."""
     return np.flatnonzero(np.isfinite(est.axes_).all(axis=(1, 2)))
 
 
 def leading_directions(est: GeoManCER, factor: int) -> tuple[np.ndarray, float]:
-    """Directions in which a factor's axes lead, and the share of their length that these hold.
+    """Compute the principal directions of a factor's axes, pooled over the points.
 
     Returns
     -------
     directions : ndarray of shape (at most 3, d)
-        Orthonormal; fewer where the others would hold nothing.
+        Orthonormal; directions with negligible singular values are left out.
     share : float
+        Share of the squared length of the axes within these directions.
     """
     usable = usable_points(est)
     own = est.subspace(factor)[usable[:: max(1, len(usable) // FITTED_POINTS)]]
@@ -62,9 +48,20 @@ def leading_directions(est: GeoManCER, factor: int) -> tuple[np.ndarray, float]:
 
 
 def factor_slices(est: GeoManCER) -> list[slice]:
-    """Where the axes of every factor stand in `axes_`."""
+    """Return the slice of `axes_` that belongs to each factor."""
     ends = np.cumsum(est.factor_dims_).tolist()
     return [slice(start, end) for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def factor_label(factor: int, own: slice) -> str:
+    """Name a factor and its dimension in a legend.
+
+    Examples
+    --------
+    >>> factor_label(0, slice(0, 2))
+    'factor 0 (dimension 2)'
+    """
+    return f"factor {factor} (dimension {own.stop - own.start})"
 
 
 def plot_factor_directions(
@@ -76,60 +73,26 @@ def plot_factor_directions(
     n_shown: int = 200,
     legend: bool = True,
 ) -> Any:
-    """Draw the points, and short lines along the axes of each factor at some of them.
+    """Draw the points, with short lines along the axes of each factor at some of them.
 
-    Three dimensions are seen from an angle, and what is behind is paler.
+    Three dimensions are shown in perspective, with distant lines paler.
 
     Parameters
     ----------
     points : array of shape (n, d)
-        Those of the fit.
+        The fitted points.
     est : GeoManCER
         Fitted.
     view : int or array of shape (2 or 3, d), optional
-        What to project on: the leading directions of one factor's axes, where that factor shows
-        its shape and the others shrink to dots, or given rows. By default the coordinates
-        themselves for d <= 3, and principal axes beyond.
+        Projection: the leading directions of one factor's axes, in which the lines of the other
+        factors shrink to dots, or given rows. By default the coordinates themselves for d <= 3,
+        and principal components otherwise.
     n_shown : int
-        Points with lines, spread evenly.
+        Number of points with lines, evenly spread.
+    legend : bool
+        Add a legend below the axis.
     """
-    panel = _directions_panel(points, est, view, n_shown)
-    panel = panel if legend else replace(panel, legend="none")
-    return draw_figure(one_panel("directions", "", panel, size=(5.4, 5.0)), axis)
-
-
-def plot_directions_by_factor(points: np.ndarray, est: GeoManCER, *, figure: Any = None) -> Any:
-    """Draw `plot_factor_directions` for every factor in its own directions; the first axis is out.
-
-    In up to three columns of data one picture shows everything, and only that is drawn.
-
-    Parameters
-    ----------
-    points : array of shape (n, d)
-    est : GeoManCER
-        Fitted to them.
-    figure : matplotlib Figure or SubFigure, optional
-        What the panels are drawn on; one of their own by default.
-    """
-    if points.shape[1] <= 3:
-        panel = _directions_panel(points, est, None)
-        return draw_figure(one_panel("directions", "", panel, size=(5.4, 5.0)), whole=figure)
-    count = est.n_factors_
-    wide = 2 if count == 4 else min(count, 3)
-    panels: list[Panel | None] = [
-        replace(_directions_panel(points, est, j), legend="none") for j in range(count)
-    ]
-    panels += [None] * (-count % wide)
-    rows = [panels[start : start + wide] for start in range(0, count, wide)]
-    size = (max(4.0 * wide, 5.4), 3.9 * len(rows) + 0.8)
-    described = Figure("directions", "", rows, title=TITLE, legend=True, size=size)
-    return draw_figure(described, whole=figure)
-
-
-def _directions_panel(
-    points: np.ndarray, est: GeoManCER, view: int | np.ndarray | None, n_shown: int = 200
-) -> Panel:
-    """Points seen in a view, and lines along the axes of every factor at some of them."""
+    from matplotlib.collections import LineCollection
     from scipy.spatial import KDTree
 
     points = np.asarray(points, dtype=float)
@@ -143,51 +106,70 @@ def _directions_panel(
     # The leaves of a tree are in spatial order: every c-th of them covers the picture evenly.
     order = KDTree(flat).indices
     shown = order[np.linspace(0, len(order) - 1, min(n_shown, len(order))).astype(int)]
-    lines = _lines(flat, est.axes_[rows[shown]] @ to_view, shown, est)
-    dots = Dots(flat[:, 0], flat[:, 1], color="pale", size="tiny")
-    return Panel(
-        [dots, *lines], HIDDEN, HIDDEN, title=name, legend="below", equal=True, frame="none"
-    )
-
-
-def _lines(flat: np.ndarray, axes: np.ndarray, shown: np.ndarray, est: GeoManCER) -> list[Segments]:
-    """Lines of every factor at the points that are shown; what is behind is paler."""
     size = np.ptp(flat[:, :2], axis=0).max()
     depth = flat[:, 2] / max(np.abs(flat[:, 2]).max(), 1e-9 * size)
-    half = HALF_LENGTH * size * axes[..., :2]  # (s, k, 2)
+    half = HALF_LENGTH * size * (est.axes_[rows[shown]] @ to_view)[..., :2]  # (s, k, 2)
 
-    def ends(factor: int, own: slice) -> np.ndarray:
+    axis = new_axis(5.4, 5.0) if axis is None else axis
+    axis.scatter(flat[:, 0], flat[:, 1], s=1.5, color=PALE, linewidths=0, zorder=0)
+    for j, own in enumerate(factor_slices(est)):
         dim = own.stop - own.start
         centres = np.repeat(flat[shown, :2], dim, axis=0)
-        return line_ends(centres, half[:, own].reshape(-1, 2))
+        ends = line_ends(centres, half[:, own].reshape(-1, 2))
+        look: dict[str, Any] = {"color": FACTOR_COLORS[j % len(FACTOR_COLORS)], "linewidths": 1.3}
+        alpha = np.repeat(0.6 + 0.4 * depth[shown], dim)
+        axis.add_collection(LineCollection(list(ends), alpha=alpha, **look))
+        axis.plot([], [], color=look["color"], label=factor_label(j, own))
+    axis.set(xticks=[], yticks=[])
+    axis.set_aspect("equal", adjustable="box")
+    axis.spines[:].set_visible(False)
+    axis.set_title(name, loc="left", fontsize=10)
+    if legend:
+        axis.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3)
+    return axis
 
-    return direction_lines(est, ends, 0.6 + 0.4 * depth[shown])
 
+def plot_directions_by_factor(points: np.ndarray, est: GeoManCER, *, figure: Any = None) -> Any:
+    """Draw `plot_factor_directions` for every factor in its own directions.
 
-def direction_lines(
-    est: GeoManCER, ends: Callable[[int, slice], np.ndarray | PickedEnds], alpha: np.ndarray
-) -> list[Segments]:
-    """Lines along the axes of every factor at some points, on paper and on a page.
+    For up to three columns, a single panel shows all factors.
 
     Parameters
     ----------
-    ends : callable
-        Number of a factor, and where its axes stand -> ends of its lines, point by point.
-    alpha : array of shape (s,)
-        Of the lines at every point.
+    points : array of shape (n, d)
+    est : GeoManCER
+        Fitted to them.
+    figure : matplotlib Figure or SubFigure, optional
+        Where to draw the panels; a new figure by default.
+
+    Returns
+    -------
+    axis
+        The first panel.
     """
-    segments = []
-    for j, own in enumerate(factor_slices(est)):
-        dim = own.stop - own.start
-        name = f"factor {j} (dimension {dim})"
-        segments.append(Segments(ends(j, own), np.repeat(alpha, dim), name, factor_color(j)))
-    return segments
+    if points.shape[1] <= 3:
+        return plot_factor_directions(points, est, axis=new_axes(1, 1, 5.4, 5.0, figure)[0, 0])
+    count = est.n_factors_
+    wide = 2 if count == 4 else min(count, 3)
+    high = -(-count // wide)
+    axes = new_axes(high, wide, max(4.0 * wide, 5.4), 3.9 * high + 0.8, figure)
+    for j, axis in enumerate(axes.ravel()[:count]):
+        plot_factor_directions(points, est, j, axis, legend=False)
+    for axis in axes.ravel()[count:]:
+        axis.remove()
+    whole = axes[0, 0].figure
+    whole.suptitle(TITLE, fontsize=10, x=0.01, ha="left")
+    # Without a layout engine, a legend outside the axes would cover the panels.
+    place = "lower center" if whole.get_layout_engine() is None else "outside lower center"
+    entries = axes[0, 0].get_legend_handles_labels()
+    whole.legend(*entries, loc=place, ncols=wide, frameon=False)
+    return axes[0, 0]
 
 
 def _view(
     points: np.ndarray, est: GeoManCER, view: int | np.ndarray | None
 ) -> tuple[np.ndarray, str]:
-    """Orthonormal rows to project on, at most three, and what to call the view."""
+    """Choose at most three orthonormal rows to project on, and name the view."""
     d = points.shape[1]
     if view is None and d <= 3:
         return np.eye(d), "the points in their own coordinates"
@@ -204,7 +186,7 @@ def _view(
     return view, "projection"
 
 
-# Figures of flat factors: unrolled coordinates, and what tells factors apart.
+# Flat factors: unrolled coordinates, and the stability of contrasts.
 
 MAX_SHOWN = 5000
 
@@ -212,22 +194,23 @@ MAX_SHOWN = 5000
 def plot_flat_coordinates(
     coordinates: Any, factors: Any, names: Any = None, *, figure: Any = None
 ) -> Any:
-    """Draw two unrolled coordinates for every true factor, which is the colour.
+    """Draw two unrolled coordinates, in one panel per true factor and coloured by it.
 
-    Across stands the coordinate that follows the factor most, by rank. Where that is the factor,
-    the stripes of colour are upright; stripes at a slant are factors mixed.
+    The horizontal axis is the coordinate with the highest rank correlation with the factor. Upright
+    stripes of colour mean that the coordinate is the factor; slanted stripes mean that factors are
+    mixed.
 
     Parameters
     ----------
     coordinates : array-like of shape (n, f)
-        Such as `GeoManCER.flat_coordinates_`; with one column, the factors stand on the other
-        axis.
+        Such as `GeoManCER.flat_coordinates_`; with a single column, the vertical axis is the
+        factor.
     factors : Factors, or array-like of shape (n, g)
-        Of any kind that `as_factors` reads; labels have the colours of their codes.
+        Anything that `as_factors` reads; labels are coloured by their codes.
     names : sequence of str, optional
-        Instead of those that the factors have.
+        Names of the factors; their own by default.
     figure : matplotlib Figure or SubFigure, optional
-        What the panels are drawn on; one of their own by default.
+        Where to draw the panels; a new figure by default.
 
     Returns
     -------
@@ -252,8 +235,8 @@ def plot_flat_coordinates(
     axes = new_axes(1, count, 3.2 * count + 0.6, 3.2, figure)[0]
     for axis, values, name in zip(axes, known.values.T, known.names, strict=True):
         own = _followed(coordinates, values)
-        beside = int(own == 0)
-        other = coordinates[:, beside] if coordinates.shape[1] > 1 else values
+        second = int(own == 0)
+        other = coordinates[:, second] if coordinates.shape[1] > 1 else values
         axis.scatter(
             coordinates[::step, own],
             other[::step],
@@ -265,14 +248,14 @@ def plot_flat_coordinates(
         )
         axis.set_title(f"colour: {name}", loc="left", fontsize=10)
         axis.set_xlabel(f"flat coordinate {own}")
-        axis.set_ylabel(f"flat coordinate {beside}" if coordinates.shape[1] > 1 else name)
+        axis.set_ylabel(f"flat coordinate {second}" if coordinates.shape[1] > 1 else name)
         axis.set_aspect("equal" if coordinates.shape[1] > 1 else "auto", adjustable="datalim")
         tidy(axis)
     return axes
 
 
 def _followed(coordinates: np.ndarray, values: np.ndarray) -> int:
-    """The column whose ranks follow the values most."""
+    """Return the column with the largest absolute rank correlation with the values."""
     ranks = np.argsort(np.argsort(coordinates, axis=0), axis=0)
     own = np.argsort(np.argsort(values))
     related = (ranks - ranks.mean(axis=0)).T @ (own - own.mean())
@@ -280,10 +263,10 @@ def _followed(coordinates: np.ndarray, values: np.ndarray) -> int:
 
 
 def plot_contrast_angles(evidence: Any, axis: Any = None) -> Any:
-    """Draw by how much the factors of every contrast turn between halves of the points.
+    """Draw the angle by which the factors of each contrast differ between halves of the points.
 
-    A contrast is believed where it finds the most factors, and among those where it is most
-    stable; above the line at 8 degrees none is.
+    The accepted contrast finds the most factors and, among those, is the most stable. Contrasts
+    above the line at 8 degrees are rejected.
 
     Parameters
     ----------
@@ -295,7 +278,7 @@ def plot_contrast_angles(evidence: Any, axis: Any = None) -> Any:
     >>> from geodis.manifold import independent_rotation
     >>> rotation = independent_rotation(np.random.default_rng(0).uniform(size=(500, 2)))
     >>> plot_contrast_angles(rotation).get_xlabel()
-    'turn between halves of the points (degrees)'
+    'angle between halves of the points (degrees)'
     """
     from geodis.manifold.flat.independent_rotation import MAX_INSTABILITY
 
@@ -320,6 +303,8 @@ def plot_contrast_angles(evidence: Any, axis: Any = None) -> Any:
     axis.axvline(MAX_INSTABILITY, color="black", linewidth=1, linestyle=":")
     axis.set_yticks(range(len(results)), [result.name for result in results])
     axis.invert_yaxis()
-    axis.set_xlabel("turn between halves of the points (degrees)")
-    axis.set_title("dimensions of the factors each finds; blue: believed", loc="left", fontsize=10)
+    axis.set_xlabel("angle between halves of the points (degrees)")
+    axis.set_title(
+        "dimensions of the factors that each finds; blue: accepted", loc="left", fontsize=10
+    )
     return tidy(axis)

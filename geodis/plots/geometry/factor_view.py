@@ -1,4 +1,4 @@
-"""The map of a factor -> a view of its points, with the outlines of a globe, square or ball."""
+"""Views of the map of a factor: points with the outlines of a globe, square or ball."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 from geodis.manifold.maps.factor_map import FactorMap, MapView
 from geodis.plots.figure.linked_views import Outline, View
 
-# Points on a closed surface -> the ellipsoid through them, and its meridians.
+# Fit of an ellipsoid to points on a closed surface.
 
-# Around points on one side alone no ellipsoid is believed.
+# Fits to points that lie mostly on one side are rejected.
 ONE_SIDED = 0.5
 MERIDIANS, PARALLELS, STEPS = 6, 5, 48
 
 
 @dataclass(frozen=True)
 class FittedEllipsoid:
-    """Where |x A| = 1, x from the centre.
+    """An ellipsoid |(x - centre) A| = 1.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class FittedEllipsoid:
     misfit : float
         Root mean square of |x A| - 1 over the points.
     one_sided : float
-        Length of the mean direction of the points: 0 all around, 1 in one direction.
+        Length of the mean direction of the points: 0 on all sides, 1 on one side.
     """
 
     centre: np.ndarray
@@ -40,11 +40,11 @@ class FittedEllipsoid:
 
     @property
     def radii(self) -> np.ndarray:
-        """Half the axes, largest first."""
+        """Semi-axes, largest first."""
         return 1 / np.linalg.eigvalsh(self.to_ball)
 
     def grid(self) -> list[np.ndarray]:
-        """Circles on it: meridians from pole to pole, and parallels, each of shape (p, 3)."""
+        """Compute meridians and parallels, each of shape (p, 3)."""
         around = np.linspace(0, 2 * np.pi, STEPS + 1)
         ring = np.stack([np.cos(around), np.sin(around), np.zeros_like(around)], axis=1)
         lines = []
@@ -58,7 +58,7 @@ class FittedEllipsoid:
 
 
 def fit_ellipsoid(places: np.ndarray) -> FittedEllipsoid | None:
-    """Fit an ellipsoid by least squares; None where the quadric is none.
+    """Fit an ellipsoid by least squares; None if the quadric is not an ellipsoid.
 
     Parameters
     ----------
@@ -98,19 +98,17 @@ def fit_ellipsoid(places: np.ndarray) -> FittedEllipsoid | None:
     )
 
 
-# No globe is drawn where points lie farther from their ellipsoid than this share of its radius, or
-# where it is so much longer than wide.
+# A globe needs a misfit below this share of the radius, and an aspect ratio below this.
 NO_ELLIPSOID, LONGEST = 0.12, 5.0
-# This share of the points lie within the ball; the others, beyond it by noise, are put on its
-# surface.
+# Share of the points within the ball; the others are projected on its surface.
 WITHIN = 0.97
-# Points on a line are jittered across it, so that they do not cover one another.
+# Vertical jitter of points on a line, which reduces overlap.
 JITTER = 0.12
 GOLDEN = (5**0.5 - 1) / 2
 CIRCLE_STEPS = 96
 HOW_TO_READ = {
     "globe": "A globe. Nearby points are similar in this factor; meridians only guide the eye.",
-    "circle": "A circle: going around once returns to the start.",
+    "circle": "A circle: going around once leads back to the start.",
     "line": "From one end to the other. Vertical jitter is for visibility only.",
     "ball": "The central point is the reference. Every other point lies in the direction, and at "
     "the distance, in which it differs from the reference.",
@@ -120,14 +118,14 @@ HOW_TO_READ = {
 
 @dataclass(frozen=True, eq=False)
 class FactorView:
-    """A view of all fitted points, and what their colours are made of.
+    """A view of all fitted points, and positions for their colours.
 
     Attributes
     ----------
     view : View
-        Places have shape (n, 3); NaN where there are none.
+        Its places have shape (n, 3), with NaN for points that are not on the map.
     wheel : ndarray of shape (n, 3)
-        Places for `place_colors`, with the same where edges are glued.
+        Positions for `place_colors`, equal at edges that are identified.
     """
 
     view: View
@@ -135,13 +133,13 @@ class FactorView:
 
 
 def factor_view(own: FactorMap, name: str, title: str) -> FactorView:
-    """Draw a factor in the way that its map chooses.
+    """Make the view of a factor that its map asks for.
 
     Parameters
     ----------
     own : FactorMap
     name : str
-        Such as "sphere"; "unknown" leaves it to the map.
+        Name of the space, such as "sphere" or "unknown".
     title : str
 
     Returns
@@ -150,7 +148,7 @@ def factor_view(own: FactorMap, name: str, title: str) -> FactorView:
     """
     if own.n_pieces == 1:
         return VIEWS[own.view(name)](own, name, title)
-    # Coordinates of pieces have nothing in common: laid over one another they would mislead.
+    # Pieces have unrelated coordinates, and must not be overlaid.
     chosen = VIEWS[own.view(name)](own.largest_piece(), name, title)
     places = np.where((own.piece == 0)[:, None], chosen.view.places, np.nan)
     note = f"{chosen.view.note} Only the largest of {own.n_pieces} pieces is shown."
@@ -158,7 +156,7 @@ def factor_view(own: FactorMap, name: str, title: str) -> FactorView:
 
 
 def _globe(own: FactorMap, name: str, title: str) -> FactorView:
-    """A globe, where the points lie around an ellipsoid."""
+    """View a globe, if the points lie around an ellipsoid."""
     found = fit_ellipsoid(own.coordinates[own.known])
     if found is None or not _is_globe(found):
         return _space(own, name, title)
@@ -206,7 +204,7 @@ def _line(own: FactorMap, name: str, title: str) -> FactorView:
 
 
 def _unrolled(own: FactorMap, name: str, title: str) -> FactorView:
-    """A sheet or block; what closes stands between edges that are the same edge."""
+    """View a sheet or block; edges of periodic directions are identified."""
     unrolled = own.unrolled()
     assert unrolled is not None
     flat, closed = unrolled
@@ -235,7 +233,7 @@ def _unrolled(own: FactorMap, name: str, title: str) -> FactorView:
             path = np.zeros((2, k))
             path[:, others] = fixed
             path[1, axis] = 1.0
-            # In a square these two edges are what going once around the other direction glues.
+            # In a square, going once around the other direction identifies these two edges.
             glued = k == 2 and others[0] < b
             lines.append(Outline(placed(path), "edge", 1 + others[0] if glued else 0))
     view = View(title, _unrolled_note(k, b), placed(parts), lines, turns=k == 3)
@@ -252,7 +250,7 @@ def _unrolled_note(k: int, b: int) -> str:
 
 
 def _unrolled_wheel(parts: np.ndarray, b: int) -> np.ndarray:
-    """Hues that close where the space does."""
+    """Compute positions for colours that are periodic where the space is."""
     around, across = 2 * np.pi * parts[:, :b], 2 * parts[:, b:] - 1
     if b == 0:
         return np.pad(across, ((0, 0), (0, 3 - across.shape[1])))
@@ -261,7 +259,7 @@ def _unrolled_wheel(parts: np.ndarray, b: int) -> np.ndarray:
 
 
 def _ball(own: FactorMap, name: str, title: str) -> FactorView:
-    """A ball, or a disc, around one point."""
+    """View a ball or disc around a reference point."""
     charted = own.log_chart()
     assert charted is not None
     rows, chart = charted
@@ -283,21 +281,21 @@ def _ball(own: FactorMap, name: str, title: str) -> FactorView:
         ]
     elif name == "S^3":
         note += " The whole surface is one point, the farthest."
-    lines = [Outline(ring, "rim")]
+    lines = [Outline(ring, "silhouette")]
     lines += [Outline(line) for line in rings if own.dim == 3]
     view = View(title, note, places, lines, letters, turns=own.dim == 3)
     return FactorView(view, places)
 
 
 def _space(own: FactorMap, name: str, title: str) -> FactorView:
-    """The first three coordinates, or two."""
+    """View the first two or three coordinates."""
     shown = own.coordinates[:, :3]
     centre, half = _extent(shown)
     places = np.full((len(shown), 3), 0.0)
     places[:, : shown.shape[1]] = (shown - centre) / half
     places[~own.known] = np.nan
     turns = shown.shape[1] == 3
-    if turns:  # turned about, all of it stays in the picture
+    if turns:  # keep all points in the picture under rotation
         places /= max(1.0, float(np.nanmax(np.linalg.norm(places, axis=1))))
     note = HOW_TO_READ["space"]
     if own.n_coordinates > 3:
@@ -315,12 +313,12 @@ def _unit_circle() -> np.ndarray:
 
 
 def _extent(values: np.ndarray) -> tuple[np.ndarray, float]:
-    """Middle of the values, and half of their largest range."""
+    """Return the midrange of the columns, and half of the largest range."""
     low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
     return (low + high) / 2, max(float((high - low).max()) / 2, np.finfo(float).tiny)
 
 
-# How each view that a map may choose is drawn.
+# Functions that make the views which maps ask for.
 VIEWS: dict[MapView, Callable[[FactorMap, str, str], FactorView]] = {
     "line": _line,
     "circle": _circle,

@@ -1,4 +1,4 @@
-"""Pictures of the maps: where every point lies on the globe, circle or ball of a factor."""
+"""Figures of maps of factors, and of walks along one factor."""
 
 from __future__ import annotations
 
@@ -31,36 +31,36 @@ if TYPE_CHECKING:
     from geodis.manifold.maps.walk_results import Walk
 
 
-# Points that a page, and a picture on paper, can show.
+# Maximal numbers of points on a page, and in a matplotlib figure.
 SHOWN_ON_PAGE, SHOWN_ON_PAPER = 1200, 2500
 LEGEND_STEPS = 5
-OWN_PLACE = "its own place in every map"
-# Images of all points, or what gives those of some rows.
+OWN_PLACE = "its position on each map"
+# Images of all points, or a function from rows to their images.
 Images: TypeAlias = "np.ndarray | Callable[[np.ndarray], np.ndarray]"
 
 
 def plot_maps(
     est: GeoManCER, colors: Any = None, images: Any = None, names: Any = None, *, figure: Any = None
 ) -> Any:
-    """Draw the map of every factor, a panel each: globes, circles, squares, balls.
+    """Draw the map of every factor, with a panel each: globes, circles, squares, balls.
 
-    A sphere is seen from the front and from behind; edges of a square with the same arrows are
-    one edge; of a ball, opposite points with the same letter are one point.
+    A sphere is shown from the front and from behind. Edges of a square with the same arrows are
+    identified, and so are opposite points of a ball with the same letter.
 
     Parameters
     ----------
     est : GeoManCER
-        Fitted; its maps are made if they are not yet.
+        Fitted; its maps are computed if necessary.
     colors : int, array-like of shape (n, 3) or (n,), or Factors, optional
-        A factor, by whose place the points are coloured in all maps; red, green and blue of every
-        point, from 0 to 1; or what is known of the points, a row of panels for every column. By
-        default each map has the colours of its own places.
+        Index of a factor whose positions colour the points in all maps; RGB values in [0, 1] for
+        every point; or known factors, with a row of panels for each. By default, each map is
+        coloured by its own positions.
     images : array-like of shape (n, h, w, c) or (n, h, w), optional
-        Of the fitted points; drawn at an even sample of the places.
+        Images of the fitted points, drawn at an even sample of the positions.
     names : sequence of str, optional
-        Titles of the panels; by default what kind of space each factor is.
+        Titles of the panels; by default the space of each factor.
     figure : matplotlib Figure or SubFigure, optional
-        What the panels are drawn on; one of their own by default.
+        Where to draw the panels; a new figure by default.
 
     Returns
     -------
@@ -95,17 +95,17 @@ def maps_figure(
     Parameters
     ----------
     est, colors, images, names
-        As of `plot_maps`; images may also be a function that gives those of some rows.
+        As in `plot_maps`; images may also be a function that returns those of some rows.
     factors : Factors, optional
-        Of the fitted points: a reader of a page can choose them as colours, and is told them.
+        Factors of the fitted points, offered as colorings and shown in tooltips.
     n_shown : int
-        At most so many points, drawn at random.
+        Maximal number of points, drawn at random.
     rows : ndarray of int, optional
-        Ascending; these points are shown and no others, as where several fits are compared.
+        Show exactly these points, in ascending order, as when fits are compared.
     also : sequence of int
-        Points that are shown in any case, where they have a place in all maps.
+        Further points to show, if they have a position on all maps.
     numbers : ndarray of int, shape (n,), optional
-        What the points are called; their own numbers by default.
+        Row numbers of the points; 0 to n - 1 by default.
     """
     titles = factor_titles(est) if names is None else check_titles(names, est.n_factors_)
     known = zip(est.maps_, est.names_, titles, strict=True)
@@ -124,10 +124,6 @@ def maps_figure(
         pictured = [np.searchsorted(shown, own) for own in alone]
     colorings = _colorings(seen, shown, colors)
     n_on_paper = len(colorings) if colors is not None and not isinstance(colors, int) else 1
-    if colors is None:
-        colorings += [
-            _by_place(one, f"the place in factor {j}", shown) for j, one in enumerate(seen)
-        ]
     if factors is not None:
         colorings += [_by_value(one.of_rows(shown)) for one in factor_colorings(factors)]
     return LinkedViews(
@@ -144,7 +140,7 @@ def maps_figure(
         ],
         colorings,
         None if images is None else _pictures(images, shown, n),
-        _told(shown, factors, np.arange(n) if numbers is None else numbers),
+        _tooltips(shown, factors, np.arange(n) if numbers is None else numbers),
         n_on_paper,
         (len(shown), n),
         shown,
@@ -152,31 +148,32 @@ def maps_figure(
 
 
 def _usable_rows(seen: Sequence[FactorView]) -> np.ndarray:
-    """The points that have a place in every view."""
+    """Return the indices of the points that have a position in every view."""
     placed = [np.isfinite(one.view.places).all(axis=1) for one in seen]
     usable = np.flatnonzero(np.all(placed, axis=0))
     if not len(usable):
-        raise InputError("Maps show points that have a place in all of them; got none.")
+        raise InputError("Maps need points that have a position on all of them; got none.")
     return usable
 
 
 def _shown_rows(seen: Sequence[FactorView], most: int) -> np.ndarray:
-    """Some of the points that can be shown."""
+    """Draw at most `most` of the points that have a position in every view."""
     usable = _usable_rows(seen)
     chosen = check_random_state(0).choice(len(usable), min(len(usable), most), replace=False)
     return usable[np.sort(chosen)]
 
 
 def _colorings(seen: Sequence[FactorView], rows: np.ndarray, colors: Any) -> list[SpotColors]:
+    by_place = [_by_place(one, f"position in factor {j}", rows) for j, one in enumerate(seen)]
     if colors is None:
-        own = [hex_colors(place_colors(one.wheel[rows])) for one in seen]
-        return [SpotColors(OWN_PLACE, own)]
+        own = [one.colors[0] for one in by_place]
+        return [SpotColors(OWN_PLACE, own), *by_place]
     if isinstance(colors, int | np.integer) and not isinstance(colors, bool):
         if not 0 <= colors < len(seen):
             raise InputError(
                 f"colors must be a factor from 0 to {len(seen) - 1}, or values; got {colors}."
             )
-        return [_by_place(seen[int(colors)], f"the place in factor {colors}", rows)]
+        return [by_place[int(colors)]]
     n = len(seen[0].view.places)
     return _given_colors(colors, rows, n)
 
@@ -188,7 +185,7 @@ def _given_colors(colors: Any, rows: np.ndarray, n: int) -> list[SpotColors]:
     if len(shape) == 2 and shape[1] == 3 and np.issubdtype(np.asarray(colors).dtype, np.floating):
         rgb = np.asarray(colors, float)
         if shape[0] == n and np.isfinite(rgb).all() and rgb.min() >= 0 and rgb.max() <= 1:
-            return [SpotColors("colours that were given", [hex_colors(rgb[rows])])]
+            return [SpotColors("given colours", [hex_colors(rgb[rows])])]
     known = as_factors(colors).refuse_missing()
     if len(known) != n:
         raise InputError(f"colors must have a row for each of the {n} points; got {len(known)}.")
@@ -200,7 +197,7 @@ def _by_place(one: FactorView, name: str, rows: np.ndarray) -> SpotColors:
 
 
 def _by_value(coloring: Coloring) -> SpotColors:
-    """Labels have a colour each, other values a scale."""
+    """Colour labels individually, and other values by a scale."""
     if coloring.labels:
         codes = coloring.values.astype(int)
         shades = [FACTOR_COLORS[code % len(FACTOR_COLORS)] for code in range(len(coloring.labels))]
@@ -209,8 +206,8 @@ def _by_value(coloring: Coloring) -> SpotColors:
     low, high = float(np.min(coloring.values)), float(np.max(coloring.values))
     part = (coloring.values - low) / max(high - low, np.finfo(float).tiny)
     steps = np.linspace(0, 1, LEGEND_STEPS)
-    told = [low + step * (high - low) for step in steps]
-    texts = [coloring.names[round(value)] if coloring.names else f"{value:.3g}" for value in told]
+    values = [low + step * (high - low) for step in steps]
+    texts = [coloring.names[round(v)] if coloring.names else f"{v:.3g}" for v in values]
     legend = list(zip(texts, map(value_color, steps), strict=True))
     return SpotColors(coloring.name, [[value_color(one) for one in part]], legend)
 
@@ -228,41 +225,43 @@ def _pictures(images: Any, rows: np.ndarray, n: int) -> np.ndarray:
     return as_pictures(np.asarray(given[rows]))
 
 
-def _told(rows: np.ndarray, factors: Factors | None, numbers: np.ndarray) -> list[str]:
-    """What the pointer is told of every point."""
-    told = [f"row {number}" for number in numbers[rows].tolist()]
+def _tooltips(rows: np.ndarray, factors: Factors | None, numbers: np.ndarray) -> list[str]:
+    """Make the tooltip of every point."""
+    texts = [f"row {number}" for number in numbers[rows].tolist()]
     if factors is None:
-        return told
+        return texts
     for coloring in factor_colorings(factors):
         names = coloring.labels or coloring.names
         values = coloring.values[rows]
-        texts = [names[int(value)] if names else f"{value:.4g}" for value in values]
-        told = [f"{line}, {coloring.name}: {text}" for line, text in zip(told, texts, strict=True)]
-    return told
+        shown = [names[int(value)] if names else f"{value:.4g}" for value in values]
+        texts = [
+            f"{line}, {coloring.name}: {text}" for line, text in zip(texts, shown, strict=True)
+        ]
+    return texts
 
 
-# Figures of walks along one factor: a strip of images, or the columns of the points.
+# Walks along one factor: a strip of images, or the columns of the points.
 
-# Columns that are drawn, those first that move most.
+# Number of columns drawn, those with the largest range first.
 MOST_COLUMNS = 7
-# White between two images, as a share of their width; a place that is farther than so many
-# spacings from all samples is marked.
+# Gap between images, as a share of their width; positions farther than FAR spacings from all
+# samples are marked.
 GAP, FAR = 0.06, 3.0
 
 
 def plot_walk(walk: Walk, images: Any = None, axis: Any = None) -> Any:
-    """Draw what changes along a walk: a strip of images, or the columns that move most.
+    """Draw a walk along one factor: a strip of images, or the columns that change most.
 
-    Under every place stands how far it is from the start; a star marks a place so far from all
-    samples that what is shown there is a guess.
+    Labels are distances from the start. A star marks positions far from all samples, where the
+    image is extrapolated.
 
     Parameters
     ----------
     walk : Walk
-        Of `GeoManCER.walk`.
+        Result of `GeoManCER.walk`.
     images : array-like of shape (s, h, w[, c]) or (n, h, w[, c]), c 1 or 3, optional
-        One for every place, such as `Walk.decode` gives, or one for every fitted point, of which
-        the nearest are shown. Without them, the columns of the points are lines.
+        One per position, as from `Walk.decode`, or one per fitted point, of which the nearest are
+        shown. Without images, columns of the points are drawn as lines.
     axis : matplotlib axis, optional
 
     Returns
@@ -270,15 +269,16 @@ def plot_walk(walk: Walk, images: Any = None, axis: Any = None) -> Any:
     matplotlib axis
     """
     if not hasattr(walk, "nearest_images"):
-        raise InputError(f"walk must be what GeoManCER.walk returns; got {walk!r}.")
+        raise InputError(f"walk must be a result of GeoManCER.walk; got {walk!r}.")
     if images is None:
         return _columns(walk, axis)
     pictures = to_numpy(images, "images")
     drawn = pictures.ndim == 3 or (pictures.ndim == 4 and pictures.shape[3] in (1, 3))
     if not drawn or len(pictures) not in (len(walk), walk.n_samples):
         raise InputError(
-            f"images must be those of the {len(walk)} places or of the {walk.n_samples:,} fitted "
-            f"points, of shape (h, w), (h, w, 1) or (h, w, 3) each; got shape {pictures.shape}."
+            f"images must be those of the {len(walk)} positions or of the {walk.n_samples:,} "
+            "fitted points, of shape (h, w), (h, w, 1) or (h, w, 3) each; got shape "
+            f"{pictures.shape}."
         )
     if len(pictures) != len(walk):
         pictures = walk.nearest_images(pictures)
@@ -302,7 +302,7 @@ def plot_walk(walk: Walk, images: Any = None, axis: Any = None) -> Any:
 
 
 def _columns(walk: Walk, axis: Any) -> Any:
-    """The columns that move most, as lines over the length."""
+    """Draw the columns with the largest range, as lines over the length."""
     axis = new_axis(6.4, 3.4) if axis is None else axis
     order = np.argsort(-np.ptp(walk.points, axis=0), kind="stable")[:MOST_COLUMNS]
     for color, column in zip(FACTOR_COLORS, sorted(order), strict=False):

@@ -1,4 +1,4 @@
-"""Points in two directions, coloured by what is known of them."""
+"""Scatter plots of points, coloured by factors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from geodis.plots.figure.marks import (
 from geodis.plots.figure.matplotlib_figure import draw_figure
 from geodis.plots.geometry.directions import (
     HALF_LENGTH,
-    direction_lines,
+    factor_label,
     factor_slices,
     leading_directions,
 )
@@ -39,26 +39,26 @@ if TYPE_CHECKING:
 
 
 MAX_POINTS = 2000
-# Factors with more values than this are coloured by a scale: a legend could not be read.
+# Factors with more values than this are coloured by a scale instead of a legend.
 MAX_LABELS = len(FACTORS)
 HIDDEN = Axis(ticks=False)
-ALPHA = 0.6  # points lie on one another
-# Rows -> where their points stand across and up.
+ALPHA = 0.6  # points overlap
+# Rows -> horizontal and vertical positions of their points.
 Places: TypeAlias = "Callable[[np.ndarray], tuple[Numbers | Picked, Numbers | Picked]]"
 
 
 @dataclass(frozen=True, eq=False)
 class Coloring:
-    """What points are coloured by.
+    """A coloring of points.
 
     Attributes
     ----------
     name : str
     values : ndarray of shape (n,)
     labels : tuple of str
-        What the codes 0, 1, ... stand for that `values` are, where each has a colour of its own.
+        Labels of the codes 0, 1, ... in `values`, if each has its own colour.
     names : tuple of str
-        The same where there are so many that they share a scale.
+        Labels of the codes, if there are so many that they share a colour scale.
     """
 
     name: str
@@ -67,12 +67,12 @@ class Coloring:
     names: tuple[str, ...] = ()
 
     def of_rows(self, rows: np.ndarray) -> Coloring:
-        """The same of some of the points."""
+        """Select some of the points."""
         return Coloring(self.name, self.values[rows], self.labels, self.names)
 
 
 def factor_colorings(factors: Factors) -> list[Coloring]:
-    """How points are coloured by each factor: few values have a colour each, others a scale.
+    """Make a coloring for each factor: a colour per value if there are few, otherwise a scale.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def _coloring(name: str, values: np.ndarray, labels: Sequence[str] | None) -> Co
 
 
 def colored_dots(places: Places, coloring: Coloring) -> list[Dots]:
-    """Marks for points, on paper and on a page: by a scale, or a mark for every label.
+    """Make the marks of points: one with a colour scale, or one per label.
 
     Examples
     --------
@@ -116,10 +116,10 @@ def colored_dots(places: Places, coloring: Coloring) -> list[Dots]:
             Dots(*places(rows), label, factor_color(code), **look)
             for code, (rows, label) in enumerate(zip(groups, coloring.labels, strict=True))
         ]
-    told: Any = coloring.values
+    hover_values: Any = coloring.values
     if coloring.names:
-        told = [coloring.names[int(code)] for code in coloring.values]
-    look |= {"hover": f"{name}: {{value}}", "told": {"value": told}}
+        hover_values = [coloring.names[int(code)] for code in coloring.values]
+    look |= {"hover": f"{name}: {{value}}", "told": {"value": hover_values}}
     rows = np.arange(len(coloring.values))
     return [Dots(*places(rows), values=coloring.values, names=coloring.names, **look)]
 
@@ -132,18 +132,18 @@ def plot_points_by_factor(
     *,
     figure: Any = None,
 ) -> Any:
-    """Draw the points in two directions, a panel for every factor and coloured by it.
+    """Draw a two-dimensional projection of the points for every factor, coloured by it.
 
     Parameters
     ----------
     points : array-like of shape (n, d)
     factors : Factors, or array-like of shape (n, f)
     view : ndarray of shape (2, d), optional
-        What to project on; the first two principal axes by default.
+        Projection; the first two principal components by default.
     axis : matplotlib axis, optional
-        For one factor only.
+        Where to draw a single factor.
     figure : matplotlib Figure or SubFigure, optional
-        What the panels are drawn on; one of their own by default.
+        Where to draw the panels; a new figure by default.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def plot_points_by_factor(
         )
     view = principal_components(points, random_state=0).axes[:2] if view is None else view
     flat = (points - points.mean(axis=0)) @ np.asarray(view, dtype=float).T
-    flat = np.column_stack([flat, np.zeros(len(flat))])[:, :2]  # one column is drawn on a line
+    flat = np.column_stack([flat, np.zeros(len(flat))])[:, :2]  # a single column is drawn on a line
     rows = np.linspace(0, len(flat) - 1, min(len(flat), MAX_POINTS)).astype(int)
     panels = [_panel(flat[rows], coloring.of_rows(rows)) for coloring in factor_colorings(known)]
     return draw_figure(_in_rows(panels), axis, figure)
@@ -186,23 +186,23 @@ def _panel(flat: np.ndarray, coloring: Coloring) -> Panel:
 
 
 def _in_rows(panels: Sequence[Panel]) -> Figure:
-    """Up to three panels a row."""
+    """Arrange panels in rows of up to three."""
     wide = min(len(panels), 3)
     filled = [*panels, *[None] * (-len(panels) % wide)]
     rows = [filled[start : start + wide] for start in range(0, len(filled), wide)]
     return Figure("points", "points by factor", rows, size=(3.9 * wide, 3.3 * len(rows)))
 
 
-# Points and the directions of the manifold's factors, along any axes that a reader may choose.
+# Points and directions of factors, along axes that the reader chooses.
 
-# Points and lines that a page can show without becoming slow or large.
+# Maximal numbers of points and lines, which keep a page small and fast.
 SHOWN_POINTS, SHOWN_LINES = 1200, 450
 COMPONENTS, COLUMNS = 6, 8
 POINTS, ROW = "points", "row"
 
 
 class NamedAxis(NamedTuple):
-    """A direction of the points that they can be shown along."""
+    """A named projection direction."""
 
     name: str
     direction: np.ndarray
@@ -220,11 +220,11 @@ def point_cloud(
     ----------
     points : ndarray of shape (n, d)
     factors : Factors, optional
-        Of the points; without them columns are the colours.
+        Colorings; without factors, the columns of the points are used.
     est : GeoManCER, optional
         Fitted to the points.
     numbers : ndarray of int of shape (n,), optional
-        What the rows are called on the page, where other figures show the same ones.
+        Row numbers that link the points to other figures of a page.
 
     Examples
     --------
@@ -242,7 +242,7 @@ def point_cloud(
     lines = _lines(est, np.searchsorted(rows, line_rows))
     colorings = [one.of_rows(rows) for one in _colorings(points, factors, est)]
     views = _views(est, len(components), axes)
-    x, y = list(views.values())[1 if len(views) > 2 else 0]  # seen best along one of the factors
+    x, y = list(views.values())[1 if len(views) > 2 else 0]  # start with the view of one factor
     return Choices(
         "cloud",
         f"{len(rows):,} of {counted(n, 'point')}",
@@ -275,7 +275,7 @@ def _cloud_panel(coloring: Coloring, lines: Sequence[Segments], called: np.ndarr
 
 
 def _with_rows(mark: Dots, called: np.ndarray) -> Dots:
-    """The same dots, which the page lights together with what else stands for their rows."""
+    """Add row numbers, by which a page highlights the same rows in all figures."""
     some = mark.x.rows if isinstance(mark.x, Picked) else None
     own = called if some is None else called[some]
     return replace(mark, told={**mark.told, ROW: [str(number) for number in own]})
@@ -307,7 +307,7 @@ def _factor_axes(est: GeoManCER | None) -> list[NamedAxis]:
 
 
 def _rows_with_lines(est: GeoManCER | None, rows: np.ndarray) -> np.ndarray:
-    """Some of the rows that have directions."""
+    """Select some of the rows that have directions."""
     if est is None:
         return rows[:0]
     usable = rows[np.isfinite(est.axes_[rows]).all(axis=(1, 2))]
@@ -315,21 +315,22 @@ def _rows_with_lines(est: GeoManCER | None, rows: np.ndarray) -> np.ndarray:
 
 
 def _lines(est: GeoManCER | None, line_points: np.ndarray) -> list[Segments]:
-    """Lines of every factor at some of the points, by their numbers."""
+    """Make the lines of every factor at some of the points, given by index."""
     if est is None:
         return []
 
-    def ends(factor: int, own: slice) -> PickedEnds:
+    lines = []
+    for j, own in enumerate(factor_slices(est)):
         rows = np.repeat(line_points, own.stop - own.start)
-        return PickedEnds(POINTS, f"factor {factor}", rows, HALF_LENGTH)
-
-    return direction_lines(est, ends, np.ones(len(line_points)))
+        ends = PickedEnds(POINTS, f"factor {j}", rows, HALF_LENGTH)
+        lines.append(Segments(ends, np.ones(len(rows)), factor_label(j, own), factor_color(j)))
+    return lines
 
 
 def _directions(
     est: GeoManCER | None, rows: np.ndarray, basis: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """The axes of every factor at those points along all that they can be shown along."""
+    """Project the axes of every factor at these points on all chosen directions."""
     slices = [] if est is None else factor_slices(est)
     return {
         f"factor {j}": basis @ est.axes_[rows, own].reshape(-1, basis.shape[1]).T
@@ -341,7 +342,7 @@ def _directions(
 def _views(
     est: GeoManCER | None, n_components: int, axes: Sequence[NamedAxis]
 ) -> dict[str, tuple[int, int]]:
-    """Pairs of axes that are worth a look, by name."""
+    """Suggest pairs of axes, by name."""
     views = {"principal components": (0, min(1, n_components - 1))}
     for j in range(0 if est is None else est.n_factors_):
         own = [i for i, axis in enumerate(axes) if axis.name.startswith(f"factor {j}, ")]
@@ -353,7 +354,7 @@ def _views(
 def _colorings(
     points: np.ndarray, factors: Factors | None, est: GeoManCER | None
 ) -> list[Coloring]:
-    """Known factors, or columns where none are known; and coordinates along the flat factors."""
+    """Make colorings by known factors, or else by columns, and by flat coordinates."""
     columns = points.T[:COLUMNS]
     by_column = [Coloring(f"latent {j}", values) for j, values in enumerate(columns)]
     flat = () if est is None else est.flat_coordinates_.T

@@ -1,4 +1,4 @@
-"""Where a map ends, and the rows that lie there: the first that one wants to see of it."""
+"""Rows to show on maps: even samples and extremes; colours of positions and titles of factors."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ if TYPE_CHECKING:
     from geodis.manifold.topology.topology_of import Topology
 
 
-# Which rows to show as images on a map: places spread evenly, the other factors nearly still.
+# Rows to show as images: evenly spread on a map, with the other factors nearly constant.
 
-# So many images are tried on a map; around each place, in halves of the picture, the row whose
-# other factors are nearest to those of one row is shown.
+# Number of candidate positions on a map, and the radius around each (in halves of the picture)
+# within which the row with the least change in the other factors is taken.
 TRIED, AROUND = 200, 0.25
 CANDIDATES = 8000
 
 
 def rows_moving_alone(places: Sequence[np.ndarray], usable: np.ndarray) -> list[np.ndarray]:
-    """For every view, rows whose places are spread over it and differ little in the other views.
+    """Select, for every view, rows that are spread over it and differ little in the other views.
 
     Parameters
     ----------
     places : sequence of ndarray of shape (n, 3)
-        Of all points, a view each.
+        Positions of all points in each view.
     usable : ndarray of int
-        Rows that may be taken.
+        Rows to choose from.
 
     Returns
     -------
     list of ndarray of int
-        An even sample of each view, the first first.
+        An even sample of each view, by priority.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def rows_moving_alone(places: Sequence[np.ndarray], usable: np.ndarray) -> list[
 
 
 def moved_elsewhere(places: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """For every view, how far each point is in the others from one that is in their middle.
+    """Compute, for every view, squared distances in the other views from a central point.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def moved_elsewhere(places: Sequence[np.ndarray]) -> list[np.ndarray]:
     >>> [own.tolist() for own in moved_elsewhere([across, up])]
     [[0.0, 9.0, 0.0], [0.0, 1.0, 4.0]]
     """
-    # One row that is at the middle of every view, as far as there is one.
+    # The row that is closest to the centre of all views.
     still = int(np.argmin(sum((own**2).sum(axis=1) for own in places)))
     away = [((own - own[still]) ** 2).sum(axis=1) for own in places]
     return [
@@ -76,14 +76,14 @@ def moved_elsewhere(places: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 def _first_of_each(numbers: np.ndarray) -> np.ndarray:
-    """Without repetition, in the order in which they come."""
+    """Return the unique numbers in the order of first occurrence."""
     return numbers[np.sort(np.unique(numbers, return_index=True)[1])]
 
 
-# A corner of the frame belongs to a map, and a place to an end, where the nearest point is no
-# farther away than this, in halves of the picture.
+# Maximal distance, in halves of the picture, from a corner to the nearest point of the map, and
+# from an extreme to a row that represents it.
 IN_CORNER, AT_END = 0.25, 0.25
-# Less high than this a map is a line.
+# Maps of lower height are treated as lines.
 FLAT = 0.2
 CORNERS = {"top left": (-1, 1), "top right": (1, 1), "bottom left": (-1, -1),
            "bottom right": (1, -1)}  # fmt: skip
@@ -95,19 +95,19 @@ TURNED = {"x \N{MINUS SIGN}": (-1, 0, 0), "x +": (1, 0, 0), "y \N{MINUS SIGN}": 
 def map_ends(
     places: Sequence[np.ndarray], turns: Sequence[bool], usable: np.ndarray
 ) -> list[list[tuple[str, int]]]:
-    """For every view its ends, and the row near each whose other places differ least.
+    """Find the extremes of every view, and the row near each that differs least in other views.
 
-    A line has two ends, a sheet with corners four of these, another flat map the four sides, and
-    what is turned both ends of three axes.
+    A line has two ends, a sheet its four corners or else four sides, and a rotating view both
+    ends of three axes.
 
     Parameters
     ----------
     places : sequence of ndarray of shape (n, 3)
-        Of all points, a view each.
+        Positions of all points in each view.
     turns : sequence of bool
-        Which of the views are turned.
+        Whether each view can be rotated.
     usable : ndarray of int
-        Rows that may be taken.
+        Rows to choose from.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def map_ends(
 
 
 def _ends_of(places: np.ndarray, turned: bool) -> dict[str, np.ndarray]:
-    """Names of the ends of a view, and the place that is farthest there."""
+    """Return the names and positions of the extremes of a view."""
     if turned:
         return {name: places[(places @ np.array(way)).argmax()] for name, way in TURNED.items()}
     reach = np.abs(places).max(axis=0)
@@ -145,10 +145,10 @@ def _ends_of(places: np.ndarray, turned: bool) -> dict[str, np.ndarray]:
     return {name: places[(places @ np.array(way)).argmax()] for name, way in ways}
 
 
-# Places -> colours that say where they are: near places have nearly the same.
+# Colours of positions: nearby positions have similar colours.
 
-# Of the colours, in CIELAB: lightness in the middle and how far it goes, and how far colours go
-# from grey. Nothing is so dark or so light that it could not be seen on either ground.
+# In CIELAB: central lightness, range of lightness, and range of chroma, chosen so that all colours
+# are visible on light and dark backgrounds.
 LIGHTNESS, LIGHTER, CHROMA = 62.0, 20.0, 62.0
 WHITE = np.array([0.95047, 1.0, 1.08883])
 XYZ_TO_RGB = np.array(
@@ -161,17 +161,17 @@ XYZ_TO_RGB = np.array(
 
 
 def place_colors(places: np.ndarray) -> np.ndarray:
-    """Red, green and blue of places: hues around the first two directions, light along the third.
+    """Map positions to RGB: hue from the first two coordinates, lightness from the third.
 
     Parameters
     ----------
     places : ndarray of shape (s, r)
-        From -1 to 1; r of 1 to 3, more are not seen.
+        From -1 to 1; only the first three coordinates are used.
 
     Returns
     -------
     ndarray of shape (s, 3)
-        From 0 to 1.
+        In [0, 1].
 
     Examples
     --------
@@ -190,7 +190,7 @@ def place_colors(places: np.ndarray) -> np.ndarray:
 
 
 def hex_colors(rgb: np.ndarray) -> list[str]:
-    """As pages and matplotlib read them.
+    """Convert RGB values in [0, 1] to "#rrggbb".
 
     Examples
     --------
@@ -201,33 +201,33 @@ def hex_colors(rgb: np.ndarray) -> list[str]:
     return [f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in codes.tolist()]
 
 
-# What a factor is called above its picture, in plain words.
+# Titles of factors.
 
-# Name of a space -> what to call one of the kind.
+# Name of a space -> its description.
 WORDS = {
     "interval": "an open line",
     "circle": "a circle",
-    "sheet": "a sheet with an edge",
-    "cap": "a cap, curved like a part of a ball",
-    "saddle": "a saddle with an edge",
+    "sheet": "a sheet with a boundary",
+    "cap": "a cap of a sphere",
+    "saddle": "a saddle with a boundary",
     "cylinder": "a cylinder",
     "Moebius band": "a Moebius band",
     "sphere": "a sphere",
-    "torus": "a torus, which goes around in two ways",
+    "torus": "a torus with two periodic directions",
     "Klein bottle": "a Klein bottle",
     "projective plane": "a projective plane",
-    "block": "a block with a surface",
+    "block": "a block with a boundary",
     "SO(3)": "all rotations of an object, SO(3)",
     "S^3": "a sphere of dimension 3",
-    "3-torus": "a torus, which goes around in three ways",
+    "3-torus": "a torus with three periodic directions",
     "S^2 x S^1": "a sphere times a circle",
 }
 
-ROUND = ("circle", "sphere", "S^3")  # spaces whose radius is part of the title
+ROUND = ("circle", "sphere", "S^3")  # spaces whose titles state the radius
 
 
 def factor_titles(est: GeoManCER) -> tuple[str, ...]:
-    """What every factor is called, such as "Factor 0: a sphere of radius 1.0"."""
+    """Return a title for every factor, such as "Factor 0: a sphere of radius 1.0"."""
     return tuple(
         f"Factor {j}: {words or _by_dimension(int(dim))}"
         for j, (words, dim) in enumerate(zip(words_of(est), est.factor_dims_, strict=True))
@@ -235,7 +235,7 @@ def factor_titles(est: GeoManCER) -> tuple[str, ...]:
 
 
 def words_of(est: GeoManCER) -> tuple[str, ...]:
-    """What kind of space every factor is, such as "a sphere of radius 1.0"; empty if unknown."""
+    """Describe the space of every factor, such as "a sphere of radius 1.0"; empty if unknown."""
     return tuple(map(_words, est.topology_))
 
 
@@ -258,15 +258,15 @@ def _words(topology: Topology) -> str:
 
 
 def _measure(value: float) -> str:
-    """Two digits, a decimal at least where it is small."""
+    """Format a length with two digits, or one decimal below 100."""
     return f"{value:.1f}" if 0.95 <= value < 100 else f"{value:.2g}"
 
 
 def check_titles(names: object, count: int) -> tuple[str, ...]:
-    """Titles that were given, one for every factor."""
+    """Check that there is one title per factor."""
     if isinstance(names, str) or not hasattr(names, "__len__"):
-        raise InputError(f"names must be a sequence of {count} texts; got {names!r}.")
+        raise InputError(f"names must be a sequence of {count} strings; got {names!r}.")
     titles = tuple(str(name) for name in names)  # type: ignore[attr-defined]
     if len(titles) != count:
-        raise InputError(f"names must be {count}, one for every factor; got {len(titles)}.")
+        raise InputError(f"names must have {count} entries, one per factor; got {len(titles)}.")
     return titles

@@ -1,4 +1,4 @@
-"""Figures of spectra: principal components, eigenvalues of fields, and the tests on these."""
+"""Figures of spectra, of errors against sample size, and of holonomy."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from geodis.manifold.split_result import Evidence
 
 
-# Logarithmic axes end here, in parts of the largest eigenvalue: smaller ones are rounding.
+# Lower limit of logarithmic axes, as a share of the largest eigenvalue: less is rounding error.
 FLOOR = 1e-6
 VARIATION_FLOOR = 1e-3
 LABELLED_FIELDS = 16
 SHOWN_COMPONENTS = 50
-NO_FIELD = Panel(empty="one factor, by dimension or by request: no field was computed")
-VARIATION_NOTE = "(number: how much the norm of the field varies; 0 if it is parallel)"
-TOLD_FIELD = "eigenfield {x}\neigenvalue {y:.3g}"
+NO_FIELD = Panel(empty="a single factor, by dimension or by request: no fields were computed")
+VARIATION_NOTE = "(numbers: variation of the norm of the field; 0 if it is parallel)"
+HOVER = "eigenfield {x}\neigenvalue {y:.3g}"
 
 
 def plot_principal_spectrum(
@@ -40,11 +40,11 @@ def plot_principal_spectrum(
     explained : ndarray of shape (c,)
         Fractions of the variance, largest first.
     dim : int, optional
-        Intrinsic dimension, for the title: a manifold of dimension k bends through more than k
-        ambient directions, so the spectrum usually goes on beyond it.
+        Intrinsic dimension k, for the title. A curved manifold spans more than k ambient
+        dimensions, so the spectrum usually extends beyond k.
     edge : float
-        The largest fraction that isotropic noise alone gives a component, if there is any: drawn
-        as a band, on a logarithmic scale.
+        Largest fraction that isotropic noise alone gives a component, if any: drawn as a band, on
+        a logarithmic scale.
 
     Examples
     --------
@@ -57,31 +57,30 @@ def plot_principal_spectrum(
 def principal_spectrum_figure(
     explained: np.ndarray, dim: int | None = None, *, edge: float = 0.0
 ) -> Figure:
-    """Describe the fraction of variance along each principal component, as `Figure`.
+    """Describe the fraction of variance along each principal component.
 
     Parameters are those of `plot_principal_spectrum`.
 
     Examples
     --------
     >>> principal_spectrum_figure(np.array([0.6, 0.3, 0.1]), dim=2).panels[0][0].title
-    'the points have about 2 dimensions, and bend through more directions'
+    'the points have about 2 dimensions, and curve into more'
     """
     shown = np.asarray(explained)[:SHOWN_COMPONENTS]
     names = tuple(str(i + 1) for i in range(len(shown)))
     title = ""
     if dim is not None and dim < len(shown):
-        title = f"the points have about {counted(dim, 'dimension')}, and bend through more "
-        title += "directions"
+        title = f"the points have about {counted(dim, 'dimension')}, and curve into more"
     about = "principal component {x}: {y:.3g} % of the variance"
     if edge <= 0:
         along = Axis("principal component", names=names)
         panel = Panel([Bars(100 * shown, hover=about)], along, Axis("variance (%)"), title=title)
-    else:  # a floor of noise is seen on a logarithmic scale, on which bars have no foot
+    else:  # a logarithmic scale shows the noise floor, but has no baseline for bars
         lowest = 50 * min(edge, float(shown[shown > 0].min()))
         panel = Panel(
             [
                 Dots(np.arange(1, len(shown) + 1), 100 * shown, hover=about),
-                Band(lowest, 100 * edge, "even noise"),
+                Band(lowest, 100 * edge, "isotropic noise"),
             ],
             Axis("principal component", whole=True, limits=(0.4, len(shown) + 0.6)),
             Axis("variance (%)", log=True, limits=(lowest, 200 * float(shown[0]))),
@@ -94,7 +93,7 @@ def principal_spectrum_figure(
 def eigenvalue_spectrum_figure(
     spectrum: Any, n_parallel: int | None = None, *, variation: np.ndarray | None = None
 ) -> Figure:
-    """Describe the bottom eigenvalues, parallel fields in another colour, and the gap above them.
+    """Describe the bottom eigenvalues, those of parallel fields highlighted, and the gap above.
 
     Parameters are those of `plot_eigenvalue_spectrum`.
 
@@ -108,7 +107,7 @@ def eigenvalue_spectrum_figure(
         if not spectrum.evidence_:
             return one_panel("spectrum", "no eigenvalues", NO_FIELD)
         whole = spectrum.evidence_[0]
-        split = f": {_named(whole, tuple(map(int, spectrum.factor_dims_)))}"
+        split = f": {_split_label(whole, tuple(map(int, spectrum.factor_dims_)))}"
         spectrum, variation = whole.eigenvalues, whole.variation
         n_parallel = whole.n_parallel if n_parallel is None else n_parallel
     values = _above_rounding(np.asarray(spectrum, dtype=float))
@@ -128,19 +127,16 @@ def eigenvalue_spectrum_figure(
 
 
 def _fields(values: np.ndarray, count: int, variation: np.ndarray | None) -> list[Dots]:
-    """The parallel fields, and the others."""
+    """Make the marks of the parallel fields and of the others."""
     place = np.arange(1, len(values) + 1)
     dots = []
     for label, rows in (("parallel", slice(0, count)), ("not parallel", slice(count, None))):
         notes: tuple[str, ...] = ()
         told: dict[str, list[float]] = {}
-        hover = TOLD_FIELD
+        hover = HOVER
         if variation is not None:
             notes = tuple(f"{number:.2f}" for number in variation[:LABELLED_FIELDS][rows])
-            told, hover = (
-                {"varies": short(variation[rows])},
-                TOLD_FIELD + "\nnorm varies by {varies}",
-            )
+            told, hover = ({"varies": short(variation[rows])}, HOVER + "\nnorm varies by {varies}")
         dots.append(
             Dots(
                 place[rows],
@@ -168,16 +164,16 @@ def plot_eigenvalue_spectrum(
     *,
     variation: np.ndarray | None = None,
 ) -> Any:
-    """Draw the bottom eigenvalues, parallel fields in another colour, and the gap above them.
+    """Draw the bottom eigenvalues, those of parallel fields highlighted, and the gap above.
 
     Parameters
     ----------
     spectrum : GeoManCER or array of shape (q,)
-        A fitted estimator, which brings the numbers below with it; or eigenvalues, ascending.
+        A fitted estimator, which provides the other parameters; or ascending eigenvalues.
     n_parallel : int, optional
-        How many of the first fields are parallel; none by default.
+        Number of parallel fields, which come first; none by default.
     variation : array of shape (q,), optional
-        Variation over points of each field's norm, written at its eigenvalue.
+        Variation of the norm of each field over the points, written at its eigenvalue.
 
     Examples
     --------
@@ -188,16 +184,16 @@ def plot_eigenvalue_spectrum(
 
 
 def plot_field_separation(evidence: Sequence[Evidence], axis: Any = None) -> Any:
-    """Draw the two tests on every eigenfield: why so many factors were found.
+    """Draw both tests on every eigenfield, which determine the number of factors.
 
-    Fields with a small eigenvalue and nearly constant norm are parallel; m factors have m - 1
-    of them, a flat part more. The large marks decide: the parallel fields and the next one. The
-    wider the empty space between these, the more certain the number.
+    Fields with a small eigenvalue and a nearly constant norm are parallel. m factors have m - 1
+    parallel fields, and a flat part has more. Large marks are the parallel fields and the next
+    field; a wider gap between them makes the number more certain.
 
     Parameters
     ----------
     evidence : sequence of Evidence
-        Such as `GeoManCER.evidence_`: of the whole manifold, then of each part.
+        Such as `GeoManCER.evidence_`: for the whole manifold, then for each part.
     """
     axis = new_axis(7.6, 4.6) if axis is None else axis
     if not evidence:
@@ -219,16 +215,16 @@ def plot_field_separation(evidence: Sequence[Evidence], axis: Any = None) -> Any
             color=color,
             edgecolors="black",
             zorder=3,
-            label=_named(item) + (" (uncertain)" if item.doubts else ""),
+            label=_split_label(item) + (" (uncertain)" if item.doubts else ""),
         )
     _draw_thresholds(axis, left, lowest / 4)
-    axis.set_title("Large marks decide: the parallel fields, and the next", loc="left", fontsize=10)
+    axis.set_title("Large marks: the parallel fields, and the next field", loc="left", fontsize=10)
     axis.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return tidy(axis)
 
 
 def _draw_thresholds(axis: Any, left: float, bottom: float) -> None:
-    """Where fields are parallel by both tests, and where that is uncertain."""
+    """Mark where fields are parallel by both tests, and where that is uncertain."""
     axis.fill_between([left, PARALLEL_VARIATION], bottom, BULK_PART, color="#009E73", alpha=0.12)
     axis.axvspan(*UNCERTAIN_VARIATION, fill=False, edgecolor="#cccccc", hatch="////", linewidth=0)
     axis.axvline(PARALLEL_VARIATION, color=FAINT, linestyle="--", linewidth=1)
@@ -241,43 +237,44 @@ def _draw_thresholds(axis: Any, left: float, bottom: float) -> None:
 
 
 def _above_rounding(values: np.ndarray) -> np.ndarray:
-    """Ascending eigenvalues, those that are zero but for rounding lifted onto a log axis."""
+    """Clip ascending eigenvalues at rounding error, for a logarithmic axis."""
     return np.maximum(values, max(FLOOR * values[-1], np.finfo(np.float32).tiny))
 
 
-def _named(evidence: Evidence, reported: tuple[int, ...] | None = None) -> str:
-    """What happened to one set of points; the factors reported in the end may be other ones.
+def _split_label(evidence: Evidence, reported: tuple[int, ...] | None = None) -> str:
+    """Describe the split of one set of points.
 
-    A flat part is split by its coordinates, and factors may be split again.
+    The reported factors may differ, as a flat part is split by its coordinates, and factors may be
+    split again.
     """
     by_fields = evidence.factor_dims
     own = by_fields if reported is None else reported
-    named = f"dimension {evidence.dim} {_parts(own)}"
+    label = f"dimension {evidence.dim} {_parts(own)}"
     if sorted(own) == sorted(by_fields):
-        return named
-    return f"{named} ({_parts(by_fields).removeprefix('is ')} by these fields alone)"
+        return label
+    return f"{label} ({_parts(by_fields).removeprefix('is ')} by these fields alone)"
 
 
 def _parts(dims: tuple[int, ...]) -> str:
     return f"into {' + '.join(map(str, dims))}" if len(dims) > 1 else "is one factor"
 
 
-# Figures of how far factors that were found are from the true ones.
+# Errors of the found factors.
 
 
 def plot_error_against_n(
     rows: Sequence[Mapping[str, Any]], axis: Any = None, *, x: str = "n", by: str = "manifold"
 ) -> Any:
-    """Draw the error of the factors against the number of points, or another setting.
+    """Draw the error of the found factors against the number of points, or another setting.
 
     Parameters
     ----------
     rows : sequence of mappings
         Each with `x`, `by`, "error" in radians and "right": whether the dimensions of the factors
-        are. Lines join medians of rows equal in both, bars span them all, and a cross marks where
-        most are wrong.
+        are correct. Lines are medians over rows with equal `x` and `by`, bars are ranges, and
+        crosses mark settings where most dimensions are wrong.
     x, by : str
-        What is on the axis, and what has a line each.
+        Keys of the horizontal axis and of the lines.
     """
     axis = new_axis(7.6, 4.8) if axis is None else axis
     places = np.array(sorted({row[x] for row in rows}))
@@ -309,21 +306,21 @@ def plot_error_against_n(
     return tidy(axis)
 
 
-# Figures of parallel transport around loops.
+# Parallel transport around loops.
 
 
 def plot_holonomy(
     holonomy: Holonomy, factor_dims: Sequence[int] | np.ndarray | None = None, axis: Any = None
 ) -> Any:
-    """Draw the share of loops whose parallel transport turns a factor by less than each angle.
+    """Draw the cumulative distribution of the rotation angles of each factor around loops.
 
-    The curve of a flat factor stands at zero; that of a curved one spreads with the loops' length.
+    Angles of a flat factor are zero; those of a curved factor grow with the length of the loops.
 
     Parameters
     ----------
     holonomy : Holonomy
     factor_dims : sequence of int, optional
-        For the legend.
+        Dimensions for the legend.
     """
     axis = new_axis() if axis is None else axis
     angles = np.degrees(holonomy.angles)
@@ -342,12 +339,12 @@ def plot_holonomy(
         length, leaked = np.median(holonomy.lengths), np.median(holonomy.leakage)
         axis.set_title(
             f"Parallel transport around {len(angles)} loops of {length:.0f} edges (median)\n"
-            f"A flat factor stays at 0°; {leaked:.2g} leaks from factor to factor",
+            f"A flat factor stays at 0°; leakage between factors {leaked:.2g}",
             loc="left",
             fontsize=10,
         )
-    axis.set_xlabel("angle by which the loop turns the factor (degrees)")
-    axis.set_ylabel("loops that turn it by less (%)")
+    axis.set_xlabel("rotation of the factor around the loop (degrees)")
+    axis.set_ylabel("loops with a smaller rotation (%)")
     axis.set(xlim=(-3, 180), ylim=(0, 101), xticks=range(0, 181, 30))
     axis.legend(frameon=False, loc="lower right")
     return tidy(axis)

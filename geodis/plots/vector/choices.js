@@ -1,5 +1,5 @@
-/* Draws the figures whose panel and axes a reader chooses, as `page_chart.py` describes them, in the
-   colours of the page's style: variables of the root element that are named like the colours. */
+/* Draws figures with a choice of panel and axes (`choices_data`), in the colours of the page, which
+   are variables of the root element. */
 "use strict";
 
 const root = document.documentElement;
@@ -20,14 +20,14 @@ function drawn(kind, parent, attributes, text) {
   return element;
 }
 
-/* Places along a chosen axis. */
+/* Positions along a chosen axis. */
 function picked(places, columns, chosen) {
   if (!places || !places.columns) return places;
   const all = columns[places.columns][chosen[places.along]];
   return places.rows ? places.rows.map(row => all[row]) : all;
 }
 
-/* Ends of short lines at points: pairs of places. */
+/* Ends of short lines at points: pairs of positions. */
 function lineEnds(mark, columns, chosen) {
   if (mark.ends) return mark.ends;
   const points = columns[mark.columns], leads = columns[mark.directions];
@@ -46,7 +46,7 @@ function niceStep(least) {
   return [1, 2, 5, 10].map(f => f * power).find(step => step >= least * (1 - 1e-9)) || 1;
 }
 
-/* From where to where an axis goes. */
+/* The limits of an axis. */
 function ends(axis, values) {
   if (axis.limits) return axis.limits;
   if (axis.names.length) return [-0.5, axis.names.length - 0.5];
@@ -67,7 +67,7 @@ function ticksOf(axis, low, high, most) {
   return ticks;
 }
 
-/* What the pointer is told: texts with fields filled in. */
+/* Tooltips: templates with fields filled in. */
 function toldOf(mark, i, x, y, label) {
   return mark.hover.map(([literal, name, digits]) => {
     if (!name) return literal;

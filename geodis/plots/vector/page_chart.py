@@ -1,4 +1,4 @@
-"""Description -> what a page holds of it: SVG, or plain data that the scripts beside this draw."""
+"""Figures of a page: SVG, or plain data that the scripts in this folder draw."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from geodis.plots.figure.marks import (
 from geodis.plots.figure.matplotlib_figure import COLORS, LINE_BREAK, draw_figure
 from geodis.plots.style import STRIPE, forget_figure, value_color
 
-# Figure -> SVG, drawn by matplotlib: a file of its own, or part of a page in its colours.
+# SVG drawn by matplotlib: a standalone file, or part of a page in its colours.
 
-WIDE = 720.0  # pixels of a figure on a page
-PIXELS_PER_INCH = 86.4  # texts of 10 points then have 12 pixels
-LEAST_SHOWN = 0.62  # narrow screens scroll instead of shrinking a figure below this share
+WIDE = 720.0  # width in pixels of a figure on a page
+PIXELS_PER_INCH = 86.4  # 10-point text is 12 pixels high
+LEAST_SHOWN = 0.62  # smallest scale of a figure on narrow screens, which then scroll
 SVG, LINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
-# Colours of a drawing -> names in the style of the page, which differ between light and dark.
+# Colours of a drawing -> variables of the style sheet, which differ in light and dark mode.
 VARIABLES: dict[str, str] = {color.lower(): name for name, color in COLORS.items()}
 VARIABLES |= {"#ffffff": "paper", "#000000": "ink", STRIPE: "panel"}
 HEX = re.compile(r"#[0-9a-f]{6}\b")
@@ -53,15 +53,14 @@ FONT = "'DejaVu Sans',Verdana,sans-serif"
 
 
 def figure_svg(figure: Figure | Choices | LinkedViews, *, of_page: bool = False) -> str:
-    """Draw a description as SVG.
+    """Draw a figure as SVG.
 
     Parameters
     ----------
     figure : Figure, Choices or LinkedViews
-        Of a `Choices`, the first choice is drawn.
+        For `Choices`, the first choice is drawn.
     of_page : bool
-        Use the colours of the page's style, and give marks their hover texts; otherwise the text
-        is a file of its own.
+        Use the colour variables of a page, and add tooltips; otherwise the SVG is standalone.
 
     Returns
     -------
@@ -83,7 +82,7 @@ def figure_svg(figure: Figure | Choices | LinkedViews, *, of_page: bool = False)
 
 
 def views_svg(figure: LinkedViews) -> str:
-    """Draw linked views as a file of its own, coloured by their first colouring.
+    """Draw linked views as a standalone SVG file, in their first coloring.
 
     Examples
     --------
@@ -98,13 +97,13 @@ def views_svg(figure: LinkedViews) -> str:
 
 
 def axis_svg(axis: Any, name: str, about: str) -> str:
-    """The figure of a matplotlib axis as SVG for a page, whose texts remain text."""
+    """Convert the figure of a matplotlib axis to SVG for a page, with text as text."""
     from matplotlib import rc_context
 
     file, figure = BytesIO(), axis.figure.figure
     tight = "tight" if figure.get_layout_engine() is None else None
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": name}), warnings.catch_warnings():
-        # Glyphs that matplotlib's font lacks are drawn by the browser.
+        # The browser draws glyphs that the font of matplotlib lacks.
         warnings.simplefilter("ignore", UserWarning)
         figure.savefig(file, format="svg", bbox_inches=tight, metadata={"Date": None})
     forget_figure(figure)
@@ -114,7 +113,7 @@ def axis_svg(axis: Any, name: str, about: str) -> str:
     for element in root.iter():
         _shorten(element)
     for parent in list(root.iter()):
-        _tell_pointer(parent)
+        _add_tooltips(parent)
     root.attrib |= {"role": "img", "aria-label": f"{about[:1].upper()}{about[1:]}"}
     root.set("stroke-linejoin", "round")
     wide = float(root.attrib["viewBox"].split()[2]) * PIXELS_PER_INCH / 72
@@ -127,13 +126,13 @@ def axis_svg(axis: Any, name: str, about: str) -> str:
 
 
 def as_file(page_svg: str) -> str:
-    """The SVG of a page as a file of its own: light colours, and a font of its own."""
+    """Make the SVG of a page standalone, with light colours and its own font."""
     text = PAGE_STYLE.sub(f'style="background:#fff;font-family:{FONT}"', page_svg, count=1)
     return VARIABLE.sub(lambda found: COLOR_OF[found[1]], text)
 
 
 def _name_ids(root: ElementTree.Element, name: str) -> None:
-    """Keep the ids that are referred to, under names that no other figure of a page has."""
+    """Keep only ids that are referred to, and make them unique on a page."""
     texts = [value for element in root.iter() for value in element.attrib.values()]
     used = {found for text in texts if "#" in text for found in REFERENCE.findall(text)}
     for element in root.iter():
@@ -159,7 +158,7 @@ def _strip(root: ElementTree.Element) -> None:
 
 
 def _shorten(element: ElementTree.Element) -> None:
-    """Write places with one decimal, and colours by their names on the page."""
+    """Round coordinates to one decimal, and replace colours by variables of the page."""
     for key in PLACES:
         if text := element.get(key):
             element.set(key, LONG_NUMBER.sub(r"\1", text.replace("\n", "")))
@@ -175,8 +174,8 @@ def _page_color(found: re.Match[str]) -> str:
     return f"var(--{VARIABLES[found[0]]})" if found[0] in VARIABLES else found[0]
 
 
-def _tell_pointer(parent: ElementTree.Element) -> None:
-    """Turn what matplotlib wrote as links into hover texts of the marks in them."""
+def _add_tooltips(parent: ElementTree.Element) -> None:
+    """Replace the links that matplotlib wrote by tooltips of the marks in them."""
     for place, child in enumerate(list(parent)):
         if child.tag == f"{{{SVG}}}a" and len(child):
             mark = child[0]
@@ -200,17 +199,17 @@ class Chart:
     Attributes
     ----------
     name : str
-        Of the element on the page.
+        Name of the element on the page.
     about : str
-        What it shows, for readers who cannot see it.
+        Description for screen readers.
     kind : {"svg", "choices", "views"}
-        "svg" needs no script; the others are drawn by one.
+        "svg" is static; the others are drawn by a script.
     data : object
-        For the script: what can be chosen, or what `views_data` makes.
+        Input of the script: `choices_data` or `views_data`.
     svg : str
-        What is seen without choosing.
+        The static figure.
     height : int
-        In pixels, of what a script draws.
+        Height in pixels of a figure drawn by a script.
     """
 
     name: str
@@ -222,7 +221,7 @@ class Chart:
 
 
 def to_chart(figure: Figure | Choices | LinkedViews) -> Chart:
-    """Turn a description into what a page holds.
+    """Convert a description to a figure of a page.
 
     Examples
     --------
@@ -239,12 +238,12 @@ def to_chart(figure: Figure | Choices | LinkedViews) -> Chart:
 
 
 def script_of_charts() -> str:
-    """The script that draws what is chosen: ``drawChart(element, chart, chosen)``."""
+    """Return the script that draws figures: ``drawChart(element, chart, chosen)``."""
     return "".join((files(room) / name).read_text(encoding="utf-8") for room, name in SCRIPTS)
 
 
 def choices_data(figure: Choices) -> dict[str, Any]:
-    """Everything that can be chosen, as plain data; the script sets texts as text."""
+    """Return all panels, axes and views as plain data; the script inserts texts as text."""
     return {
         "panels": [_panel(panel) for panel in figure.panels],
         "axes": [_axis(axis) for axis in figure.axes],
@@ -284,7 +283,7 @@ def _mark(mark: Mark) -> dict[str, Any]:
         **_labelled(mark.label),
         **_values(mark),
         "hover": _pieces(mark.hover),
-        "told": {name: [_told(one) for one in values] for name, values in mark.told.items()},
+        "told": {name: [_hover_value(one) for one in values] for name, values in mark.told.items()},
     }
 
 
@@ -296,19 +295,19 @@ def _places(places: Any) -> Any:
 
 
 def _values(mark: Dots) -> dict[str, Any]:
-    """Colours by a scale, and what stands beside it."""
+    """Return the colours of the values, and their legend."""
     if mark.values is None:
         return {}
     values = np.asarray(mark.values, dtype=float)
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
     high = high if high > low else low + 1.0
-    told = [low + step * (high - low) for step in (0.0, 0.25, 0.5, 0.75, 1.0)]
-    texts = [f"{value:.3g}" for value in told]
+    ticks = [low + step * (high - low) for step in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    texts = [f"{value:.3g}" for value in ticks]
     if mark.names:
-        told = list(range(len(mark.names))) if len(mark.names) <= 12 else [low, high]
-        texts = [clip(mark.names[int(value)], LONGEST_NAME) for value in told]
-    legend = [[t, value_color((v - low) / (high - low))] for v, t in zip(told, texts, strict=True)]
+        ticks = list(range(len(mark.names))) if len(mark.names) <= 12 else [low, high]
+        texts = [clip(mark.names[int(value)], LONGEST_NAME) for value in ticks]
+    legend = [[t, value_color((v - low) / (high - low))] for v, t in zip(ticks, texts, strict=True)]
     colors = [
         value_color((v - low) / (high - low)) if np.isfinite(v) else "#c4c4c4" for v in values
     ]
@@ -323,12 +322,12 @@ def _labelled(label: str | PickedLabel) -> dict[str, Any]:
 
 
 def _pieces(template: str) -> list[Sequence[str]]:
-    """A text with fields, in pieces: literal, name of the field, its digits."""
+    """Split a template into pieces (literal text, name of the field, format)."""
     return [
         (literal, name or "", digits or "")
         for literal, name, digits, _ in Formatter().parse(template)
     ]
 
 
-def _told(value: Any) -> Any:
+def _hover_value(value: Any) -> Any:
     return clip(value, LONGEST_NAME) if isinstance(value, str) else short([value])[0]

@@ -1,1 +1,1 @@
-"""Several runs on one page: what each scores, what differs beyond noise, how alike they are."""
+"""Comparisons of several runs: scores, significant differences and similarity."""

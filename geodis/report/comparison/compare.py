@@ -1,4 +1,4 @@
-"""The whole comparison in one call: from several runs to numbers and a page."""
+"""Compare several runs: results and a page."""
 
 from __future__ import annotations
 
@@ -61,33 +61,33 @@ def compare(
     """Compare latents of several models, seeds or layers of the same rows, and write a page.
 
     With factors, the runs are ranked by all scores, each with its chance level and interval, and
-    differences are tested against noise: over seeds where every model has the same number of runs,
-    at least two, and otherwise over the same halves of the rows. With or without factors, the page
-    shows how similar the representations are, which of the found factors agree, and their maps.
+    differences are tested: over seeds if every model has the same number of runs, at least two, and
+    otherwise over random halves of the rows. With or without factors, the page shows the similarity
+    of the representations, the agreement of the found factors, and their maps.
 
     Parameters
     ----------
     runs : mapping of str to array-like of shape (n, z), or sequence of these
-        Latents of the same n rows in the same order; z may differ. Or scores alone: the table of a
-        sweep, a row a run, or what `geodis.scores.score_many` returned.
-    factors, images : as of `report`
+        Latents of the same n rows in the same order; z may differ. Or only scores: the table of a
+        sweep with a row per run, or the result of `geodis.scores.score_many`.
+    factors, images : as in `report`
     models : sequence of str, optional
-        Of which model each run is; runs of one model are its seeds, in their order. By default
-        every run is a model of its own.
+        The model of each run; runs of one model are its seeds, in this order. By default every run
+        is a separate model.
     out : path or None
         Folder for ``index.html``, ``results.json`` and ``figures/``; None writes nothing.
     title : str
     max_points : int
         Larger inputs are subsampled to this many rows, the same for all runs.
     bins : int
-        Bins of continuous factors, for what needs classes.
+        Bins of continuous factors, where classes are needed.
     n_resamples : int
-        Halves of the rows on which most scores are computed again, one fifth as many for slow
-        scores.
+        Number of random halves of the rows on which most scores are recomputed; one fifth of it for
+        slow scores.
     sources : dict of str to str, optional
         Names of the files of the runs, "factors" and "images".
     docs : str
-        As of `report`.
+        As in `report`.
     verbose : bool or int
     random_state : int or None
     n_jobs : int, optional
@@ -133,10 +133,10 @@ def compare(
         with stages.stage("differences"):
             scores = _scores(gathered, reports, settings)
         with stages.stage("similarities"):
-            alike = similarities(gathered.latents, random_state)
+            similar = similarities(gathered.latents, random_state)
             agreed = agreement_of_factors(reports)
     made = Comparison(
-        gathered, settings, tuple(reports), scores, tuple(alike), agreed,
+        gathered, settings, tuple(reports), scores, tuple(similar), agreed,
         now(), data_hash(gathered.material),
     )  # fmt: skip
     return made if out is None else write_comparison(made, Path(out))
@@ -145,7 +145,7 @@ def compare(
 def _of_table(
     compared: Any, title: str, out: str | os.PathLike[str] | None, docs: str
 ) -> Comparison:
-    """Compare runs that were scored already."""
+    """Compare runs by given scores."""
     if out is not None:
         check_out(out)
     runs, scores, *notes = compared
@@ -157,7 +157,7 @@ def _of_table(
 
 
 def _report_of(gathered: ComparedRuns, number: int, settings: ReportSettings) -> Report:
-    """What a report says of one run; its scores get intervals with the other runs together."""
+    """Make the report of one run, without intervals, which are computed for all runs together."""
     from geodis.report.build import report
 
     used = gathered.material
@@ -188,6 +188,6 @@ def _scores(
 
 
 def write_comparison(made: Comparison, out: Path) -> Comparison:
-    """Write results, figures and page, which replace earlier ones all together or not at all."""
+    """Write results, figures and page, replacing earlier ones atomically."""
     write_page(made.page(), out, results=lambda _: made.to_dict())
     return replace(made, path=out / PAGE)

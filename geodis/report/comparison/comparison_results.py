@@ -1,4 +1,4 @@
-"""What a comparison gives: numbers, and sentences about them."""
+"""The result of a comparison."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from geodis.report.sentences import reasons_of_doubt, summarise
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Several runs beside one another; prints as its summary.
+    """A comparison of several runs; prints as its summary.
 
     Attributes
     ----------
     runs : ComparedRuns
     settings : ReportSettings
     reports : tuple of Report
-        Of every run.
+        One per run.
     scores : PairedScores or None
-        None without factors, or where scores failed.
+        None without factors, or if the scores failed.
     similarities : tuple of Similarity
     agreement : AgreementOfFactors
     date, data_hash : str
     path : Path or None
         The page, once written.
     notes : tuple of str
-        What was left out of a table.
+        Notes on rows of a table that were left out.
     """
 
     runs: ComparedRuns
@@ -54,17 +54,17 @@ class Comparison:
 
     @property
     def ranking(self) -> tuple[str, ...]:
-        """Names of the runs, the best first; in the order given where there are no scores."""
+        """Names of the runs, best first; in the given order if there are no scores."""
         return self.runs.names if self.scores is None else tuple(self.scores.mean_rank.index)
 
     @property
     def summary(self) -> tuple[str, ...]:
-        """Plain sentences: the ranking, what is beyond noise, similarity, factors."""
+        """Sentences on the ranking, significant differences, similarity and factors."""
         return summarise(COMPARISON_SECTIONS, self)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Where a number should not be trusted."""
+        """Warnings about the reliability of the numbers."""
         notes = [] if self.runs.material is None else list(self.runs.material.notes)
         if self.runs.material is None:
             notes += [*self._of_table(), *self.notes]
@@ -73,8 +73,8 @@ class Comparison:
             notes.append(f"The runs are not ranked: {listed(sorted(filter(None, whys)))}")
         elif self.runs.material is not None and not self.runs.seeded:
             notes.append(
-                "Differences are held against other halves of the same rows, not against other "
-                "seeds: a model that is trained again may differ by more."
+                "Differences are tested by resampling rows, not seeds: a model may differ by more "
+                "when it is trained again."
             )
         for name, report in zip(self.runs.names, self.reports, strict=False):
             if (est := report.manifold) is not None:
@@ -85,16 +85,16 @@ class Comparison:
         return tuple(dict.fromkeys(notes))
 
     def _of_table(self) -> list[str]:
-        """What is not known of runs that were scored elsewhere."""
+        """Return the limitations of a comparison of given scores."""
         chance = self.scores is not None and bool(self.scores.chance.notna().any(axis=None))
         notes = [
-            "The scores are those of a table: there are no latents here whose geometry could be "
-            f"looked at{'' if chance else ', and no levels of chance'}."
+            "Only a table of scores was given: there are no latents to analyse"
+            f"{'' if chance else ', and no chance levels'}."
         ]
         if not self.runs.seeded:
             notes.append(
-                "No difference could be held against noise: that takes as many seeds of every "
-                "model, at least two."
+                "No difference could be tested: this needs equally many seeds of every model, at "
+                "least two."
             )
         return notes
 
@@ -120,12 +120,12 @@ class Comparison:
         )
 
     def page(self) -> Page:
-        """What its page is made of."""
+        """Return the contents of its page."""
         title, origin = self.settings.title, self._origin()
         return Page(COMPARISON_SECTIONS, self, title, origin, self.summary, self.warnings)
 
     def _origin(self) -> str:
-        """Runs, rows, version and seed, for the head of the page."""
+        """State runs, rows, version and seed, for the head of the page."""
         runs = counted(len(self.runs.names), "run")
         models = counted(len(set(self.runs.models)), "model")
         if self.runs.material is None:
@@ -135,11 +135,11 @@ class Comparison:
         return f"{runs} of {models}, {self.runs.material.rows_told}. {made}."
 
     def show(self, height: int = 900) -> None:
-        """Show the page: below the cell of a notebook, elsewhere in a browser."""
+        """Show the page: in the notebook if there is one, otherwise in a browser."""
         show_page(self.path, lambda: render_page(self), height)
 
     def to_dict(self) -> dict[str, Any]:
-        """Every number, and how it was made, as plain values."""
+        """Return all results and settings as plain types."""
         kept = {
             name: {part: report.to_dict().get(part) for part in ("manifold", "maps", "distances")}
             for name, report in zip(self.runs.names, self.reports, strict=False)
@@ -155,7 +155,7 @@ class Comparison:
                 "models": list(self.runs.models),
                 "settings": asdict(self.settings),
                 "scores": self.scores and self.scores.to_dict(),
-                "similarities": [one.to_dict() for one in self.similarities],
+                "similarities": [vars(one) for one in self.similarities],
                 "agreement": self.agreement.to_dict(),
                 "parts": kept,
                 "versions": versions(),
@@ -163,5 +163,5 @@ class Comparison:
         )
 
     def to_json(self, path: str | os.PathLike[str]) -> Path:
-        """Write `to_dict` to a file, whole or not at all."""
+        """Write `to_dict` to a file atomically."""
         return write_json(path, self.to_dict())

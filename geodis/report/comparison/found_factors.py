@@ -1,4 +1,4 @@
-"""Factors that were found in several runs: which agree, and their maps side by side."""
+"""Agreement of the factors found in several runs, their maps, and similarities of the runs."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ import numpy as np
 from geodis.base.check import InputError, check_random_state
 from geodis.distances.representations import cka, procrustes, rsa
 from geodis.plots.figure.linked_views import LinkedViews
-from geodis.plots.figure.sprite_sheet import CHANNELS
+from geodis.plots.figure.sprite_sheet import are_pictures
 from geodis.plots.geometry.maps import SHOWN_ON_PAGE, maps_figure
 
 if TYPE_CHECKING:
     from geodis.report.results import Report
 
 
-MOST_VIEWS = 12  # more maps than these cannot be looked at together
+MOST_VIEWS = 12  # maps on one page
 
 
 @dataclass(frozen=True, eq=False)
 class AgreementOfFactors:
-    """Which factors of the runs are the same.
+    """Agreement of the factors of several runs.
 
     Attributes
     ----------
     runs : tuple of int
-        Numbers of the runs that have maps, of the same rows.
+        Indices of the runs with maps of the same rows.
     matrix : ndarray of shape (r, r)
-        The mean over the factors of the run of a row, of the share that the best factor of the
-        run of a column tells of its coordinates on held-out rows.
+        Mean over the factors of the row's run of the R^2 with which the best factor of the
+        column's run predicts its coordinates on held-out rows.
     matched : dict
-        Numbers of two runs -> for every factor of the first, the factor of the second that tells
-        it best (-1 for none) and how well.
+        Indices of two runs -> for every factor of the first, the factor of the second that
+        predicts it best (-1 for none), and the R^2.
     """
 
     runs: tuple[int, ...]
@@ -42,13 +42,13 @@ class AgreementOfFactors:
     matched: dict[tuple[int, int], list[tuple[int, float]]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Every number."""
+        """Return all values as plain types."""
         matched = {f"{a} in {b}": pairs for (a, b), pairs in self.matched.items()}
         return {"runs": self.runs, "matrix": self.matrix, "matched": matched}
 
 
 def agreement_of_factors(reports: Sequence[Report]) -> AgreementOfFactors:
-    """Match the factors of every run to those of every other one."""
+    """Match the factors of every run to those of every other run."""
     from geodis.data.factors import as_factors
     from geodis.scores.match_given_factors import match_given_factors
 
@@ -73,7 +73,7 @@ def agreement_of_factors(reports: Sequence[Report]) -> AgreementOfFactors:
 
 
 def _with_maps(reports: Sequence[Report]) -> list[int]:
-    """Runs that have maps, of the rows of the first of them."""
+    """Return the runs with maps of the same rows as the first of them."""
     usable = []
     for number, report in enumerate(reports):
         maps = report.parts["maps"].value
@@ -90,7 +90,7 @@ def _with_maps(reports: Sequence[Report]) -> list[int]:
 
 
 def _coordinates(est: Any) -> list[dict[str, np.ndarray]]:
-    """The coordinates of every factor, by names of their own; a gap becomes the mean."""
+    """Return the named coordinates of every factor, with gaps replaced by the mean."""
     made = []
     for j in range(est.n_factors_):
         places = np.asarray(est.coordinates(j), dtype=float)
@@ -103,7 +103,7 @@ def _coordinates(est: Any) -> list[dict[str, np.ndarray]]:
 
 
 def maps_side_by_side(reports: Sequence[Report], names: Sequence[str]) -> LinkedViews | None:
-    """The maps of all runs, linked by the rows: None where fewer than two runs have maps."""
+    """Describe the linked maps of all runs; None if fewer than two runs have maps."""
     mapped = _with_maps(reports)
     if len(mapped) < 2:
         return None
@@ -112,10 +112,7 @@ def maps_side_by_side(reports: Sequence[Report], names: Sequence[str]) -> Linked
     shown = _rows_on_all_maps([reports[number].manifold for number in mapped])
     if not len(shown):
         return None
-    seen = rows.images is not None and (
-        len(rows.images.shape) == 3 or rows.images.shape[3] in CHANNELS
-    )
-    images = rows.images_of if seen else None
+    images = rows.images_of if are_pictures(rows.images) else None
     parts = []
     for number in mapped:
         est = reports[number].manifold
@@ -127,7 +124,7 @@ def maps_side_by_side(reports: Sequence[Report], names: Sequence[str]) -> Linked
 
 
 def _rows_on_all_maps(fits: Sequence[Any]) -> np.ndarray:
-    """Some of the rows that have a place on every map of every fit."""
+    """Draw some of the rows that have a position on every map of every fit."""
     placed = [
         np.isfinite(np.asarray(est.coordinates(j), dtype=float).reshape(len(est.axes_), -1)).all(1)
         for est in fits
@@ -139,53 +136,49 @@ def _rows_on_all_maps(fits: Sequence[Any]) -> np.ndarray:
 
 
 def _joined(parts: Sequence[LinkedViews]) -> LinkedViews:
-    """One figure of the views of several, all of the same rows."""
+    """Join figures of the same rows."""
     first = parts[0]
     views = [view for part in parts for view in part.views]
     own = [part.colorings[0].of_view(j) for part in parts for j in range(len(part.views))]
     colorings = [replace(first.colorings[0], colors=own[:MOST_VIEWS])]
     for part in parts:
         places = zip(part.views, part.colorings[1 : 1 + len(part.views)], strict=True)
-        colorings += [replace(one, name=f"the place in {view.title}") for view, one in places]
+        colorings += [replace(one, name=f"position in {view.title}") for view, one in places]
     colorings += first.colorings[1 + len(first.views) :]
     about = f"maps of the factors of {len(parts)} runs, of the same rows"
     return replace(first, about=about, views=views[:MOST_VIEWS], colorings=colorings)
 
 
-# How alike the representations of several runs are, beside what unrelated ones would give.
+# Similarity of representations, and its chance level.
 
 MEASURES: dict[str, Callable[..., float]] = {"CKA": cka, "Procrustes": procrustes, "RSA": rsa}
 
 
 @dataclass(frozen=True, eq=False)
 class Similarity:
-    """One measure between all runs.
+    """One measure of similarity between all runs.
 
     Attributes
     ----------
     name : str
     matrix : ndarray of shape (r, r)
     chance : float
-        The mean over pairs of runs whose rows are shuffled against each other.
+        Mean over pairs of runs after shuffling the rows of one.
     """
 
     name: str
     matrix: np.ndarray
     chance: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Every number."""
-        return {"name": self.name, "matrix": self.matrix, "chance": self.chance}
-
 
 def similarities(latents: Sequence[np.ndarray], random_state: Any = 0) -> list[Similarity]:
-    """Every measure between all runs.
+    """Compute every measure of similarity between all runs.
 
     Examples
     --------
     >>> a = np.random.default_rng(0).standard_normal((300, 2))
-    >>> alike = similarities([a, 2 * a[:, ::-1], a[::-1]])
-    >>> [(one.name, one.matrix[0].round(1).tolist()) for one in alike][:1]
+    >>> found = similarities([a, 2 * a[:, ::-1], a[::-1]])
+    >>> [(one.name, one.matrix[0].round(1).tolist()) for one in found][:1]
     [('CKA', [1.0, 1.0, 0.0])]
     """
     rng = check_random_state(random_state)

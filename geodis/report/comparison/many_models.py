@@ -1,4 +1,4 @@
-"""The page of the scores of many models: spread, agreement, best and worst."""
+"""The page on scores of many models, and comparisons of tables of scores."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from geodis.report.comparison.paired_scores import (
     MOST_RUNS,
     ComparedRuns,
     PairedScores,
+    ScoresOfRuns,
     answers_of_runs,
     rank_runs,
     side_by_side,
@@ -36,29 +37,29 @@ if TYPE_CHECKING:
 
 
 PAGE = "report.html"
-# Models at either end of the ranking, and scores beside them.
+# Models at each end of the ranking, and scores in its table.
 ENDS, SCORES_SHOWN = 5, 8
 MOST_REMARKS = 12
-# Scores with at least this correlation order models alike.
+# Absolute rank correlation from which two scores agree.
 RANKS_AGREE = 0.5
 
 
 def report_many(table: ManyScores, out: str | os.PathLike[str], *, source: str = "") -> Path:
-    """Write a page of the scores of many models that needs nothing beside it.
+    """Write a self-contained page on the scores of many models.
 
     Parameters
     ----------
     table : ManyScores
     out : str or path
-        A new or empty folder, or that of an earlier such page; the figures are written into
-        ``figures`` in it, as SVG.
+        A new or empty folder, or that of an earlier page of this kind; figures are written to its
+        folder ``figures``, as SVG.
     source : str
-        What the models are of, for the head of the page.
+        Origin of the models, for the head of the page.
 
     Returns
     -------
     Path
-        Of the page.
+        The page.
 
     Examples
     --------
@@ -73,7 +74,7 @@ def report_many(table: ManyScores, out: str | os.PathLike[str], *, source: str =
     check_out(folder)
     remarks = table.remarks()
     more = len(remarks) - MOST_REMARKS
-    left = [f"And {counted(more, 'more reason')}, in the table."] if more > 0 else []
+    left = [f"{counted(more, 'more reason')}: see the table."] if more > 0 else []
     page = Page(
         MANY_SECTIONS,
         table,
@@ -87,22 +88,22 @@ def report_many(table: ManyScores, out: str | os.PathLike[str], *, source: str =
 
 
 class SpreadSection(Section):
-    """How far the models differ by each score."""
+    """Distribution of each score over the models."""
 
     name = "spread"
     title = "Spread"
     about = (
-        "How far the models differ by each score: half of them lie between the quarter and the 3 "
-        "quarters. Chance is the median over the models of the score of shuffled rows. A score "
-        "whose models are all at chance does not distinguish them."
+        "Distribution of each score over the models: half of them lie between the lower and the "
+        "upper quartile. Chance is the median over the models of the score after shuffling the "
+        "rows. A score whose models are all at chance does not distinguish them."
     )
 
     def missing(self, table: ManyScores) -> str:
-        """Nothing: without scores the table is empty."""
+        """Always applies."""
         return ""
 
     def sentence(self, table: ManyScores) -> str:
-        """The score by which the models differ most."""
+        """The score with the largest interquartile range."""
         spread = table.spread
         if not len(spread):
             return ""
@@ -112,17 +113,17 @@ class SpreadSection(Section):
         name = str(ranges.idxmax())
         low, high = (spread.at[name, end] for end in ("quarter", "3 quarters"))
         return (
-            f"Among scores up to 1, the models differ most in {name}: half of them lie between "
+            f"Among scores up to 1, the models differ most in {name}: half of them are between "
             f"{low:.2f} and {high:.2f}."
         )
 
     def figures(self, table: ManyScores) -> list[SectionFigure]:
-        """Quartiles of the scores between 0 and 1."""
+        """Quartiles of the scores in [0, 1]."""
         bounded = ((table.spread["low"] >= 0) & (table.spread["high"] <= 1)).any()
         return [SectionFigure("spread", lambda: spread_figure(table))] if bounded else []
 
     def body(self, table: ManyScores) -> str:
-        """The table of the same numbers."""
+        """The table of quartiles."""
         rows = [
             {
                 "score": str(name),
@@ -137,47 +138,47 @@ class SpreadSection(Section):
         return render_template("many_models.html", rows=rows)
 
     def code(self, table: ManyScores) -> str:
-        """Scoring them."""
+        """Code for the scores."""
         return "table = gd.score_many(folder, factors)"
 
 
 class AgreementSection(Section):
-    """Which scores order the models alike."""
+    """Rank correlations of scores over the models."""
 
     name = "agreement"
     title = "Agreement"
     about = (
-        "Spearman's correlation of every two scores over the models. Scores for which lower is "
-        "better agree with the others where it is negative."
+        "Spearman's correlation of every two scores over the models. A negative correlation means "
+        "agreement if lower is better for exactly one of the scores."
     )
     source = "Locatello et al. (2019), figure 2."
     cites = ("locatello2019",)
 
     def missing(self, table: ManyScores) -> str:
-        """Enough models and scores."""
+        """Needs enough models and scores."""
         return "" if table.agreement is not None else "There are too few models or scores."
 
     def sentence(self, table: ManyScores) -> str:
-        """How many pairs agree, and which pair does least."""
+        """The share of pairs that agree, and the pair that agrees least."""
         pairs = None if table.agreement is None else table.agreement.pairs().dropna()
         if pairs is None or not len(pairs):
             return ""
         strength = pairs["correlation"].abs()
         least = pairs.loc[strength.idxmin()]
         return (
-            f"{(strength >= RANKS_AGREE).mean():.0%} of the pairs of scores order the models alike "
-            f"(absolute rank correlation of at least {RANKS_AGREE}); {least['first']} and "
-            f"{least['second']} agree least ({least['correlation']:.2f})."
+            f"{(strength >= RANKS_AGREE).mean():.0%} of the pairs of scores rank the models "
+            f"similarly (absolute rank correlation of at least {RANKS_AGREE}); {least['first']} "
+            f"and {least['second']} agree least ({least['correlation']:.2f})."
         )
 
     def figures(self, table: ManyScores) -> list[SectionFigure]:
-        """The matrix of correlations."""
+        """The correlation matrix."""
         ranks = table.agreement
         assert ranks is not None
         return [SectionFigure("agreement", lambda: rank_agreement_figure(ranks))]
 
     def code(self, table: ManyScores) -> str:
-        """Where the numbers are."""
+        """Code for the correlations."""
         return "table.agreement.frame"
 
 
@@ -187,22 +188,22 @@ class RankedSection(Section):
     name = "ranked"
     title = "Best and worst models"
     about = (
-        "By the mean rank over all scores, from 0 (worst) to 1 (best). The order is for "
-        "orientation, and is not a score."
+        "By mean rank over all scores, from 0 (worst) to 1 (best). This is for orientation only, "
+        "and is not a score."
     )
 
     def missing(self, table: ManyScores) -> str:
-        """At least two models."""
-        return "" if len(table.values) > 1 else "There is one model."
+        """Needs at least two models."""
+        return "" if len(table.values) > 1 else "There is only one model."
 
     def sentence(self, table: ManyScores) -> str:
-        """The first and the last."""
+        """The best and the worst model."""
         if len(table.values) < 2:
             return ""
         order = mean_ranks(table)
         return (
             f"Over all scores {order.index[0]} ranks best and {order.index[-1]} worst (mean rank "
-            f"{order.iloc[0]:.2f} and {order.iloc[-1]:.2f} of 1); nothing was tested against noise."
+            f"{order.iloc[0]:.2f} and {order.iloc[-1]:.2f} of 1); differences were not tested."
         )
 
     def body(self, table: ManyScores) -> str:
@@ -226,7 +227,7 @@ MANY_SECTIONS: tuple[Section, ...] = (SpreadSection(), AgreementSection(), Ranke
 
 
 def mean_ranks(table: ManyScores) -> pd.Series:
-    """Mean over the scores of each model's rank, 0 worst to 1 best, the best model first.
+    """Compute the mean rank of each model over the scores, 0 worst to 1 best, best model first.
 
     Examples
     --------
@@ -242,16 +243,16 @@ def mean_ranks(table: ManyScores) -> pd.Series:
     return ranks.mean(axis=1).sort_values(ascending=False, kind="stable")
 
 
-# Tables of runs that were scored already, by `score_many` or by a sweep -> their comparison.
+# Comparisons of tables of scores, from `score_many` or from a sweep.
 
-SCORE = "score "  # how the columns of scores begin
+SCORE = "score "  # prefix of the columns of scores
 OF_RUN = ("run", "seed", "step", "error")
-# Columns by which a table of `score_many` is recognised.
+# Columns that identify a table of `score_many`.
 MANY_COLUMNS = {"model", "score", "question", "value", "chance", "low", "high", "better", "reason"}
 
 
 def frame_of_many(given: Any) -> pd.DataFrame | None:
-    """The frame of a `ManyScores`, or one with its columns; None of anything else.
+    """Return the frame of a `ManyScores`, or a frame with its columns; None for anything else.
 
     Examples
     --------
@@ -266,23 +267,23 @@ def frame_of_many(given: Any) -> pd.DataFrame | None:
 def runs_of_many(
     table: pd.DataFrame, models: Sequence[str] | None = None
 ) -> tuple[ComparedRuns, PairedScores, tuple[str, ...]]:
-    """Compare the models of a table by their scores, beside chance.
+    """Compare the models of a table by their scores and chance levels.
 
-    Files in folders, as many in each and at least two, are the seeds of what the folder names;
-    otherwise every file is a model of its own, and there is no noise to hold a difference against.
+    Folders with equally many files, at least two each, are models, and their files are seeds.
+    Otherwise every file is a separate model, and differences cannot be tested.
 
     Parameters
     ----------
     table : DataFrame
     models : sequence of str, optional
-        Of which model each run of the table is.
+        The model of each run of the table.
 
     Returns
     -------
     ComparedRuns, PairedScores
-        Of more than 24 runs without seeds, the best and the worst 12.
+        For more than 24 runs without seeds, only the best and the worst 12.
     tuple of str
-        What was left out.
+        Notes on what was left out.
     """
     import pandas as pd
 
@@ -295,14 +296,14 @@ def runs_of_many(
     rows = scored["score"].unique()
 
     value = side_by_side(frames, "value", rows)
-    value = value[value.notna().all(axis=1)]  # scores that some model lacks rank nothing
+    value = value[value.notna().all(axis=1)]  # only scores that all models have
     first = pd.concat(frames.values()).groupby(level=0, sort=False).first().loc[value.index]
     chance, low, high = (
         side_by_side(frames, name, value.index) for name in ("chance", "low", "high")
     )
-    known = (value, chance, low, high, first["better"], answers_of_runs(frames))
-    scores = rank_runs(runs, *known, judged_scores(first).index, {}, rank_by_all=True)
-    notes = [f"{name} was left out of the ranking: some model has no value of it."
+    given = ScoresOfRuns(value, chance, low, high, first["better"], answers_of_runs(frames))
+    scores = rank_runs(runs, given, judged_scores(first).index, {}, rank_by_all=True)
+    notes = [f"{name} was left out of the ranking: not all models have a value."
              for name in rows if name not in value.index]  # fmt: skip
     if not runs.seeded and len(names) > MOST_RUNS:
         notes.append(f"Shown are the best and the worst {MOST_RUNS // 2} of {len(names)} models.")
@@ -311,11 +312,11 @@ def runs_of_many(
 
 
 def _models_of(names: tuple[str, ...], models: Sequence[str] | None) -> tuple[str, ...]:
-    """Of which model each run is."""
+    """Return the model of each run."""
     if models is not None:
         if len(models) != len(names):
             raise InputError(
-                f"models must name one for each of the {len(names)} runs; got {len(models)}."
+                f"models must have one entry for each of the {len(names)} runs; got {len(models)}."
             )
         return tuple(map(str, models))
     folders = tuple(name.rpartition("/")[0] for name in names)
@@ -333,7 +334,7 @@ def _both_ends(runs: ComparedRuns, scores: PairedScores) -> tuple[ComparedRuns, 
 
 
 def is_table_of_runs(given: Any) -> bool:
-    """Whether it is a frame with a model a row and columns of scores.
+    """Return whether the input is a frame with a model per row and columns of scores.
 
     Examples
     --------
@@ -348,16 +349,15 @@ def is_table_of_runs(given: Any) -> bool:
 
 
 def runs_of_table(table: pd.DataFrame) -> tuple[ComparedRuns, PairedScores]:
-    """Read the last step of every run, and compare the models by their scores.
+    """Compare models by the scores of the last step of every run.
 
-    A model is told by its name, data and settings, as far as these differ; its runs are its
-    seeds. Scores that a run lacks, and runs that diverged, are left out.
+    A model is identified by its name, data and settings, where these differ; its runs are its
+    seeds. Scores that a run lacks and runs that diverged are left out.
 
     Parameters
     ----------
     table : DataFrame
-        Columns "model", "score ...", and of "run", "data", "seed", "step" and settings as many as
-        there are.
+        Columns "model" and "score ...", and optionally "run", "data", "seed", "step" and settings.
 
     Examples
     --------
@@ -371,10 +371,10 @@ def runs_of_table(table: pd.DataFrame) -> tuple[ComparedRuns, PairedScores]:
 
     scored = [name for name in table.columns if str(name).startswith(SCORE)]
     kept = table.dropna(subset=scored, how="all")
-    if "error" in table:  # also in rows of what they scored before
+    if "error" in table:  # diverged runs may have rows of earlier steps
         kept = kept[kept["error"].isna()]
-    said_twice = {f"training {name}" for name in table.columns}
-    settings = [name for name in table.columns if name not in (*OF_RUN, *scored, *said_twice)]
+    repeated = {f"training {name}" for name in table.columns}
+    settings = [name for name in table.columns if name not in (*OF_RUN, *scored, *repeated)]
     settings = [name for name in settings if not str(name).startswith("term ")]
     varied = ["model", *(n for n in settings if n != "model" and kept[n].astype(str).nunique() > 1)]
     seeds = kept["seed"] if "seed" in kept else kept.groupby(varied, dropna=False).cumcount()
@@ -398,11 +398,11 @@ def runs_of_table(table: pd.DataFrame) -> tuple[ComparedRuns, PairedScores]:
     )
     none = value * np.nan
     answers = pd.DataFrame(index=pd.Index([], dtype=object), columns=list(names))
-    known = (value, none, none, none, better, answers)
-    return runs, rank_runs(runs, *known, value.index, {}, rank_by_all=True)
+    given = ScoresOfRuns(value, none, none, none, better, answers)
+    return runs, rank_runs(runs, given, value.index, {}, rank_by_all=True)
 
 
 def _model_name(row: pd.Series, varied: list[str]) -> str:
-    # What is not equal to itself is an empty cell.
+    # NaN is not equal to itself.
     own = [f"{name}={row[name]}" for name in varied if name != "model" and row[name] == row[name]]
     return " ".join([str(row["model"]), *own])

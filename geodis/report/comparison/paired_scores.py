@@ -1,4 +1,4 @@
-"""Scores of several runs on the same rows, and which of their differences are beyond noise."""
+"""Scores of several runs on the same rows, their ranking, and tests of their differences."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from geodis.scores.score_table import ScoreTable
 
 
-# Runs that are compared: arrays of the same rows, their names, and the models they are of.
+# The compared runs.
 
-MOST_RUNS = 24  # more cannot be told apart on a page
+MOST_RUNS = 24  # more runs are not distinguishable on a page
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +33,11 @@ class ComparedRuns:
     ----------
     names : tuple of str
     models : tuple of str
-        Of which model each run is; runs of one model differ in their seed.
+        The model of each run; runs of one model differ in their seed.
     latents : tuple of ndarray of shape (n, z)
     material : Material or None
-        The rows that all have, their factors and images; its latents are those of all runs side
-        by side. None of runs that a table tells of.
+        The rows that are complete in all runs, with factors and images; its latents are the
+        concatenated columns of all runs. None for runs from a table of scores.
     """
 
     names: tuple[str, ...]
@@ -47,13 +47,13 @@ class ComparedRuns:
 
     @property
     def seeded(self) -> bool:
-        """Whether every model has as many runs, at least two: then its seeds are paired."""
+        """Whether all models have equally many runs, at least two, so that seeds are paired."""
         counts = {self.models.count(model) for model in self.models}
         return len(counts) == 1 and counts.pop() > 1 and len(set(self.models)) > 1
 
     @property
     def of_model(self) -> dict[str, list[int]]:
-        """Numbers of the runs of every model, in their order."""
+        """Indices of the runs of every model, in their order."""
         numbers: dict[str, list[int]] = {}
         for number, model in enumerate(self.models):
             numbers.setdefault(model, []).append(number)
@@ -70,16 +70,16 @@ def gather_runs(
     bins: int,
     random_state: Any = 0,
 ) -> ComparedRuns:
-    """Check that all runs have the same rows, and take those that are finite in all.
+    """Check that all runs have the same rows, and select those that are finite in all.
 
     Parameters
     ----------
     runs : mapping of str to array-like of shape (n, z), or sequence of these
-        The columns may be as many as each has.
+        z may differ.
     factors, images, max_points, bins, random_state
-        As of `gather_material`.
+        As in `gather_material`.
     models : sequence of str, optional
-        Of which model each run is; by default each is its own.
+        The model of each run; by default each run is a separate model.
 
     Examples
     --------
@@ -88,13 +88,15 @@ def gather_runs(
     >>> gathered.names, gathered.material.rows.tolist(), gathered.latents[1].shape
     (('a', 'b'), [0, 2], (2, 2))
     """
-    named = _named(runs)
+    named = _runs_by_name(runs)
     if not 2 <= len(named) <= MOST_RUNS:
-        raise InputError(f"Runs to compare must be 2 to {MOST_RUNS}; got {len(named)}.")
+        raise InputError(f"runs must have 2 to {MOST_RUNS} entries; got {len(named)}.")
     names = tuple(named)
     of = names if models is None else tuple(str(model) for model in models)
     if len(of) != len(names):
-        raise InputError(f"models must name one for each of the {len(names)} runs; got {len(of)}.")
+        raise InputError(
+            f"models must have one entry for each of the {len(names)} runs; got {len(of)}."
+        )
     arrays = [_points(array, name) for name, array in named.items()]
     if len({len(array) for array in arrays}) > 1:
         counts = ", ".join(f"{len(a):,} of {name}" for name, a in zip(names, arrays, strict=True))
@@ -107,7 +109,7 @@ def gather_runs(
     return ComparedRuns(names, of, kept, material)
 
 
-def _named(runs: Any) -> dict[str, Any]:
+def _runs_by_name(runs: Any) -> dict[str, Any]:
     if isinstance(runs, Mapping):
         return {str(name): array for name, array in runs.items()}
     if isinstance(runs, str | bytes) or not hasattr(runs, "__iter__"):
@@ -122,7 +124,7 @@ def _points(array: Any, name: str) -> np.ndarray:
 
     points = check_numeric(to_numpy(array, name), name)
     if points.ndim != 2 or 0 in points.shape:
-        raise InputError(f"{name} must have shape (n, z), one row a point; got {points.shape}.")
+        raise InputError(f"{name} must have shape (n, z), one row per point; got {points.shape}.")
     return points
 
 
@@ -131,20 +133,19 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class ScoreDifference:
-    """How two models differ in one score.
+    """The difference of two models in one score.
 
     Attributes
     ----------
     score, first, second : str
     difference : float
-        First minus second, turned so that more is better.
+        First minus second, with the sign flipped if lower is better.
     low, high : float
-        Of 95 %, one difference alone.
+        95 % confidence interval, not corrected for multiple tests.
     p : float
-        Of a difference as large by noise alone, after Holm's correction for all differences that
-        were looked at.
+        Two-sided p value, after Holm's correction for all tested differences.
     by : {"seeds", "rows"}
-        What the noise was taken from.
+        Source of the variance estimate.
     """
 
     score: str
@@ -158,25 +159,22 @@ class ScoreDifference:
 
     @property
     def beyond_noise(self) -> bool:
-        """Whether noise alone would hardly give it."""
+        """Whether the difference is significant at the 5 % level."""
         return self.p < 1 - LEVEL
 
 
 @dataclass(frozen=True, eq=False)
-class PairedScores:
+class ScoresOfRuns:
     """Scores of all runs.
 
     Attributes
     ----------
     value, chance, low, high : DataFrame of shape (scores, runs)
-        Intervals are NaN where a score was not computed again for them.
+        Intervals are NaN for scores that were not resampled.
     better : Series
-        "higher" or "lower", of every score.
+        "higher" or "lower" for every score.
     answers : DataFrame of shape (questions, runs)
-        How far from chance (0) to the best value (1), the median over the scores that answer.
-    mean_rank : Series
-        Of every run, over the scores that are held against chance; 1 is best.
-    differences : list of ScoreDifference
+        Scale from chance (0) to the best value (1): the median over the scores that answer.
     """
 
     value: pd.DataFrame
@@ -185,17 +183,30 @@ class PairedScores:
     high: pd.DataFrame
     better: pd.Series
     answers: pd.DataFrame
+
+
+@dataclass(frozen=True, eq=False)
+class PairedScores(ScoresOfRuns):
+    """Scores, ranks and differences of all runs.
+
+    Attributes
+    ----------
+    mean_rank : Series
+        Mean rank of every run over the scores with a chance level; 1 is best.
+    differences : list of ScoreDifference
+    """
+
     mean_rank: pd.Series
     differences: list[ScoreDifference]
 
     def to_dict(self) -> dict[str, Any]:
-        """Every number."""
+        """Return all values as plain types."""
         frames = {
             name: getattr(self, name).to_dict() for name in ("value", "chance", "low", "high")
         }
-        told = [{**asdict(one), "beyond_noise": one.beyond_noise} for one in self.differences]
+        tested = [{**asdict(one), "beyond_noise": one.beyond_noise} for one in self.differences]
         ranked = {"mean_rank": self.mean_rank.to_dict(), "answers": self.answers.to_dict()}
-        return {**frames, **ranked, "differences": told}
+        return {**frames, **ranked, "differences": tested}
 
 
 def pair_scores(
@@ -205,22 +216,22 @@ def pair_scores(
     *,
     random_state: Any = 0,
 ) -> PairedScores:
-    """Put the tables of all runs side by side, and test their differences against noise.
+    """Combine the tables of all runs, and test their differences.
 
     With several seeds of every model, runs are paired by their position among the seeds, and the
     mean difference is tested by a paired t test. With one run per model, scores of all runs are
-    computed again on the same halves of the rows, and the difference is tested against its spread
-    over r halves with a t distribution of r - 1 degrees of freedom.
+    recomputed on the same random halves of the rows, and the difference is tested against its
+    standard deviation over r halves, with a t distribution of r - 1 degrees of freedom.
 
     Parameters
     ----------
     runs : ComparedRuns
     tables : sequence of ScoreTable
-        Of every run.
+        One per run.
     counts : mapping of int to sequence of str
-        How often scores are computed again -> which.
+        Number of resamplings -> names of the scores.
     random_state : int, Generator or None
-        Of the halves.
+        Seed of the halves.
     """
     frames = {name: table.frame for name, table in zip(runs.names, tables, strict=True)}
     first = tables[0].frame
@@ -235,14 +246,14 @@ def pair_scores(
             ends = around(value.at[name, run], spread, LEVEL)
             low.at[name, run], high.at[name, run] = ends
     chance = side_by_side(frames, "chance", first.index)
-    known = (value, chance, low, high, first["better"], answers_of_runs(frames))
-    return rank_runs(runs, *known, judged_scores(first).index, resampled)
+    scores = ScoresOfRuns(value, chance, low, high, first["better"], answers_of_runs(frames))
+    return rank_runs(runs, scores, judged_scores(first).index, resampled)
 
 
 def side_by_side(
     frames: Mapping[str, pd.DataFrame], column: str, scores: Iterable[object]
 ) -> pd.DataFrame:
-    """One column of the tables of all runs, of shape (scores, runs)."""
+    """Collect one column of the tables of all runs, of shape (scores, runs)."""
     import pandas as pd
 
     wide = pd.DataFrame({name: frame[column] for name, frame in frames.items()})
@@ -250,7 +261,7 @@ def side_by_side(
 
 
 def answers_of_runs(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """The answers that the scores of every run give, of shape (questions, runs)."""
+    """Collect the answers of the scores of every run, of shape (questions, runs)."""
     import pandas as pd
 
     return pd.DataFrame(
@@ -263,12 +274,7 @@ def answers_of_runs(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 def rank_runs(
     runs: ComparedRuns,
-    value: pd.DataFrame,
-    chance: pd.DataFrame,
-    low: pd.DataFrame,
-    high: pd.DataFrame,
-    better: pd.Series,
-    answers: pd.DataFrame,
+    scores: ScoresOfRuns,
     judged: pd.Index,
     resampled: Mapping[tuple[str, str], np.ndarray],
     *,
@@ -276,24 +282,25 @@ def rank_runs(
 ) -> PairedScores:
     """Rank the runs, and test their differences.
 
-    The mean rank is over the `judged` scores that differ from chance in a run; with `rank_by_all`,
-    where none does, over all scores.
+    The mean rank is over the `judged` scores that differ from chance in a run. If none does,
+    `rank_by_all` uses all scores.
     """
     import pandas as pd
 
+    value, better = scores.value, scores.better
     sign = pd.Series(np.where(better == "lower", -1.0, 1.0), better.index)
     signed = value.mul(sign[value.index], axis=0)
-    away = (value.loc[judged] - chance.loc[judged]).abs().max(axis=1) > NEAR_CHANCE
+    away = (value.loc[judged] - scores.chance.loc[judged]).abs().max(axis=1) > NEAR_CHANCE
     ranked = signed if rank_by_all and not away.any() else signed.loc[judged][away]
     mean_rank = ranked.rank(axis=1, ascending=False).mean().sort_values(kind="stable")
     found = differences_of(runs, signed.loc[judged], sign, resampled)
-    return PairedScores(value, chance, low, high, better, answers, mean_rank, found)
+    return PairedScores(**vars(scores), mean_rank=mean_rank, differences=found)
 
 
 def _resampled(
     runs: ComparedRuns, chosen: Sequence[str], n_resamples: int, rng: np.random.Generator
 ) -> dict[tuple[str, str], np.ndarray]:
-    """Score and run -> its values on the same halves of the rows."""
+    """Recompute scores of all runs on the same random halves of the rows."""
     from geodis.base.check import InputError
     from geodis.scores.score_latents import score_latents
 
@@ -309,7 +316,7 @@ def _resampled(
                 score_latents(z[rows], factors.take(rows), chosen, chance=0, **options).frame
                 for z in runs.latents
             ]
-        except InputError:  # these few rows lack a class, say
+        except InputError:  # for example, if these rows lack a class
             continue
         for run, frame in zip(runs.names, frames, strict=True):
             for name, number in frame["value"].items():
@@ -323,7 +330,7 @@ def differences_of(
     sign: pd.Series,
     resampled: Mapping[tuple[str, str], np.ndarray],
 ) -> list[ScoreDifference]:
-    """All differences between models that can be tested against noise, corrected together."""
+    """Test all differences between models for which there is a variance estimate."""
     of_model = runs.of_model
     made = []
     for first, second in combinations(of_model, 2):
@@ -352,7 +359,7 @@ def differences_of(
 
 
 def _over_seeds(gaps: np.ndarray) -> tuple[float, float, float]:
-    """Mean of paired differences, its standard error and degrees of freedom."""
+    """Return the mean of paired differences, its standard error and degrees of freedom."""
     return float(gaps.mean()), float(gaps.std(ddof=1) / np.sqrt(len(gaps))), len(gaps) - 1.0
 
 
@@ -372,7 +379,7 @@ def _interval(gap: float, spread: float, freedom: float) -> tuple[float, float]:
 
 
 def holm(p: np.ndarray) -> np.ndarray:
-    """Probabilities after Holm's correction: any of all is below a level by chance no more often.
+    """Correct p values for multiple tests by Holm's method.
 
     Examples
     --------

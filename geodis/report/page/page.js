@@ -1,5 +1,4 @@
-/* The figures of the page, what a reader chooses of them, what the pointer is told, copying, and the
-   theme. */
+/* Figures of the page and their controls, tooltips, copy buttons, and the theme. */
 
 const charts = JSON.parse(document.getElementById("charts").textContent);
 
@@ -13,7 +12,7 @@ function draw(chart) {
   return drawChart(document.getElementById("figure-" + chart.name), chart, chosen);
 }
 
-/* A figure that is far below is drawn when a reader comes near it. */
+/* Figures are drawn when they are about to become visible. */
 const drawnCharts = new Set();
 const watch = new IntersectionObserver(entries => entries.forEach(entry => {
   if (!entry.isIntersecting) return;
@@ -60,7 +59,7 @@ charts.forEach(chart => {
   });
 });
 
-/* What scrolls sideways can be scrolled by keys. */
+/* Horizontally scrolling boxes can be scrolled by keyboard. */
 function reachable() {
   document.querySelectorAll(".wide, pre").forEach(box => {
     if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
@@ -77,7 +76,7 @@ window.addEventListener("resize", () => {
   }, 150);
 });
 
-/* What the pointer is told of marks. */
+/* Tooltips of marks. */
 const tip = document.getElementById("tip");
 document.addEventListener("pointermove", event => {
   const marked = event.target.closest && event.target.closest("[data-tip]");
@@ -88,7 +87,7 @@ document.addEventListener("pointermove", event => {
   tip.style.top = Math.min(event.clientY + 14, window.innerHeight - tip.offsetHeight - 8) + "px";
 });
 
-/* A button that copies beside every piece of code. */
+/* A copy button for every code block. */
 function copy(text) {
   if (navigator.clipboard && window.isSecureContext) return navigator.clipboard.writeText(text);
   const area = made("textarea", document.body);

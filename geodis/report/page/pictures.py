@@ -1,4 +1,4 @@
-"""The figures of a page, each drawn once for the page and for a file of its own."""
+"""The figures of a page, drawn for the page and for SVG files."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from geodis.base.write import whole_file
 from geodis.plots.figure.linked_views import Choices, LinkedViews
 from geodis.plots.figure.marks import Figure, clip
 from geodis.plots.vector.page_chart import Chart, as_file, axis_svg, figure_svg, to_chart
-from geodis.report.section import FAILURES, Section, SectionFigure, ask, reason_of
+from geodis.report.section import FAILURES, Section, SectionFigure, call_hook, reason_of
 
 NAME = re.compile(r"[a-z0-9_]+")
 
 
 class Choice(NamedTuple):
-    """A list to choose from, above a figure.
+    """A drop-down list above a figure.
 
     Attributes
     ----------
     options : sequence of (str, str)
-        Values, and the texts that stand for them.
+        Values and labels.
     chosen : int
-        Which at first.
+        Index of the initial option.
     """
 
     name: str
@@ -37,17 +37,17 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class Picture:
-    """One figure that was drawn.
+    """A drawn figure.
 
     Attributes
     ----------
     name : str
     chart : Chart or None
-        What the page holds; None where it is on paper alone.
+        The figure on the page; None if it is only a file.
     file : str or None
-        The SVG of a file; None where it is on the page alone.
+        The SVG of the file; None if it is only on the page.
     described : object
-        What was drawn.
+        The description that was drawn.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Picture:
 
     @property
     def choices(self) -> list[Choice]:
-        """What a reader chooses of it."""
+        """The lists to choose from."""
         return list(_choices(self.described)) if isinstance(self.described, Choices) else []
 
 
@@ -68,11 +68,11 @@ class Pictures:
     Attributes
     ----------
     of : dict of str to list of Picture
-        Name of a section that applies -> its figures, in order.
+        Section name -> its figures, in order, for sections that apply.
     problems : dict of str to str
-        Name of a section that could not list its figures, or draw one of them -> why.
+        Section name -> why one of its figures failed.
     failures : list of str
-        Figures that could not be drawn, as sentences.
+        Sentences on figures that could not be drawn.
     """
 
     of: dict[str, list[Picture]] = field(default_factory=dict)
@@ -81,21 +81,21 @@ class Pictures:
 
     @property
     def files(self) -> dict[str, str]:
-        """Names of the figures that are files, and their SVG."""
+        """SVG of the figures that are files, by name."""
         every = (one for pictures in self.of.values() for one in pictures)
         return {one.name: one.file for one in every if one.file is not None}
 
 
 def draw_pictures(sections: Sequence[Section], analysis: Any) -> Pictures:
-    """Draw the figures of all sections that apply; one that fails leaves the others as they are.
+    """Draw the figures of all sections that apply, and record failures.
 
-    Of two figures of one name the first is drawn.
+    Of two figures with the same name, only the first is drawn.
     """
     drawn, taken = Pictures(), set[str]()
     for section in sections:
-        if any(ask(section, "missing", analysis)):
+        if any(call_hook(section, "missing", analysis)):
             continue
-        figures, problem = ask(section, "figures", analysis)
+        figures, problem = call_hook(section, "figures", analysis)
         if problem:
             drawn.problems[section.name] = problem
             drawn.failures.append(f"The figures of {section.name} could not be drawn: {problem}")
@@ -114,14 +114,14 @@ def draw_pictures(sections: Sequence[Section], analysis: Any) -> Pictures:
 
 
 def _refusal(name: str, taken: set[str]) -> str:
-    """Why a figure cannot have this name; empty where it can."""
+    """Return why a figure cannot have this name; empty if it can."""
     if not (isinstance(name, str) and NAME.fullmatch(name)):
-        return f"its name must be of lower-case letters, digits and '_'; got {name!r}."
-    return f"it needs a name of its own; got {name!r}, which there is." if name in taken else ""
+        return f"its name must consist of lower-case letters, digits and '_'; got {name!r}."
+    return f"its name must be unique; got {name!r} again." if name in taken else ""
 
 
 def draw_picture(figure: SectionFigure) -> Picture:
-    """Draw one figure, for wherever it is shown."""
+    """Draw one figure for the page, the file or both."""
     described = None if figure.describe is None else figure.describe()
     chart, svg = None, ""
     if figure.draw is not None:
@@ -143,7 +143,7 @@ def draw_picture(figure: SectionFigure) -> Picture:
 
 
 def write_files(files: dict[str, str], folder: Path) -> dict[str, Path]:
-    """Write the figures; return where each is."""
+    """Write the figures, and return their paths."""
     written = {}
     for name, text in files.items():
         written[name] = folder / f"{name}.svg"
@@ -153,7 +153,7 @@ def write_files(files: dict[str, str], folder: Path) -> dict[str, Path]:
 
 
 def _choices(figure: Choices) -> Iterator[Choice]:
-    """What a reader chooses; the template escapes the texts."""
+    """Make the lists above a figure; the template escapes the texts."""
     if len(figure.panels) > 1:
         yield Choice("panel", figure.asked, _numbered(panel.title for panel in figure.panels))
     if figure.views:

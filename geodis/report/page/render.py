@@ -1,4 +1,4 @@
-"""The builder of all pages: sections -> one HTML file that needs nothing beside it, and figures."""
+"""Build pages: one self-contained HTML file, figures and citations."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from geodis.base.write import write_json
 from geodis.plots.vector.page_chart import script_of_charts
 from geodis.report.page.pictures import Picture, Pictures, draw_pictures, write_files
 from geodis.report.page.score_cards import render_template
-from geodis.report.section import Section, ask
+from geodis.report.section import Section, call_hook
 
 if TYPE_CHECKING:
     from geodis.report.comparison.comparison_results import Comparison
     from geodis.report.results import Report
 
 
-# The papers whose methods a report uses, as BibTeX; they stand in ``templates/papers.bib``.
+# Cited papers as BibTeX, from ``templates/papers.bib``.
 
 SELF = """@software{geodis,
   author = {{The geodis authors}},
@@ -52,7 +52,7 @@ PAPERS = _read_papers()  # key -> authors, title, where, year
 
 
 def entry(key: str) -> str:
-    """One paper as BibTeX.
+    """Format one paper as BibTeX.
 
     Examples
     --------
@@ -71,13 +71,13 @@ def entry(key: str) -> str:
 
 
 def entries_of(keys: Iterable[str]) -> str:
-    """All papers once, in their order, and geodis itself; unknown keys are passed over."""
+    """Format geodis and all known papers as BibTeX, without duplicates."""
     known = dict.fromkeys(key for key in keys if key in PAPERS)
     return "\n\n".join([SELF, *(entry(key) for key in known)])
 
 
 def keys_in(text: str) -> list[str]:
-    """Keys of the papers that a text cites by authors and year, as far as they are known.
+    """Find the keys of known papers that a text cites by authors and year.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def keys_in(text: str) -> list[str]:
 
 
 PAGE, RESULTS, FIGURES = "index.html", "results.json", "figures"
-# The browser refuses to fetch anything, whatever text a file brings.
+# The browser must not load anything, whatever the input contains.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'"
@@ -99,20 +99,20 @@ POLICY = (
 
 @dataclass(frozen=True)
 class Page:
-    """What a page is made of.
+    """The contents of a page.
 
     Attributes
     ----------
     sections : sequence of Section
-        In their order on the page.
+        In the order of the page.
     analysis : object
-        What the methods of the sections are given.
+        Argument of the methods of the sections.
     title : str
     origin : str
-        What the page was made from, and by which version.
+        Data, version and date.
     summary, warnings : sequence of str
     about : str
-        Said under the title.
+        Text under the title.
     lead : str
         The first sentence of the summary, in bold.
     """
@@ -129,7 +129,7 @@ class Page:
 
 @dataclass(frozen=True)
 class SectionView:
-    """What the page shows of a section."""
+    """The contents of a section on the page."""
 
     name: str
     title: str
@@ -144,25 +144,25 @@ class SectionView:
 def render_page(
     made: Report | Comparison | Page, pictures: Pictures | None = None, *, linked: bool = False
 ) -> str:
-    """Return the whole page as text.
+    """Render the whole page as text.
 
-    Every text that came from the user is escaped, in HTML and in the data of the figures; the
-    scripts set texts as text.
+    All texts of the user are escaped, in HTML and in the data of figures; scripts insert texts as
+    text.
 
     Parameters
     ----------
     made : Report, Comparison or Page
     pictures : Pictures, optional
-        Its figures, where they are drawn already.
+        Its figures, if they were drawn already.
     linked : bool
-        The results and the figures are files beside the page.
+        Link to the files of results and figures.
     """
     from markupsafe import Markup
 
     page = made if isinstance(made, Page) else made.page()
     views = section_views(page, pictures)
     charts = [one.chart for view in views for one in view.figures if one.chart is not None]
-    # The data of a chart as they are, for they may be large.
+    # No copy, as the data of a chart may be large.
     data = [
         {key: value for key, value in vars(one).items() if key != "svg"}
         for one in charts
@@ -181,7 +181,7 @@ def render_page(
         citations=entries_of(cited) if (cited := _cited(page)) else "",
         linked=linked,
     )
-    return str.__str__(text)  # plain text: markup would be escaped where it is put further
+    return str.__str__(text)  # a plain string instead of markup
 
 
 def write_page(
@@ -193,18 +193,18 @@ def write_page(
     arrays: Mapping[str, np.ndarray] | None = None,
     verbose: bool | int = False,
 ) -> tuple[tuple[str, ...], dict[str, Path]]:
-    """Write results, figures and page, which replace earlier ones all together or not at all.
+    """Write results, figures and page, replacing earlier ones atomically.
 
     Parameters
     ----------
     page : Page
     out : Path
     name : str
-        Of the page in that folder.
+        File name of the page.
     results : callable, optional
-        All warnings -> what ``results.json`` holds.
+        Function from all warnings to the contents of ``results.json``.
     arrays : mapping of str to ndarray, optional
-        By the names of their files.
+        Further arrays to save, by file name.
     verbose : bool or int
 
     Returns
@@ -212,7 +212,7 @@ def write_page(
     tuple of str
         The warnings, with those of figures that could not be drawn.
     dict of str to Path
-        The figures that were written.
+        Paths of the figures.
     """
     with Stages("report", verbose) as stages, whole_set(out) as folder:
         with stages.stage("figures"):
@@ -224,7 +224,7 @@ def write_page(
         with stages.stage("page"):
             now = replace(page, warnings=warnings)
             text = render_page(now, pictures, linked=results is not None)
-            # Half a character, which some texts of others hold, must not cost the page.
+            # Escape lone surrogates, which input texts may contain.
             (folder / name).write_text(text, "utf-8", errors="xmlcharrefreplace")
         for file, array in (arrays or {}).items():
             np.save(folder / file, array)
@@ -232,36 +232,36 @@ def write_page(
 
 
 def _cited(page: Page) -> list[str]:
-    """Papers of the sections that apply."""
+    """Collect the papers cited by the sections that apply."""
     return [
         key
         for section in page.sections
-        if section.on_page and not ask(section, "missing", page.analysis).value
-        for key in ask(section, "citations", page.analysis).value
+        if section.on_page and not call_hook(section, "missing", page.analysis).value
+        for key in call_hook(section, "citations", page.analysis).value
     ]
 
 
 def section_views(
     made: Report | Comparison | Page, pictures: Pictures | None = None
 ) -> list[SectionView]:
-    """The sections of a page, in order; one that cannot be made says so in its place."""
+    """Make the contents of all sections, in order; failures are reported in place."""
     page = made if isinstance(made, Page) else made.page()
     pictures = draw_pictures(page.sections, page.analysis) if pictures is None else pictures
     return [
         _view(section, page.analysis, pictures)
         for section in page.sections
-        if section.on_page and not ask(section, "missing", page.analysis).value
+        if section.on_page and not call_hook(section, "missing", page.analysis).value
     ]
 
 
 def _view(section: Section, analysis: Any, pictures: Pictures) -> SectionView:
-    """All that a section can say; of what went wrong, the first."""
-    unknown = ask(section, "missing", analysis).problem
-    failure, silent = ask(section, "failure", analysis)
+    """Make the contents of a section, with the first of its failures."""
+    unknown = call_hook(section, "missing", analysis).problem
+    failure, silent = call_hook(section, "failure", analysis)
     if unknown:
         return SectionView(section.name, section.title, failure=failure or unknown)
-    code, no_code = ask(section, "code", analysis)
-    body, no_body = ask(section, "body", analysis)
+    code, no_code = call_hook(section, "code", analysis)
+    body, no_body = call_hook(section, "body", analysis)
     problems = (failure, silent, pictures.problems.get(section.name, ""), no_body, no_code)
     return SectionView(
         section.name,
@@ -276,7 +276,7 @@ def _view(section: Section, analysis: Any, pictures: Pictures) -> SectionView:
 
 
 def script_json(value: Any) -> str:
-    r"""JSON that may stand inside a script element: no "<" can end it early.
+    r"""Format JSON for a script element, which no "<" can close early.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Cards of scores inside a page: what a score rewards and cannot see, where its name is pressed."""
+"""Parts of pages: templates, cards and bars of scores, and Python code that repeats results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 
-# Templates -> HTML in which every text is escaped.
+# Templates with escaped texts.
 
 
 @cache
@@ -31,7 +31,7 @@ def _environment() -> Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        # Control characters of names are ill-formed in a page; what is marked up was looked at.
+        # Control characters in names are invalid in HTML; markup is already checked.
         finalize=lambda value: printable(value) if type(value) is str else value,
     )
 
@@ -50,26 +50,26 @@ def render_template(name: str, **values: Any) -> Markup:
 
 
 def definitions(rows: Mapping[str, str]) -> Markup:
-    """Names, and what there is to say of each."""
+    """Render a list of names and descriptions."""
     return render_template("definitions.html", rows=rows)
 
 
-# Where the whole cards are, unless a page is told of another address of the documentation.
+# Default address of the full cards.
 CARDS = "https://github.com/geodis-learn/geodis-learn/blob/main/docs/pages/score_cards.md"
 
 
 @dataclass(frozen=True)
 class ShownCard:
-    """A card as a page shows it.
+    """A card of a score on a page.
 
     Attributes
     ----------
     name : str
-        Of the score.
+        Name of the score.
     facts : dict of str to str
-        What there is to say, by its heading.
+        Texts by heading.
     url : str
-        Where the documentation has it; empty for scores of other packages.
+        Address of the full card; empty for scores of other packages.
     """
 
     name: str
@@ -78,13 +78,13 @@ class ShownCard:
 
 
 def cards_of(rows: Iterable[str], docs: str = "") -> dict[str, ShownCard]:
-    """Row of a table -> the card of its score, as far as there is one.
+    """Return the cards of the scores in the rows of a table, where they exist.
 
     Parameters
     ----------
     rows : iterable of str
     docs : str
-        Address of the documentation, a folder; that of the project by default.
+        Folder of the documentation; that of the project by default.
 
     Examples
     --------
@@ -99,13 +99,13 @@ def cards_of(rows: Iterable[str], docs: str = "") -> dict[str, ShownCard]:
 
 
 def cards_markup(cards: Iterable[ShownCard]) -> Markup:
-    """All cards, each once: hidden until a button asks for it, and a list where none can."""
+    """Render all cards without duplicates, as popovers that buttons open."""
     distinct = {card.name: card for card in cards}
     return render_template("score_cards.html", cards=list(distinct.values()))
 
 
 def _entry_of(row: str, known: dict[str, ScoreEntry]) -> ScoreEntry | None:
-    """The score of a row; rows of sizes are named by what was learnt from."""
+    """Find the score of a row; rows may have suffixes such as sample sizes."""
     while row and row not in known:
         row = row.rpartition("_")[0]
     return known.get(row)
@@ -120,28 +120,28 @@ def _shown(entry: ScoreEntry, docs: str) -> ShownCard:
         "range": card.scale + (", lower is better" if entry.lower_is_better else ""),
         "by chance": card.chance,
         "factors of any shape": card.shapes,
-        "costs": entry.cost.text,
-        "from": card.source,
+        "cost": entry.cost.text,
+        "source": card.source,
     }
     return ShownCard(entry.name, {name: text for name, text in facts.items() if text},
                      _address(entry, docs))  # fmt: skip
 
 
 def _address(entry: ScoreEntry, docs: str) -> str:
-    """Where the whole card is; scores of other packages have none there."""
+    """Return the address of the full card; empty for scores of other packages."""
     if not entry.is_ours:
         return ""
     page = f"{docs.rstrip('/')}/score_cards.html" if docs else CARDS
     return f"{page}#{entry.name}{'' if entry.default else '-by-name'}"
 
 
-# A score as a small bar beside its number: value, interval and chance.
+# Bars of scores: value, interval and chance.
 
 WIDE, HIGH = 130, 14
 
 
 def score_bar(value: float, chance: float, low: float = np.nan, high: float = np.nan) -> Markup:
-    """A bar from 0 to 1; what lies beyond is cut. Nothing for a score without a chance level.
+    """Draw a bar from 0 to 1, clipped; empty for a score without a chance level.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def score_bar(value: float, chance: float, low: float = np.nan, high: float = np
     if np.isfinite([low, high]).all():
         line = f"M{start} {HIGH // 2}H{end}"
         interval = f'<path d="{line}" stroke="var(--ink)" stroke-width="1.2"/>'
-    # Hidden from screen readers: the numbers stand beside the bar.
+    # Hidden from screen readers, as the table has the numbers.
     return Markup(
         f'<svg viewBox="0 0 {WIDE} {HIGH}" width="{WIDE}" height="{HIGH}" aria-hidden="true">'
         f'<rect width="{WIDE}" height="{HIGH}" fill="var(--line)" fill-opacity="0.45"/>'
@@ -174,7 +174,7 @@ def _pixels(share: float) -> str:
     return f"{round(WIDE * min(max(share, 0.0), 1.0), 1):g}" if np.isfinite(share) else ""
 
 
-# Lines of Python that give what a page shows.
+# Python code that repeats the results of a page.
 
 USUAL = ReportSettings()
 SHOWN = (
@@ -184,12 +184,12 @@ SHOWN = (
 
 
 def seed_argument(settings: ReportSettings) -> str:
-    """The seed as it stands in a call."""
+    """Format the seed as an argument."""
     return f"random_state={settings.random_state}"
 
 
 def fitted_rows(analysis: Analysis) -> str:
-    """What the rows are called that GeoManCER was fitted to, all of them or some, and when."""
+    """Format the arguments of the fit: all or some of the rows, and their times."""
     used = analysis.factorised
     some = used is not None and len(used.rows) < len(analysis.material.rows)
     of = "report.factorised." if some else ""
@@ -197,7 +197,7 @@ def fitted_rows(analysis: Analysis) -> str:
 
 
 def shown_value(value: Any) -> str:
-    """A setting as it stands in a call; of a function its name, or dots where it has none."""
+    """Format the value of a setting; functions by name, or "..." if they have none."""
     if not callable(value):
         return repr(value)
     name = function_name(value)
@@ -205,12 +205,12 @@ def shown_value(value: Any) -> str:
 
 
 def opening_lines(analysis: Analysis) -> str:
-    """Python that loads what the report was made from, and draws the same rows."""
+    """Write code that loads the inputs, makes the report, and selects its rows."""
     lines = ["import numpy as np", "import geodis as gd", "", *_loading(analysis), ""]
     call = _call(analysis.settings)
     if len(analysis.material.rows) == analysis.material.n_given:
         return "\n".join([*lines, f"report = gd.report({call})  # everything on this page"])
-    lines += ["# Rows were left out or drawn; a report keeps those that it used."]
+    lines += ["# Rows were left out or subsampled; the report stores those that it used."]
     lines += [f"report = gd.report({call}, out=None)", "latents = report.material.latents"]
     if analysis.settings.has_factors:
         lines.append("factors = report.material.factors")
@@ -222,7 +222,7 @@ def opening_lines(analysis: Analysis) -> str:
 
 
 def _loading(analysis: Analysis) -> list[str]:
-    """A line for every array that was given; factors with what their columns are."""
+    """Write a line of code for every given array, with periods and groups of factors."""
     settings, factors = analysis.settings, analysis.material.factors
     loaders = {"latents": "load_array"}
     loaders |= {"factors": "load_factors"} if settings.has_factors else {}
@@ -236,8 +236,8 @@ def _loading(analysis: Analysis) -> list[str]:
             shape: dict[str, Any] = {"periods": dict(factors.periods)} if factors.periods else {}
             shape |= {"groups": dict(factors.groups)} if factors.groups else {}
             if shape:
-                told = ", ".join(f"{what}={value!r}" for what, value in shape.items())
-                array = f"gd.as_factors({array}, {told})"
+                given = ", ".join(f"{what}={value!r}" for what, value in shape.items())
+                array = f"gd.as_factors({array}, {given})"
         if name == "latents" and file and settings.has_pixels:
             array += f".reshape({analysis.material.n_given}, -1)"
         lines.append(f"{name} = {array}{remark}")
@@ -245,7 +245,7 @@ def _loading(analysis: Analysis) -> list[str]:
 
 
 def _call(settings: ReportSettings) -> str:
-    """The arguments of the report, without those that are usual."""
+    """Format the arguments of the report that differ from the defaults."""
     arguments = ["latents"]
     arguments += ["factors"] * settings.has_factors + ["images=images"] * settings.has_images
     arguments += ["times=times"] * settings.has_times

@@ -1,7 +1,4 @@
-"""The sections of a report, in the order in which the page, the summary and the warnings have them.
-
-A new section goes into this list at its place.
-"""
+"""The sections of a report, in the order of the page, the summary and the warnings."""
 
 from geodis.report.section import Section
 from geodis.report.sections.distances import DistancesSection
@@ -13,10 +10,10 @@ from geodis.report.sections.inspection import (
 )
 from geodis.report.sections.manifold import ManifoldSection, PointsSection
 from geodis.report.sections.maps import MapsSection
-from geodis.report.sections.scores import HeldBySection, ScoresSection
+from geodis.report.sections.scores import ScoreMatrixSection, ScoresSection
 from geodis.report.sections.traversals import WalksSection
 
-# After the sections that others add.
+# Shown after registered sections.
 CLOSING_SECTIONS: tuple[Section, ...] = (MoreSection(), MadeSection())
 OWN_SECTIONS: tuple[Section, ...] = (
     InspectionSection(),
@@ -27,6 +24,6 @@ OWN_SECTIONS: tuple[Section, ...] = (
     ScoresSection(),
     PointsSection(),
     DistancesSection(),
-    HeldBySection(),
+    ScoreMatrixSection(),
     *CLOSING_SECTIONS,
 )

@@ -1,4 +1,4 @@
-"""How well distances between latents agree with those between factors and between images."""
+"""The section on distances: agreement of distances between latents, factors and images."""
 
 from __future__ import annotations
 
@@ -29,17 +29,15 @@ if TYPE_CHECKING:
     from geodis.distances.grid_distances import GridDistances
 
 
-# What the section on distances computes: by every source that there is.
-
-# Enough for correlations to a hundredth; a thousand resamplings of more would take minutes.
+# Enough pairs for an accuracy of 0.01; resampling more pairs would take minutes.
 PAIRS, SHOWN_PAIRS = 5_000, 300
 PAIRS_OF_IMAGES = 2_000
-MAX_MATRIX = 40  # values of a factor beyond which its distance matrix cannot be read
+MAX_MATRIX = 40  # largest number of values of a factor whose distance matrix is drawn
 
 
 @dataclass(frozen=True, eq=False)
 class DistanceComparison:
-    """Distances of factors, images and latents, and how far they agree.
+    """Distances between factors, images and latents, and their correlations.
 
     Attributes
     ----------
@@ -48,13 +46,13 @@ class DistanceComparison:
     matrices : dict of str to dict of str to ndarray of shape (s, s)
         Kind of distance -> factor -> average distances between its values.
     pairs : dict of str to dict of str to ndarray
-        "random" or a factor -> kind -> distances of some pairs.
+        "random" or a factor -> kind -> distances of a sample of pairs.
     importance : FactorImportance or None
-        What each factor weighs in perceived distances; None without images.
+        Weight of each factor in perceived distances; None without images.
     perceived_and_latent : Correlation or None
-        Of random pairs, where there are no factors.
+        Correlation over random pairs, if there are no factors.
     whole : bool
-        Whether every combination of the factors is there once: then rows stand in that order.
+        Whether every combination of the factors occurs exactly once; rows are then in that order.
     """
 
     correlations: DistanceCorrelations | None
@@ -65,7 +63,7 @@ class DistanceComparison:
     whole: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Every number but the pairs."""
+        """Return all values except the pairs."""
         plain = self.perceived_and_latent
         return {
             "correlations": self.correlations and self.correlations.to_dict(),
@@ -76,7 +74,7 @@ class DistanceComparison:
 
 
 def compare_distances(material: Material, random_state: Any) -> DistanceComparison:
-    """Compare distances of latents with those of factors and images, as far as they are known."""
+    """Compare distances between latents with those between factors and images, where given."""
     rng = check_random_state(random_state)
     if material.classes is None:
         return _without_factors(material, rng)
@@ -87,7 +85,7 @@ def compare_distances(material: Material, random_state: Any) -> DistanceComparis
     images = None if material.images is None else _used_images(material)
     grid = FactorGrid.from_arrays(images, material.classes)
     code = material.latents
-    if grid.complete:  # whose rows are in order of the index
+    if grid.complete:  # rows of a complete grid are in the order of its index
         code = code[np.lexsort(material.classes.values.T[::-1])]
     agreed = distance_correlations(grid, code, n_pairs=PAIRS, confidence=0.95, random_state=rng)
     distances = GridDistances(grid, code)
@@ -102,7 +100,7 @@ def compare_distances(material: Material, random_state: Any) -> DistanceComparis
 def _some_pairs(
     distances: GridDistances, factors: list[str], rng: np.random.Generator
 ) -> dict[str, dict[str, np.ndarray]]:
-    """Distances of a few pairs for a figure: at random, and along every factor that has some."""
+    """Compute distances of a few pairs for a figure: random pairs, and pairs along factors."""
     from geodis.distances import sample_pairs
 
     grid = distances.grid
@@ -132,15 +130,15 @@ def _without_factors(material: Material, rng: np.random.Generator) -> DistanceCo
 
 
 def _used_images(material: Material) -> Any:
-    """Images of the rows, in memory only where they are all meant or few."""
+    """Return the images of the used rows."""
     if len(material.rows) == material.n_given:
         return material.images
     return np.asarray(material.images[material.rows])
 
 
 NOTHING_TO_COMPARE = (
-    "Distances between the points could not be compared with others: factors give ground-truth "
-    "distances, and images perceived ones."
+    "Distances were not compared: this needs factors, for ground-truth distances, or images, for "
+    "perceived distances."
 )
 CODE_OF_IMAGES = (
     "i, j = rng.integers(len(latents), size=(2, 2000))\n"
@@ -148,19 +146,19 @@ CODE_OF_IMAGES = (
     "gd.distances.latent(latents[i], latents[j]))"
 )
 
-# What a note on distances may say that a reader must know beside the numbers.
-TOLD = ("Left out", "Counted as numbers", "Factors of several columns")
+# Notes on distances with these texts are shown as warnings.
+WARNED_OF = ("Left out", "Counted as numbers", "Factors of several columns")
 
 
 class DistancesSection(Section):
-    """Ground-truth, perceived and latent distances."""
+    """Correlations of ground-truth, perceived and latent distances."""
 
     name = "distances"
     title = "Distances"
     about = (
-        "If latents preserve the order of a factor, their distance matrix along it grows away from "
-        "the diagonal, as the ground truth's does. A rank correlation of 1 means that both kinds "
-        "of distance order all pairs identically. Pairs of a point with itself are left out."
+        "If latents preserve the order of a factor, their distance matrix along it increases away "
+        "from the diagonal, like that of the ground truth. A rank correlation of 1 means that both "
+        "kinds of distance order all pairs identically. Pairs of a point with itself are excluded."
     )
     source = (
         "Michlo (2022), Disentanglement using VAEs resembles distance learning and requires "
@@ -169,24 +167,22 @@ class DistancesSection(Section):
     cites = ("michlo2022",)
 
     def needs(self, material: Material, settings: ReportSettings) -> str:
-        """Factors or images."""
+        """Needs factors or images."""
         if material.factors is not None or material.images is not None:
             return ""
-        return (
-            "Comparing distances needs at least two kinds of them: give factors, images, or both."
-        )
+        return "Comparing distances needs factors, images, or both."
 
     def expected_seconds(self, material: Material, settings: ReportSettings) -> float:
-        """Grow with the factors, twice as much with images."""
+        """Linear in the number of factors, and twice that with images."""
         f = 0 if material.factors is None else len(material.factors.names)
         return 1 + 1.5 * f * (1 + (material.images is not None))
 
     def compute(self, analysis: Analysis) -> DistanceComparison:
-        """Compare distances by every source that there is."""
+        """Compare all kinds of distance."""
         return compare_distances(analysis.material, analysis.settings.random_state)
 
     def sentence(self, analysis: Analysis) -> str:
-        """Rank correlations at random and along factors, or why there are none."""
+        """Rank correlations over random pairs and along factors, or why there are none."""
         compared, part = analysis.distances, analysis.parts[self.name]
         if compared is None:
             failed = f"Distances could not be compared: {first_sentence(part.failure)}"
@@ -200,27 +196,27 @@ class DistancesSection(Section):
         )
 
     def warnings(self, analysis: Analysis) -> list[str]:
-        """Factors that were left out, and labels without an order."""
+        """Factors that were left out, and categorical factors."""
         agreed = None if analysis.distances is None else analysis.distances.correlations
         factors = analysis.material.factors
         if agreed is None or factors is None:
             return []
-        warnings = [f"Distances: {agreed.note}"] if any(x in agreed.note for x in TOLD) else []
+        warnings = [f"Distances: {agreed.note}"] if any(x in agreed.note for x in WARNED_OF) else []
         labels = [name for name in factors.names if factors.kind_of(name) == "labels"]
         if labels:
             warnings.append(
-                f"The labels of {listed(labels)} have no order: any two are equally far from each "
-                "other, so they count only in random pairs."
+                f"The labels of {listed(labels)} have no order: all distances between them are "
+                "equal, so they are used only in random pairs."
             )
         return warnings
 
     def figures(self, analysis: Analysis) -> list[SectionFigure]:
-        """Matrices, pairs and correlations, and on paper what factors weigh."""
+        """Matrices, pairs and correlations; as a file also the distribution of distances."""
         compared = analysis.distances
         return [] if compared is None else _figures(compared)
 
     def body(self, analysis: Analysis) -> str:
-        """Which pairs there are, and what cannot be drawn."""
+        """The pairs that were compared, and results that are not drawn."""
         compared = analysis.distances
         if compared is None:
             return ""
@@ -232,7 +228,7 @@ class DistancesSection(Section):
         )
 
     def code(self, analysis: Analysis) -> str:
-        """The grid, and the correlations on it."""
+        """Code for the grid and its correlations."""
         settings, compared = analysis.settings, analysis.distances
         if compared is not None and compared.perceived_and_latent is not None:
             return CODE_OF_IMAGES
@@ -254,7 +250,7 @@ class DistancesSection(Section):
 
 
 def _agreement(agreed: DistanceCorrelations) -> str:
-    """Rank correlations of latent with ground-truth distances, in a sentence."""
+    """Write the sentence on rank correlations of latent and ground-truth distances."""
     key = (GROUND_TRUTH, LATENT)
     text = (
         "Distances between the latents and those between the factors have a rank correlation of "
@@ -270,7 +266,7 @@ def _agreement(agreed: DistanceCorrelations) -> str:
 
 
 def _extremes(parts: Mapping[str, float]) -> str:
-    """The factors along which distances agree best and worst."""
+    """Name the factors along which distances agree best and worst."""
     if len(parts) < 2:
         return ""
     best, worst = max(parts, key=parts.__getitem__), min(parts, key=parts.__getitem__)
@@ -301,7 +297,7 @@ def _figures(compared: DistanceComparison) -> list[SectionFigure]:
 
 
 def _rank_correlations(compared: DistanceComparison) -> dict[str, dict[SourcePair, float]]:
-    """Rank correlations of all pairs, random or along a factor, by two kinds of distance."""
+    """Return the rank correlations over random pairs and along each factor."""
     agreed: Any = compared.correlations
     if agreed is None:
         assert compared.perceived_and_latent is not None

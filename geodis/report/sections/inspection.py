@@ -1,4 +1,4 @@
-"""A first look at the points: sizes, defects, pieces, dimension."""
+"""The inspection of the points, and the sections about the report itself."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ if TYPE_CHECKING:
     from geodis.plots.figure.marks import Figure
 
 
-# A column with so many values or more, whose steps differ by less than this share, counts.
+# A counter column has at least this many values, with steps equal up to this share; tables with
+# more than MOST_COLUMNS columns are not checked.
 FEWEST_VALUES, EVEN, MOST_COLUMNS = 10, 1e-6, 32
-MAX_PAIRS = 8  # of equal columns that are named
+MAX_PAIRS = 8  # pairs of equal columns to name
 
 
 class InspectionSection(Section):
-    """Computed first; the page shows it beside the factors of the manifold."""
+    """Size, defects, connectivity and dimension; shown in the section on factors."""
 
     name = "inspection"
-    title = "First look"
+    title = "Inspection"
     on_page = False
 
     def expected_seconds(self, material: Material, settings: ReportSettings) -> float:
-        """Grow with the rows."""
+        """Linear in the number of rows."""
         return 1 + 1e-4 * len(material.latents)
 
     def compute(self, analysis: Analysis) -> Inspection:
-        """Look at the points."""
+        """Inspect the points."""
         from geodis.inspection import inspect_points
 
         settings = analysis.settings
@@ -45,14 +46,14 @@ class InspectionSection(Section):
         )
 
     def at_once(self, analysis: Analysis) -> str:
-        """Size and dimension: the first that is known."""
+        """Size and dimension of the points."""
         seen = analysis.inspection
         if seen is None:
             return ""
         return f"{counted(seen.n_used, 'point')} in {counted(seen.d, 'column')}, {seen.dimension}."
 
     def warnings(self, analysis: Analysis) -> list[str]:
-        """Few points, pieces, estimates that disagree, columns and rows without news."""
+        """Few points, disconnected points, inconsistent estimates, and uninformative columns."""
         seen = analysis.inspection
         if seen is None:
             return []
@@ -60,25 +61,25 @@ class InspectionSection(Section):
         return [*_of_points(seen), *_of_columns(seen), *_of_counters(counting, seen.d)]
 
     def body(self, analysis: Analysis) -> str:
-        """What was seen, or why nothing was."""
+        """The result, or why there is none."""
         seen = analysis.inspection
         if seen is None:
             return render_template("not_inspected.html", failure=self.failure(analysis))
         pieces = len(seen.pieces)
-        connected = "connected" if pieces == 1 else f"in {pieces} pieces"
+        connected = "connected" if pieces == 1 else f"in {pieces} disconnected components"
         return definitions(
             {
                 "points": f"{seen.n_used:,} in {counted(seen.d, 'column')}",
                 "dimension": str(seen.dimension).removeprefix("dimension "),
-                "neighbour graph": f"{seen.n_neighbors} neighbours a point, {connected}",
-                "enough points": f"{seen.enough_points}: {seen.needed:,} are needed in this "
-                f"dimension, {seen.recommended:,} to be trusted",
+                "neighbour graph": f"{seen.n_neighbors} neighbours per point, {connected}",
+                "enough points": f"{seen.enough_points}: this dimension needs {seen.needed:,}, "
+                f"and {seen.recommended:,} for reliable factors",
             }
         )
 
 
 def variance_figures(analysis: Analysis) -> list[SectionFigure]:
-    """The variance along principal components."""
+    """Make the figure of the variance along principal components."""
     seen = analysis.inspection
     if seen is None:
         return []
@@ -95,12 +96,12 @@ def _of_points(seen: Inspection) -> list[str]:
         few = "too few" if seen.enough_points == "no" else "few"
         warnings.append(
             f"{seen.n_used:,} points are {few} for dimension {seen.dimension.dim}: {seen.needed:,} "
-            f"are needed to look for factors, and {seen.recommended:,} to trust what is found."
+            f"are needed to look for factors, and {seen.recommended:,} for reliable factors."
         )
     if len(seen.pieces) > 1:
         warnings.append(
-            f"The neighbour graph is in {len(seen.pieces)} pieces (the largest of "
-            f"{seen.pieces[0]:,} points): factor labels are comparable only within a piece."
+            f"The neighbour graph has {len(seen.pieces)} connected components (the largest has "
+            f"{seen.pieces[0]:,} points): factor labels are comparable only within a component."
         )
     if not seen.dimension.agree:
         text = seen.dimension.account
@@ -109,9 +110,9 @@ def _of_points(seen: Inspection) -> list[str]:
 
 
 def counting_columns(points: np.ndarray) -> list[int]:
-    """Columns that count in even steps, as times, numbers of rows and identifiers do.
+    """Find columns with evenly spaced values, such as times, row numbers and identifiers.
 
-    None where all do: such points are a grid.
+    The result is empty if all columns are evenly spaced, as the points are then a grid.
 
     Examples
     --------
@@ -120,7 +121,7 @@ def counting_columns(points: np.ndarray) -> list[int]:
     [0]
     """
     d = points.shape[1]
-    if d > MOST_COLUMNS:  # of pixels many take few values in even steps
+    if d > MOST_COLUMNS:  # many pixels take few, evenly spaced values
         return []
     found = []
     for column in range(d):
@@ -132,16 +133,16 @@ def counting_columns(points: np.ndarray) -> list[int]:
 
 
 def _of_counters(found: Sequence[int], d: int) -> list[str]:
-    """What to do with such columns."""
+    """Write the warning on counter columns."""
     if not found:
         return []
     many = len(found) > 1
     others = ",".join("abc"[: min(3, d - len(found))])
     return [
-        f"Column{'s' * many} {listed(found)} count{'s' * (not many)} in even steps, as times and "
-        f"identifiers do: distances see {'them' if many else 'it'} as coordinates. If "
-        f"{'they are' if many else 'it is'} none, give the other columns alone: file.csv:{others} "
-        "reads those of these names."
+        f"Column{'s' * many} {listed(found)} ha{'ve' if many else 's'} evenly spaced values, like "
+        f"times or identifiers, and {'are' if many else 'is'} used as coordinate{'s' * many}. If "
+        f"{'they are' if many else 'it is'} not meant to be, pass the other columns only: "
+        f"file.csv:{others} selects columns by name."
     ]
 
 
@@ -154,13 +155,15 @@ def _of_columns(seen: Inspection) -> list[str]:
         warnings.append(f"Equal columns: {listed(pairs[:MAX_PAIRS])}.")
     if copies := seen.duplicate_rows:
         repeat = "repeats" if copies == 1 else "repeat"
-        warnings.append(f"{counted(copies, 'row')} {repeat} others, counted once in the geometry.")
+        warnings.append(
+            f"{counted(copies, 'row')} {repeat} others; duplicates are used once in the geometry."
+        )
     return warnings
 
 
-# About the report itself: rows that were used, what could be added, and how it was made.
+# Sections about the report itself.
 
-# What is shown of a setting where its value is None.
+# Settings to show, and texts for the value None.
 SETTINGS = {
     "random_state": "none",
     "max_points": "",
@@ -174,18 +177,18 @@ SETTINGS = {
 
 
 class RowsSection(Section):
-    """Rows that were given and used; what was left out, sampled or binned."""
+    """Rows that were given and used, and notes on sampling and binning."""
 
     name = "rows"
     title = "Rows"
     on_page = False
 
     def warnings(self, analysis: Analysis) -> tuple[str, ...]:
-        """What was left out."""
+        """Notes on the rows."""
         return analysis.material.notes
 
     def to_dict(self, analysis: Analysis) -> dict[str, Any]:
-        """Numbers of rows and columns."""
+        """Return the numbers of rows and columns."""
         material = analysis.material
         return {
             "given": material.n_given,
@@ -195,21 +198,21 @@ class RowsSection(Section):
 
 
 class MoreSection(Section):
-    """What factors and images would add, where no factors were given."""
+    """What factors and images would add, if no factors were given."""
 
     name = "more"
-    title = "What more could be known"
+    title = "What more data would add"
 
     def needs(self, material: Material, settings: ReportSettings) -> str:
-        """No factors."""
+        """Applies only without factors."""
         return "" if material.factors is None else "Factors were given."
 
     def body(self, analysis: Analysis) -> str:
-        """What each would add."""
+        """List what each would add."""
         return render_template("more.html", has_images=analysis.settings.has_images)
 
     def code(self, analysis: Analysis) -> str:
-        """The call with everything."""
+        """The call with all inputs."""
         return (
             "gd.report(latents, factors, images)  # or: geodis report latents.npy "
             "--factors factors.csv --images images.npy"
@@ -217,19 +220,19 @@ class MoreSection(Section):
 
 
 class MadeSection(Section):
-    """Settings, time, versions, and the Python that repeats the report; stands last."""
+    """Settings, run time, versions, and code that repeats the report; shown last."""
 
     name = "made"
-    title = "How this was made"
-    about = "Run these lines first: the code of the other sections uses what they load."
+    title = "How this report was made"
+    about = "Run this code first: the code of the other sections uses its variables."
 
     def body(self, analysis: Analysis) -> str:
-        """Settings, seconds and versions."""
+        """Settings, run times and versions."""
         rows = {}
         for name, absent in SETTINGS.items():
             value = getattr(analysis.settings, name)
-            told = function_name(value) if callable(value) else str(value)
-            rows[name.replace("_", " ")] = absent if value is None else told
+            text = function_name(value) if callable(value) else str(value)
+            rows[name.replace("_", " ")] = absent if value is None else text
         parts = analysis.parts.values()
         rows["seconds"] = ", ".join(f"{part.name} {part.seconds:.1f}" for part in parts)
         known = versions().items()
@@ -237,5 +240,5 @@ class MadeSection(Section):
         return definitions(rows)
 
     def code(self, analysis: Analysis) -> str:
-        """Loading, and the report itself."""
+        """Code that loads the inputs and makes the report."""
         return opening_lines(analysis)

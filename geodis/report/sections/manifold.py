@@ -1,4 +1,4 @@
-"""The factors into which the manifold of the points splits."""
+"""The sections on the factors of the manifold and on the points."""
 
 from __future__ import annotations
 
@@ -34,40 +34,29 @@ if TYPE_CHECKING:
     from geodis.manifold.geomancer import GeoManCER
 
 
-# Where the dimension was estimated, factors are sought up to this one: the work grows with the
-# fourth power of the dimension, and the points that it takes with the second.
+# Largest estimated dimension in which factors are sought. The work grows with the fourth power of
+# the dimension, and the required number of points with the second.
 MAX_DIM = 9
-# Factors are sought among so many rows that n k^4 stays below this: about ten seconds on two cores.
+# The number n of fitted rows keeps n k^4 below this: about ten seconds on two cores.
 WORK = 1.2e7
-# Warnings of the fit about these the first look gives with the same numbers.
-SAID = ("pieces", "limited-dimension", "unclear-dimension")
-# What is kept of the flat part; its contrasts hold functions.
+# Doubts about the fit that the inspection has already reported.
+REPORTED = ("pieces", "limited-dimension", "unclear-dimension")
+# Fields of the flat evidence to store; its contrasts contain functions.
 FLAT_KEPT = (
-    "dim",
-    "factor_dims",
-    "hol",
-    "turn",
-    "rel",
-    "instability",
-    "contrast",
-    "information",
-    "strain",
-    "quality",
-    "reasons",
-    "doubts",
-    "notes",
-)
+    "dim", "factor_dims", "hol", "turn", "rel", "instability", "contrast", "information", "strain",
+    "quality", "reasons", "doubts", "notes",
+)  # fmt: skip
 
 
 class Factorisation(NamedTuple):
-    """A fitted estimator, and the rows that it was fitted to."""
+    """A fitted estimator, and its fitted rows."""
 
     est: GeoManCER
     rows: Material
 
 
 class ManifoldSection(Section):
-    """Factors by parallel transport."""
+    """Factors found by parallel transport."""
 
     name = "manifold"
     title = "Factors of the manifold"
@@ -84,14 +73,14 @@ class ManifoldSection(Section):
     reads = ("inspection",)
 
     def expected_seconds(self, material: Material, settings: ReportSettings) -> float:
-        """Grow with the fourth power of the dimension."""
+        """Proportional to the fourth power of the dimension."""
         n, z = material.latents.shape
         dim = settings.dim or min(z, 6)
-        # A fit, and half of its time once more for how far it can be trusted.
+        # A fit, and half as long again for its confidence.
         return 3 + 6e-7 * min(n, rows_for(dim)) * dim**4
 
     def compute(self, analysis: Analysis) -> Factorisation:
-        """Fit a GeoManCER to as many rows as the time allows."""
+        """Fit a GeoManCER to at most `rows_for` rows."""
         from geodis.manifold.geomancer import GeoManCER
 
         settings = analysis.settings
@@ -139,24 +128,25 @@ class ManifoldSection(Section):
         ]
 
     def notes(self, analysis: Analysis) -> Sequence[str]:
-        """Leave out what the first look has said."""
+        """Leave out doubts that the inspection has reported."""
         from geodis.manifold.fit_doubts import doubts_to_warn_of
 
         notes, est = super().notes(analysis), analysis.manifold
         if analysis.inspection is None or est is None:
             return notes
-        said = {doubt.advice for doubt in doubts_to_warn_of(est.fitted_) if doubt.code in SAID}
-        return [note for note in notes if note not in said]
+        doubts = doubts_to_warn_of(est.fitted_)
+        reported = {doubt.advice for doubt in doubts if doubt.code in REPORTED}
+        return [note for note in notes if note not in reported]
 
     def figures(self, analysis: Analysis) -> list[SectionFigure]:
-        """The variance of the columns, and the spectrum of the fields."""
+        """The spectra of the principal components and of the eigenfields."""
         est, figures = analysis.manifold, variance_figures(analysis)
         if est is not None and est.evidence_:
             figures.append(SectionFigure("spectrum", lambda: eigenvalue_spectrum_figure(est)))
         return figures
 
     def body(self, analysis: Analysis) -> str:
-        """The first look, the factors, the evidence for them, and what a repeated fit found."""
+        """The inspection, the factors, the evidence for them, and the result of refits."""
         confidence = None if analysis.manifold is None else analysis.manifold.confidence_
         return render_template(
             "manifold.html",
@@ -167,7 +157,7 @@ class ManifoldSection(Section):
         )
 
     def code(self, analysis: Analysis) -> str:
-        """The call of GeoManCER."""
+        """Code for the fit."""
         settings = analysis.settings
         given = [f"dim={settings.dim}"] if settings.dim else []
         given += [f"n_factors={settings.n_factors}"] if settings.n_factors else []
@@ -181,7 +171,7 @@ class ManifoldSection(Section):
         return f"{fitted}\nprint(est)\nprint(est.confidence_)"
 
     def to_dict(self, analysis: Analysis) -> dict[str, Any] | None:
-        """Everything but what there is of every point."""
+        """Return all values except those of single points."""
         est, rows = analysis.manifold, analysis.factorised
         if est is None or rows is None:
             return None
@@ -211,7 +201,7 @@ class ManifoldSection(Section):
 
 
 def rows_for(dim: int) -> int:
-    """Rows that factors are sought among, at least as many as they can be trusted for.
+    """Return the number of rows to fit, at least the number needed for reliable factors.
 
     Examples
     --------
@@ -224,30 +214,29 @@ def rows_for(dim: int) -> int:
 
 
 def _estimated_dim(seen: Inspection) -> int:
-    """The dimension, if there is one and the work is not too much."""
+    """Return the estimated dimension, if it is determined and not too large."""
     dim = seen.dimension.dim
     if not np.isfinite(seen.dimension.two_nn):
         raise InputError(
-            "The points are evenly spaced, so their dimension cannot be estimated: say which "
-            "it is with dim (--dim) to have factors sought."
+            "The points are evenly spaced, so their dimension cannot be estimated: set dim (--dim) "
+            "to look for factors."
         )
     if seen.dimension.verdict == "undecided" and seen.dimension.mle > MAX_DIM:
         why = "; ".join(doubt.statement for doubt in seen.dimension.doubts)
         raise InputError(
-            f"The dimension of the points is undecided ({why}): say which it is with dim (--dim) "
-            "to have factors sought."
+            f"The dimension of the points is undecided ({why}): set dim (--dim) to look for "
+            "factors."
         )
     if dim > MAX_DIM:
         raise InputError(
-            f"The points have about {dim} dimensions: to look for factors takes at least "
-            f"{seen.recommended:,} points and minutes beyond {MAX_DIM}. Say which "
-            f"dimension with dim (--dim) to have it done."
+            f"The points have about {dim} dimensions. Beyond {MAX_DIM}, looking for factors takes "
+            f"minutes and at least {seen.recommended:,} points: set dim (--dim) to force it."
         )
     return dim
 
 
 def _spaces(analysis: Analysis) -> str:
-    """What kind of space each factor is, as far as the maps tell."""
+    """Describe the space of each factor, where its map determines it."""
     maps = analysis.parts.get("maps")
     if analysis.manifold is None or maps is None or not getattr(maps.value, "of", ()):
         return ""
@@ -255,8 +244,8 @@ def _spaces(analysis: Analysis) -> str:
     if len(words) == 1:
         return f"It is {words[0]}." if words[0] else ""
     known = enumerate(words)
-    said = "; ".join(f"factor {j} is {text}" for j, text in known if text)
-    return f"{said[0].upper()}{said[1:]}." if said else ""
+    text = "; ".join(f"factor {j} is {text}" for j, text in known if text)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def _factors(est: GeoManCER | None) -> list[str]:
@@ -276,28 +265,28 @@ def _evidence(est: GeoManCER | None) -> list[str]:
     return [str(evidence) for evidence in [*est.evidence_, *flat]]
 
 
-# The points themselves, and the directions of the manifold's factors.
+# The points, and the directions of the factors.
 
 
 class PointsSection(Section):
-    """Points along axes that a reader chooses."""
+    """Points along axes that the reader chooses."""
 
     name = "points"
     title = "Points"
     about = (
-        "Points projected on the two chosen axes. Short lines are the directions of the manifold's "
-        "factors; in the view of one factor, the lines of the others should vanish."
+        "Points projected on two chosen axes. Short lines are the directions of the factors; in "
+        "the view of one factor, the lines of the others should vanish."
     )
-    source = "Principal components, and the axes of GeoManCER (Pfau et al. 2020)."
+    source = "Principal components, and the axes of GeoManCER (Pfau et al., 2020)."
 
     def figures(self, analysis: Analysis) -> list[SectionFigure]:
-        """The cloud, with what can be chosen of it."""
+        """The points, with a choice of axes and colorings."""
         drawn = analysis.factorised or analysis.material
         shown = (drawn.latents, drawn.factors, analysis.manifold, drawn.rows)
         return [SectionFigure("cloud", lambda: point_cloud(*shown))]
 
     def code(self, analysis: Analysis) -> str:
-        """The picture on paper, or the axes of the view."""
+        """Code for the static figure, or for the axes of the view."""
         if analysis.manifold is not None:
             return f"gd.plots.plot_directions_by_factor({fitted_rows(analysis)}, est)"
         if analysis.settings.has_factors:

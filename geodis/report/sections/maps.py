@@ -1,4 +1,4 @@
-"""Where every row lies on the map of each factor."""
+"""The section on maps: the position of every row on the map of each factor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from geodis.base.check import InputError
 from geodis.manifold.doubts import Doubt, with_sentences
-from geodis.plots.figure.sprite_sheet import CHANNELS
+from geodis.plots.figure.sprite_sheet import are_pictures
 from geodis.plots.geometry.maps import maps_figure
 from geodis.plots.geometry.shown_rows import factor_titles
 from geodis.report.analysis import Analysis, ReportSettings
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MapOfFactor:
-    """What is said of the map of a factor.
+    """Summary of the map of a factor.
 
     Attributes
     ----------
     title : str
     name : str
-        Of its space; "unknown" where the evidence does not tell.
+        Name of its space; "unknown" if it is undetermined.
     dim, n_coordinates : int
-        Of the factor, and of the space of its map.
+        Dimension of the factor, and number of coordinates of its map.
     residual : float
-        Root mean square of what steps on the map and in the factor differ by, over that of the
-        steps.
+        Root mean square difference between steps on the map and in the factor, relative to that of
+        the steps.
     evidence : tuple of str
-        For the name.
+        Evidence for the name.
     doubts : tuple of Doubt
-        Against it.
+        Doubts about the name.
     """
 
     title: str
@@ -50,26 +50,22 @@ class MapOfFactor:
     evidence: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values."""
-        return with_sentences(self)
-
 
 @dataclass(frozen=True)
 class MapsOfFactors:
-    """The maps of all factors, or why there are none.
+    """Summary of the maps of all factors, or why there are none.
 
     Attributes
     ----------
     of : tuple of MapOfFactor
     why_not : str
     given : tuple of MatchedFactor
-        Which of them each given factor is.
+        The map that matches each given factor.
     n_outliers, n_elsewhere : int
-        Rows that are on no map: those far from all others, and those in parts of the data that
-        are too small, or differ otherwise than the largest.
+        Rows without a map: outliers, and rows in connected components that are too small or have
+        other factors than the largest.
     n_pieces : int
-        Separate parts that have maps.
+        Number of connected components with maps.
     """
 
     of: tuple[MapOfFactor, ...]
@@ -80,9 +76,9 @@ class MapsOfFactors:
     n_pieces: int = 1
 
     def to_dict(self) -> dict[str, Any]:
-        """What is said of every map; where the rows lie on it is not repeated."""
+        """Return the summaries, without the coordinates of the rows."""
         return {
-            "of": [one.to_dict() for one in self.of],
+            "of": [with_sentences(one) for one in self.of],
             "given": [asdict(one) for one in self.given],
             "n_outliers": self.n_outliers,
             "n_elsewhere": self.n_elsewhere,
@@ -91,7 +87,7 @@ class MapsOfFactors:
 
 
 def describe_maps(est: GeoManCER) -> list[MapOfFactor]:
-    """Make the maps and names of a fitted estimator, if they are not yet, and say what they are."""
+    """Compute the maps and names of a fitted estimator if necessary, and summarise them."""
     every = zip(factor_titles(est), est.maps_, est.topology_, strict=True)
     return [
         MapOfFactor(
@@ -108,13 +104,13 @@ def describe_maps(est: GeoManCER) -> list[MapOfFactor]:
 
 
 class MapsSection(Section):
-    """Coordinates, pictures and names of factors."""
+    """Maps of the factors: coordinates, figures and names."""
 
     name = "maps"
     title = "A map of each factor"
     about = (
         "A factor is one way in which the data vary independently of the others. Each factor has a "
-        "map, on which every row has a place."
+        "map, on which every row has a position."
     )
     source = (
         "Scaling from landmarks: de Silva and Tenenbaum (2004); maps as rigid as possible: "
@@ -124,13 +120,13 @@ class MapsSection(Section):
     reads = ("manifold",)
 
     def expected_seconds(self, material: Material, settings: ReportSettings) -> float:
-        """Maps are made from at most so many points, whatever there are."""
+        """Constant: maps are computed from a limited number of points."""
         return 8.0
 
     def compute(self, analysis: Analysis) -> MapsOfFactors:
-        """Make the maps; the estimator keeps them."""
+        """Compute the maps, which the estimator stores."""
         if analysis.manifold is None:
-            return MapsOfFactors((), "Maps are of factors, and the points were not split into any.")
+            return MapsOfFactors((), "the points were not split into factors.")
         try:
             made = tuple(describe_maps(analysis.manifold))
         except InputError as problem:
@@ -146,12 +142,12 @@ class MapsSection(Section):
         )
 
     def figures(self, analysis: Analysis) -> list[SectionFigure]:
-        """The maps, linked."""
+        """Linked maps of all factors."""
         if not _made(analysis):
             return []
         est, rows = analysis.manifold, analysis.factorised
         assert est is not None and rows is not None
-        images = rows.images_of if _can_be_seen(rows.images) else None
+        images = rows.images_of if are_pictures(rows.images) else None
         walks = analysis.parts.get("walks")
         walked = [] if walks is None or walks.value is None else walks.value.of
         also = sorted({int(row) for walk in walked for row in walk.nearest})
@@ -165,7 +161,7 @@ class MapsSection(Section):
         ]
 
     def body(self, analysis: Analysis) -> str:
-        """How to read the maps and how exact they are, or why there are none."""
+        """Explain how to read the maps and how accurate they are, or why there are none."""
         made, est = analysis.parts[self.name].value, analysis.manifold
         thing = "image" if analysis.settings.has_images else "row"
         if made is None:
@@ -174,17 +170,17 @@ class MapsSection(Section):
         return render_template("maps.html", maps=made, thing=thing, opening=opening)
 
     def code(self, analysis: Analysis) -> str:
-        """Coordinates, and the picture."""
+        """Code for the coordinates and the figure."""
         if not _made(analysis):
             return ""
         return (
             "gd.plots.plot_maps(est)  # est as in the next section\n"
-            "est.coordinates(0)  # places on the map of factor 0; est.transform(new) for others"
+            "est.coordinates(0)  # positions on the map of factor 0; for others est.transform(new)"
         )
 
 
 def _matched(analysis: Analysis) -> tuple[MatchedFactor, ...]:
-    """Which found factor each given one is, where there are any that vary."""
+    """Match the given factors to the found ones."""
     from geodis.scores.match_given_factors import match_given_factors
 
     est, rows = analysis.manifold, analysis.factorised
@@ -197,15 +193,10 @@ def _matched(analysis: Analysis) -> tuple[MatchedFactor, ...]:
 
 
 def _opening(est: GeoManCER, things: str) -> str:
-    """How many maps there are, and what they are of."""
+    """State the number of maps."""
     if est.n_factors_ == 1:
         return f"No split into independent factors was found: one map shows how the {things} vary."
     return f"{est.n_factors_} factors were found. Each has a map below."
-
-
-def _can_be_seen(images: Any) -> bool:
-    """Whether there are images, grey or in colours."""
-    return images is not None and (len(images.shape) == 3 or images.shape[3] in CHANNELS)
 
 
 def _made(analysis: Analysis) -> bool:

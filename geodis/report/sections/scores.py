@@ -1,4 +1,4 @@
-"""How disentangled the columns are, by every score beside chance."""
+"""The sections on scores and on score matrices."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ if TYPE_CHECKING:
     from geodis.scores.score_table import ScoreTable
 
 
-# How often each score is computed again for its interval: the dearer, the less often.
+# Number of resamplings for the interval of each score.
 
-# Scores that take 10 to 30 ms for 1,000 rows are resampled less often than those of 1 or 2 ms;
-# the quantile of Student's distribution makes up for it.
+# Scores that take 10 to 30 ms for 1,000 rows are resampled less often than those that take 1 or
+# 2 ms; the quantile of Student's distribution accounts for it.
 LESS_OFTEN = 5
-# Of more numbers than these, rows times latents, they would take minutes: only who asks for more
-# than is usual has them.
+# For more entries (rows times latents) intervals take minutes, and are computed only if more than
+# the default number is requested.
 MOST_NUMBERS, USUAL = 400_000, INTERVALS
-FEWEST = 5  # of less the interval would say more about the draws than about the score
+FEWEST = 5  # fewer resamplings give no meaningful interval
 
 
 def affordable(intervals: int, shape: tuple[int, ...]) -> int:
-    """How many resamplings latents of this shape are worth.
+    """Return the number of resamplings for latents of this shape; 0 if they would be slow.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def affordable(intervals: int, shape: tuple[int, ...]) -> int:
 
 
 def counts_of(table: ScoreTable, intervals: int) -> dict[int, list[str]]:
-    """Number of resamplings -> the scores of the table that are computed again so often.
+    """Group the scores of the table by their number of resamplings.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def counts_of(table: ScoreTable, intervals: int) -> dict[int, list[str]]:
         for often in ("often", "seldom")
     )
     kept = {intervals: cheap, intervals // LESS_OFTEN: costly}
-    # Whoever asks for very few of the cheap ones wants to see the page, not to wait for it.
+    # Slow scores are skipped if only few resamplings are requested.
     return {
         count: names
         for count, names in kept.items()
@@ -91,7 +91,7 @@ def counts_of(table: ScoreTable, intervals: int) -> dict[int, list[str]]:
 def with_intervals(
     table: ScoreTable, used: Material, intervals: int, options: dict[str, Any]
 ) -> ScoreTable:
-    """The same table with an interval for every score that can be computed again."""
+    """Add an interval for every score that is resampled."""
     from geodis.scores.score_latents import score_latents
 
     frame = table.frame.copy()
@@ -105,9 +105,9 @@ def with_intervals(
 
 
 def no_interval_sentence(table: ScoreTable, intervals: int) -> str:
-    """Why no score has an interval although intervals were asked for."""
+    """Explain why no score has an interval although intervals were requested."""
     if affordable(intervals, (table.n, table.n_latents)):
-        return "No intervals: none of these scores is resampled so few times."
+        return f"No intervals: none of these scores is resampled with intervals={intervals}."
     return (
         f"Intervals skipped (slow for {counted(table.n_latents, 'latent')} of "
         f"{counted(table.n, 'row')}); set intervals={USUAL + 1} or more to force them."
@@ -115,38 +115,38 @@ def no_interval_sentence(table: ScoreTable, intervals: int) -> str:
 
 
 def interval_sentence(table: ScoreTable, intervals: int) -> str:
-    """From how many resamplings the intervals are, and which scores have none, and why."""
+    """State the number of resamplings, and which scores have no intervals and why."""
     counts = counts_of(table, intervals)
     if not counts:
         return ""
     most, *fewer = counts
-    said = f"Intervals of 95 % are from {most} resamplings of the rows"
-    said += "".join(f" ({count} for {listed(counts[count])})" for count in fewer)
+    text = f"95 % intervals are from {most} resamplings of the rows"
+    text += "".join(f" ({count} for {listed(counts[count])})" for count in fewer)
     known = {name for names in counts.values() for name in names}
     without = [name for name in table.scores if name not in known]
     if without:
         have = "have" if len(without) > 1 else "has"
-        said += f"; {listed(without)} {have} none, as only scores known to be fast enough are "
-        said += "resampled here (score_latents takes intervals for any)"
-    return f"{said}."
+        text += f"; {listed(without)} {have} none, because only scores known to be fast are "
+        text += "resampled here (score_latents can resample any score)"
+    return f"{text}."
 
 
 SCORED_ROWS = 10_000
 NOT_GIVEN = (
-    "No factors of variation were given: with them, the report would score how disentangled the "
+    "No factors of variation were given: with factors, the report scores how disentangled the "
     "columns are, with a chance level for each score."
 )
 
 
 class ScoresSection(Section):
-    """Scores of latents and factors."""
+    """Scores of latents and factors, with chance levels and intervals."""
 
     name = "scores"
     title = "Scores"
     about = (
         "Compare each score with chance, its value when the rows of the factors are shuffled. The "
-        "interval shows how much it varies when the rows are resampled. Grey scores are no more "
-        "than 0.02 above chance. This is not a test: chance is a single shuffle, and scores of "
+        "interval shows how much the score varies when the rows are resampled. Grey scores are at "
+        "most 0.02 above chance. This is not a test: chance is a single shuffle, and scores of "
         "pure noise may exceed it by more."
     )
     source = (
@@ -156,18 +156,18 @@ class ScoresSection(Section):
     cites = ("locatello2019",)
 
     def needs(self, material: Material, settings: ReportSettings) -> str:
-        """Factors."""
+        """Needs factors."""
         given = material.factors is not None
         return "" if given else "Scores compare latents with factors, and none were given."
 
     def expected_seconds(self, material: Material, settings: ReportSettings) -> float:
-        """Grow with rows, factors and latents."""
+        """Proportional to rows and factors, and linear in latents."""
         n, z = material.latents.shape
         f = 0 if material.factors is None else len(material.factors.names)
         return (2 + 6e-5 * n * f * (1 + z / 10)) * (f > 0)
 
     def compute(self, analysis: Analysis) -> ScoreTable:
-        """Every score with its chance level and its interval."""
+        """Compute every score with its chance level and interval."""
         from geodis.scores.score_latents import score_latents
 
         intervals, seed = analysis.settings.intervals, analysis.settings.random_state
@@ -175,13 +175,13 @@ class ScoresSection(Section):
         options: dict[str, Any] = {"bins": used.bins, "verbose": 0, "random_state": seed}
         options["n_jobs"] = analysis.settings.n_jobs
         options["groups"] = analysis.settings.groups
-        names = scores_to_compute(*_asked(analysis, used))
+        names = scores_to_compute(*_requested(analysis, used))
         table = score_latents(used.latents, used.factors, names, **options)
         intervals = affordable(intervals, used.latents.shape)
         return with_intervals(table, used, intervals, options) if intervals else table
 
     def sentence(self, analysis: Analysis) -> str:
-        """The leading scores, and how many are above chance."""
+        """The main scores, and the number of scores above chance."""
         table, part = analysis.scores, analysis.parts[self.name]
         if table is None:
             failed = f"The scores could not be computed: {first_sentence(part.failure)}"
@@ -198,19 +198,19 @@ class ScoresSection(Section):
         return f"{text[0].upper()}{text[1:]}{_extremes(table)}."
 
     def warnings(self, analysis: Analysis) -> list[str]:
-        """Scores that are at chance."""
+        """Scores that were skipped, and scores at chance."""
         table = analysis.scores
         if table is None:
             return []
-        dear = left_out(*_asked(analysis, analysis.material))
-        said = [left_out_sentence(dear, table.n_latents)] if dear else []
+        slow = left_out(*_requested(analysis, analysis.material))
+        said = [left_out_sentence(slow, table.n_latents)] if slow else []
         near = _near_chance(table.frame)
         if near:
-            said.append(f"Not above chance, so not informative here: {', '.join(near)}.")
+            said.append(f"Not above chance, and therefore not informative: {', '.join(near)}.")
         return said
 
     def figures(self, analysis: Analysis) -> list[SectionFigure]:
-        """All scores as a file, for the table has them, and the parts of every factor."""
+        """All scores, only as a file; and the scores per factor."""
         table = analysis.scores
         if table is None:
             return []
@@ -227,7 +227,7 @@ class ScoresSection(Section):
         return [*self.cites, *(key for card in used for key in keys_in(card.source))]
 
     def body(self, analysis: Analysis) -> str:
-        """The table, and its remarks."""
+        """The table and remarks."""
         table = analysis.scores
         if table is None:
             return ""
@@ -249,12 +249,12 @@ class ScoresSection(Section):
         )
 
     def code(self, analysis: Analysis) -> str:
-        """The call of score_latents."""
+        """Code for the scores."""
         settings = analysis.settings
         options = f"bins={settings.bins}, {seed_argument(settings)}"
         if settings.groups:
             options = f"groups={settings.groups}, {options}"
-        names = scores_to_compute(*_asked(analysis, analysis.material))
+        names = scores_to_compute(*_requested(analysis, analysis.material))
         if names is not None:
             options = f"{names}, {options}"
         if len(analysis.material.rows) <= SCORED_ROWS:
@@ -265,10 +265,10 @@ class ScoresSection(Section):
         )
 
 
-def _asked(
+def _requested(
     analysis: Analysis, used: Material
 ) -> tuple[tuple[int, ...], int, tuple[str, ...] | None]:
-    """Shape of the latents, number of factors, and the scores that somebody asked for."""
+    """Return the shape of the latents, the number of factors, and the requested scores."""
     count = 0 if used.factors is None else len(used.factors.names)
     return used.latents.shape, count, analysis.settings.scores
 
@@ -279,8 +279,8 @@ def _near_chance(frame: pd.DataFrame) -> list[str]:
 
 
 def _leading(frame: pd.DataFrame) -> list[str]:
-    """The first scores that are above chance, with their values."""
-    # Scores at chance say nothing; with one factor some are 1 by definition, and by chance.
+    """Quote the first two headline scores that are above chance."""
+    # Scores at chance are not informative; with one factor, some are 1 by definition.
     ranked = sorted(
         (entry for entry in entries() if entry.shown.headline),
         key=lambda entry: entry.shown.headline,
@@ -295,15 +295,15 @@ def _leading(frame: pd.DataFrame) -> list[str]:
 
 
 def _extremes(table: ScoreTable) -> str:
-    """The factors that are told apart best and worst, by a score above chance."""
+    """Name the factors that are encoded best and worst, by a score above chance."""
     for entry in entries():
         name, row = entry.name, entry.shown.best_factor
-        told = row in table.frame.index and above_chance(table.frame.loc[row])
-        if told and name in table.per_factor.index and len(table.factor_names) > 1:
+        informative = row in table.frame.index and above_chance(table.frame.loc[row])
+        if informative and name in table.per_factor.index and len(table.factor_names) > 1:
             parts = table.per_factor.loc[name].astype(float)
             if parts.notna().sum() > 1:
                 return (
-                    f"; by {entry.title_of(row)} the latents tell {parts.idxmax()} apart best "
+                    f"; by {entry.title_of(row)} the latents encode {parts.idxmax()} best "
                     f"({parts.max():.2f}) and {parts.idxmin()} worst ({parts.min():.2f})"
                 )
     return ""
@@ -312,7 +312,7 @@ def _extremes(table: ScoreTable) -> str:
 def _families(
     frame: pd.DataFrame, cards: Mapping[str, ShownCard]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Rows of the table on the page, by family in the order of the frame."""
+    """Make the rows of the table on the page, by family."""
     near = _near_chance(frame)
     families: dict[str, list[dict[str, Any]]] = {}
     for name, row in frame.iterrows():
@@ -332,17 +332,18 @@ def _families(
     return families
 
 
-# Which latent encodes which factor: the matrices behind two scores.
+# Score matrices: which latent encodes which factor.
 
 
-class HeldBySection(Section):
-    """Mutual information and importances."""
+class ScoreMatrixSection(Section):
+    """Matrices of mutual information and importances."""
 
     name = "held"
     title = "Which latent encodes which factor"
     about = (
-        "In a disentangled code every row and every column has one strong cell. A row with several "
-        "is a latent that mixes factors; a column with several is a factor spread over latents."
+        "In a disentangled code, every row and every column has one strong cell. A row with "
+        "several strong cells is a latent that mixes factors; a column with several is a factor "
+        "spread over latents."
     )
     source = (
         "Mutual information as in MIG: Chen et al. (2018). Importances as in DCI: "
@@ -351,28 +352,28 @@ class HeldBySection(Section):
     cites = ("chen2018", "eastwood2018")
 
     def needs(self, material: Material, settings: ReportSettings) -> str:
-        """Factors."""
+        """Needs factors."""
         return "" if material.factors is not None else "No factors were given."
 
     def failure(self, analysis: Analysis) -> str:
-        """Nothing to show without such scores."""
+        """Reports that no score has a matrix."""
         shown = _matrices(analysis)
-        return "" if shown else "There are no scores that have such a matrix."
+        return "" if shown else "None of the scores has such a matrix."
 
     def figures(self, analysis: Analysis) -> list[SectionFigure]:
-        """A matrix for every score that has one."""
+        """The matrix of every score that has one."""
         return [
             SectionFigure(caption.name, partial(_describe, caption, score))
             for caption, score in _matrices(analysis).values()
         ]
 
     def code(self, analysis: Analysis) -> str:
-        """Where the matrices are in the table."""
+        """Code for the matrices."""
         return ", ".join(f'table.scores["{name}"].matrix' for name in _matrices(analysis))
 
 
 def _matrices(analysis: Analysis) -> dict[str, tuple[MatrixCaption, Score]]:
-    """Scores whose matrix of latents and factors is drawn, with its caption."""
+    """Return the scores whose matrix is drawn, with its caption."""
     scores = {} if analysis.scores is None else analysis.scores.scores
     return {
         entry.name: (entry.shown.matrix, scores[entry.name])

@@ -1,4 +1,4 @@
-"""Walks along one factor, with the images on the way."""
+"""The section on traversals: walks along each factor, shown by images."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geodis.base.check import InputError
-from geodis.plots.figure.sprite_sheet import CHANNELS, as_pictures
+from geodis.plots.figure.sprite_sheet import are_pictures, as_pictures
 from geodis.plots.geometry.shown_rows import factor_titles
 from geodis.report.analysis import Analysis, ReportSettings
 from geodis.report.material import Material
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from geodis.manifold.maps.walk_results import Walk
 
 
-STEPS, LARGEST = 9, 72  # places of a walk, and pixels of an image
-FAR = 3.0  # spacings from all samples, beyond which an image is a guess
+STEPS, LARGEST = 9, 72  # positions per walk, and pixels per image
+FAR = 3.0  # spacings from all samples, beyond which an image is marked
 QUALITY = 85
 
 
 @dataclass(frozen=True, eq=False)
 class FactorWalks:
-    """A walk along every factor, from the same row.
+    """Walks along every factor from the same row.
 
     Attributes
     ----------
     start : int
-        Of the rows that factors were sought in.
+        Index of the starting row among the fitted rows.
     of : tuple of Walk
     why_not : str
     """
@@ -44,41 +44,39 @@ class FactorWalks:
     why_not: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Where the walks lead, without the points."""
+        """Return the walks as plain values, without the points."""
         names = ("factor", "lengths", "nearest", "gap", "spacing", "stopped")
         walks = [{name: getattr(walk, name) for name in names} for walk in self.of]
         return {"start": self.start, "walks": walks}
 
 
 class WalksSection(Section):
-    """Strips of images, a row for every factor."""
+    """Traversals, with a strip of images per factor."""
 
     name = "walks"
     title = "Traversals: one factor varies, the others are fixed"
     about = (
-        "Each row starts at the same image and moves along a straight line on one map, with the "
-        "places on the other maps fixed. Shown are the images nearest to these places."
+        "Each strip starts at the same image and moves along a straight line on one map, with the "
+        "positions on the other maps fixed. Shown are the images nearest to these positions."
     )
-    source = "Places are decoded by local regression of the points on their map coordinates."
+    source = "Positions are decoded by local regression of the points on their map coordinates."
     reads = ("manifold", "maps")
 
     def needs(self, material: Material, settings: ReportSettings) -> str:
-        """Images."""
-        images = material.images
-        if images is None:
-            return "Walks are shown by images, and none were given."
-        seen = len(images.shape) == 3 or images.shape[3] in CHANNELS
-        return "" if seen else "Walks are shown by images, grey or in colours."
+        """Needs images with 1, 3 or 4 channels."""
+        if are_pictures(material.images):
+            return ""
+        return "Traversals are shown by images with 1, 3 or 4 channels, and none were given."
 
     def expected_seconds(self, material: Material, settings: ReportSettings) -> float:
-        """The places of all maps together are looked at once."""
+        """Constant."""
         return 2.0
 
     def compute(self, analysis: Analysis) -> FactorWalks:
-        """Walk along every factor from a row in the middle of all maps."""
+        """Walk along every factor from a row near the centre of all maps."""
         est = analysis.manifold
         if est is None or est.n_factors_ < 2:
-            return FactorWalks(0, (), "Walks are along one of several factors.")
+            return FactorWalks(0, (), "traversals need at least two factors.")
         try:
             start = _middle_row(est)
             walks = [est.walk(start, j, steps=STEPS) for j in range(est.n_factors_)]
@@ -87,7 +85,7 @@ class WalksSection(Section):
         return FactorWalks(start, tuple(walks))
 
     def body(self, analysis: Analysis) -> str:
-        """The strips, or why there are none."""
+        """Strips of images, or why there are none."""
         made, rows, est = analysis.parts[self.name].value, analysis.factorised, analysis.manifold
         if made is None or rows is None or est is None:
             return ""
@@ -98,30 +96,30 @@ class WalksSection(Section):
         return render_template("walks.html", strips=strips, why_not=made.why_not)
 
     def code(self, analysis: Analysis) -> str:
-        """The walk, and its strip."""
+        """Code for a walk and its figure."""
         made = analysis.parts[self.name].value
         if made is None or not made.of:
             return ""
         return (
             f"walk = est.walk({made.start}, factor=0, steps={STEPS})\n"
-            "gd.plots.plot_walk(walk, images)  # those of the rows that est was fitted to"
+            "gd.plots.plot_walk(walk, images)  # images of the fitted rows"
         )
 
 
 def _middle_row(est: GeoManCER) -> int:
-    """A row that is at the middle of its maps, as far as there is one."""
+    """Return the row that is closest to the centre of all maps."""
     away = np.zeros(len(est.axes_))
     for j in range(est.n_factors_):
         places = np.asarray(est.coordinates(j), dtype=float)
         centred = places - np.nanmedian(places, axis=0)
         away += (centred**2).sum(axis=1) / max(float(np.nanvar(places, axis=0).sum()), 1e-300)
     if not np.isfinite(away).any():
-        raise InputError("Walks start at a point that has a place on all maps; got none.")
+        raise InputError("Walks start at a point with a position on all maps; got none.")
     return int(np.nanargmin(away))
 
 
 def _places(walk: Walk, rows: Material) -> list[dict[str, Any]]:
-    """The images of a walk, and what is said of each."""
+    """Return the images of a walk, with their labels and rows."""
     pictures = as_pictures(rows.images_of(walk.nearest))
     far = walk.gap > FAR * walk.spacing
     return [
@@ -136,7 +134,7 @@ def _places(walk: Walk, rows: Material) -> list[dict[str, Any]]:
 
 
 def picture_uri(picture: np.ndarray) -> str:
-    """An image of shape (h, w, 3) as text that stands for its file."""
+    """Encode an image of shape (h, w, 3) as a data URI."""
     from PIL import Image
 
     image, file = Image.fromarray(picture), BytesIO()

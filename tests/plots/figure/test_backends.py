@@ -74,10 +74,7 @@ def test_colours_are_those_of_the_page_or_their_own():
 
 
 def test_bars_of_one_panel_stand_side_by_side():
-    figure = only_panel(
-        Bars([1.0, 2.0], "a", hover="{label} {y}"), Bars([3.0, 4.0], "b"),
-        Bars([5.0, 6.0], "c", shown=False),
-    )  # fmt: skip
+    figure = only_panel(Bars([1.0, 2.0], "a", hover="{label} {y}"), Bars([3.0, 4.0], "b"))
     axis = draw_figure(figure)
     assert [bar.get_height() for bar in axis.patches] == [1, 2, 3, 4]
     assert axis.patches[0].get_x() + axis.patches[0].get_width() == pytest.approx(
@@ -154,7 +151,7 @@ def test_panels_stand_in_rows_and_columns_with_their_names():
     assert {"c", HOSTILE, "r", "$s"} <= set(texts(read(figure)))
     assert axis.get_title() == "c" and axis.get_ylabel() == "r"
     assert axis.figure.axes[2].get_ylabel() == r"\$s"
-    with pytest.raises(InputError, match="One axis shows one panel; got a figure of 4"):
+    with pytest.raises(InputError, match="One axis holds one panel; got a figure of 4"):
         draw_figure(figure, plots.new_axis())
 
 

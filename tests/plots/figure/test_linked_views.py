@@ -118,5 +118,5 @@ def test_the_beginning_of_an_order_is_an_even_sample():
 def test_one_axis_is_not_enough():
     from geodis.plots import new_axis
 
-    with pytest.raises(InputError, match="axes of their own"):
+    with pytest.raises(InputError, match="make their own axes"):
         draw_figure(views(around(3)), new_axis())

@@ -4,8 +4,6 @@ import numpy as np
 
 import geodis as gd
 from geodis.plots import Dots, Segments, point_cloud
-from geodis.plots.geometry.directions import direction_lines
-from geodis.plots.geometry.points import colored_dots, factor_colorings
 
 
 def titles(cloud):
@@ -54,35 +52,13 @@ def test_few_values_have_a_colour_each_in_the_cloud_too():
     assert [mark.x.rows[1] for mark in marks] == [3, 4, 5]
 
 
-def test_points_and_lines_of_a_page_are_those_of_paper(monkeypatch):
-    """Both are described by one function each: a change there is seen on both."""
-    from geodis.plots.geometry import directions, points
-    from geodis.plots.geometry import points as cloud
-
-    asked = []
-
-    def dots(places, coloring):
-        asked.append("dots")
-        return colored_dots(places, coloring)
-
-    def lines(*arguments):
-        asked.append("lines")
-        return direction_lines(*arguments)
-
-    for module, name, told in [
-        (cloud, "colored_dots", dots),
-        (points, "colored_dots", dots),
-        (cloud, "direction_lines", lines),
-        (directions, "direction_lines", lines),
-    ]:
-        monkeypatch.setattr(module, name, told)
+def test_a_page_has_the_labels_and_the_lines_of_paper():
     sample = gd.product_manifold("R^1 x R^1", 60, random_state=0)
     est = gd.GeoManCER(dim=2, n_factors=1, verbose=0).fit(sample.points)
     factors = gd.Factors(np.arange(60.0)[:, None] % 2, ("kind",))
-    assert factor_colorings(factors)[0].labels == ("0", "1")
     page = point_cloud(sample.points, factors, est).figure().panels[0][0]
-    assert asked == ["lines", "dots"]
     assert [type(mark) for mark in page.marks] == [Dots, Dots, Segments]
-    gd.plots.plot_points_by_factor(sample.points, factors)
-    gd.plots.plot_directions_by_factor(sample.points, est)
-    assert asked == ["lines", "dots", "dots", "lines"]
+    dots = gd.plots.plot_points_by_factor(sample.points, factors)
+    lines = gd.plots.plot_directions_by_factor(sample.points, est)
+    drawn = [axis.get_legend_handles_labels()[1] for axis in (dots, lines)]
+    assert [mark.label for mark in page.marks] == [*drawn[0], *drawn[1]]

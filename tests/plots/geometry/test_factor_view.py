@@ -213,6 +213,6 @@ def test_titles_are_words_where_the_space_is_known():
         "Factor 0: a sphere of radius 1.0",
         "Factor 1: a circle of radius 0.52",
         "Factor 2: a 3-dimensional space of unknown topology",
-        "Factor 3: a torus, which goes around in two ways",
+        "Factor 3: a torus with two periodic directions",
         "Factor 4: an open line of length 0.25",
     )

@@ -89,8 +89,8 @@ def test_names_are_titles(est):
         ({"colors": np.arange(5)}, "colors must have a row for each of the 700 points; got 5"),
         ({"images": np.zeros((5, 4, 4))}, "images must be one for each of the 700 points; got 5"),
         ({"images": 3}, "images must be an array; got 3"),
-        ({"names": ["one"]}, "names must be 2, one for every factor; got 1"),
-        ({"names": "ab"}, "names must be a sequence of 2 texts; got 'ab'"),
+        ({"names": ["one"]}, "names must have 2 entries, one per factor; got 1"),
+        ({"names": "ab"}, "names must be a sequence of 2 strings; got 'ab'"),
     ],
 )
 def test_bad_input_is_told_in_one_sentence(est, options, message):

@@ -37,5 +37,5 @@ def test_few_values_have_a_colour_each_and_many_labels_share_a_scale():
 def test_bad_input_is_said():
     with pytest.raises(InputError, match="as many rows; got 3 and 2"):
         plots.plot_points_by_factor(np.eye(3), np.arange(2))
-    with pytest.raises(InputError, match="One axis shows one panel; got a figure of 2"):
+    with pytest.raises(InputError, match="One axis holds one panel; got a figure of 2"):
         plots.plot_points_by_factor(np.eye(2), np.eye(2), axis=plots.new_axis())

@@ -40,7 +40,7 @@ def test_the_edge_of_the_noise_is_a_band_on_a_logarithmic_scale():
     assert axis.patches[0].get_extents().transformed(axis.transData.inverted()).y1 == pytest.approx(
         15
     )
-    assert "even noise" in [text.get_text() for text in axis.texts]
+    assert "isotropic noise" in [text.get_text() for text in axis.texts]
 
 
 def test_principal_spectrum_bars_are_the_fractions():
@@ -113,7 +113,7 @@ def test_more_parallel_fields_than_fields_are_refused():
     [(plot_eigenvalue_spectrum, SimpleNamespace(evidence_=[])), (plot_field_separation, [])],
 )
 def test_without_fields_the_figure_says_so(draw, nothing):
-    assert "no field was computed" in draw(nothing).texts[0].get_text()
+    assert "no fields were computed" in draw(nothing).texts[0].get_text()
 
 
 def test_separation_draws_both_thresholds_and_each_level():

@@ -46,7 +46,9 @@ def test_without_images_the_columns_that_move_most_are_lines():
 
 
 def test_images_of_something_else_are_refused():
-    with pytest.raises(InputError, match=r"of the 5 places or of the 7 .*; got shape \(6, 2, 2\)"):
+    with pytest.raises(
+        InputError, match=r"of the 5 positions or of the 7 .*; got shape \(6, 2, 2\)"
+    ):
         plots.plot_walk(walk(), np.zeros((6, 2, 2)))
     with pytest.raises(InputError, match=r"of shape \(h, w\), .*; got shape \(5, 2\)"):
         plots.plot_walk(walk(), np.zeros((5, 2)))
@@ -58,5 +60,5 @@ def test_numbers_from_0_to_255_are_bytes():
     assert (np.asarray(first.get_array()) == 128).all()
     with pytest.raises(InputError, match=r"\[0, 1\] or from 0 to 255; got up to 1000"):
         plots.plot_walk(walk(), np.full((5, 3, 3), 1000))
-    with pytest.raises(InputError, match=r"walk must be what GeoManCER.walk returns; got 5"):
+    with pytest.raises(InputError, match=r"walk must be a result of GeoManCER.walk; got 5"):
         plots.plot_walk(5)

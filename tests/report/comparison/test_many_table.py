@@ -38,10 +38,10 @@ def test_a_frame_is_taken_and_models_may_be_named():
     table = scored(["a", "b", "c", "d"], [0.1, 0.1, 1, 1])
     alone = gd.compare(table.frame, out=None)
     assert alone.runs.models == ("a", "b", "c", "d") and alone.scores.differences == []
-    assert any("as many seeds of every model" in text for text in alone.warnings)
+    assert any("equally many seeds of every model" in text for text in alone.warnings)
     named = gd.compare(table, models=["x", "x", "y", "y"], out=None)
     assert {one.by for one in named.scores.differences} == {"seeds"}
-    with pytest.raises(InputError, match="one for each of the 4 runs; got 1"):
+    with pytest.raises(InputError, match="one entry for each of the 4 runs; got 1"):
         gd.compare(table, models=["x"], out=None)
 
 
