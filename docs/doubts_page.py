@@ -104,13 +104,13 @@ def write_page(path: Path) -> None:
 
 def doubts_page() -> str:
     """A section a kind, with a picture and a heading a doubt."""
-    from geodis.manifold.doubts import DOUBTS
+    from geodis.manifold.doubts import doubt_kinds
 
     lines = [HEAD]
     for kind, (title, what, picture) in KINDS.items():
         lines += [f"## {title}\n", f"{what}\n"]
         lines += [f"![{picture}](figures/doubts/{picture_name(kind)}.png)\n"]
-        for of in DOUBTS.values():
+        for of in doubt_kinds().values():
             if of.kind == kind:
                 remark = "" if of.weight else " *(remark)*"
                 lines += [f"### `{of.code}`{remark}\n"]

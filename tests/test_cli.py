@@ -152,7 +152,7 @@ def test_the_summary_of_a_factorisation_has_the_doubts_that_maps_add(geodis, tmp
     for text in (out, (folder / "summary.json").read_text()):
         summary = json.loads(text)
         assert summary["uncertain"] is True
-        assert any("nearby and not for the whole" in doubt for doubt in summary["doubts"])
+        assert any("locally but not globally" in doubt for doubt in summary["doubts"])
 
 
 def test_factorise_says_why_there_are_no_maps(geodis, tmp_path):

@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from geodis.manifold.doubts import DOUBTS, Kind
+from geodis.manifold.doubts import Kind, doubt_kinds
 from geodis.scores.registry import entries
 from tests import ROOT
 
@@ -182,7 +182,7 @@ def test_every_doubt_is_on_the_page_of_doubts():
     module = hook("doubts_page")
     text = module.PAGE.read_text(encoding="utf-8")
     assert text == module.doubts_page(), "behind: run python docs/doubts_page.py"
-    for of in DOUBTS.values():
+    for of in doubt_kinds().values():
         assert f"### `{of.code}`" in text and of.why in text
 
 

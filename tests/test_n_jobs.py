@@ -25,8 +25,8 @@ from geodis.manifold.holonomy.eigenfields import extend_fields
 from geodis.manifold.local.angles import tangent_error
 from geodis.manifold.local.dimension_estimate import dimension_by_method
 from geodis.manifold.local.dimension_methods import dimension_by_distances
-from geodis.manifold.local.exact_search import nearest_of_few, searcher
-from geodis.manifold.local.many_nearest import leaves_of, many_nearest
+from geodis.manifold.local.exact_search import searcher
+from geodis.manifold.local.many_nearest import leaves_of, many_nearest, nearest_of_few
 from geodis.manifold.local.neighborhood_size import balanced_n_neighbors
 from geodis.manifold.local.neighbors import neighbors_at
 from geodis.manifold.local.tangents import searched_tangent_frames

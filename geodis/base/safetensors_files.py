@@ -1,8 +1,8 @@
-"""Tensors on disk: safetensors files with a note of plain values, checked before they are read.
+"""Safetensors files with a note of plain values: torch tensors or numpy arrays.
 
-A file begins with the length of its header, 8 bytes; the header, a JSON object, says of every
-tensor its dtype, its shape and the bytes it fills; the bytes follow. Whatever a header says is
-held against the size of the file before anything is allocated. Nothing is unpickled.
+A file begins with the length of its header in 8 bytes. The header, a JSON object, gives the dtype,
+the shape and the range of bytes of every tensor. The bytes follow. The header is checked against
+the size of the file before anything is allocated. Nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from geodis.base.check import InputError, require
 from geodis.base.write import to_jsonable, whole_file
 
-# numpy's names of the types, by those of the format: F64, I32, U8 and so on.
+# numpy's names of the dtypes, by their names in the format: F64, I32, U8 and so on.
 DTYPES = {
     f"{letter}{8 * size}": f"<{code}{size}"
     for letter, code, sizes in (
@@ -32,22 +32,22 @@ DTYPES = {
     for size in sizes
 } | {"BOOL": "?"}
 FLOATS_OF_A_BYTE = ("F8_E4M3", "F8_E5M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ")
-# Bytes of one entry; numpy has no names for some of the types.
+# Bytes per entry; numpy has no names for some of the dtypes.
 ENTRY_BYTES = {
     **{name: np.dtype(own).itemsize for name, own in DTYPES.items()},
     **{"BF16": 2, "C64": 8, **dict.fromkeys(FLOATS_OF_A_BYTE, 1)},
 }
 LENGTH_BYTES = 8
-# The entry of the metadata that holds the note; files of models had it under the second name.
+# Key of the note in the metadata; older files of models use the second key.
 NOTE, OLDER_NOTE = "geodis", "note"
 
 AnyPath = str | os.PathLike[str]
-Tensors = Mapping[str, Any]  # torch tensors: torch is imported above this room only
+Tensors = Mapping[str, Any]  # torch tensors; base does not import torch
 
 
 @dataclass(frozen=True)
 class TensorPlace:
-    """What a header says of one tensor: dtype, shape, and its bytes [begin, end) in the file."""
+    """The entry of one tensor in a header: dtype, shape, and its bytes [begin, end) in the file."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -63,7 +63,7 @@ class Header:
     ----------
     places : dict of str to TensorPlace
     metadata : dict of str to str
-        Free text of whoever wrote the file.
+        Free text by the writer of the file.
     """
 
     places: dict[str, TensorPlace]
@@ -71,12 +71,12 @@ class Header:
 
 
 def read_header(path: AnyPath) -> Header:
-    """Read what a safetensors file holds, and check it against the size of the file.
+    """Read the header of a safetensors file, and check it against the size of the file.
 
     Raises
     ------
     ValueError
-        With the reason why the file cannot be read; the caller knows how to call the file.
+        With the reason why the file cannot be read; the caller adds the name of the file.
 
     Examples
     --------
@@ -114,14 +114,14 @@ def write_tensors(
     durable: bool = False,
     older: AnyPath | None = None,
 ) -> Path:
-    """Write torch tensors and a note of plain values as one file, whole or not at all.
+    """Write torch tensors and a note to one file; an interrupted write leaves no file.
 
     Parameters
     ----------
     path : path
     tensors : mapping of str to Tensor
     note : mapping, optional
-        What JSON can hold, and numpy numbers; it goes into the header.
+        Values that JSON can hold, and numpy numbers. It is stored in the header.
     durable, older
         As for `whole_file`.
     """
@@ -134,18 +134,18 @@ def write_tensors(
     with whole_file(path, durable=durable, older=older) as temporary:
         try:
             save_file(plain, str(temporary), metadata=metadata)
-        except failed as error:  # a full disk, say: the library has a word of its own for all
+        except failed as error:  # of any kind, such as a full disk
             raise OSError(str(error)) from error
     return Path(path)
 
 
 def metadata_of(note: Mapping[str, Any] | None) -> dict[str, str]:
-    """The metadata of a header that holds a note."""
+    """Return metadata of a header with a note."""
     return {NOTE: json.dumps(to_jsonable(dict(note or {})), allow_nan=False)}
 
 
 def _without_sharing(tensors: Tensors) -> dict[str, Any]:
-    """The same tensors; copies of those that share the memory of others, as the format wants."""
+    """Copy tensors that share memory with others, which the format does not allow."""
     holders = Counter(value.untyped_storage().data_ptr() for value in tensors.values())
     return {
         name: value.clone() if holders[value.untyped_storage().data_ptr()] > 1 else value
@@ -160,7 +160,7 @@ def read_tensors(path: AnyPath) -> tuple[dict[str, Any], dict[str, Any]]:
     -------
     tensors : dict of str to Tensor
     note : dict
-        Empty where the file has none.
+        Empty if the file has none.
     """
     safetensors = require("safetensors", purpose="Reading tensors")
     note = read_note(path)
@@ -172,7 +172,7 @@ def read_tensors(path: AnyPath) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def read_note(path: AnyPath) -> dict[str, Any]:
-    """Read the note of a file, without its tensors; its header is checked."""
+    """Read the note of a file without its tensors, and check the header."""
     metadata = _header_of(path).metadata
     try:
         note = json.loads(metadata.get(NOTE, metadata.get(OLDER_NOTE, "{}")))
@@ -184,7 +184,7 @@ def read_note(path: AnyPath) -> dict[str, Any]:
 
 
 def _header_of(path: AnyPath) -> Header:
-    """The header, or one sentence about the file."""
+    """Read the header, with any error as one sentence about the file."""
     if not Path(path).is_file():
         what = "a folder" if Path(path).is_dir() else "none there"
         raise InputError(f"{path} must be a .safetensors file; got {what}.")
@@ -205,14 +205,14 @@ def _checked_metadata(metadata: Any) -> dict[str, str]:
 
 
 def _checked_place(name: str, entry: Any, start: int, size: int) -> TensorPlace:
-    """Check what a header says of one tensor; `start` is where the bytes of tensors begin."""
+    """Check the entry of one tensor in a header; the bytes of all tensors begin at `start`."""
     keys = ("dtype", "shape", "data_offsets")
     if not isinstance(entry, dict) or not set(keys) <= set(entry):
         raise ValueError(f"{name!r} must have dtype, shape and data_offsets, and is {entry!r}")
     dtype, shape, offsets = (entry[key] for key in keys)
     if not (isinstance(shape, list) and isinstance(offsets, list) and len(offsets) == 2):
         raise ValueError(f"{name!r} must have a list as shape and two data_offsets")
-    # type, not isinstance: JSON's true would pass for the integer 1.
+    # type, not isinstance: True is an instance of int.
     if any(type(number) is not int or number < 0 for number in (*shape, *offsets)):
         raise ValueError(f"shape {shape} and offsets {offsets} of {name!r} must be counts")
     if not isinstance(dtype, str) or dtype not in ENTRY_BYTES:
@@ -236,9 +236,9 @@ def _refuse_overlaps(places: Mapping[str, TensorPlace]) -> None:
         last, reached = name, place.end
 
 
-# Numpy arrays in one safetensors file with a note of plain values; needs no other package.
+# Numpy arrays: these functions need no other package.
 
-# The header is filled up to a multiple of this, so that arrays begin where processors like it.
+# The header is padded to a multiple of this number of bytes, so that arrays are aligned.
 ALIGNMENT = 64
 
 
@@ -247,15 +247,17 @@ def write_arrays(
     arrays: Mapping[str, np.ndarray],
     note: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Write arrays and a note as one file, whole or not at all: the same bytes for the same values.
+    """Write arrays and a note to one file; an interrupted write leaves no file.
+
+    Equal values give equal bytes.
 
     Parameters
     ----------
     path : path
     arrays : mapping of str to ndarray
-        Of floats, integers or bool.
+        Floats, integers or bool.
     note : mapping, optional
-        What JSON can hold, and numpy numbers; it goes into the header.
+        Values that JSON can hold, and numpy numbers. It is stored in the header.
 
     Examples
     --------
@@ -268,7 +270,7 @@ def write_arrays(
     names = {np.dtype(own): name for name, own in DTYPES.items()}
     header: dict[str, Any] = {"__metadata__": metadata_of(note)}
     begin, plain = 0, []
-    # The largest entries first: every array then begins at a multiple of its own.
+    # In order of decreasing entry size, so that every array is aligned to its entries.
     for name in sorted(arrays, key=lambda name: -arrays[name].dtype.itemsize):
         array = np.ascontiguousarray(arrays[name])
         if array.dtype not in names:
@@ -290,19 +292,19 @@ def write_arrays(
 def read_arrays(
     path: str | os.PathLike[str], *, names: Collection[str] | None = None
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Read the arrays and the note of a file, held against its size before anything is allocated.
+    """Read the arrays and the note of a file; its size is checked before anything is allocated.
 
     Parameters
     ----------
     path : path
     names : collection of str, optional
-        Of the arrays to read; all by default.
+        The arrays to read; all by default.
 
     Returns
     -------
     arrays : dict of str to ndarray
     note : dict
-        Empty where the file has none.
+        Empty if the file has none.
     """
     note = read_note(path)
     arrays = {}

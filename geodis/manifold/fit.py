@@ -163,7 +163,7 @@ def _with_neighbors(task: Task, ready: Prepared, rows: Rows) -> Task:
     """The task with rows that are no neighbours of one another, and what was found of others."""
     apart = kept_apart(ready.points, rows.groups, rows.times, noise=ready.directions.noise)
     if ready.further is not None:
-        task.searches.tell(ready.points, ready.further.nearest)
+        task.searches.store(ready.points, ready.further.nearest)
     return replace(task, apart=apart)
 
 

@@ -1,24 +1,18 @@
-"""A fit in one file: arrays in safetensors, and everything else as a note of plain values.
-
-Nothing in a file names a class: a fit is rebuilt by the types of its attributes, and each value
-is held against them before anything is computed from it.
-"""
+"""Save a fit to one safetensors file and load it again."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 import numpy as np
-from scipy import sparse
 
 from geodis.base.check import InputError
-from geodis.base.notes import note_entry, rebuilding
-from geodis.base.safetensors_files import read_arrays, read_note, write_arrays
+from geodis.base.notes import NoteWriter, array_misfits, note_entry, read_saved, rebuilding
+from geodis.base.safetensors_files import read_note, write_arrays
 from geodis.manifold.confidence.fit_confidence import FitConfidence
 from geodis.manifold.fitted import Fit
 from geodis.manifold.flat.flat_axes import FlatAxes
@@ -26,8 +20,9 @@ from geodis.manifold.preparation.row_measure import RowMeasure
 from geodis.manifold.split_result import Settings, Split
 
 KIND, VERSION = "geodis fit", 1
-# Made again from the parameters of the estimator.
+# Attributes that are made from the parameters of the estimator; all others are in the file.
 FROM_PARAMETERS = ("settings", "measure")
+SAVED = [each.name for each in fields(Fit) if each.name not in FROM_PARAMETERS]
 
 
 def write_fit(
@@ -38,7 +33,7 @@ def write_fit(
     *,
     overwrite: bool = False,
 ) -> Path:
-    """Write a fit, whole or not at all.
+    """Write a fit; an interrupted write leaves no file.
 
     Parameters
     ----------
@@ -46,11 +41,11 @@ def write_fit(
         Ends in .safetensors.
     fit : Fit
     parameters : mapping
-        Those of the estimator.
+        Parameters of the estimator.
     columns : sequence of str, optional
-        Names of the columns of the rows.
+        Names of the columns of the data.
     overwrite : bool
-        Replace a file of an earlier fit.
+        Replace a file that holds an earlier fit.
     """
     if Path(path).suffix != ".safetensors":
         raise InputError(f"A fit is written to a file that ends in .safetensors; got {path}.")
@@ -67,27 +62,22 @@ def write_fit(
     kept = dict(parameters)
     if not isinstance(kept["random_state"], int | np.integer):
         kept["random_state"] = None
-    arrays = _Writer()
-    parts = {each.name: getattr(fit, each.name) for each in fields(Fit)}
-    parts["doubts"] = fit.all_doubts
+    writer = NoteWriter()
+    with_doubts = replace(fit, doubts=fit.all_doubts)
     note = {
         "kind": KIND,
         "version": VERSION,
-        "parameters": arrays.plain("parameters", kept),
+        "parameters": writer.plain("parameters", kept),
         "columns": None if columns is None else [str(name) for name in columns],
-        "fit": {
-            name: arrays.plain(name, value)
-            for name, value in parts.items()
-            if name not in FROM_PARAMETERS
-        },
-        "confidence": arrays.plain("confidence", fit.confidence),
+        "fit": writer.attributes(with_doubts, SAVED),
+        "confidence": writer.plain("confidence", fit.confidence),
     }
-    return write_arrays(path, arrays.arrays, note)
+    return write_arrays(path, writer.arrays, note)
 
 
 @dataclass(frozen=True)
 class SavedFit:
-    """What a file holds: the parts of a fit that do not follow from the parameters, and these."""
+    """The contents of a file: parameters, and the parts of a fit that do not follow from them."""
 
     parameters: dict[str, Any]
     columns: list[str] | None
@@ -96,7 +86,7 @@ class SavedFit:
     path: str
 
     def fit(self, settings: Settings, measure: RowMeasure) -> Fit:
-        """The fit, once all of it is known to fit together."""
+        """Build the fit and check that its parts are consistent."""
         with rebuilding(self.path):
             fit = Fit(settings=settings, measure=measure, **self.parts)
             for needed in _misfits(fit):
@@ -118,153 +108,28 @@ def read_fit(path: str | os.PathLike[str]) -> SavedFit:
     InputError
         If there is no such file, it is damaged, or holds something else.
     """
-    arrays, note = read_arrays(path)
-    if note.get("kind") != KIND:
-        raise InputError(f"{path} must hold a fit; got a file of something else.")
-    if note.get("version") != VERSION:
-        raise InputError(
-            f"{path} must hold a fit of version {VERSION}; got {note.get('version')}: fit again "
-            "with this geodis."
-        )
-    hints = {
-        name: hint for name, hint in get_type_hints(Fit).items() if name not in FROM_PARAMETERS
-    }
-    reader = _Reader(arrays)
+    reader, note = read_saved(path, "a fit", VERSION)
+    hints = get_type_hints(Fit)
     with rebuilding(path):
         return SavedFit(
             reader.value(note["parameters"], dict[str, Any]),
             None if note["columns"] is None else note_entry(note, "columns", list, path),
-            reader.entries(note_entry(note, "fit", dict, path), hints),
+            reader.attributes(
+                note_entry(note, "fit", dict, path), {name: hints[name] for name in SAVED}
+            ),
             reader.value(note["confidence"], FitConfidence | None),
             str(path),
         )
 
 
-@dataclass
-class _Writer:
-    """Turns values into what JSON can hold; arrays are kept apart, each once."""
-
-    arrays: dict[str, np.ndarray] = field(default_factory=dict)
-    names: dict[int, tuple[str, np.ndarray]] = field(default_factory=dict)
-
-    def plain(self, name: str, value: Any) -> Any:
-        """A value as JSON can hold it; an object of one entry says what JSON has no word for."""
-        if isinstance(value, np.ndarray):
-            # The order of the axes in memory moves last digits of products.
-            order = sorted(range(value.ndim), key=lambda axis: -abs(value.strides[axis]))
-            return {"array": [self._stored(name, value, order), order]}
-        if isinstance(value, sparse.csr_array):
-            parts = (value.data, value.indices, value.indptr)
-            names = [self._stored(f"{name}/{j}", part) for j, part in enumerate(parts)]
-            return {"csr": [*names, list(value.shape)]}
-        if is_dataclass(value):
-            own = {each.name: getattr(value, each.name) for each in fields(value)}
-            return {"fields": {part: self.plain(f"{name}/{part}", v) for part, v in own.items()}}
-        if isinstance(value, dict):
-            pairs = enumerate(value.items())
-            return {
-                "dict": [[self.plain("", k), self.plain(f"{name}/{j}", v)] for j, (k, v) in pairs]
-            }
-        if isinstance(value, list | tuple):
-            items = [self.plain(f"{name}/{j}", item) for j, item in enumerate(value)]
-            return items if isinstance(value, list) else {"tuple": items}
-        if isinstance(value, float | np.floating):
-            return float(value) if np.isfinite(value) else {"float": str(float(value))}
-        if isinstance(value, np.bool_ | np.integer):
-            return value.item()
-        if value is None or isinstance(value, bool | int | str):
-            return value
-        raise InputError(f"A fit with {type(value).__name__} in {name} cannot be saved.")
-
-    def _stored(self, name: str, array: np.ndarray, order: list[int] | None = None) -> str:
-        """The name under which an array is kept: the first, where several share it."""
-        if id(array) not in self.names:
-            self.names[id(array)] = name, array  # held, so that nothing else has its id
-            self.arrays[name] = array.transpose(order)
-        return self.names[id(array)][0]
-
-
-@dataclass(frozen=True)
-class _Reader:
-    """Turns them back, and holds each against the type that it must have."""
-
-    arrays: Mapping[str, np.ndarray]
-
-    def entries(self, plain: Mapping[str, Any], hints: Mapping[str, Any]) -> dict[str, Any]:
-        """Values by their names."""
-        if plain.keys() != hints.keys():
-            raise InputError(f"{min(plain.keys() ^ hints.keys())} is missing or not known")
-        return {name: self.value(own, hints[name]) for name, own in plain.items()}
-
-    def value(self, plain: Any, hint: Any) -> Any:
-        """A value of a type."""
-        options = _options(hint)
-        value = self._object(plain, options) if isinstance(plain, dict) else plain
-        if isinstance(value, list):
-            own = next((get_args(one) for one in options if get_origin(one) is list), (Any,))
-            value = [self.value(item, own[0]) for item in value]
-        if not any(_is_of(value, one) for one in options):
-            raise InputError(f"a value of type {hint} is {str(plain)[:40]}")
-        return value
-
-    def _object(self, plain: dict[str, Any], options: list[Any]) -> Any:
-        made_of: Any
-        ((kind, content),) = plain.items()
-        if kind == "array":
-            name, order = content
-            return self.arrays[name].transpose(np.argsort(order))
-        if kind == "csr":
-            *names, shape = content
-            made = sparse.csr_array(tuple(self.arrays[name] for name in names), shape=shape)
-            made.check_format(full_check=True)
-            return made
-        if kind == "float":
-            return float(content)
-        if kind == "fields":
-            (made_of,) = [one for one in options if is_dataclass(one)]
-            return made_of(**self.entries(content, get_type_hints(made_of)))
-        if kind == "dict":
-            of = next((get_args(one) for one in options if get_origin(one) is dict), (Any, Any))
-            return {self.value(k, of[0]): self.value(v, of[1]) for k, v in content}
-        if kind == "tuple":
-            of = next((get_args(one) for one in options if get_origin(one) is tuple), (Any, ...))
-            own = of if ... not in of else of[:1] * len(content)
-            return tuple(self.value(v, hint) for v, hint in zip(content, own, strict=True))
-        raise InputError(f"{kind} is not known")
-
-
-def _options(hint: Any) -> list[Any]:
-    """The types that a value may have."""
-    return list(get_args(hint)) if get_origin(hint) in (Union, UnionType) else [hint]
-
-
-def _is_of(value: Any, hint: Any) -> bool:
-    """Whether a value has a type; of containers only the outermost is looked at."""
-    if hint is Any:
-        return True
-    if hint is None or hint is NoneType:
-        return value is None
-    if get_origin(hint) is Literal:
-        return value in get_args(hint)
-    if isinstance(value, bool):  # which would pass for an integer
-        return hint is bool
-    kind = get_origin(hint) or hint
-    return isinstance(value, int | float if kind is float else kind)
-
-
 def _misfits(fit: Fit) -> Iterator[str]:
-    """What the parts of a fit must have, and do not: compiled loops look rows up unasked."""
+    """Describe what the parts of a fit must be and are not."""
     n, flat, split = len(fit.points), fit.flat, fit.split
     c, d = fit.basis.shape
     k = fit.dim
-    floats: dict[str, tuple[np.ndarray, tuple[int, ...]]] = {
-        "points": (fit.points, (n, d)),
-        "places": (fit.places, (n, c)),
-        "directions": (fit.basis, (c, d)),
-    }
-    for name, (array, shape) in floats.items():
-        if array.shape != shape or array.dtype != float or not np.isfinite(array).all():
-            yield f"finite {name} of shape {shape}"
+    yield from array_misfits("points", fit.points, (n, d))
+    yield from array_misfits("places", fit.places, (n, c))
+    yield from array_misfits("directions", fit.basis, (c, d))
     if not (n > 0 and 1 <= k <= c <= d and fit.directions.n_columns == d):
         yield f"at least {k} directions of {d} columns"
     if fit.outliers.shape != (n,) or fit.outliers.dtype != bool:
@@ -300,7 +165,7 @@ def _misfits(fit: Fit) -> Iterator[str]:
 
 
 def _split_misfits(split: Split, n: int, c: int) -> Iterator[str]:
-    """The same of a split of n points in c directions, and of its parts."""
+    """Describe what a split of n points in c directions, and its parts, must be and are not."""
     if not _are_rows(split.rows, n) or not 0 <= split.tangent_neighbors < n:
         yield f"a split of {n} points"
     if not len(split.rows):
@@ -316,6 +181,6 @@ def _split_misfits(split: Split, n: int, c: int) -> Iterator[str]:
 
 
 def _are_rows(rows: np.ndarray, n: int) -> bool:
-    """Whether these are rows of n points."""
+    """Whether these are row numbers of n points."""
     whole = rows.ndim == 1 and np.issubdtype(rows.dtype, np.integer)
     return bool(whole and (not len(rows) or 0 <= rows.min() <= rows.max() < n))

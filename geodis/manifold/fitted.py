@@ -1,4 +1,4 @@
-"""A fit as an object: what every later question about the points takes, and what was made of it."""
+"""The result of a fit, and a cache of everything that is computed from it."""
 
 from __future__ import annotations
 
@@ -24,48 +24,48 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What a fit found, and the points that it was found in.
+    """The result of a fit together with the fitted points.
 
-    It does not change. Maps, names, tests and searches are made of it when they are first asked
-    for, and kept by `once`.
+    It is immutable. Maps, names, tests and searches are computed from it on demand and cached by
+    `once`.
 
     Attributes
     ----------
     settings : Settings
     measure : RowMeasure
-        How rows become points.
+        How rows of the data are turned into points.
     n_columns : int
-        Columns of the rows, as they were given.
+        Number of columns of the data.
     points : ndarray of shape (n, d)
-        The rows, prepared, or the coordinates that distances were scaled to.
+        The prepared rows, or coordinates found from distances by scaling.
     places : ndarray of shape (n, c)
-        The points along the directions that were kept; near copies share a place.
+        The points in the directions that were kept; near copies share a place.
     directions : KeptDirections
     outliers : ndarray of bool, shape (n,)
     n_copies : int
-        Rows that are near copies of an earlier one.
+        Number of rows that are near copies of an earlier row.
     groups, times : ndarray of shape (n,), or None
-        As they were given; groups as numbers.
+        As given, with groups as numbers.
     sample_rows : ndarray of int, shape (n,), or None
-        The rows that were fitted, where a sample was asked for.
+        The rows that were fitted, if a sample was requested.
     dimension : DimensionEstimate
-        Also where the dimension was given.
+        Estimated even if the dimension was given.
     dim : int
     graph : NeighborGraph
     split : Split
-        By holonomy, factor within factor, in the directions that were kept.
+        The split by holonomy, recursively, in the directions that were kept.
     flat : FlatAxes
-        All factors, with the flat part split.
+        The axes of all factors, with the flat part split.
     evidence : list of Evidence
     order : CurveOrder or None
-        Of a curve that was unrolled.
+        The order of the points along a curve that was unrolled.
     seconds : dict of str to float
     peak_memory : float
         In MB, at the end of the fit.
     doubts : tuple of Doubt
-        What the fit itself doubts.
+        Doubts raised during the fit.
     late_doubts : tuple of Doubt
-        Those of them that checks of the finished fit found.
+        The doubts among them that were raised by checks of the finished fit.
     """
 
     settings: Settings
@@ -93,7 +93,7 @@ class Fit:
 
     @cached_property
     def axes(self) -> np.ndarray:
-        """Axes of all factors in all columns, (n, k, d); NaN where there are none."""
+        """Axes of all factors in all columns, (n, k, d); NaN at points without axes."""
         return self.directions.lift(self.flat.axes)
 
     @cached_property
@@ -113,12 +113,12 @@ class Fit:
 
     @property
     def basis(self) -> np.ndarray:
-        """The directions that were kept, (c, d)."""
+        """Basis of the directions that were kept, (c, d)."""
         return self.directions.basis
 
     @property
     def piece(self) -> np.ndarray:
-        """The piece of the graph that each point belongs to, shape (n,)."""
+        """Connected component of the graph for every point, shape (n,)."""
         return self.graph.piece
 
     @property
@@ -128,7 +128,7 @@ class Fit:
 
     @property
     def n_jobs(self) -> int | None:
-        """Threads."""
+        """Number of threads."""
         return self.settings.n_jobs
 
     @property
@@ -138,7 +138,7 @@ class Fit:
 
     @property
     def eigenvalues(self) -> np.ndarray:
-        """Bottom of the spectrum of the whole manifold's problem."""
+        """Lowest eigenvalues of the problem on the whole manifold."""
         return self.evidence[0].eigenvalues if self.evidence else np.zeros(0)
 
     @property
@@ -148,7 +148,7 @@ class Fit:
 
     @property
     def all_doubts(self) -> tuple[Doubt, ...]:
-        """Doubts of the fit, then of what was made of it so far."""
+        """Doubts of the fit, followed by those of the results computed from it so far."""
         later = [doubt for made in self._made.values() for doubt in getattr(made, "doubts", ())]
         return each_once((*self.doubts, *later))
 
@@ -159,7 +159,7 @@ class Fit:
 
     @property
     def confidence(self) -> Any:
-        """The `FitConfidence` that was made with the fit; None where it was not asked for."""
+        """The `FitConfidence` of the fit; None if it was not requested."""
         return self.made("confidence")
 
     @cached_property
@@ -171,17 +171,17 @@ class Fit:
         return {}
 
     def once(self, name: str, make: Callable[[], Made]) -> Made:
-        """What was made of the fit under a name: made now if it is not there yet, and kept."""
+        """Return the result with a name; compute it on the first call and cache it."""
         if name not in self._made:
             self._made[name] = make()
         return self._made[name]
 
     def made(self, name: str) -> Any:
-        """What was made under a name; None if nothing was."""
+        """Return the cached result with a name, or None."""
         return self._made.get(name)
 
     def search(self, name: str, make: Callable[[], Made]) -> Made:
-        """Like `once`, for what is quickly made again and is left out of pickles."""
+        """Like `once`, for results that are fast to compute and are not pickled."""
         if name not in self._searches:
             self._searches[name] = make()
         return self._searches[name]
@@ -191,15 +191,15 @@ class Fit:
         return {name: value for name, value in vars(self).items() if name != "_searches"}
 
     def new_points(self, X: Any, *, name: str = "X") -> np.ndarray:
-        """Points (p, d) of new rows, measured like the fitted ones."""
+        """Turn new rows into points (p, d) in the same way as the fitted rows."""
         return self.measure.new_points(X, self.n_columns, name=name)
 
     def check_factor(self, factor: Any) -> int:
-        """Return the number of a factor."""
+        """Check and return the number of a factor."""
         return check_int(factor, "factor", low=0, high=self.n_factors - 1)
 
     def check_rows(self, rows: Any, name: str) -> np.ndarray:
-        """Return rows of the fitted points, counted from the first."""
+        """Check row numbers of fitted points, and return them without negative numbers."""
         asked = np.asarray(rows)
         asked = asked if asked.size else asked.astype(int)
         n = len(self.points)

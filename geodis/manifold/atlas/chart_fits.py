@@ -12,12 +12,8 @@ import numpy as np
 from geodis.base.jobs import blocks, njit, over_ranges
 from geodis.manifold.linalg import FAST
 from geodis.manifold.local.exact_search import Search
-from geodis.manifold.local.quadratic_fits import (
-    gaussian_weights,
-    quadratic_pairs,
-    regress,
-    tangent_terms,
-)
+from geodis.manifold.local.quadratic_fits import gaussian_weights, quadratic_pairs, tangent_terms
+from geodis.manifold.local.quadratic_kernels import regress
 
 # The second fit is to what the first leaves of the arcs.
 BEND_ROUNDS = 2

@@ -1,4 +1,4 @@
-"""Points -> the nearest other points of every point."""
+"""Nearest neighbours of points: the interface of all searches."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from geodis.manifold.local.exact_search import (
     Apart,
     Nearest,
     Search,
-    _kdtree_searcher,
     exact_distances,
     exact_method,
-    is_sooner,
+    kdtree_search,
     searcher,
     sorted_exactly,
 )
+from geodis.manifold.local.many_nearest import is_sooner
 
 SearchMethod = Literal["auto", "kdtree", "brute", "pynndescent"]
 
@@ -46,7 +46,7 @@ class Neighbors:
     Attributes
     ----------
     indices : ndarray of int32, shape (n, n_neighbors)
-        A point is never among its own neighbours, nor is an identical row.
+        A point is not its own neighbour; neither is an identical row.
     distances : ndarray of float, shape (n, n_neighbors)
         Euclidean and positive.
     method : str
@@ -77,25 +77,25 @@ def nearest_neighbors(
 ) -> Neighbors:
     """Find the nearest other points of every point.
 
-    Identical rows count as one place: the neighbours of a point are the nearest rows at other
-    places, one row for each, so that hundreds of copies of a row do not become each other's only
+    Identical rows count as one point: the neighbours of a row are the nearest different rows, with
+    one row for all copies. Otherwise hundreds of copies of a row would be each other's only
     neighbours. All copies of a row have the same neighbours.
 
     Parameters
     ----------
     points : array-like of shape (n, d)
     n_neighbors : int
-        Neighbours of each point, without itself.
+        Number of neighbours of each point, without the point itself.
     method : {"auto", "kdtree", "brute", "pynndescent"}
-        "auto" takes the k-d tree up to nine dimensions; above, exact blocked search up to
-        100,000 points, and pynndescent (approximate, recall above .98) beyond.
+        "auto" uses a k-d tree up to nine dimensions; above, exact blocked search up to 100,000
+        points, and pynndescent (approximate, recall above .98) for more.
     apart : Apart, optional
-        Rows that are kept out of one another's neighbours; the search is exact then.
+        Pairs of rows that are not neighbours; the search is exact then.
     n_jobs : int, optional
-        Threads; every core by default and for -1. pynndescent always uses one: what it finds
+        Threads; every core by default and for -1. pynndescent always uses one, because its result
         depends on their number.
     random_state : int, Generator or None
-        Used by pynndescent alone.
+        Used only by pynndescent.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def neighbors_at(
     search: Search | None = None,
     n_jobs: int | None = None,
 ) -> Neighbors:
-    """Nearest other points of some rows among all points, which must be distinct.
+    """Find the nearest other points of some rows; all points must be distinct.
 
     Examples
     --------
@@ -163,10 +163,10 @@ def neighbors_at(
 def nearest_targets(
     points: np.ndarray, rows: np.ndarray, count: int, apart: Apart | None = None
 ) -> np.ndarray:
-    """Indices of the nearest other points of few rows, shape (r, count), nearest first.
+    """Find indices (r, count) of the nearest other points of a few rows, nearest first.
 
-    Every distance is computed: for a few rows that is faster than a tree, and as exact. Of equally
-    near points the one with the lower index comes first.
+    All distances are computed, which is faster than a tree for a few rows. Of equally near points
+    the one with the lower index comes first.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def nearest_targets(
         if apart is not None:
             far[apart.between(rows[some], np.arange(len(points))[None])] = np.inf
         near = np.argpartition(far, count - 1, axis=1)[:, :count]
-        near.sort(axis=1)  # so that the stable sort below leaves ties in the order of the points
+        near.sort(axis=1)  # so that the stable sort below keeps ties in the order of the points
         distances = exact_distances(points, near, points[rows[some]])
         order = np.argsort(distances, axis=1, kind="stable")
         indices[some] = np.take_along_axis(near, order, axis=1)
@@ -215,7 +215,7 @@ def neighbors_from_distances(
         raise InputError(f"n_neighbors={n_neighbors} needs more than that many points; got {n}.")
     indices = np.empty((n, n_neighbors), np.int32)
     lengths = np.empty((n, n_neighbors))
-    block = max(1, 2**22 // n)  # rows at a time: a working copy of 32 MB
+    block = max(1, 2**22 // n)  # rows per block: a working copy of 32 MB
     for start in range(0, n, block):
         rows = matrix[start : start + block].astype(float)
         inside = np.arange(len(rows))
@@ -229,10 +229,10 @@ def neighbors_from_distances(
 
 
 def distinct_rows(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Distinct rows in order of first appearance, their first index, and the place of each row.
+    """Find distinct rows in order of first appearance, their first indices, and the inverse.
 
-    The last is None when all rows are distinct. One sorted column rules out duplicates in most
-    data, at a small part of the cost of comparing whole rows.
+    The inverse is None if all rows are distinct. One sorted column rules out duplicates in most
+    data, at a small fraction of the cost of comparing whole rows.
 
     Examples
     --------
@@ -240,7 +240,7 @@ def distinct_rows(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarra
     (array([[5.],
            [2.]]), array([0, 1]), array([0, 1, 0]))
     """
-    spread = np.ptp(points[:1000], axis=0)  # a few rows tell which column is not constant
+    spread = np.ptp(points[:1000], axis=0)  # a few rows show which column varies
     column = np.sort(points[:, np.argmax(spread)])
     if (column[1:] != column[:-1]).all():
         return points, np.arange(len(points)), None
@@ -255,7 +255,7 @@ def distinct_rows(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 
 def is_searched_exactly(n: int, d: int) -> bool:
-    """Whether neighbours of so many points in so many columns are searched for exactly.
+    """Whether "auto" searches exactly for n points in d columns.
 
     Examples
     --------
@@ -276,39 +276,36 @@ def _search_pynndescent(points: np.ndarray, count: int, n_jobs: int, random_stat
     )
     indices = index.neighbor_graph[0]
     incomplete = np.flatnonzero((indices < 0).any(axis=1))
-    if len(incomplete):  # the approximate search gave up on these: ask for them exactly
-        indices[incomplete] = _kdtree_searcher(points, n_jobs)(points[incomplete], count)[0]
+    if len(incomplete):  # the approximate search failed for these rows: search exactly
+        indices[incomplete] = kdtree_search(points, n_jobs)(points[incomplete], count)[0]
     return sorted_exactly(points, indices, points)
 
 
 def _others(search: Search, points: np.ndarray, rows: np.ndarray, count: int) -> Nearest:
-    """The nearest other points of some rows; searched in blocks, because indices come large."""
-    if (known := search.known.of(rows, count)) is not None:
-        return known
+    """Find the nearest other points of some rows, in blocks that limit the memory."""
+    if (cached := search.cache.look_up(rows, count)) is not None:
+        return cached
     if search.others and search.apart is None and is_sooner(len(points), points.shape[1], count):
-        return search.known.keep(rows, len(points), search.others(rows, count))
+        return search.cache.store(rows, len(points), search.others(rows, count))
     indices = np.empty((len(rows), count), np.int32)
     distances = np.empty((len(rows), count))
     order = search.order if search.order is not None and len(search.order) == len(rows) else None
     for block in blocks(len(rows), BLOCK_ROWS):
         some = block if order is None else order[block]
         if search.apart is not None:
-            indices[some], distances[some] = _without_near_in_time(
+            indices[some], distances[some] = _independent_neighbors(
                 search, search.apart, points, rows[some], count
             )
             continue
         nearest = search(points[rows[some]], count + 1)
         indices[some], distances[some] = _without_self(*nearest, rows[some])
-    return search.known.keep(rows, len(points), (indices, distances))
+    return search.cache.store(rows, len(points), (indices, distances))
 
 
-def _without_near_in_time(
+def _independent_neighbors(
     search: Search, apart: Apart, points: np.ndarray, rows: np.ndarray, count: int
 ) -> Nearest:
-    """The nearest other points of rows among those that they are not kept apart from.
-
-    Twice as many are asked for until there are enough.
-    """
+    """Find the nearest independent points of rows, doubling the search until there are enough."""
     n, most = len(points), apart.most()
     if n - most < count:
         raise InputError(
@@ -317,21 +314,21 @@ def _without_near_in_time(
         )
     indices = np.empty((len(rows), count), np.int32)
     distances = np.empty((len(rows), count))
-    left, asked = np.arange(len(rows)), 2 * count + 1
-    while len(left):
-        asked = min(asked, n, count + most)
-        near, far = search(points[rows[left]], asked)
-        free = ~apart.between(rows[left], near)
+    remaining, wanted = np.arange(len(rows)), 2 * count + 1
+    while len(remaining):
+        wanted = min(wanted, n, count + most)
+        near, far = search(points[rows[remaining]], wanted)
+        free = ~apart.between(rows[remaining], near)
         done = free.sum(axis=1) >= count
         order = np.argsort(~free[done], axis=1, kind="stable")[:, :count]
-        indices[left[done]] = np.take_along_axis(near[done], order, axis=1)
-        distances[left[done]] = np.take_along_axis(far[done], order, axis=1)
-        left, asked = left[~done], 2 * asked
+        indices[remaining[done]] = np.take_along_axis(near[done], order, axis=1)
+        distances[remaining[done]] = np.take_along_axis(far[done], order, axis=1)
+        remaining, wanted = remaining[~done], 2 * wanted
     return indices, distances
 
 
 def _without_self(indices: np.ndarray, distances: np.ndarray, own: np.ndarray) -> Nearest:
-    """Drop each row's own index from it, or the last entry where it is not there."""
+    """Remove each row's own index from its neighbours, or the last entry if it is not there."""
     n, count = indices.shape
     if (indices[:, 0] == own).all():
         return indices[:, 1:], distances[:, 1:]

@@ -289,9 +289,9 @@ def distinct_places(points: np.ndarray, task: Task) -> Places:
     position = np.empty_like(order)
     position[order] = np.arange(len(order))
     places = distinct[order]
-    if place is None and (known := task.searches.told(points)) is not None:
+    if place is None and (known := task.searches.stored(points)) is not None:
         indices, distances = known
-        task.searches.tell(places, (position.astype(np.int32)[indices[order]], distances[order]))
+        task.searches.store(places, (position.astype(np.int32)[indices[order]], distances[order]))
     return Places(places, representative[order], position if place is None else position[place])
 
 

@@ -257,11 +257,11 @@ def test_what_cannot_be_loaded_is_said(spheres, tmp_path):
         Atlas.load(other)
     newer = {"kind": "geodis atlas", "version": 99}
     write_arrays(tmp_path / "newer.safetensors", {"a": np.zeros(2)}, newer)
-    with pytest.raises(InputError, match="of version 1; got 99"):
+    with pytest.raises(InputError, match="of version 2; got 99"):
         Atlas.load(tmp_path / "newer.safetensors")
-    torn = {"kind": "geodis atlas", "version": 1, "pieces": []}
+    torn = {"kind": "geodis atlas", "version": 2, "pieces": []}
     write_arrays(tmp_path / "torn.safetensors", {"a": np.zeros(2)}, torn)
-    with pytest.raises(InputError, match=r"must say a list as 'factor_dims'; got nothing"):
+    with pytest.raises(InputError, match=r"must say an object as 'atlas'; got nothing"):
         Atlas.load(tmp_path / "torn.safetensors")
     atlas.save(tmp_path / "cut.safetensors")
     content = (tmp_path / "cut.safetensors").read_bytes()

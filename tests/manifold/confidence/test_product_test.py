@@ -62,7 +62,7 @@ def test_the_figure_of_a_warp_is_half_the_spread_of_its_factor(strength):
 def test_a_coupling_is_seen():
     found = fitted(coupled_spheres(2000, 0.5, 1), n_factors=2).product_test_
     assert not found.is_product and found.merge == (0, 1)
-    assert any("take factors 0 and 1 for one" in doubt for doubt in found.doubts)
+    assert any("treat factors 0 and 1 as one" in doubt for doubt in found.doubts)
 
 
 def test_doubts_are_added_when_the_test_is_made_and_none_is_lost():
@@ -136,7 +136,7 @@ def test_loops_explain_the_maps_of_the_factors_around_which_they_go(scales, loop
     periods = CoupledPeriods(0.3, (1, 2))
     found = ProductTest(pairs, scales, (0.01,) * 3, ((2,), (1,), (1,)), periods=periods)
     assert found.looped == looped
-    assert ("go around in factors 1 and 2 at once" in found.verdict) == looped
+    assert ("go around in factors 1 and 2 simultaneously" in found.verdict) == looped
 
 
 def test_words_of_a_test_with_splits_and_slight_changes():
@@ -149,7 +149,7 @@ def test_words_of_a_test_with_splits_and_slight_changes():
     )
     assert found.is_product and found.worst is found.pairs[0]
     assert found.doubts == (
-        "the map of factor 0 splits again into 2 + 2: fit with n_factors=3 to look at them",
+        "the map of factor 0 splits again into 2 + 2: fit with n_factors=3 to see the parts",
     )
     assert "  lengths in factor 0 change with the place in factor 1 by 0.16 %" in str(found)
     assert ProductTest((), (1.0,), (0.0,), ((2,),)).verdict == (

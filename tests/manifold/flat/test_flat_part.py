@@ -155,7 +155,7 @@ def test_correlated_factors_are_said():
 def test_correlated_gaussians_are_split_wrongly_and_that_is_said(n):
     u = np.random.default_rng(n).multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], n)
     part = split(bent_sample(u, (1, 1), scale=0.6, start=4.0))
-    assert part.dims == (1, 1) and "told apart by their spread alone" in str(part.evidence)
+    assert part.dims == (1, 1) and "separated by their variances alone" in str(part.evidence)
 
 
 def test_a_grid_of_few_values_beside_a_circle():

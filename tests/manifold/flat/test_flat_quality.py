@@ -132,7 +132,7 @@ def test_curvature_needs_points_and_two_or_three_dimensions():
 
 def test_gently_curved_patches_are_doubted():
     est = fit(surface(saddle(0.5)))
-    assert est.uncertain_ and "the flat part curves (K L^2" in est.summary()
+    assert est.uncertain_ and "the flat part is curved (K L^2" in est.summary()
     assert "curved-part" in [doubt.code for doubt in est.doubts_]
     # Where lengths in the plane are right to half a per cent it is said, not doubted.
     est = fit(surface(saddle(0.05)))

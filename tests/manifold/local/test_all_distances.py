@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from geodis.manifold.local.exact_search import Searches, is_sooner, nearest_of_few, searcher
+from geodis.manifold.local.exact_search import Searches, searcher
+from geodis.manifold.local.many_nearest import is_sooner, nearest_of_few
 from geodis.manifold.local.neighbors import neighbors_at
 from tests.reference import manifold as reference
 

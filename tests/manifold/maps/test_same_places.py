@@ -35,7 +35,7 @@ def test_the_pair_is_named_beside_another_factor(seed):
     points = np.hstack([hexagonal_torus(3000, seed), sphere(3000, 2, rng)])
     found = gd.GeoManCER(4, n_factors=3, verbose=0).fit(points).product_test_
     assert found.merge == found.periods.pair == (1, 2)  # the sphere is factor 0
-    assert any("go around in factors 1 and 2 at once" in doubt for doubt in found.doubts)
+    assert any("go around in factors 1 and 2 simultaneously" in doubt for doubt in found.doubts)
     assert found.overlaid or found.collapsed == (1, 2)
 
 
@@ -54,7 +54,7 @@ def test_tensors_of_unit_vectors_are_a_product_nearby_only():
     found = gd.GeoManCER(3, verbose=0).fit(points).product_test_
     assert found.same > 0.3 and found.overlaid
     assert found.is_product and found.merge is None and found.doubts == (OVERLAID,)
-    assert "hold nearby and not for the whole" in found.verdict
+    assert "hold locally but not globally" in found.verdict
     assert "at the places of others in all maps: " in str(found)
 
 
@@ -85,7 +85,7 @@ def test_what_asks_for_maps_doubts_a_twisted_product(n, noise, asked):
 
 def test_a_page_doubts_a_twisted_product():
     report = gd.report(twisted_sphere(800, 2), out=None, verbose=0)
-    assert any("hold nearby and not for the whole" in text for text in report.warnings)
+    assert any("hold locally but not globally" in text for text in report.warnings)
 
 
 @pytest.mark.parametrize(

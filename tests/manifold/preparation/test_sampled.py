@@ -35,7 +35,7 @@ def test_a_sample_of_all_rows_is_all_rows(points):
 def test_rows_without_numbers_are_left_out_with_a_word(points):
     holes = points[:1000].copy()
     holes[::100] = np.nan
-    with pytest.warns(UserWarning, match="10 of 1,000 sampled rows hold NaN or infinity"):
+    with pytest.warns(UserWarning, match="10 of 1,000 sampled rows contain NaN or infinity"):
         est = fitted(holes, sample=1000)
     assert len(est.axes_) == 990 and 100 not in est.sample_rows_
     with pytest.raises(InputError, match=r"X must have finite rows; got NaN or infinity in 5 of 5"):
@@ -52,14 +52,14 @@ def test_published_tangents_bear_a_small_sample(points, monkeypatch):
     est = gd.GeoManCER(3, n_factors=2, tangents="pca", verbose=0, n_jobs=1)
     with pytest.raises(InputError, match=r"which a sample of at most 700 bears; got 800: take"):
         est.fit(points, sample=800)
-    with pytest.warns(UserWarning, match="posed on all 700 rows of the sample"):
+    with pytest.warns(UserWarning, match="solved for all 700 rows of the sample"):
         assert len(est.fit(points, sample=700).axes_) == 700
 
 
 def test_an_eigenproblem_on_all_of_a_sample_is_said(monkeypatch):
     points, _ = warped("S^2 x S^2", 1800, 0.1)
     monkeypatch.setattr(sampled, "MOST_WHOLE", 5000)
-    with pytest.warns(UserWarning, match=r"posed on all 1,500 rows of the sample"):
+    with pytest.warns(UserWarning, match=r"solved for all 1,500 rows of the sample"):
         gd.GeoManCER(4, n_factors=2, verbose=0, n_jobs=1).fit(points, sample=1500)
 
 
