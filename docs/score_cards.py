@@ -1,4 +1,4 @@
-"""The page of cards of all scores, made from what stands beside their registration.
+"""The page of cards of all scores, made from their docstrings and decorators.
 
 A hook of MkDocs. The page is in the repository, where reports link to it; a test says when it is
 behind: `python docs/score_cards.py` writes it.
@@ -15,12 +15,12 @@ HEAD = """# Cards of the scores
 
 One card a score: what it rewards, what it cannot see or takes for something else, from which value
 to which it goes, what latents that have nothing to do with the factors get, and what it costs for
-5,000 rows, 10 latents and 5 factors. Everything comes from the decorator of the function. Where
-chance is a range, it is from the least to the most of at least 20 tables of independent normal
-latents and uniform factors, of that size unless the card says otherwise; only the ranges of
-`t_mex`, `irs`, `modularity`, `infomec` and `axis_orientation` were measured so. What is said of
-defects was measured by [metric agreement](results/metric_agreement/results.md); which score answers
-which question is on [its own page](which_score.md).
+5,000 rows, 10 latents and 5 factors. Everything comes from the docstring and the decorator of the
+function. Where chance is a range, it is from the least to the most of at least 20 tables of
+independent normal latents and uniform factors, of that size unless the card says otherwise; only
+the ranges of `t_mex`, `irs`, `modularity`, `infomec` and `axis_orientation` were measured so. What
+is said of defects was measured by [metric agreement](results/metric_agreement/results.md); which
+score answers which question is on [its own page](which_score.md).
 
 Scores marked *by name* run only when they are named: `gd.score_latents(z, v, ["snc"])`.
 """

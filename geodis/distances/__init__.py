@@ -1,4 +1,4 @@
-"""Distances between factors, observations and latents, and how far they agree."""
+"""Distances between factors, images and latents, and their agreement."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Average distances along factors, and how much each factor matters to a loss."""
+"""Average distances along factors, importance of factors for a loss, and constant overlap."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from geodis.distances.grid_distances import (
 )
 from geodis.distances.image_losses import LossLike
 
-# Factors with more values than this have matrices that nobody could read.
+# Matrices of factors with more values would be unreadable.
 MAX_VALUES = 200
-# Pairs of distances that are kept of each factor for figures.
+# Number of distances of each factor kept for figures.
 KEPT = 20_000
 
 
@@ -45,20 +45,20 @@ def traversal_matrix(
     n_traversals: int | None = 256,
     random_state: Any = None,
 ) -> np.ndarray:
-    """Average distance between any two values of a factor, the other factors held (3.7).
+    """Average distance between any two values of a factor, with the others fixed (3.7).
 
-    ``D[u, v] = E_a [d(x_u, x_v)]`` where x_u is x_a with the factor at u.
+    ``D[u, v] = E_a [d(x_u, x_v)]`` where x_u is x_a with the factor set to u.
 
     Parameters
     ----------
     grid : FactorGrid
-        In a sample of a grid, entries that no traversal has are NaN.
+        For a sample of a grid, entries without a traversal are NaN.
     factor : int or str
     source : {"perceived", "ground truth", "latent"}
     code, loss, kind, scaled
         As for `distance_correlations`.
     n_traversals : int or None
-        How many traversals, drawn at random, the average is over; None takes all.
+        Number of traversals, drawn at random, for the average; None uses all.
     random_state : int, Generator or None
 
     Returns
@@ -112,7 +112,7 @@ def traversal_matrices(
     random_state: Any = None,
     verbose: bool | int = False,
 ) -> dict[str, dict[str, np.ndarray]]:
-    """Average distances along every factor, by every kind of distance that there is.
+    """Average distances along every factor, for all available kinds of distances.
 
     Parameters
     ----------
@@ -122,15 +122,14 @@ def traversal_matrices(
     n_traversals, random_state
         As for `traversal_matrix`.
     max_values : int
-        Factors with more values, whose matrices nobody could read, are left out, and those with
-        one.
+        Factors with more values, or with a single value, are left out.
     verbose : bool or int
         Show progress on a terminal.
 
     Returns
     -------
     dict of str to dict of str to ndarray
-        Source -> factor -> matrix, as `plot_traversal_matrices` takes them.
+        Source -> factor -> matrix, for `plot_traversal_matrices`.
 
     Examples
     --------
@@ -166,10 +165,10 @@ class FactorImportance:
         Of the perceived distances (3.9, 3.10).
     n_pairs : dict of str to int
     distances : dict of str to ndarray
-        Some of the distances, sorted: their cumulative distribution is
+        A subset of the distances, sorted: their cumulative distribution is
         ``(distances, arange(1, n + 1) / n)``.
     exact : dict of str to bool
-        Whether all pairs were taken.
+        Whether all pairs were used.
     loss : str
     note : str
     """
@@ -184,7 +183,7 @@ class FactorImportance:
     note: str = ""
 
     def __str__(self) -> str:
-        """A table, most important factor first."""
+        """Return a table, with the most important factor first."""
         width = max(map(len, ("factor", *self.names)))
         lines = [
             f"Perceived distance, loss {self.loss}",
@@ -198,7 +197,7 @@ class FactorImportance:
         return "\n".join([*lines, self.note] if self.note else lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the distances as plain values, for JSON."""
+        """Return plain values for JSON, without the distances."""
         rows = {
             name: {
                 "mean": self.mean[name],
@@ -221,8 +220,7 @@ def factor_importance(
 ) -> FactorImportance:
     """Mean and spread of perceived distances along each factor (3.9) and at random (3.10).
 
-    A model that minimises the loss gains most from a factor with large distances, and learns it
-    first.
+    Factors with large distances reduce the loss most, and a model learns them first.
 
     Parameters
     ----------
@@ -230,7 +228,7 @@ def factor_importance(
     loss : name or callable
         As for `perceived`.
     n_pairs : int
-        About how many pairs of different points a factor; all where those are fewer.
+        Approximate number of pairs of different points per factor; all pairs if there are fewer.
     random_state : int, Generator or None
     verbose : bool or int
 
@@ -285,28 +283,27 @@ def factor_importance(
     return FactorImportance(names, mean, std, counts, kept, exact, distances.loss.name, note)
 
 
-# Whether a data set is adversarial to a loss: distances along its factors all equal.
+# Overlap: a data set is adversarial to a loss if all distances along its factors are equal.
 
 MAX_TRIPLETS_EACH = 64
 
 
 @dataclass(frozen=True)
 class FactorOverlap:
-    """Distances along one factor, from one point to two others.
+    """Distances along one factor, in triplets of points.
 
     Attributes
     ----------
     mean : float
-        Average perceived distance between different points on a traversal: C_f where it is
-        constant.
+        Average perceived distance between different points on a traversal: C_f if constant.
     variation : float
-        Standard deviation of those distances over their mean.
+        Standard deviation of those distances divided by their mean.
     told_apart : float
         Share of triplets (anchor, near, far), at different ground-truth distances, whose two
-        perceived distances differ: without it there is nothing to order by.
+        perceived distances differ.
     in_order : float
-        Share of those triplets whose perceived distances are in the right order; 0.5 is chance
-        where all can be told apart.
+        Share of those triplets whose perceived distances are in the right order; 0.5 by chance if
+        all distances differ.
     spearman : float
         Rank correlation of ground-truth and perceived distances along the factor; 0 if constant.
     constant : bool
@@ -323,13 +320,13 @@ class FactorOverlap:
 
 @dataclass(frozen=True)
 class Overlap:
-    """Whether a data set is adversarial to a loss; prints as a table with a verdict.
+    """Result of `overlap`: whether a data set is adversarial to a loss.
 
     Attributes
     ----------
     factors : dict of str to FactorOverlap
     adversarial : bool
-        Distances along every factor are constant, and the same constant for all.
+        Whether distances along all factors are equal to the same constant.
     loss : str
     note : str
     """
@@ -340,7 +337,7 @@ class Overlap:
     note: str = ""
 
     def __str__(self) -> str:
-        """A table and a sentence."""
+        """Return a table and the verdict."""
         width = max(map(len, ("factor", *self.factors)))
         lines = [
             f"Overlap along factors, loss {self.loss}",
@@ -354,7 +351,7 @@ class Overlap:
         return "\n".join([*lines, self.verdict, *([self.note] if self.note else [])])
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON."""
+        """Return plain values for JSON."""
         return {
             "loss": self.loss,
             "adversarial": self.adversarial,
@@ -365,7 +362,7 @@ class Overlap:
 
     @property
     def verdict(self) -> str:
-        """One sentence."""
+        """The result in one sentence."""
         constant = [name for name, along in self.factors.items() if along.constant]
         if self.adversarial:
             return (
@@ -386,11 +383,11 @@ def overlap(
     random_state: Any = None,
     verbose: bool | int = False,
 ) -> Overlap:
-    """Find out whether a data set has constant overlap under a loss.
+    """Test whether a data set has constant overlap under a loss.
 
-    A set has constant overlap along factor f when ``d(x_a, x_b) = C_f > 0`` for any two points
-    that differ in f alone, and is adversarial when that holds for all factors with one C.
-    Nothing then tells a model which values of a factor are neighbours.
+    A data set has constant overlap along factor f if ``d(x_a, x_b) = C_f > 0`` for any two points
+    that differ only in f. It is adversarial if that holds for all factors with the same C: the loss
+    then has no information on which values of a factor are neighbours.
 
     Parameters
     ----------
@@ -398,17 +395,16 @@ def overlap(
     loss : name or callable
         As for `perceived`.
     n_pairs : int
-        About how many triplets a factor.
+        Approximate number of triplets per factor.
     tolerance : float
-        Distances whose relative differences are smaller count as equal.
+        Relative difference below which distances count as equal.
     random_state : int, Generator or None
     verbose : bool or int
 
     Returns
     -------
     Overlap
-        Factors with fewer than three values have no order to lose; they are in the table of
-        `factor_importance`.
+        Factors with fewer than three values are left out; see `factor_importance` for them.
 
     Examples
     --------
@@ -448,7 +444,7 @@ be learnt from it.
 
 
 def _triplets(traversals: Traversals, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Three different points of the same traversal, (n, 3)."""
+    """Draw three different points of the same traversal, (n, 3)."""
     rows = [np.zeros((0, 3), np.int64)]
     each = min(MAX_TRIPLETS_EACH, -(-n // max(len(traversals), 1)))
     for _, index in traversals.by_length():
@@ -469,16 +465,16 @@ def _measure(
     values = np.concatenate(seen)
     mean, least, most = float(values.mean()), float(values.min()), float(values.max())
     constant = most - least <= tolerance * most
-    # Nearer first; anchors half way between the two say nothing.
-    told = truth[0] != truth[1]
-    sign = np.sign(truth[1] - truth[0])[told]
-    gap = (sign * (seen[1] - seen[0])[told]) / max(most, np.finfo(float).tiny)
-    apart = np.abs(gap) > tolerance
+    # Triplets with two different ground-truth distances, the nearer one first.
+    ordered = truth[0] != truth[1]
+    sign = np.sign(truth[1] - truth[0])[ordered]
+    gap = (sign * (seen[1] - seen[0])[ordered]) / max(most, np.finfo(float).tiny)
+    differs = np.abs(gap) > tolerance
     along = FactorOverlap(
         mean=mean,
         variation=float(values.std() / mean) if mean > 0 else 0.0,
-        told_apart=float(apart.mean()) if len(apart) else 0.0,
-        in_order=float((gap > tolerance).mean()) if len(apart) else 0.0,
+        told_apart=float(differs.mean()) if len(differs) else 0.0,
+        in_order=float((gap > tolerance).mean()) if len(differs) else 0.0,
         spearman=0.0 if constant else correlation(np.concatenate(truth), values).spearman,
         constant=constant,
     )

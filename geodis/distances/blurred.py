@@ -1,4 +1,4 @@
-"""Losses that see blurred images beside sharp ones, so that distances grow with displacement."""
+"""Losses of sharp and blurred images, whose distances grow with displacement."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from geodis.base.check import InputError, check_int, check_real, to_numpy
 from geodis.base.jobs import in_threads, njit
 
-# The blur of a loss is truncated at four standard deviations, and the radius is where it ends.
+# Gaussian blurs are truncated at four standard deviations, which is the radius.
 TRUNCATION = 4.0
 
 
@@ -20,8 +20,8 @@ class BlurredLoss:
     """A loss with a separable blur: ``d(x, y) = MSE(x, y) + alpha MSE(k * x, k * y)``.
 
     This is equation 3.8 of the thesis on distances in VAEs, with the mean squared error as loss.
-    Means are over pixels and channels of images in [0, 1]; the kernel ``k = w w^T`` is applied to
-    each channel, with zeros beyond the edges, and keeps the size.
+    Means are over pixels and channels of images in [0, 1]. Each channel is convolved with the
+    kernel ``k = w w^T``, with zero padding that preserves the size.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class BlurredLoss:
     alpha : float
         Weight of the blurred part.
     pixels : float
-        Weight of the sharp part; 0 leaves the blurred part alone.
+        Weight of the sharp part; with 0 only the blurred part is used.
     normalise : bool
         Scale k to sum to one.
     name : str
@@ -69,7 +69,7 @@ class BlurredLoss:
 
     @property
     def footprint(self) -> int:
-        """Bytes that are held for every pixel and channel of an image of bytes."""
+        """Memory in bytes per pixel and channel of an image of bytes."""
         return 6 if (self.weights == 1).all() else 32
 
     @property
@@ -83,19 +83,19 @@ class BlurredLoss:
         return self.scale * np.outer(self.weights, self.weights)
 
     def blur(self, images: Any) -> np.ndarray:
-        """Blur images (n, h, w, c): ``k * x`` for each channel; bytes are scaled to [0, 1]."""
+        """Blur images (n, h, w, c) by ``k * x`` for each channel; bytes are scaled to [0, 1]."""
         images = to_numpy(images, "images")
         unit = 255.0 if images.dtype == np.uint8 else 1.0
         return self._sums(images) * (self.scale / unit)
 
     def __call__(self, x: Any, y: Any) -> np.ndarray:
-        """Distances (n,) between images (n, h, w, c)."""
+        """Return distances (n,) between images (n, h, w, c)."""
         from geodis.distances.factor_distances import perceived
 
         return perceived(x, y, loss=self)
 
     def parts(self, images: np.ndarray) -> list[tuple[float, np.ndarray]]:
-        """Arrays and weights whose weighted squared differences sum to the distance."""
+        """Return weights and arrays whose weighted squared differences sum to the distance."""
         unit = 255.0 if images.dtype == np.uint8 else 1.0
         mean = 1 / (unit**2 * float(np.prod(images.shape[1:])))
         parts = [(self.pixels * mean, images)] if self.pixels else []
@@ -104,7 +104,7 @@ class BlurredLoss:
         return parts
 
     def _sums(self, images: np.ndarray) -> np.ndarray:
-        """The blur without its scale, shape of the images."""
+        """Return the blurred images without the scale of the kernel."""
         n, h, w, c = images.shape
         if images.dtype == np.uint8 and (self.weights == 1).all():
             sums = np.empty(images.shape, np.int32)
@@ -118,7 +118,7 @@ class BlurredLoss:
         return down.transpose(0, 3, 1, 2)
 
     def _band(self, size: int) -> np.ndarray:
-        """The matrix of the convolution along an axis: B[i, j] = w[r + i - j]."""
+        """Return the matrix of the convolution along an axis: B[i, j] = w[r + i - j]."""
         lag = self.radius + np.arange(size)[:, None] - np.arange(size)[None, :]
         inside = (lag >= 0) & (lag < len(self.weights))
         return np.where(inside, self.weights[np.clip(lag, 0, len(self.weights) - 1)], 0.0)
@@ -149,7 +149,7 @@ def box_blur(radius: int, alpha: float | None = None, *, pixels: float = 1.0) ->
 
 
 def gaussian_blur(radius: int, alpha: float | None = None, *, pixels: float = 1.0) -> BlurredLoss:
-    """Make a loss with a Gaussian blur of standard deviation r / 4, which ends at the radius r.
+    """Make a loss with a Gaussian blur of standard deviation r / 4, truncated at radius r.
 
     Parameters
     ----------
@@ -167,16 +167,16 @@ def gaussian_blur(radius: int, alpha: float | None = None, *, pixels: float = 1.
     return BlurredLoss(np.exp(-(step**2) / 2), alpha, pixels=pixels, name=f"gaussian:{radius}")
 
 
-# Sums over pixels, for pairs of images and around each pixel: the loops that take the time.
+# Compiled sums over pixels.
 #
-# Images are rows, shape (m, p), and a pair is a row of each of two arrays. A pair is summed by one
-# thread in one order, so results do not depend on the number of threads. Differences of bytes are
-# summed as integers: distances that are equal come out equal, which ranks need.
+# Images are rows, shape (m, p), and a pair is a row of each of two arrays. Each pair is summed by
+# one thread, so that results do not depend on the number of threads. Differences of bytes are
+# summed as integers, so that equal distances are exactly equal, as ranks require.
 
-# 32,768 squares of at most 255 fit into 32 unsigned bits, which the compiler adds in vectors.
+# 32,768 squares of bytes fit into 32 unsigned bits, which allows vectorised sums.
 CHUNK = 32_768
 
-# Entries that are worth a second thread: below, waking it takes as long as the sums.
+# Entries per thread; for fewer, starting a thread takes as long as the sums.
 WORTH_A_THREAD = 2**25
 
 
@@ -187,7 +187,7 @@ def sum_pairs(
     left: np.ndarray,
     right: np.ndarray,
 ) -> np.ndarray:
-    """Sums (n,) of a kernel below over the pairs ``lefts[left[i]]``, ``rights[right[i]]``."""
+    """Apply a kernel below to the pairs ``lefts[left[i]]``, ``rights[right[i]]``; shape (n,)."""
     n = len(left)
     out = np.empty(n, np.int64 if lefts.dtype == np.uint8 else np.float64)
     # numba.get_num_threads() would start its OpenMP layer, which resets torch's number of threads.
@@ -238,7 +238,7 @@ def byte_gaps(lefts, rights, left, right, out):  # type: ignore[no-untyped-def]
         out[i] = total
 
 
-# Sums of floats may be reordered ("reassoc"), or they would not be added in vectors.
+# Sums of floats may be reordered ("reassoc") for vectorisation.
 FAST = {"reassoc", "contract", "nsz"}
 
 
@@ -283,8 +283,8 @@ def inner_products(lefts, rights, left, right, out):  # type: ignore[no-untyped-
 def box_sums(images, radius, out):  # type: ignore[no-untyped-def]
     """out[i, y, x, c] = sum of images[i, y + u, x + v, c] over |u|, |v| <= r, zeros outside.
 
-    Sums run along rows first and then along columns: a pixel enters and another one leaves.
-    Images are bytes and sums are whole, so the order of summation does not matter.
+    Running sums along rows, then along columns. They are exact, because images are bytes and sums
+    are integers.
     """
     n, height, width, channels = images.shape
     rows = np.empty((height, width, channels), np.int32)

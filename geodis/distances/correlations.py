@@ -1,4 +1,4 @@
-"""Pearson and Spearman correlation of two sets of distances, with intervals, and agreement."""
+"""Correlation and triplet agreement of two sets of distances, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -18,27 +18,26 @@ from geodis.base.check import (
 )
 from geodis.distances.factor_distances import LatentKind
 
-# Which distances are equal but for rounding, and how much of a distance is rounding.
+# Distances that are equal up to rounding, which must be ties in ranks.
 
-# Bits that two distances must share to be the same distance: what a sum over an image leaves of
-# the 53 bits of double, and the 24 and 11 of single and half precision. Rounding must not order
-# equal distances.
+# Significant bits of a sum over an image in double, single and half precision, which have 53, 24
+# and 11 bits.
 DOUBLE_BITS, SINGLE_BITS, HALF_BITS = 40, 20, 8
 
 
 def without_rounding(values: np.ndarray, rounding: float = 0.0) -> np.ndarray:
-    """Give distances that are equal but for rounding the same value, the least of them.
+    """Replace distances that are equal up to rounding by the smallest of them.
 
     Parameters
     ----------
     values : ndarray of shape (n,)
     rounding : float
-        How far two equal distances may be apart beside the precision of their dtype.
+        Largest difference of equal distances, in addition to the precision of their dtype.
 
     Returns
     -------
     ndarray of shape (n,)
-        Whole numbers stay as they are.
+        Integers are unchanged.
 
     Examples
     --------
@@ -53,11 +52,11 @@ def without_rounding(values: np.ndarray, rounding: float = 0.0) -> np.ndarray:
     order = np.argsort(values, kind="stable")
     ordered = values[order].astype(float)
     width = np.abs(ordered) * 2.0**-bits + rounding
-    # By gaps, not on a raster of so many bits: an edge of that may lie between two equal values.
+    # Clusters are separated by gaps. Rounding to a grid could separate two equal values.
     starts = np.ones(len(ordered), bool)
     starts[1:] = np.diff(ordered) > width[1:]
     first = np.flatnonzero(starts)[np.cumsum(starts) - 1]
-    # Where distances lie closer than their rounding all along, they are cut into steps of it.
+    # Wide clusters without gaps are cut into steps of the rounding error.
     with np.errstate(divide="ignore", invalid="ignore"):
         step = np.floor((ordered - ordered[first]) / width[first])
     step[~(step > 0)] = 0
@@ -68,16 +67,15 @@ def without_rounding(values: np.ndarray, rounding: float = 0.0) -> np.ndarray:
 
 
 def rounding_of_latent(per_latent: np.ndarray, kind: LatentKind) -> float:
-    """How far two equal distances of latents may be apart, from the rounding of each latent.
+    """Bound the difference of equal distances of latents from the rounding of each latent.
 
-    Four points have a part in it, each with errors of its own in every latent, which add up as
-    their squares do: ``4 sqrt(sum_j r_j^2)``. Divergences end in logarithms and quotients of their
-    own: for these it is 0, and the precision of their dtype decides.
+    The errors of four points in every latent add up in squares: ``4 sqrt(sum_j r_j^2)``. For
+    divergences the bound is 0, and only the precision of their dtype counts.
 
     Parameters
     ----------
     per_latent : ndarray of shape (z,)
-        As `rounding_of` gives it.
+        Rounding errors from `rounding_of`.
 
     Examples
     --------
@@ -96,18 +94,18 @@ TINY = float(np.finfo(float).tiny)
 
 @dataclass(frozen=True)
 class Correlation:
-    """How far two sets of distances agree.
+    """Correlation of two sets of distances.
 
     Attributes
     ----------
     pearson, spearman : float
-        Linear and rank correlation, in [-1, 1]; 0 where one side has no two different values.
+        Linear and rank correlation, in [-1, 1]; 0 if one side is constant.
     n : int
         Number of pairs of distances.
     pearson_interval, spearman_interval : (float, float) or None
-        Bootstrap interval, where one was asked for.
+        Bootstrap interval, if requested.
     note : str
-        Says which side is constant, if one is.
+        Names a constant side.
     """
 
     pearson: float
@@ -118,7 +116,7 @@ class Correlation:
     note: str = ""
 
     def __str__(self) -> str:
-        """One line for people."""
+        """Return the correlations in one line."""
         parts = []
         for name in ("pearson", "spearman"):
             interval = getattr(self, f"{name}_interval")
@@ -140,25 +138,25 @@ def correlation(
 ) -> Correlation:
     """Correlate two sets of distances between the same pairs of points.
 
-    Leave pairs of a point with itself out. Both of their distances are zero whatever the
-    representation, so they pull every correlation up: with the share of them behind published
-    numbers, latents that are noise score a rank correlation of 0.39.
+    Pairs of a point with itself should be left out. Both of their distances are always zero, which
+    increases every correlation: with the share of such pairs in published numbers, noise has a rank
+    correlation of 0.39.
 
     Parameters
     ----------
     a, b : array-like of shape (n,)
-        Distances that differ by rounding alone are ties.
+        Distances that are equal up to rounding are ties.
     groups : array-like of int, shape (n,), optional
-        Pairs with the same number share points, such as those along one traversal: the bootstrap
-        draws whole groups. Otherwise it takes pairs to be independent.
+        Groups of dependent pairs, such as those along one traversal, which the bootstrap resamples
+        as a whole. By default pairs are independent.
     confidence : float, optional
-        Such as 0.95: percentile bootstrap intervals.
+        Level of percentile bootstrap intervals, such as 0.95.
     n_resamples : int
     rounding : (float, float)
-        How far two equal distances of a, and of b, may be apart beside the precision of their
-        dtype: `GridDistances.rounding` says it of distances between numbers of lower precision.
+        Largest difference of equal distances of a and of b, in addition to the precision of their
+        dtype, for instance from `GridDistances.rounding`.
     random_state : int, Generator or None
-        Of the bootstrap.
+        For the bootstrap.
 
     Returns
     -------
@@ -198,14 +196,14 @@ def correlation(
 def triplet_agreement(
     a_near: Any, a_far: Any, b_near: Any, b_far: Any, *, rounding: tuple[float, float] = (0.0, 0.0)
 ) -> float:
-    """Share of triplets whose two distances are ordered the same way by both sides.
+    """Share of triplets whose two distances have the same order on both sides.
 
     ``mean [sign(a_near - a_far) = sign(b_near - b_far)]`` over triplets (anchor, near, far).
 
     Parameters
     ----------
     a_near, a_far, b_near, b_far : array-like of shape (n,)
-        Distances from each anchor to its two points, by side a and by side b.
+        Distances from each anchor to its two points, on sides a and b.
     rounding : (float, float)
         As for `correlation`.
 
@@ -225,7 +223,7 @@ def triplet_agreement(
             raise InputError(
                 f"{name} needs two distances a triplet; got {len(near)} and {len(far)}."
             )
-        # Together, so that a near and a far distance that are equal are tied to the same value.
+        # Jointly, so that equal near and far distances are ties.
         near, far = np.split(without_rounding(np.concatenate([near, far]), width), 2)
         order.append(np.greater(near, far).astype(int) - np.less(near, far))
     if len(order[0]) != len(order[1]) or not len(order[0]):
@@ -237,11 +235,9 @@ def triplet_agreement(
 
 
 def geometric_mean(values: Any) -> float:
-    """Geometric mean of correlations or ratios (4.3); a value that is not positive makes it 0.
+    """Geometric mean of correlations or ratios (4.3); 0 if a value is not positive.
 
-    A factor whose distances run against the others, or are in no order, is not outweighed by
-    the rest: the mean is as bad as no correlation at all. (A root of negative products has no
-    meaning.)
+    A factor without a positive correlation thus cannot be outweighed by the others.
 
     Examples
     --------
@@ -269,14 +265,14 @@ def _values(values: Any, name: str) -> np.ndarray:
 
 
 class _Ranks:
-    """Mean ranks of values under any weights, after one sort."""
+    """Average ranks of values for any weights, with a single sort."""
 
     def __init__(self, values: np.ndarray) -> None:
         distinct, self._place = np.unique(values, return_inverse=True)
         self._n = len(distinct)
 
     def __call__(self, weights: np.ndarray) -> np.ndarray:
-        """Rank of every value where value i is there weights[i] times."""
+        """Return the rank of every value if value i occurs weights[i] times."""
         each = np.bincount(self._place, weights, minlength=self._n)
         return (np.cumsum(each) - each / 2)[self._place]  # one half less than ranks from 1
 
@@ -287,7 +283,7 @@ def _pearson(a: np.ndarray, b: np.ndarray, weights: np.ndarray) -> float:
     a = a - a @ weights / total
     b = b - b @ weights / total
     both = np.sqrt((a * a) @ weights) * np.sqrt((b * b) @ weights)
-    # A resample may have no two different values on one side.
+    # A resample may be constant on one side.
     return float(np.clip((a * b) @ weights / both, -1, 1)) if both > 0 else 0.0
 
 
@@ -299,7 +295,7 @@ def _bootstrap(
     n_resamples: int,
     random_state: Any,
 ) -> np.ndarray:
-    """Pearson and Spearman of resamples, shape (n_resamples, 2)."""
+    """Return Pearson's and Spearman's correlation of resamples, shape (n_resamples, 2)."""
     n_resamples = check_int(n_resamples, "n_resamples", low=1)
     rng = check_random_state(random_state)
     if groups is None:
@@ -309,7 +305,7 @@ def _bootstrap(
         if group.shape != a.shape:
             raise InputError(f"groups must have one number a pair, {len(a)}; got {len(group)}.")
         n_groups = len(names)
-        if n_groups < 2:  # every resample would be the sample, and the interval a point
+        if n_groups < 2:  # every resample would equal the sample
             raise InputError(f"Intervals need pairs from at least 2 groups; got {n_groups}.")
     resamples = np.empty((n_resamples, 2))
     for i in range(n_resamples):

@@ -1,4 +1,4 @@
-"""Correlations between ground-truth, perceived and latent distances, per factor and global."""
+"""Correlations between ground-truth, perceived and latent distances, by factor and overall."""
 
 from __future__ import annotations
 
@@ -29,11 +29,9 @@ if TYPE_CHECKING:
     import pandas
 
 
-# The table of correlations between kinds of distances.
-
 RANDOM = "random"
 
-# Two kinds of distances that are correlated.
+# Two correlated kinds of distances.
 SourcePair = tuple[str, str]
 
 
@@ -44,18 +42,18 @@ class DistanceCorrelations:
     Attributes
     ----------
     factors : dict of str to dict of (source, source) to Correlation
-        By name of the factor: over pairs along it.
+        By name of the factor, over pairs along it.
     random : dict of (source, source) to Correlation
-        Over pairs of points drawn at random (4.1).
+        Over random pairs of points (4.1).
     overall : dict of (source, source) to (float, float)
-        Pearson and Spearman of the factors by geometric mean (4.3); 0 where any is not positive.
-        Empty where every factor was left out.
+        Geometric means over factors of Pearson's and Spearman's correlation (4.3); 0 if any is not
+        positive. Empty if all factors were left out.
     exact : dict of str to bool
-        Whether all pairs along a factor, or all pairs for "random", were taken.
+        Whether all pairs along a factor, or all pairs for "random", were used.
     loss : str
         Loss of the perceived distances.
     note : str
-        Factors that were left out, what is missing from the grid, and intervals that are.
+        Factors left out, missing combinations of the grid, and missing intervals.
     """
 
     factors: Mapping[str, Mapping[SourcePair, Correlation]]
@@ -67,7 +65,7 @@ class DistanceCorrelations:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """A table: linear and rank correlation for every two kinds of distances."""
+        """Return a table of linear and rank correlations for all pairs of kinds."""
         columns = list(self.random)
         rows = [("", *(f"{first} ~ {second}" for first, second in columns))]
         for name, by_pair in {RANDOM: self.random, **self.factors}.items():
@@ -94,7 +92,7 @@ class DistanceCorrelations:
         return notes
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON."""
+        """Return plain values for JSON."""
 
         def plain(by_pair: Mapping[SourcePair, Correlation]) -> dict[str, Any]:
             return {f"{x} ~ {y}": vars(measured) for (x, y), measured in by_pair.items()}
@@ -113,7 +111,7 @@ class DistanceCorrelations:
         }
 
     def frame(self) -> pandas.DataFrame:
-        """A pandas table with a row for every factor and two sources."""
+        """Return a pandas frame with a row for every factor and pair of sources."""
         import pandas
 
         rows = [
@@ -134,10 +132,10 @@ def _cell(measured: Correlation) -> str:
     return " ".join(parts)
 
 
-# The share of pairs of a point with itself among the random pairs behind published numbers.
+# Share of pairs of a point with itself among the random pairs of published numbers.
 PUBLISHED_SELF_SHARE = 1 / 32
 
-# Why a factor is left out, or has no intervals.
+# Reasons why a factor is left out, or has no intervals.
 LACKS = {
     "order": "Left out: {} (ground-truth distances have no order).",
     "pair": "Left out: {} (no two points differ in it alone).",
@@ -161,37 +159,38 @@ def distance_correlations(
 ) -> DistanceCorrelations:
     """Correlate ground-truth, perceived and latent distances with each other.
 
-    Along every factor pairs share a traversal (4.2, 4.10); global pairs are any two points (4.1).
+    Pairs along a factor are on the same traversal (4.2, 4.10); random pairs are any two points
+    (4.1).
 
     Parameters
     ----------
     grid : FactorGrid
-        A sample of a grid will do: traversals are found among its rows.
+        For a sample of a grid, traversals are found among its rows.
     code : array-like of shape (len(grid), z), or callable, optional
         Latents by index, or an encoder of float32 images (n, h, w, c).
     loss : name, callable or None
         Of perceived distances, as for `perceived`; None leaves them out.
     n_pairs : int
-        About how many pairs a factor, and how many random ones; all pairs along a factor are
-        taken where those are fewer.
+        Approximate number of pairs per factor, and number of random pairs; all pairs if there are
+        fewer.
     kind : {"l1", "l2", "kl", "symmetric_kl"}
         Of latent distances, as for `latent`.
     scaled : bool
         Scale every factor to [0, 1] in ground-truth distances (5.11).
     kinds : str or sequence of str, optional
         Of the factors in ground-truth distances, as for `ground_truth`; by default those of the
-        grid: cyclic factors are measured around their circle, and labels without an order are all
-        equally far from each other, so that they have a part in random pairs alone. "numbers"
-        takes all as published tables do.
+        grid: distances of cyclic factors are around the circle, and labels without an order are
+        equidistant, so that they contribute to random pairs only. "numbers" treats all factors as
+        numbers, as in published tables.
     self_pairs : bool
-        By default no pair is of a point with itself: such pairs are at distance zero on both
-        sides whatever the representation, and lift every correlation (latents that are noise
-        score 0.39 along factors). True draws them as published tables did: both points
-        independently along a factor, and 1 in 32 of the random pairs.
+        By default there are no pairs of a point with itself: their distances are always zero on
+        both sides, which increases every correlation (to 0.39 along factors for noise). True
+        includes them as in published tables: both points are drawn independently along a factor,
+        and 1 in 32 random pairs is a self pair.
     confidence : float, optional
-        Such as 0.95: bootstrap intervals. Along factors whole traversals are resampled, of which
-        there must be two; random pairs are taken to be independent, which makes their intervals
-        too narrow where there are few points.
+        Level of bootstrap intervals, such as 0.95. Along factors whole traversals are resampled, of
+        which at least two are needed. Random pairs are treated as independent, which makes their
+        intervals too narrow for few points.
     random_state : int, Generator or None
     verbose : bool or int
         Show progress on a terminal.
@@ -199,8 +198,8 @@ def distance_correlations(
     Returns
     -------
     DistanceCorrelations
-        A factor with one value is left out, and one with two values unless self pairs are in:
-        its ground-truth distances are all equal, so there is no order to agree with.
+        Factors with one value are left out, and those with two values unless self pairs are
+        included, because all their ground-truth distances are equal.
 
     Examples
     --------
@@ -216,7 +215,7 @@ def distance_correlations(
     """
     distances = GridDistances(grid, code, loss, kind=kind, scaled=scaled, kinds=kinds)
     n_pairs = check_int(n_pairs, "n_pairs", low=2)
-    fewest = 2 if self_pairs else 3  # two points have one distance, and nothing to order
+    fewest = 2 if self_pairs else 3  # two points have a single distance
     if len(grid) < fewest:
         raise InputError(
             f"Correlations of distances need at least {fewest} points; got {len(grid)}."
@@ -271,7 +270,7 @@ def distance_correlations(
 def _pairs_along(
     distances: GridDistances, factor: int, n_pairs: int, self_pairs: bool, rng: np.random.Generator
 ) -> TraversalPairs | None:
-    """Pairs along a factor; None where between two values there is one distance, and no order."""
+    """Return pairs along a factor; None if all its distances are equal."""
     grid = distances.grid
     unordered = distances.kinds[factor] == "labels" and not self_pairs
     if unordered or grid.sizes[factor] <= (1 if self_pairs else 2):
@@ -288,7 +287,7 @@ def _correlations(
     confidence: float | None,
     rng: np.random.Generator,
 ) -> dict[SourcePair, Correlation]:
-    """Every two kinds of distances with each other."""
+    """Correlate all pairs of kinds of distances."""
     return {
         (x, y): correlation(
             measured[x],
@@ -305,7 +304,7 @@ def _correlations(
 def _over_factors(
     factors: Mapping[str, Mapping[SourcePair, Correlation]],
 ) -> dict[SourcePair, tuple[float, float]]:
-    """Geometric means over the factors (4.3); none where every factor was left out."""
+    """Return geometric means over factors (4.3); empty without factors."""
     if not factors:
         return {}
     every = list(factors.values())
@@ -326,24 +325,23 @@ def random_pairs(
     self_pairs: bool = False,
     ordered: bool = False,
 ) -> tuple[np.ndarray, bool]:
-    """Pairs of any two points, all of them where those are not more than n.
+    """Draw n pairs of any two points, or return all pairs if there are fewer.
 
     Parameters
     ----------
     grid : FactorGrid
     n : int
-        About how many.
     rng : Generator
     self_pairs : bool
-        Let some be of a point with itself, as many as there are behind published numbers.
+        Include pairs of a point with itself, with their share in published numbers.
     ordered : bool
-        Count (a, b) and (b, a) where all pairs are taken.
+        Include (a, b) and (b, a) if all pairs are returned.
 
     Returns
     -------
     ndarray of int64, shape (m, 2)
     bool
-        Whether these are all pairs there are.
+        Whether these are all pairs.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Ground-truth distances of factors of any kind: numbers, cyclic, labels with an order or none."""
+"""Distances of pairs: perceived distances of images, of latents, and of factors of any kind."""
 
 from __future__ import annotations
 
@@ -12,26 +12,24 @@ from geodis.base.check import InputError, check_choice, check_finite, check_nume
 from geodis.data.factors import FactorKind, Factors
 from geodis.distances.image_losses import LossLike, resolve_loss
 
-# Distances between pairs: of images by a reconstruction loss, and of latents.
-
 LatentKind = Literal["l1", "l2", "kl", "symmetric_kl"]
 LATENT_KINDS: tuple[LatentKind, ...] = get_args(LatentKind)
 
-# Bytes of images that are prepared at once: what fits into caches is not fetched twice.
+# Bytes of images prepared at a time, which fit into the cache.
 BUDGET = 2**24
 
 
 def perceived(images_a: Any, images_b: Any, loss: LossLike = "mse") -> np.ndarray:
-    """Distance that a reconstruction loss sees: ``loss(x_a, x_b)`` (3.3), pair by pair.
+    """Perceived distance of pairs of images, a reconstruction loss ``loss(x_a, x_b)`` (3.3).
 
     Parameters
     ----------
     images_a, images_b : array-like of shape (n, h, w, c) or (n, h, w)
         uint8, or floats in [0, 1]; memory-mapped files are read in batches.
     loss : "mse", "mae", "bce", "box:<radius>", "gaussian:<radius>" or callable
-        Means over pixels and channels of images in [0, 1]. "bce" takes x_b for the
-        reconstruction of x_a, is not symmetric, and is not zero for pixels between 0 and 1. A
-        callable gets two float32 arrays (n, h, w, c) and returns (n,).
+        Means over pixels and channels of images in [0, 1]. In "bce" x_b is the reconstruction of
+        x_a; it is not symmetric, and not zero for pixels between 0 and 1. A callable gets two
+        float32 arrays (n, h, w, c) and returns (n,).
 
     Returns
     -------
@@ -61,12 +59,12 @@ def perceived(images_a: Any, images_b: Any, loss: LossLike = "mse") -> np.ndarra
 
 
 def latent(latents_a: Any, latents_b: Any, kind: LatentKind = "l1") -> np.ndarray:
-    """Distance between latents, or divergence between Gaussian posteriors, pair by pair.
+    """Distance of pairs of latents, or divergence of pairs of Gaussian posteriors.
 
     Parameters
     ----------
     latents_a, latents_b : array-like of shape (n, z)
-        For "kl" and "symmetric_kl" posteriors with diagonal covariance: a pair of arrays (mean,
+        For "kl" and "symmetric_kl", posteriors with diagonal covariance: a tuple of arrays (mean,
         log_variance), each (n, z), or one array (n, 2 z) with the means in its first half.
     kind : {"l1", "l2", "kl", "symmetric_kl"}
         ``sum |a - b|``; ``sqrt(sum (a - b)^2)``;
@@ -76,8 +74,7 @@ def latent(latents_a: Any, latents_b: Any, kind: LatentKind = "l1") -> np.ndarra
     Returns
     -------
     ndarray of shape (n,)
-        Of float32 where the latents are of single precision or less, so that ranks take no
-        rounding for an order.
+        In float32 for latents of single precision or less, so that ranks ignore rounding errors.
 
     Examples
     --------
@@ -115,8 +112,7 @@ def _norm_of_steps(step: np.ndarray, kind: LatentKind) -> np.ndarray:
     if kind == "l1":
         norms = np.abs(step).sum(axis=1)
     else:
-        # Squares of very large and very small steps leave the range of floats; powers of two do not
-        # round.
+        # Scaling by a power of two, which is exact, prevents overflow of squares.
         exponent = int(np.frexp(largest)[1]) if np.isfinite(largest) else 0
         norms = np.ldexp(np.sqrt((np.ldexp(step, -exponent) ** 2).sum(axis=1)), exponent)
     if not np.isfinite(norms).all():
@@ -128,11 +124,11 @@ def _norm_of_steps(step: np.ndarray, kind: LatentKind) -> np.ndarray:
 
 
 def _as_precise(distances: np.ndarray, *of: np.ndarray) -> np.ndarray:
-    """Distances in the precision of the numbers that they are between: ranks must know it."""
+    """Convert distances to the precision of their inputs, which ranks depend on."""
     precise = max((side.dtype for side in of), key=lambda dtype: dtype.itemsize)
     if precise.kind != "f" or precise.itemsize >= distances.dtype.itemsize:
         return distances
-    # Where single precision has no room for them, they stay what they are.
+    # Unless they overflow in single precision.
     narrow = np.abs(distances).max(initial=0.0) <= np.finfo(np.float32).max
     return distances.astype(np.float32) if narrow else distances
 
@@ -140,14 +136,14 @@ def _as_precise(distances: np.ndarray, *of: np.ndarray) -> np.ndarray:
 def _divergence(
     mean_a: np.ndarray, log_a: np.ndarray, mean_b: np.ndarray, log_b: np.ndarray
 ) -> np.ndarray:
-    """KL(a || b) of Gaussians with log variances, summed over the columns."""
+    """Return KL(a || b) of Gaussians with log variances, summed over columns."""
     square = (mean_a - mean_b) ** 2
     apart = np.exp(log_a - log_b) + square * np.exp(-log_b) - 1 - log_a + log_b
     return 0.5 * np.asarray(apart).sum(axis=1)
 
 
 def pair_of_rows(a: Any, b: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Two arrays of finite numbers of one shape (n, columns), one row a member of a pair."""
+    """Validate two arrays of finite numbers of the same shape (n, columns)."""
     sides = []
     for side in (a, b):
         array = check_finite(check_numeric(to_numpy(side, name), name), name)
@@ -164,8 +160,7 @@ def pair_of_rows(a: Any, b: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_images(images: Any, name: str) -> np.ndarray:
-    """Require images and return them (n, h, w, c), without reading those of a mapped file."""
-    # A memory-mapped file stays one: it is an ndarray.
+    """Require images and return them as (n, h, w, c), without reading memory-mapped files."""
     array = to_numpy(images, name)
     if array.ndim == 3:
         array = array[..., None]
@@ -178,7 +173,7 @@ def check_images(images: Any, name: str) -> np.ndarray:
 
 
 def as_images(images: np.ndarray, as_bytes: bool) -> np.ndarray:
-    """Return bytes if both sides are, otherwise floats of at least single precision in [0, 1]."""
+    """Return bytes if `as_bytes`, otherwise floats of at least single precision in [0, 1]."""
     if as_bytes:
         return images
     if images.dtype == np.uint8:
@@ -204,7 +199,7 @@ def _posterior(value: Any) -> tuple[np.ndarray, np.ndarray]:
     return array[:, :half], array[:, half:]
 
 
-# One kind for all factors, or one for each.
+# One kind for all factors, or one kind for each.
 FactorKinds: TypeAlias = FactorKind | Sequence[FactorKind]
 
 
@@ -216,34 +211,34 @@ def ground_truth(
     kinds: FactorKinds | None = None,
     periods: Any = None,
 ) -> np.ndarray:
-    """Distance between factors: ``sum_j d_j(a_j, b_j)`` (3.1), or scaled (5.11).
+    """Ground-truth distance of pairs of factors: ``sum_j d_j(a_j, b_j)`` (3.1), or scaled (5.11).
 
-    By the kind of factor j,
+    The distance d_j depends on the kind of factor j:
 
-    - *numbers* and *ordered* labels: ``|a - b|``, whose values for labels are their codes;
-    - *cyclic*: the shorter way around the circle, ``min(|a - b| mod p, p - |a - b| mod p)``;
-    - *labels* without an order: 1 where they differ, for no two are nearer than any others.
+    - *numbers* and *ordered* labels: ``|a - b|``, with the codes of labels;
+    - *cyclic*: the arc length, ``min(|a - b| mod p, p - |a - b| mod p)``;
+    - *labels* without an order: 1 if they differ.
 
-    Columns of one factor (`Factors.groups`), as the coordinates of a point on a sphere, are as far
-    apart as the point has moved: ``sqrt(sum over its columns of d_j^2)``.
+    The distance of a factor of several columns (`Factors.groups`), such as the coordinates of a
+    point on a sphere, is Euclidean: ``sqrt(sum over its columns of d_j^2)``.
 
-    With sizes f_j, every factor is scaled so that its largest distance is 1: divided by
-    ``f_j - 1``, of cyclic factors by ``floor(p_j / 2)``. These sums are made of whole numbers over
-    one common denominator and divided once, so that equal distances are equal floats and no order
-    is wrong; sums of floats get the order of about one pair in a hundred wrong.
+    With sizes f_j, every factor is scaled such that its largest distance is 1: divided by
+    ``f_j - 1``, or ``floor(p_j / 2)`` for cyclic factors. The sums are computed in integers with a
+    common denominator, so that equal distances are equal floats; sums of floats would give a wrong
+    order of about one pair in a hundred.
 
     Parameters
     ----------
     factors_a, factors_b : array-like of shape (n, f), or Factors
-        One row a member of a pair; with sizes, integers from 0 to sizes - 1. `Factors` bring their
-        kinds, periods and groups; with sizes, columns count one by one, for values are numbered.
+        One row per pair; with sizes, integers from 0 to sizes - 1. `Factors` have their own kinds,
+        periods and groups; with sizes, groups are ignored.
     sizes : array-like of shape (f,), optional
-        How many values each factor has.
+        Number of values of each factor.
     kinds : {"numbers", "ordered", "cyclic", "labels"}, or sequence of f of them, optional
-        Of arrays, "numbers" by default, as published tables take every factor.
+        For arrays, "numbers" by default, as in published tables.
     periods : array-like of shape (f,), optional
-        Of cyclic factors; with sizes, whole numbers, and the sizes by default. The others are not
-        looked at.
+        Of cyclic factors; with sizes, integers, by default the sizes. Those of other factors are
+        ignored.
 
     Returns
     -------
@@ -295,7 +290,7 @@ def ground_truth(
 
 
 def kinds_of_each(kinds: FactorKinds | None, count: int) -> tuple[FactorKind, ...]:
-    """One kind for each of so many factors.
+    """Return one kind for each of `count` factors.
 
     Examples
     --------
@@ -316,7 +311,7 @@ def kinds_of_each(kinds: FactorKinds | None, count: int) -> tuple[FactorKind, ..
 
 
 def _around(steps: np.ndarray, period: Any) -> np.ndarray:
-    """The shorter way around a circle."""
+    """Return the arc length on a circle."""
     once = np.mod(steps, period)
     return np.minimum(once, period - once)
 
@@ -379,5 +374,5 @@ def _scaled(
     weights = [denominator // span if span else 0 for span in spans]
     if denominator * len(weights) < np.iinfo(np.int64).max:
         return steps @ np.array(weights, np.int64) / denominator
-    exact = steps.astype(object) @ np.array(weights, object)  # sizes whose multiples are huge
+    exact = steps.astype(object) @ np.array(weights, object)  # integers beyond 64 bits
     return np.array([numerator / denominator for numerator in exact.tolist()])

@@ -1,4 +1,4 @@
-"""Distances between points of a grid, by index: ground truth, perceived and latent."""
+"""Distances between points of a grid, and traversals of a grid or a sample."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ LATENT_BATCH = 2**16
 
 
 class GridDistances:
-    """Distances between points of a grid by every source there is.
+    """Ground-truth, perceived and latent distances between points of a grid.
 
     Parameters
     ----------
     grid : FactorGrid
     code : array-like of shape (len(grid), z), or callable, optional
-        Latents by index, or an encoder of images; without it there are no latent distances.
+        Latents by index, or an encoder of images; required for latent distances.
     loss : name, callable or None
-        For perceived distances; None leaves them out, as does a grid without images.
+        For perceived distances, which also need a grid with images; None leaves them out.
     kind : str
         Kind of latent distances, as for `latent`.
     scaled : bool
         Scale every factor to [0, 1] in ground-truth distances (5.11).
     kinds : str or sequence of str, optional
         Of the factors in ground-truth distances, as for `ground_truth`; by default those of the
-        grid. "numbers" takes all as published tables do.
+        grid. "numbers" treats all factors as numbers, as in published tables.
 
     Attributes
     ----------
     sources : tuple of str
-        Which of "ground truth", "perceived" and "latent" there are.
+        Available sources among "ground truth", "perceived" and "latent".
 
     Examples
     --------
@@ -90,11 +90,11 @@ class GridDistances:
 
     @property
     def symmetric(self) -> bool:
-        """Whether the points of a pair may change places in every source."""
+        """Whether the distances of all sources are symmetric."""
         return (self.loss is None or self.loss.symmetric) and self.kind != "kl"
 
     def between(self, a: Any, b: Any, source: DistanceSource) -> np.ndarray:
-        """Distances (n,) between indices a and b (n,) by a source."""
+        """Return distances (n,) of a source between indices a and b (n,)."""
         check_choice(source, "source", self.sources)
         a, b = self.grid.check_index(a), self.grid.check_index(b)
         if source == GROUND_TRUTH:
@@ -111,9 +111,9 @@ class GridDistances:
         return self._latent(a, b)
 
     def rounding(self, source: DistanceSource) -> float:
-        """How far two equal distances may be apart, beside the precision of their dtype.
+        """Return the largest difference of equal distances, beyond the precision of their dtype.
 
-        Of latents: by the dtype and the size of those that `between` has seen so far.
+        For latents it depends on the dtype and size of the latents used by `between` so far.
         """
         check_choice(source, "source", self.sources)
         return rounding_of_latent(self._rounding, self.kind) if source == LATENT else 0.0
@@ -134,14 +134,14 @@ class GridDistances:
 
 
 def code_of_rows(grid: FactorGrid, latents: Any) -> np.ndarray:
-    """Put latents, in order of the arrays a grid was made from, in order of its index.
+    """Reorder latents from the order of the arrays of a grid to the order of its index.
 
-    A complete grid has its own order, whatever the order of the rows that it was made from.
+    The order of a complete grid differs from that of the rows that it was made from.
 
     Parameters
     ----------
     grid : FactorGrid
-        Made by `FactorGrid.from_arrays`; any other grid has the order of its index already.
+        Made by `FactorGrid.from_arrays`; for other grids the latents are returned unchanged.
     latents : array-like of shape (n, z)
 
     Returns
@@ -163,10 +163,9 @@ def code_of_rows(grid: FactorGrid, latents: Any) -> np.ndarray:
 
 
 def perceived_between(grid: FactorGrid, a: Any, b: Any, loss: LossLike = "mse") -> np.ndarray:
-    """Perceived distances between images of a grid, by index, in flat memory.
+    """Perceived distances between images of a grid, by index, in bounded memory.
 
-    Every image is drawn once a batch, however many pairs it is in: keep pairs that share images
-    together.
+    Every image is rendered once per batch. It is faster if pairs that share images are adjacent.
 
     Parameters
     ----------
@@ -213,8 +212,8 @@ def _perceived_between(grid: FactorGrid, a: np.ndarray, b: np.ndarray, loss: Los
 
 
 def _end_of_batch(a: np.ndarray, b: np.ndarray, start: int, most: int) -> int:
-    """The end of a batch of pairs with about `most` different images."""
-    stop = start + most // 2  # however different these are, they are not more
+    """Return the end of a batch of pairs with about `most` different images."""
+    stop = start + most // 2  # at most two images per pair
     while stop < len(a) and stop - start < 64 * most:
         longer = min(len(a), start + 2 * (stop - start))
         if len(np.unique(np.concatenate([a[start:longer], b[start:longer]]))) > most:
@@ -225,22 +224,22 @@ def _end_of_batch(a: np.ndarray, b: np.ndarray, start: int, most: int) -> int:
 
 # Traversals of a grid or among the rows of a sample, and pairs within them.
 
-# Fewer traversals than this say little about the other factors, however many pairs they have.
+# Fewest sampled traversals, to cover the values of the other factors.
 MIN_SAMPLED = 1024
 
 
 @dataclass(frozen=True)
 class Traversals:
-    """Sets of points that differ in one factor alone (3.6), one set after the other.
+    """Sets of points that differ only in one factor (3.6), concatenated.
 
     Attributes
     ----------
     index : ndarray of int64, shape (total,)
-        Points, in order of the factor within each traversal.
+        Points, sorted by the factor within each traversal.
     start : ndarray of int64, shape (t + 1,)
         Traversal i is ``index[start[i]:start[i + 1]]``.
     n_all : int
-        How many traversals there are, of which these t were drawn.
+        Number of all traversals, from which these t were drawn.
     """
 
     index: np.ndarray
@@ -256,7 +255,7 @@ class Traversals:
         return np.diff(self.start)
 
     def by_length(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Which traversals have the same length, and their points (t_l, l)."""
+        """Group traversals by length; return their numbers and points (t_l, l)."""
         sets = []
         for length in np.unique(self.lengths):
             which = np.flatnonzero(self.lengths == length)
@@ -264,7 +263,7 @@ class Traversals:
         return sets
 
     def draw(self, n: int | None, rng: np.random.Generator) -> Traversals:
-        """Draw n of the traversals without replacement, or take all where there are no more."""
+        """Draw n of the traversals without replacement, or return all if there are fewer."""
         if n is None or n >= len(self):
             return self
         which = np.sort(rng.choice(len(self), n, replace=False))
@@ -277,9 +276,9 @@ class Traversals:
 def grid_traversals(
     grid: FactorGrid, factor: int, n: int | None, rng: np.random.Generator, *, min_values: int = 2
 ) -> Traversals:
-    """Traversals of a grid along a factor: n at random, or all.
+    """Return traversals of a grid along a factor: n at random, or all.
 
-    Where combinations are missing, a traversal has at least `min_values` values of the factor.
+    In an incomplete grid, traversals must have at least `min_values` values of the factor.
 
     Examples
     --------
@@ -304,14 +303,14 @@ def grid_traversals(
 
 
 def row_traversals(factors: np.ndarray, factor: int, min_values: int = 2) -> Traversals:
-    """Rows that agree in all factors but one, where that one takes several values.
+    """Find rows that agree in all factors but one, with several values of that factor.
 
     Parameters
     ----------
     factors : ndarray of shape (n, f)
     factor : int
     min_values : int
-        Fewest different values of the factor that make a traversal.
+        Fewest distinct values of the factor in a traversal.
 
     Examples
     --------
@@ -343,7 +342,7 @@ class TraversalPairs:
     group : ndarray of int64, shape (n,)
         The traversal of each pair.
     exact : bool
-        Whether these are all pairs there are, rather than some drawn at random.
+        Whether these are all pairs, and not a random sample.
     """
 
     a: np.ndarray
@@ -360,16 +359,16 @@ def traversal_pairs(
     self_pairs: bool = False,
     ordered: bool = False,
 ) -> TraversalPairs:
-    """About n_pairs pairs, spread evenly over the traversals; all pairs where those are fewer.
+    """Draw about n_pairs pairs, distributed evenly over traversals; all pairs if there are fewer.
 
     Parameters
     ----------
     n_pairs : int or None
-        None takes all pairs.
+        None returns all pairs.
     self_pairs : bool
-        Draw the two points of a pair independently, so that they may be the same one.
+        Draw the two points of a pair independently, so that they may be equal.
     ordered : bool
-        Count (a, b) and (b, a) where all pairs are taken.
+        Include (a, b) and (b, a) if all pairs are returned.
     """
     share = None if n_pairs is None else -(-n_pairs // max(len(traversals), 1))
     sides, groups, exact = [], [], len(traversals) == traversals.n_all
@@ -403,7 +402,7 @@ def traversal_pairs(
 def traversals_for(
     grid: FactorGrid, factor: int, n_pairs: int, rng: np.random.Generator, *, ordered: bool = False
 ) -> Traversals:
-    """As many traversals as n_pairs pairs need, but never only a few long ones."""
+    """Draw enough traversals for n_pairs pairs, and at least `MIN_SAMPLED`."""
     size = grid.sizes[factor]
     pairs_each = size**2 if ordered else max(size * (size - 1) // 2, 1)
     return grid_traversals(grid, factor, max(MIN_SAMPLED, -(-n_pairs // pairs_each)), rng)

@@ -1,4 +1,4 @@
-"""All pairs of two sets of images, block by block: what does not fit into memory is streamed."""
+"""Distances of all pairs of two sets of images, computed in blocks that fit into memory."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from geodis.data.files.load import load_array
 from geodis.distances.factor_distances import as_images, check_images
 from geodis.distances.image_losses import Loss, LossLike, resolve_loss
 
-# Images of a block: 256 of 64 x 64 bytes are a megabyte, which stays in the cache while those of
-# the other side pass; a block of pairs is half a megabyte of distances.
+# Images per block: 256 of 64 x 64 bytes are a megabyte, which fits into the cache; a block of pairs
+# is half a megabyte of distances.
 BLOCK = 256
 
 
 @dataclass(frozen=True)
 class DistanceBlock:
-    """Distances of some images of one set to some of the other.
+    """Distances between a block of images and a block of the others.
 
     Attributes
     ----------
     rows, columns : slice
-        Which images.
+        The images of both blocks.
     distances : ndarray of shape (rows, columns)
     """
 
@@ -46,10 +46,10 @@ class NearestImages:
     Attributes
     ----------
     index : ndarray of int64, shape (n, k)
-        Nearest first; of equally near ones the first.
+        In ascending order of distance; ties are in order of index.
     distances : ndarray of shape (n, k)
     mean : ndarray of shape (n,)
-        Of the distances to all others.
+        Mean distance to all others.
     """
 
     index: np.ndarray
@@ -71,22 +71,22 @@ def distance_blocks(
     Parameters
     ----------
     images : array-like of shape (n, h, w, c) or (n, h, w), or path
-        As for `perceived`. A file that is mapped into memory, and a path, is read by the workers,
-        a block at a time, by the same path; anything else is sent to every worker once.
+        As for `perceived`. Workers read paths and memory-mapped files by block, at the same path;
+        other arrays are sent to every worker once.
     others : array-like or path, optional
-        The other set; by default the images themselves.
+        The other set; by default the same images.
     loss : name, callable or loss
         As for `perceived`.
     block : int
-        Images on a side of a block.
+        Number of images on each side of a block.
     cluster, n_workers
         As for `score_many`.
 
     Yields
     ------
     DistanceBlock
-        In the order in which they end. Of one set and a symmetric loss, those on the diagonal and
-        above: ``D_ij = D_ji``.
+        In the order of completion. For a single set and a symmetric loss, only blocks on and above
+        the diagonal, because ``D_ij = D_ji``.
 
     Examples
     --------
@@ -122,13 +122,12 @@ def nearest_images(
 ) -> NearestImages:
     """Find the nearest images by a perceived distance, and mean distances, in little memory.
 
-    Every image is compared with every other one; of all distances no more are held than those of
-    two blocks and the k least.
+    All pairs are compared; only the k smallest distances and those of a block are in memory.
 
     Parameters
     ----------
     images, others, loss, block, cluster, n_workers
-        As for `distance_blocks`; of one set no image is its own neighbour.
+        As for `distance_blocks`; for a single set no image is its own neighbour.
     k : int
     verbose : bool or int
         Show progress.
@@ -136,7 +135,7 @@ def nearest_images(
     Returns
     -------
     NearestImages
-        The same whatever the cluster and the size of blocks, but for the rounding of means.
+        It does not depend on the cluster and the block size, up to rounding of means.
 
     Examples
     --------
@@ -166,7 +165,7 @@ def nearest_images(
 
 @dataclass(frozen=True)
 class _Images:
-    """Images in memory, or in a file that whoever needs a block maps."""
+    """Images in memory, or in a file that is mapped by workers."""
 
     held: np.ndarray | None
     path: str = ""
@@ -181,7 +180,7 @@ class _Images:
         whole = array
         while isinstance(whole.base, np.ndarray):
             whole = whole.base
-        # A slice of a mapped file has the offset of the file, not its own.
+        # A slice of a memory map has the offset of the whole map.
         same = whole.size == array.size and array.flags.c_contiguous
         if isinstance(whole, np.memmap) and isinstance(whole.base, mmap.mmap) and same:
             path = os.path.abspath(str(whole.filename))  # noqa: PTH100, it stays a text
@@ -226,12 +225,12 @@ class _ImagePairs:
         return cls(left, right, resolve_loss(loss))
 
     def prepared(self, side: _Images, rows: slice) -> tuple[Any, int]:
-        """What pairs of a block are compared by, and how many images it has."""
+        """Return the prepared images of a block, and their number."""
         images = as_images(side.take(rows), self.left.bytes and self.right.bytes)
         return self.loss.prepare(images), len(images)
 
     def between(self, left: tuple[Any, int], right: tuple[Any, int]) -> np.ndarray:
-        """Distances (r, c) of all pairs of two prepared blocks."""
+        """Return distances (r, c) of all pairs of two prepared blocks."""
         (a, r), (b, c) = left, right
         rows, columns = np.repeat(np.arange(r), c), np.tile(np.arange(c), r)
         return self.loss.between(a, b, rows, columns).reshape(r, c)
@@ -246,7 +245,7 @@ def _block_of(task: tuple[slice, slice], pairs: _ImagePairs) -> DistanceBlock:
 def _strip_of(
     rows: slice, pairs: _ImagePairs, k: int, size: int, alone: bool
 ) -> tuple[slice, np.ndarray, np.ndarray, np.ndarray]:
-    """The k nearest of all others to some images, and the means."""
+    """Find the k nearest images of a block, and mean distances to all others."""
     left = pairs.prepared(pairs.left, rows)
     r, m = left[1], len(pairs.right)
     index, best = np.full((r, k), -1), np.full((r, k), np.inf)
@@ -257,7 +256,7 @@ def _strip_of(
             own = np.arange(max(rows.start, columns.start), min(rows.stop, columns.stop))
             found[own - rows.start, own - columns.start] = np.inf
         total += np.where(np.isinf(found), 0.0, found).sum(axis=1)
-        # Of equally near images the first is kept: those to come must be nearer.
+        # Ties keep the first image: later ones must be strictly nearer.
         new = np.flatnonzero((found < best[:, -1:]).any(axis=0))
         both = np.concatenate([best, found[:, new]], axis=1)
         order = np.argsort(both, axis=1, kind="stable")[:, :k]

@@ -1,7 +1,7 @@
 """Reconstruction losses as distances between images: by name, blurred, or any callable.
 
-Inside, a loss works in two steps: `prepare` turns images into what pairs are compared by, once
-for every image, and `between` compares pairs of prepared images.
+A loss has two steps: `prepare` transforms every image once, and `between` compares pairs of
+prepared images.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 NAMES = ("mse", "mae", "bce")
 
-# Pairs that a callable gets at once: 24 MB of floats at 64 x 64 x 3.
+# Pairs per call of a callable: 24 MB of floats at 64 x 64 x 3.
 CALLABLE_BATCH = 256
 
-# Where a reconstruction is exactly 0 or 1, the logarithm ends here, as in torch.
+# Lower bound of logarithms, for reconstructions of exactly 0 or 1, as in torch.
 LOWEST_LOG = -100.0
 
 
 class Loss:
-    """What perceived distances need of a loss.
+    """Base class of losses for perceived distances.
 
     Attributes
     ----------
     name : str
     symmetric : bool
-        Whether the two images of a pair may change places.
+        Whether the loss is symmetric in the two images.
     footprint : int
-        About how many bytes are held for every pixel and channel of an image.
+        Approximate memory in bytes per pixel and channel of a prepared image.
     """
 
     name = "loss"
@@ -43,23 +43,23 @@ class Loss:
     footprint = 24
 
     def prepare(self, images: np.ndarray) -> Any:
-        """Turn images (m, h, w, c), bytes or floats in [0, 1], into what pairs are compared by."""
+        """Transform images (m, h, w, c), bytes or floats in [0, 1], for `between`."""
         raise NotImplementedError
 
     def between(self, lefts: Any, rights: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Distances (n,) of the prepared images ``lefts[left[i]]`` and ``rights[right[i]]``."""
+        """Return distances (n,) of prepared images ``lefts[left[i]]`` and ``rights[right[i]]``."""
         raise NotImplementedError
 
 
 @runtime_checkable
 class HasParts(Protocol):
-    """A loss that is a weighted sum of squared differences, such as a blurred one."""
+    """A loss that is a weighted sum of squared differences, such as a blurred loss."""
 
     def parts(self, images: np.ndarray, /) -> Any:
-        """Pairs (w_k, A_k) of a weight and an array with a row for each image."""
+        """Return pairs (w_k, A_k) of a weight and an array with a row for each image."""
 
 
-# What a reconstruction loss may be given as: a name such as "mse" or "box:31", or a loss itself.
+# A reconstruction loss: a name such as "mse" or "box:31", a loss, or a function.
 LossLike: TypeAlias = str | Loss | HasParts | Callable[[Any, Any], Any]
 
 
@@ -76,14 +76,14 @@ class SquaredLoss(Loss):
         self._parts, self.name, self.footprint = parts, name, footprint
 
     def prepare(self, images: np.ndarray) -> list[tuple[float, np.ndarray, bool]]:
-        """Weight and rows of every part, and whether it was computed in single precision."""
+        """Return weight and rows of every part, and whether it is in single precision."""
         return [
             (weight, _rows(part), part.dtype == np.float32 and part is not images)
             for weight, part in self._parts(images)
         ]
 
     def between(self, lefts: Any, rights: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Add up the parts."""
+        """Return the sums over parts."""
         from geodis.distances.blurred import byte_squares, float_squares, sum_pairs
 
         total = np.zeros(len(left))
@@ -92,7 +92,7 @@ class SquaredLoss(Loss):
             kernel = byte_squares if a.dtype == np.uint8 else float_squares
             total += weight * sum_pairs(kernel, a, b, left, right)
             rough |= single
-        # Ranks take differences beyond the precision of the dtype for an order.
+        # The dtype shows the precision, so that ranks ignore rounding errors.
         return total.astype(np.float32) if rough else total
 
 
@@ -102,11 +102,11 @@ class AbsoluteLoss(Loss):
     name, footprint = "mae", 2
 
     def prepare(self, images: np.ndarray) -> np.ndarray:
-        """Rows of pixels."""
+        """Flatten the images."""
         return _rows(images)
 
     def between(self, lefts: Any, rights: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Mean over the row."""
+        """Return means over pixels."""
         from geodis.distances.blurred import byte_gaps, float_gaps, sum_pairs
 
         whole = lefts.dtype == np.uint8
@@ -117,14 +117,14 @@ class AbsoluteLoss(Loss):
 class CrossEntropyLoss(Loss):
     """Mean binary cross-entropy of y, as probabilities, for the observation x.
 
-    ``-mean(x log y + (1 - x) log(1 - y))``, logarithms not below -100. It is not symmetric, and
-    not zero between an image and itself where pixels are neither 0 nor 1.
+    ``-mean(x log y + (1 - x) log(1 - y))``, with logarithms of at least -100. It is not symmetric,
+    and not zero for equal images with pixels between 0 and 1.
     """
 
     name, symmetric = "bce", False
 
     def prepare(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """x, log y - log(1 - y) and the mean of log(1 - y): the loss is linear in x."""
+        """Return x, log y - log(1 - y) and the mean of log(1 - y); the loss is linear in x."""
         pixels = _rows(images)
         values = pixels / (255.0 if pixels.dtype == np.uint8 else 1.0)
         with np.errstate(divide="ignore"):  # log 0
@@ -133,7 +133,7 @@ class CrossEntropyLoss(Loss):
         return values, one - zero, zero.mean(axis=1)
 
     def between(self, lefts: Any, rights: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Combine x of the left with the logarithms of the right."""
+        """Combine x of the left images with the logarithms of the right images."""
         from geodis.distances.blurred import inner_products, sum_pairs
 
         sums = sum_pairs(inner_products, lefts[0], rights[1], left, right)
@@ -150,7 +150,7 @@ class CallableLoss(Loss):
         self.symmetric = getattr(function, "symmetric", True)
 
     def prepare(self, images: np.ndarray) -> np.ndarray:
-        """Floats in [0, 1]."""
+        """Convert images to floats in [0, 1]."""
         return _scaled(images)
 
     def between(self, lefts: Any, rights: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -166,19 +166,19 @@ class CallableLoss(Loss):
                     f"got shape {distances.shape}."
                 )
             batches.append(check_finite(distances, f"Distances of {self.name}"))
-        # What a function returns in single precision stays so: ranks must know how far to trust it.
+        # The dtype is kept, because ranks depend on the precision.
         return np.concatenate(batches[1:] or batches)
 
 
 def resolve_loss(loss: LossLike) -> Loss:
-    """Turn a name, a blurred loss or a callable into a `Loss`.
+    """Convert a name, a blurred loss or a callable to a `Loss`.
 
     Parameters
     ----------
     loss : "mse", "mae", "bce", str such as "box:31" or "gaussian:31", or callable
-        A callable gets two float32 arrays (n, h, w, c) in [0, 1] and returns n distances. If it
-        has a method ``parts(images) -> [(weight, array), ...]`` such that the distance is the
-        weighted sum of squared differences of those arrays, pairs are compared much faster.
+        A callable gets two float32 arrays (n, h, w, c) in [0, 1] and returns n distances. It is
+        much faster if it has a method ``parts(images) -> [(weight, array), ...]`` such that the
+        distance is the weighted sum of squared differences of those arrays.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def resolve_loss(loss: LossLike) -> Loss:
         if loss in ("mae", "bce"):
             return AbsoluteLoss() if loss == "mae" else CrossEntropyLoss()
         loss = _blur_by_name(loss)
-    # A learnt loss has parts where its pixel loss is squared: asked of the object, not its class.
+    # Instances of a class may differ: a learnt loss has parts only if its pixel loss is squared.
     if isinstance(loss, HasParts) and hasattr(loss, "parts"):
         name = str(getattr(loss, "name", type(loss).__name__))
         return SquaredLoss(loss.parts, name, getattr(loss, "footprint", SquaredLoss.footprint))

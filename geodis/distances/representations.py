@@ -20,7 +20,7 @@ LEAST_ROWS = 4
 
 
 def cka(a: Any, b: Any) -> float:
-    r"""Linear centred kernel alignment of two representations, without its bias.
+    r"""Unbiased linear centred kernel alignment of two representations.
 
     ``HSIC(K, L) / sqrt(HSIC(K, K) HSIC(L, L))`` for ``K = A A^T`` and ``L = B B^T``, with the
     unbiased estimate of HSIC (Song et al. 2012, eq. 5; Kornblith et al. 2019, eqs. 3 and 4):
@@ -36,7 +36,7 @@ def cka(a: Any, b: Any) -> float:
     Returns
     -------
     float
-        1 for the same up to rotation and scale; near 0, and as often below, for unrelated ones.
+        1 for equal representations up to rotation and scale; on average 0 for unrelated ones.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def cka(a: Any, b: Any) -> float:
 
 
 def _hsic(x: np.ndarray, y: np.ndarray) -> float:
-    """The unbiased estimate for linear kernels, in memory that does not grow with n^2."""
+    """Estimate HSIC for linear kernels without forming matrices (n, n)."""
     n = len(x)
     xx, yy = (x**2).sum(axis=1), (y**2).sum(axis=1)
     trace = float(((x.T @ y) ** 2).sum() - (xx * yy).sum())
@@ -64,20 +64,20 @@ def _hsic(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def procrustes(a: Any, b: Any) -> float:
-    r"""Share of one representation that the best rotation and scale of the other explain.
+    r"""Procrustes similarity of two representations, up to rotation and scale.
 
-    ``|A^T B|_*^2 / |A|^2 |B|^2`` with centred columns and the nuclear norm above the line: one
-    minus the squared Procrustes distance of the two at unit size (Schönemann 1966).
+    ``|A^T B|_*^2 / |A|^2 |B|^2`` with centred columns and the nuclear norm in the numerator: one
+    minus the squared Procrustes distance of the two at unit norm (Schönemann 1966).
 
     Parameters
     ----------
     a, b : array-like of shape (n, p), (n, q)
-        Of the same n rows in the same order; the narrower one gets columns of zeros.
+        Of the same n rows in the same order; the narrower one is padded with zeros.
 
     Returns
     -------
     float
-        From 0 to 1; of unrelated ones about (p + q) / n, not 0.
+        From 0 to 1; for unrelated ones about (p + q) / n.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def procrustes(a: Any, b: Any) -> float:
 
 
 def same_rows(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Two checked representations with centred columns."""
+    """Validate two representations and centre their columns."""
     x, y = (_centred(values, name) for values, name in ((a, "a"), (b, "b")))
     if len(x) != len(y) or len(x) < LEAST_ROWS:
         raise InputError(
@@ -113,20 +113,20 @@ N_PAIRS = 20_000
 
 
 def rsa(a: Any, b: Any, *, n_pairs: int = N_PAIRS, random_state: Any = 0) -> float:
-    """Rank correlation of the distances of the same pairs (Kriegeskorte et al. 2008).
+    """Representational similarity: rank correlation of distances (Kriegeskorte et al. 2008).
 
     Parameters
     ----------
     a, b : array-like of shape (n, p), (n, q)
         Of the same n rows in the same order.
     n_pairs : int
-        Pairs drawn at random, never of a row with itself; all where there are no more.
+        Number of random pairs of different rows; all pairs if there are fewer.
     random_state : int, Generator or None
 
     Returns
     -------
     float
-        Spearman's, from -1 to 1; near 0 for unrelated ones.
+        Spearman's correlation, from -1 to 1; near 0 for unrelated ones.
 
     Examples
     --------
@@ -142,5 +142,5 @@ def rsa(a: Any, b: Any, *, n_pairs: int = N_PAIRS, random_state: Any = 0) -> flo
         rng = check_random_state(random_state)
         i = rng.integers(n, size=wanted)
         j = (i + rng.integers(1, n, size=wanted)) % n
-    apart = [np.linalg.norm(rows[i] - rows[j], axis=1) for rows in (x, y)]
-    return correlation(*apart).spearman
+    distances = [np.linalg.norm(rows[i] - rows[j], axis=1) for rows in (x, y)]
+    return correlation(*distances).spearman

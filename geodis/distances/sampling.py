@@ -1,4 +1,4 @@
-"""Pairs and triplets of a grid, by every strategy of similarity learning."""
+"""Sampling of pairs and triplets of a grid, for similarity learning."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TripletsBy = Literal["scaled", "distance", "differing", "category", "perceived"]
 PAIRS_BY: tuple[PairsBy, ...] = get_args(PairsBy)
 TRIPLETS_BY: tuple[TripletsBy, ...] = get_args(TripletsBy)
 
-# Draws are repeated for what was drawn in vain; after this many rounds there is too little to find.
+# Largest number of rounds of rejection sampling.
 MAX_ROUNDS = 1000
 
 
@@ -39,12 +39,12 @@ def sample_pairs(
     grid : FactorGrid
     n : int
     by : {"random", "factor", "differing"}
-        Any two points; two points on a traversal, which differ in one factor alone; two points
-        that differ in exactly k factors.
+        Any two points; two points on a traversal, which differ only in one factor; two points that
+        differ in exactly k factors.
     factor : int or str, optional
-        For "factor": which one; by default any with more than one value, for each pair anew.
+        For "factor"; by default drawn for each pair from factors with more than one value.
     k : int, optional
-        For "differing"; by default 1 to f with equal chances, for each pair anew (A.2.3).
+        For "differing"; by default drawn for each pair uniformly from 1 to f (A.2.3).
     self_pairs : bool
         For "random" and "factor": draw the two points independently, so that they may be equal.
     random_state : int, Generator or None
@@ -91,8 +91,8 @@ def sample_triplets(
 ) -> np.ndarray:
     """Draw triplets (anchor, positive, negative) ordered by a distance s (5.3).
 
-    Three different points are drawn, and the last two change places where
-    ``s(anchor, positive) <= s(anchor, negative)`` does not hold.
+    Three different points are drawn, and the last two are swapped unless
+    ``s(anchor, positive) <= s(anchor, negative)``.
 
     Parameters
     ----------
@@ -110,9 +110,9 @@ def sample_triplets(
         Draw from these indices only, such as a mini-batch (5.5.1).
     kinds : str or sequence of str, optional
         Of the factors in ground-truth distances, as for `ground_truth`; by default those of the
-        grid. "numbers" takes all as published.
+        grid. "numbers" treats all factors as numbers, as published.
     strict : bool
-        Draw again where both distances are equal, so that positives are truly nearer.
+        Reject triplets with two equal distances.
     random_state : int, Generator or None
 
     Returns
@@ -149,7 +149,7 @@ def sample_triplets(
 def _distance_by(
     grid: FactorGrid, by: TripletsBy, category: Any, loss: LossLike, kinds: FactorKinds | None
 ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """The distance s(a, b) of indices."""
+    """Return the distance s(a, b) as a function of indices."""
     if by == "perceived":
         return lambda a, b: perceived_between(grid, a, b, loss)
     if by == "category":
@@ -173,7 +173,7 @@ def _distance_by(
 
 
 def _values(grid: FactorGrid, index: np.ndarray) -> np.ndarray:
-    """Factors (n, f) of points, the last value of a circle as the first where these are equal."""
+    """Return factors (n, f) of points, modulo their periods."""
     return grid.factors(index) % np.array(grid.periods)
 
 
@@ -199,7 +199,7 @@ def _any_two(size: int, n: int, self_pairs: bool, rng: np.random.Generator) -> n
 
 
 def _three_different(size: int, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Three different numbers below size, every ordered choice with equal chances."""
+    """Draw three different numbers below size, uniformly over ordered triples."""
     pair = _any_two(size, n, False, rng)
     third = rng.integers(size - 2, size=n)
     low, high = pair.min(axis=1), pair.max(axis=1)
@@ -239,7 +239,7 @@ def _along_factors(
 def _along_rows(
     grid: FactorGrid, factor: np.ndarray, self_pairs: bool, rng: np.random.Generator
 ) -> np.ndarray:
-    """Pairs on the traversals among the rows of an incomplete grid."""
+    """Draw pairs on traversals of an incomplete grid."""
     pairs = np.empty((len(factor), 2), np.int64)
     rows = grid.factors(np.arange(len(grid)))
     for j in np.unique(factor):
@@ -266,7 +266,7 @@ def _differing(grid: FactorGrid, n: int, k: int | None, rng: np.random.Generator
     if grid.complete:
         a = rng.integers(len(grid), size=n)
         moved = grid.factors(a)
-        # The k factors with the smallest random numbers are those that change.
+        # The k factors with the smallest random numbers change.
         order = rng.random((n, len(varied))).argsort(axis=1).argsort(axis=1)
         change = order < wanted[:, None]
         sizes = np.array(grid.sizes)[varied]
@@ -287,7 +287,7 @@ def _differing(grid: FactorGrid, n: int, k: int | None, rng: np.random.Generator
 
 
 def _until(n: int, draw: Callable[[int], np.ndarray], what: str) -> np.ndarray:
-    """Draw until there are n rows."""
+    """Draw by rejection until there are n rows."""
     rows: list[np.ndarray] = []
     missing = n
     for _ in range(MAX_ROUNDS):

@@ -1,4 +1,4 @@
-"""How disentangled latents are, by every score in use: one family of scores a file."""
+"""Scores of the disentanglement of latents."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Continuous latents and factors -> bins."""
+"""Binning of continuous latents and factors."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from geodis.data.factors import Factors, as_factors
 from geodis.scores.inputs import code_factors
 
 BINS = 20  # as in the published scores
-# Counts are held of every pair of bins: with more of them a table of counts takes gigabytes, and
-# holds one row a bin.
+# Contingency tables have an entry for every pair of bins: with more bins they would take gigabytes.
 MOST_BINS = 4096
 BinsBy = Literal["equal_width", "quantile"]
 
 
 def bin_columns(values: np.ndarray, bins: int = BINS, method: BinsBy = "equal_width") -> np.ndarray:
-    """Number the bin of every value, column by column.
+    """Return the bin of every value, column by column.
 
-    "equal_width" cuts the range of a column into `bins` intervals, each with its left edge and
-    the last one with both; a constant column gets the range from half below to half above.
+    "equal_width" cuts the range of a column into `bins` intervals that include their left edge; the
+    last one includes both edges. The range of a constant column is its value plus or minus 0.5.
     "quantile" fills bins with about equally many rows; equal values share a bin, so that the
-    result depends on the order of the values alone.
+    result depends only on the order of the values.
 
     Parameters
     ----------
@@ -52,19 +51,19 @@ def bin_columns(values: np.ndarray, bins: int = BINS, method: BinsBy = "equal_wi
             low, high = column.min(), column.max()
             if low == high:
                 low, high = low - 0.5, high + 0.5
-            # The very edges of the published scores: a value on an edge must fall as it does there.
+            # Exactly the edges of the published scores, which decide about values on an edge.
             edges = np.linspace(low, high, bins + 1)[1:-1]
             numbers[:, j] = np.searchsorted(edges, column, side="right")
         else:
             order = np.argsort(column, kind="stable")
             ordered, below = column[order], np.arange(len(column))
-            below[1:][ordered[1:] == ordered[:-1]] = 0  # rows with smaller values, at the first
+            below[1:][ordered[1:] == ordered[:-1]] = 0  # number of smaller values
             numbers[order, j] = np.maximum.accumulate(below) * bins // len(column)
     return numbers
 
 
 def bin_factors(factors: Any, bins: int = BINS, method: BinsBy = "equal_width") -> Any:
-    """Bin the continuous factors, so that scores of classes apply; leave the others as they are.
+    """Bin the continuous factors, for scores that need classes. The others are unchanged.
 
     Parameters
     ----------
@@ -75,9 +74,9 @@ def bin_factors(factors: Any, bins: int = BINS, method: BinsBy = "equal_width") 
     Returns
     -------
     Factors, or ndarray of int64, shape (n, f)
-        With the names, kinds and labels that were given, and the values of what is not continuous.
-        A cyclic number has bins of equal width of one turn, whose number is its period.
-        An array of numbers comes back as an array: bins, and codes of the others.
+        Names, kinds, labels and factors that are not continuous are kept. A cyclic number is cut
+        into bins of equal width of one period; its new period is the number of bins. For an array
+        of numbers the result is an array of bins, and of codes for the other factors.
 
     Examples
     --------
@@ -90,7 +89,7 @@ def bin_factors(factors: Any, bins: int = BINS, method: BinsBy = "equal_width") 
     known = as_factors(factors)
     coded = code_factors(known)
     as_array = known.are_plain and not isinstance(factors, Factors)
-    # Wide enough for the number of any bin.
+    # The data type must hold the number of any bin.
     kept = known.values.astype(np.result_type(known.values, np.int32))
     binned = coded.codes.copy() if as_array else kept
     if coded.continuous.any():
@@ -106,6 +105,6 @@ def bin_factors(factors: Any, bins: int = BINS, method: BinsBy = "equal_width") 
 
 
 def _bins_of_turn(values: np.ndarray, period: float, bins: int) -> np.ndarray:
-    """The bin of every value in one turn from zero; of equal width, so that all steps are equal."""
+    """Return the bin of every value within one period, cut into bins of equal width."""
     share = np.remainder(values / period, 1.0)
     return np.minimum((share * bins).astype(np.int64), bins - 1)

@@ -1,17 +1,21 @@
-"""What is known of a score beside its function: what it means, what it costs, how it is shown."""
+"""The result of a score, and its description: card, cost, and display settings."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from inspect import cleandoc
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 
+from geodis.base.check import InputError
+
 HowOften = Literal["often", "seldom", "never"]
 Question = Literal["information", "modularity", "completeness", "geometry"]
 
-# What the table asks of a code, in this order; whether the answers are above chance comes last.
+# Questions in the order of the table.
 QUESTIONS: dict[Question, str] = {
     "information": "Is the information there?",
     "modularity": "Is each latent of one factor?",
@@ -19,7 +23,7 @@ QUESTIONS: dict[Question, str] = {
     "geometry": "Is the geometry kept?",
 }
 
-# What scores do with factors that are not numbers of one column, and with groups of latents.
+# How scores treat factors that are not one column of numbers, and groups of latents.
 CLASSES = (
     "Every value is a class, of numbers, labels and circles alike; continuous factors need bins. "
     "Columns of one factor count one by one, and so do the latents of a group."
@@ -56,23 +60,23 @@ IN_ORDER = (
 
 @dataclass(frozen=True)
 class Card:
-    """A score in a few sentences.
+    """A short description of a score.
 
     Attributes
     ----------
     rewards : str
         What a code must do to score high.
     blind : str
-        What the score cannot see, or takes for something else.
+        What the score cannot detect or confuses with something else.
     answers : str, or mapping of str to str
-        The question of `QUESTIONS` that it answers; by row where rows answer different ones. None
-        for a score of latents alone.
+        The question of `QUESTIONS` that it answers, by row if rows answer different questions.
+        None for a score of latents alone.
     scale : str
         From the worst to the best value.
     chance : str
-        Of latents that have nothing to do with the factors.
+        Its value for latents that are independent of the factors.
     shapes : str
-        What it does with factors of every kind, of several columns, and with groups of latents.
+        How it treats each kind of factor, factors of several columns, and groups of latents.
     source : str
         The paper, and its equation.
 
@@ -92,38 +96,100 @@ class Card:
     source: str = ""
 
     def question(self, row: str) -> str:
-        """The question that a row of the table answers; "" where it answers none."""
+        """Return the question that a row of the table answers, or ""."""
         if isinstance(self.answers, Mapping):
             return self.answers.get(row, "")
         return self.answers or ""
 
 
-# Scores of latents alone.
-INDEPENDENCE = Card(
-    rewards="Latents that are independent of each other, as far as Gaussians show.",
-    blind="The factors: independent latents may each mix all of them.",
-    scale="0 (best) up",
-    chance="none: factors are not used",
-    shapes="",
-    source="Locatello et al. 2019, section 5.2",
-)
+# Sections of a score's docstring -> part of its card.
+CARD_SECTIONS = {
+    "Rewards": "rewards",
+    "Cannot see": "blind",
+    "Range": "scale",
+    "By chance": "chance",
+    "Factors of any shape": "shapes",
+    "Source": "source",
+}
+REQUIRED_SECTIONS = ("Rewards", "Cannot see", "Source")
+
+
+def read_card(
+    docstring: str,
+    name: str,
+    *,
+    answers: Question | Mapping[str, Question] | None = None,
+    shapes: str = CLASSES,
+) -> Card:
+    r"""Read the card of a score from the sections of its docstring.
+
+    The sections are those of `CARD_SECTIONS`, underlined as in numpydoc; "Rewards", "Cannot see"
+    and "Source" are required. The others have the defaults of `Card`. A function that is
+    registered under several names may have a section for one of them, such as "Rewards (sap)".
+
+    Parameters
+    ----------
+    docstring : str
+    name : str
+        Name under which the score is registered.
+    answers, shapes
+        As in `Card`. A section "Factors of any shape" replaces `shapes`.
+
+    Raises
+    ------
+    InputError
+        If a required section is missing.
+
+    Examples
+    --------
+    >>> text = "Rewards\n-------\nOrder.\n\nCannot see\n----------\nUnits\nof length."
+    >>> read_card(text + "\n\nSource\n------\nHyvärinen 2016", "mcc").blind
+    'Units of length.'
+    """
+    sections = _docstring_sections(docstring)
+    texts = {"shapes": shapes}
+    for title, part in CARD_SECTIONS.items():
+        text = sections.get(f"{title} ({name})") or sections.get(title)
+        if text:
+            texts[part] = text
+        elif title in REQUIRED_SECTIONS:
+            raise InputError(
+                f"The docstring of {name} needs a section {title!r} for its card; "
+                f"got {', '.join(sections) or 'no sections'}."
+            )
+    return Card(answers=answers, **texts)
+
+
+def _docstring_sections(docstring: str) -> dict[str, str]:
+    """Split a numpydoc docstring into title -> text on a single line."""
+    lines = cleandoc(docstring).splitlines()
+    starts = [
+        place
+        for place, (title, rule) in enumerate(pairwise(lines))
+        if title and rule == "-" * len(title)
+    ]
+    ends = [*starts[1:], len(lines)]
+    return {
+        lines[start]: " ".join(" ".join(lines[start + 2 : end]).split())
+        for start, end in zip(starts, ends, strict=True)
+    }
 
 
 @dataclass(frozen=True)
 class Cost:
-    """How long a score takes, and what follows from it.
+    """Computing time of a score, and its consequences.
 
     Attributes
     ----------
     text : str
-        Seconds for 5,000 rows, 10 latents and 5 factors, and how they grow with n rows, z latents
-        and f factors.
+        Time for 5,000 rows, 10 latents and 5 factors, and how it grows with n rows, z latents and
+        f factors.
     intervals : {"often", "seldom", "never"}
-        How often a report resamples it for an interval: as often as was asked for, for scores that
-        take 1 or 2 ms for 1,000 rows; a fifth as often, for 10 to 30 ms; or not at all.
+        How often a report resamples the score for an interval: as often as requested (scores of 1
+        or 2 ms for 1,000 rows), one fifth as often (10 to 30 ms), or not at all.
     many_latents : bool
-        Takes more than a second for 900 rows, 1,728 latents and 3 factors. Reports leave these
-        scores out for wide arrays.
+        Whether it takes more than a second for 900 rows, 1,728 latents and 3 factors. Reports skip
+        these scores for wide arrays.
     """
 
     text: str = "milliseconds"
@@ -136,17 +202,17 @@ QUICK = Cost(intervals="often")
 
 @dataclass(frozen=True)
 class MatrixCaption:
-    """What the matrix of a score is called where it is drawn.
+    """Caption of a figure of the matrix of a score.
 
     Attributes
     ----------
     name : str
-        Of the file.
+        Name of the file.
     title : str
     about : str
-        One line for a reader who does not see the figure.
+        One line of alternative text.
     entry, unit : str
-        Of one number.
+        Name and unit of one entry.
     """
 
     name: str
@@ -158,21 +224,21 @@ class MatrixCaption:
 
 @dataclass(frozen=True)
 class Shown:
-    """Where a score is shown beyond its row in the table.
+    """Where a score is shown besides its row in the table.
 
     Attributes
     ----------
     title : str
-        What a sentence calls it, such as "MIG"; by default the name of its row.
+        Its name in a sentence, such as "MIG"; by default the name of its row.
     headline : int
-        Rank among the scores that the summary of a report quotes; 0 for none.
+        Rank among the scores quoted in the summary of a report; 0 if it is not quoted.
     best_factor : str
-        Row of the table that `Score.per_factor` belongs to, if a summary may name the factors of
-        the best and the worst part.
+        Row of the table that `Score.per_factor` belongs to, if a summary may name the best and the
+        worst factor.
     figure : bool
-        Whether figures of the parts by factor show it at first.
+        Whether figures of the scores by factor show it by default.
     matrix : MatrixCaption or None
-        Caption of the matrix, if reports draw it.
+        Caption of its matrix, if reports draw it.
     """
 
     title: str = ""
@@ -182,9 +248,9 @@ class Shown:
     matrix: MatrixCaption | None = None
 
 
-# What every score returns: one number, and the detail it was made from.
+# The result of a score: one number and its details.
 
-MOST_WRITTEN = 100_000  # numbers of a matrix, as text
+MOST_WRITTEN = 100_000  # entries of a matrix written as text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -194,21 +260,21 @@ class Score:
     Attributes
     ----------
     name : str
-        Name of the function that made it, such as "mig".
+        Name of the function, such as "mig".
     value : float
         The score; `float(score)` gives it.
     per_factor : ndarray of shape (f,), optional
-        The score of every factor, where the score has such parts.
+        The score of every factor, if defined.
     per_latent : ndarray of shape (z,), optional
-        The score of every latent.
+        The score of every latent, if defined.
     matrix : ndarray of shape (z, f), optional
-        What the score was read from: mutual information, importances, accuracies.
+        The matrix behind the score: mutual information, importances, accuracies.
     details : mapping
-        Anything else a reader may want, by name.
+        Further results by name.
     note : str
-        What a reader must know to trust the number: what was left out, binned or too few.
+        Caveats: what was left out, binned or subsampled.
     factor_names : tuple of str
-        Names of the factors, in the order of `per_factor`; empty when they have none.
+        Names of the factors, in the order of `per_factor`; empty if they have none.
 
     Examples
     --------
@@ -254,7 +320,7 @@ class Score:
     __repr__ = __str__
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON; of a huge matrix the shape alone."""
+        """Return plain values for JSON. Of a very large matrix, only the shape is kept."""
         from geodis.base.write import to_jsonable
 
         plain = {
@@ -270,7 +336,7 @@ class Score:
         return to_jsonable({key: part for key, part in plain.items() if part is not None})
 
     def _plain_matrix(self) -> dict[str, Any]:
-        """Between all pairs of thousands of latents it would be hundreds of megabytes of text."""
+        """Return the matrix, or its shape if the text would take hundreds of megabytes."""
         if self.matrix is None or self.matrix.size <= MOST_WRITTEN:
             return {"matrix": self.matrix}
         return {"matrix_shape": self.matrix.shape}

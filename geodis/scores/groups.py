@@ -12,13 +12,13 @@ from geodis.base.check import InputError
 from geodis.data.factors import FactorKind, Factors, as_factors
 from geodis.scores.inputs import ScoredFactors, check_latents, of_order_one, scored_factors
 
-# Latents that a fit saw in single precision differ by less than this share of their size.
+# Relative difference below which latents count as equal, for fits in single precision.
 SAME_POINTS = 1e-5
 
 
 @dataclass(frozen=True)
 class FoundGeometry:
-    """Points and the directions of every factor that was found, of n rows.
+    """Points and the tangent subspace of every factor found by a fit.
 
     Attributes
     ----------
@@ -33,15 +33,15 @@ class FoundGeometry:
 
 @dataclass(frozen=True)
 class LatentGroups:
-    """What a score takes as one.
+    """Groups of latents that a score treats as one.
 
     Attributes
     ----------
     names : tuple of str
     blocks : tuple of ndarray of shape (n, r_j)
-        What each group says of every row.
+        Values of each group.
     found : FoundGeometry or None
-        Of groups that are the factors of a fit.
+        The geometry of a fit whose factors are the groups.
     note : str
     """
 
@@ -55,11 +55,11 @@ class LatentGroups:
 
     @property
     def complete(self) -> np.ndarray:
-        """Rows (n,) of which every group says something."""
+        """Rows (n,) at which all groups are finite."""
         return np.logical_and.reduce([np.isfinite(block).all(axis=1) for block in self.blocks])
 
     def take(self, rows: np.ndarray) -> LatentGroups:
-        """The groups of some rows."""
+        """Return the groups at some rows."""
         found = self.found and FoundGeometry(
             self.found.points[rows], tuple(axes[rows] for axes in self.found.subspaces)
         )
@@ -68,15 +68,15 @@ class LatentGroups:
 
 
 def read_latent_groups(latents: Any, groups: Any = None) -> LatentGroups:
-    """Read which latents belong together.
+    """Read groups of latents.
 
     Parameters
     ----------
     latents : array-like of shape (n, z)
     groups : sequence of sequences of int or str, GeoManCER, or LatentGroups, optional
-        Columns of the latents, by number or, of a frame, by name; a latent in no group is one of
-        its own. Or a fit of the same rows, each factor of which is a group: its coordinates. By
-        default every latent is alone.
+        Columns of the latents, by number or, for a frame, by name; every latent not listed is its
+        own group. Or a fit to the same rows, whose factors, as coordinates, are the groups. By
+        default every latent is its own group.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def read_latent_groups(latents: Any, groups: Any = None) -> LatentGroups:
 
 
 def group_columns(groups: Any, names: Sequence[str]) -> list[list[int]]:
-    """Read lists of latents, by number or name, as numbers of the latents of these names.
+    """Convert lists of latents, given by number or name, to column numbers.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def _column_number(one: Any, names: Sequence[str]) -> int:
 
 
 def _check_same_points(z: np.ndarray, fit: Any) -> None:
-    """Refuse a fit of other latents or rows, whose groups say nothing of these."""
+    """Refuse a fit to other latents or rows."""
     fitted = getattr(fit, "points_", None)
     is_plain = getattr(fit, "prepare", None) is None and getattr(fit, "metric", "") == "euclidean"
     if fitted is None or not is_plain or fitted.shape != z.shape:
@@ -180,26 +180,26 @@ def _of_fit(z: np.ndarray, fit: Any) -> LatentGroups:
     )
 
 
-# Factors of any shape -> one block of numbers a factor, in which distance means difference.
+# Factors of any kind, embedded as one block of numbers each.
 
 
 @dataclass(frozen=True)
 class FactorBlock:
-    """One factor of n rows.
+    """The values of one factor, embedded in Euclidean space.
 
     Attributes
     ----------
     name : str
     columns : tuple of int
-        Its columns among those of the factors.
+        Column numbers in the table of factors.
     values : ndarray of shape (n, c)
-        Centred, of total variance one; zeros where nothing varies. Numbers and ordered labels as
-        they are, a cyclic number as the cosine and sine of its angle, labels as a column of zeros
-        and ones for each. Columns of numbers of one factor keep their common unit.
+        Centred, with total variance one; zeros if constant. Numbers and ordered labels are
+        unchanged, a cyclic number becomes the cosine and sine of its angle, and labels are one-hot
+        encoded. Numeric columns of one factor share a unit.
     numeric : bool
-        Whether no column is made of labels without an order.
+        Whether no column has labels without an order.
     cyclic : bool
-        Whether it is one number with a period.
+        Whether it is a single number with a period.
     """
 
     name: str
@@ -210,17 +210,17 @@ class FactorBlock:
 
     @property
     def varies(self) -> bool:
-        """Whether it has more than one value."""
+        """Return whether the factor has more than one value."""
         return bool(self.values.any())
 
 
 def factor_blocks(factors: Any) -> list[FactorBlock]:
-    """Read every factor, of one column or several, in the order of their first columns.
+    """Embed every factor, of one column or several, in the order of their first columns.
 
     Parameters
     ----------
     factors : array-like of shape (n, f), Factors
-        With ``groups``, columns that belong together are one factor.
+        The columns of each of its ``groups`` form one factor.
 
     Returns
     -------
@@ -250,7 +250,7 @@ def factor_blocks(factors: Any) -> list[FactorBlock]:
 
 
 def varying_blocks(factors: Any, n: int) -> tuple[list[FactorBlock], ScoredFactors]:
-    """All blocks of n rows, and which of them vary."""
+    """Return the blocks of all factors of n rows, and which of them vary."""
     blocks = factor_blocks(factors)
     if len(blocks[0].values) != n:
         raise InputError(
@@ -264,7 +264,7 @@ def _block(
     known: Factors, group: str, columns: tuple[int, ...], kinds: list[FactorKind]
 ) -> FactorBlock:
     if set(kinds) == {"numbers"}:
-        # A common power of two: the columns keep their unit, and squares have room.
+        # A common scale: the columns keep their unit, and squares cannot overflow.
         together = known.values[:, list(columns)].astype(float)
         scale = np.abs(together).max() or 1.0
         parts = [_unit(of_order_one(together / scale) if len(columns) == 1 else together / scale)]
@@ -280,11 +280,11 @@ def _block(
 
 
 def _embedded(known: Factors, j: int, kind: FactorKind) -> np.ndarray:
-    """One column as numbers whose squared differences say how far values are apart."""
+    """Embed one column such that squared differences are dissimilarities of values."""
     column = known.values[:, j].astype(float)
     if kind == "cyclic":
         angle = 2 * np.pi * np.remainder(column / known.periods[known.names[j]], 1.0)
-        # Rounded, so that halves and quarters of a turn are exact.
+        # Rounded so that half and quarter turns are exact.
         return np.round(np.column_stack([np.cos(angle), np.sin(angle)]), 15)
     if kind == "labels":
         present, codes = np.unique(column, return_inverse=True)
@@ -293,7 +293,7 @@ def _embedded(known: Factors, j: int, kind: FactorKind) -> np.ndarray:
 
 
 def _unit(values: np.ndarray) -> np.ndarray:
-    """Centre, and scale to a total variance of one."""
+    """Centre values and scale them to a total variance of one."""
     constant = values.max(axis=0) == values.min(axis=0)
     centred = np.where(constant, 0.0, values - values.mean(axis=0))
     total = np.sqrt((centred**2).sum(axis=1).mean())

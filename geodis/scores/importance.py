@@ -1,7 +1,7 @@
-"""A matrix that says how much every latent matters to every factor -> scores of that matrix.
+"""Scores of an importance matrix.
 
-Rows are latents, columns are factors, entries are not negative: mutual information, importances
-in a classifier, accuracies.
+Rows are latents and columns are factors. Entries are non-negative: mutual information, feature
+importances of a classifier, accuracies.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import numpy as np
 
 from geodis.base.check import InputError, check_finite, check_numeric, to_numpy
 
-# Added to every entry before entropies: keeps the logarithm of a zero finite, as published scores
-# do, and makes the shares of a row of zeros equal.
+# Added to every entry before entropies, as in published code: keeps the logarithm of a zero finite,
+# and makes the shares of a row of zeros equal.
 TINY = 1e-11
 
 
 @dataclass(frozen=True)
 class MatrixScore:
-    """A score of a matrix of importances.
+    """A score of an importance matrix.
 
     Attributes
     ----------
@@ -37,11 +37,11 @@ class MatrixScore:
 
 
 def disentanglement_of(matrix: Any) -> MatrixScore:
-    """Whether every latent matters to one factor only (Eastwood and Williams 2018, section 2).
+    """Disentanglement of an importance matrix (Eastwood and Williams 2018, section 2).
 
     ``D_i = 1 - H_f(P_i)`` with P_i the i-th row divided by its sum and entropy to the base f, the
-    number of factors. The value is the mean of D weighted by the sums of rows. With one factor a
-    latent that matters at all matters to nothing else: D_i = 1.
+    number of factors. It is high if every latent is important for one factor only. The value is
+    the mean of D weighted by the row sums. With a single factor, D_i = 1 for every non-zero row.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def disentanglement_of(matrix: Any) -> MatrixScore:
     Returns
     -------
     MatrixScore
-        `parts` has one entry a latent, zero where its row is zero.
+        `parts` has one entry per latent, zero where its row is zero.
 
     Examples
     --------
@@ -61,10 +61,11 @@ def disentanglement_of(matrix: Any) -> MatrixScore:
 
 
 def completeness_of(matrix: Any) -> MatrixScore:
-    """Whether every factor needs one latent only (Eastwood and Williams 2018, section 2).
+    """Completeness of an importance matrix (Eastwood and Williams 2018, section 2).
 
     ``C_j = 1 - H_z(P_j)`` with P_j the j-th column divided by its sum and entropy to the base z,
-    the number of latents. The value is the mean of C weighted by the sums of columns.
+    the number of latents. It is high if a single latent is important for every factor. The value
+    is the mean of C weighted by the column sums.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ def completeness_of(matrix: Any) -> MatrixScore:
     Returns
     -------
     MatrixScore
-        `parts` has one entry a factor, zero where its column is zero.
+        `parts` has one entry per factor, zero where its column is zero.
 
     Examples
     --------
@@ -97,11 +98,12 @@ def _one_minus_entropy(matrix: np.ndarray) -> MatrixScore:
 
 
 def modularity_of(matrix: Any) -> MatrixScore:
-    """Whether every latent matters to one factor only (Ridgeway and Mozer 2018, section 3).
+    """Modularity of an importance matrix (Ridgeway and Mozer 2018, section 3).
 
     ``1 - sum_j (m_ij^2 - t_ij^2) / (t_i^2 (f - 1))`` for every latent i, where t_i is its largest
-    entry and t_ij is t_i at that place and zero elsewhere; zero for a row of zeros. The value is
-    the plain mean over latents. With one factor, any latent that matters scores one.
+    entry and t_ij is t_i at that place and zero elsewhere; zero for a row of zeros. It is high if
+    every latent is important for one factor only. The value is the unweighted mean over latents.
+    With a single factor, every non-zero row scores one.
 
     Parameters
     ----------
@@ -110,7 +112,7 @@ def modularity_of(matrix: Any) -> MatrixScore:
     Returns
     -------
     MatrixScore
-        `parts` has one entry a latent.
+        `parts` has one entry per latent.
 
     Examples
     --------
@@ -120,7 +122,7 @@ def modularity_of(matrix: Any) -> MatrixScore:
     matrix = _check_matrix(matrix)
     largest = matrix.max(axis=1)
     others = np.maximum(matrix.shape[1] - 1, 1)
-    # Shares first: squares of tiny entries would vanish.
+    # Divide before squaring: squares of tiny entries would underflow.
     share = matrix / np.where(largest > 0, largest, 1.0)[:, None]
     rest = np.maximum((share**2).sum(axis=1) - 1, 0.0)
     parts = np.where(largest > 0, 1 - rest / others, 0.0)
@@ -128,7 +130,7 @@ def modularity_of(matrix: Any) -> MatrixScore:
 
 
 def gap_of(matrix: Any) -> MatrixScore:
-    """How far the most important latent of every factor is ahead of the second.
+    """Gap between the two most important latents of every factor.
 
     ``1/f sum_j (m_aj - m_bj)`` with a and b the latents of the largest and second largest entry in
     column j. With a single latent, the second is zero.
@@ -140,7 +142,7 @@ def gap_of(matrix: Any) -> MatrixScore:
     Returns
     -------
     MatrixScore
-        `parts` has one entry a factor.
+        `parts` has one entry per factor.
 
     Examples
     --------
@@ -152,7 +154,7 @@ def gap_of(matrix: Any) -> MatrixScore:
 
 
 def top_gap(matrix: np.ndarray) -> np.ndarray:
-    """Largest minus second largest entry of every column."""
+    """Return the largest minus the second largest entry of every column."""
     if len(matrix) == 1:
         return matrix[0].copy()
     ordered = np.partition(matrix, -2, axis=0)
@@ -160,10 +162,10 @@ def top_gap(matrix: np.ndarray) -> np.ndarray:
 
 
 def compactness_of(matrix: Any) -> MatrixScore:
-    """How much of what all latents say about a factor one of them says (InfoMEC's compactness).
+    """Compactness of an importance matrix, as in InfoMEC.
 
-    ``(max_i m_ij / sum_i m_ij - 1/z) / (1 - 1/z)`` for every factor j, with z latents; zero for a
-    column of zeros, and one where the only latent matters.
+    ``(max_i m_ij / sum_i m_ij - 1/z) / (1 - 1/z)`` for every factor j, with z latents: the share of
+    the most important latent. It is zero for a column of zeros, and one for a single latent.
 
     Parameters
     ----------
@@ -172,7 +174,7 @@ def compactness_of(matrix: Any) -> MatrixScore:
     Returns
     -------
     MatrixScore
-        `parts` has one entry a factor.
+        `parts` has one entry per factor.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The public door of every score: latents and factors of the same rows, checked and coded."""
+"""Validation and coding of the inputs of scores: latents and factors of the same rows."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from geodis.base.check import (
 from geodis.data.factors import FactorKind, Factors, as_factors, called
 from geodis.scores.card import Score
 
-# A numeric factor with more different values than this is not a class: it must be binned, or
-# scored by something that takes continuous factors.
+# A numeric factor with more distinct values than this is continuous: it must be binned, or scored
+# by a score of continuous factors.
 MAX_CLASSES = 256
 
-# What a column of row numbers is called.
+# Names of columns of row numbers.
 ROW_NUMBERS = ("id", "ids", "idx", "index", "row", "row number", "image id", "image_id", "uid")
 
-# Beyond it the sums of a few rows are infinite. Numbers as large are what is left of an overflow.
+# Sums of larger numbers may overflow. Such numbers usually come from an overflow.
 LARGEST = 1e300
 
 
 @dataclass(frozen=True)
 class ScoredFactors:
-    """The factors that a score is of, among all that were given.
+    """The factors that a score uses, among all factors.
 
     Attributes
     ----------
     kept : ndarray of int, shape (k,)
-        Their places among all factors.
+        Their column numbers.
     count : int
-        All factors, f.
+        Number of all factors, f.
     names : tuple of str
-        Of all factors; empty when they have none.
+        Names of all factors; empty if they have none.
     note : str
-        Which were left out, and why.
+        Which factors were left out, and why.
     """
 
     kept: np.ndarray
@@ -53,18 +53,18 @@ class ScoredFactors:
     note: str
 
     def only(self, usable: np.ndarray, note: str) -> ScoredFactors:
-        """Leave out more of the kept ones, where usable (k,) is false."""
+        """Leave out further factors, those for which usable (k,) is False."""
         return replace(self, kept=self.kept[usable], note=joined_notes(self.note, note))
 
     def spread(self, parts: Any, empty: float = np.nan) -> np.ndarray:
-        """Parts of the kept factors (k,) at their places among all, (f,)."""
+        """Expand values of the kept factors (k,) to all factors (f,)."""
         parts = np.asarray(parts)
         whole = np.full(self.count, empty, np.result_type(parts.dtype, type(empty)))
         whole[self.kept] = parts
         return whole
 
     def spread_columns(self, matrix: np.ndarray) -> np.ndarray:
-        """Columns of the kept factors (z, k) among zeros for the others, (z, f)."""
+        """Expand columns of the kept factors (z, k) to all factors (z, f), with zeros."""
         whole = np.zeros((len(matrix), self.count))
         whole[:, self.kept] = matrix
         return whole
@@ -80,7 +80,7 @@ class ScoredFactors:
         details: Mapping[str, Any] | None = None,
         notes: Sequence[str] = (),
     ) -> Score:
-        """A score of these factors: by default the mean of its parts."""
+        """Make a score of these factors, by default the mean of its parts."""
         parts = per_latent if per_factor is None else per_factor[self.kept]
         if value is None:
             assert parts is not None
@@ -98,7 +98,7 @@ class ScoredFactors:
 
 
 def joined_notes(*notes: str) -> str:
-    """One text of all notes that say something.
+    """Join the notes that are not empty.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def joined_notes(*notes: str) -> str:
 def scored_factors(
     varies: np.ndarray, called: Sequence[str], names: tuple[str, ...]
 ) -> ScoredFactors:
-    """The factors (f,) that vary, of which there must be one, and a note on the others."""
+    """Select the factors (f,) that vary, at least one, with a note on the others."""
     if not varies.any():
         raise InputError(
             f"A score needs a factor with at least two values; got {len(varies)} with one."
@@ -123,22 +123,22 @@ def scored_factors(
 
 @dataclass(frozen=True)
 class CodedFactors:
-    """Factors of n rows, as classes or as numbers.
+    """Factors as classes and as numbers.
 
     Attributes
     ----------
     codes : ndarray of int64, shape (n, f)
-        Values as 0, 1, ... in sorted order of the values, without gaps.
+        Ranks 0, 1, ... of the distinct values.
     values : ndarray of shape (n, f)
-        The values as numbers; the codes where they are not numbers.
+        Values of numbers, codes of labels.
     sizes : ndarray of int64, shape (f,)
-        Different values of every factor.
+        Number of distinct values of every factor.
     names : tuple of str
-        Empty when the factors have no names.
+        Empty if the factors have no names.
     continuous : ndarray of bool, shape (f,)
-        Numbers that are not all whole, or with too many values to be classes.
+        Numbers that are not integers, or have too many values to be classes.
     kinds : tuple of f str
-        "labels", "ordered", "numbers" or "cyclic", as of `Factors`.
+        "labels", "ordered", "numbers" or "cyclic", as in `Factors`.
     """
 
     codes: np.ndarray
@@ -150,24 +150,24 @@ class CodedFactors:
 
     @property
     def numeric(self) -> np.ndarray:
-        """Factors (f,) that are numbers; labels have codes and no distances."""
+        """Whether each factor (f,) is a number."""
         return np.array([kind in ("numbers", "cyclic") for kind in self.kinds])
 
     def called(self, j: int) -> str:
-        """What to call a factor in a message."""
+        """Return the name of a factor for messages."""
         return called(self.names, j)
 
     def varying(self) -> ScoredFactors:
-        """The factors with at least two values."""
+        """Select the factors with at least two values."""
         called = [self.called(j) for j in range(len(self.sizes))]
         return scored_factors(self.sizes > 1, called, self.names)
 
 
 def without_identities(factors: Factors) -> tuple[Factors, str]:
-    """Leave out columns that name rows instead of describing them, and say which.
+    """Drop columns that identify rows, such as file names, and return a note.
 
-    Those are labels of more kinds than scores take as classes, as names of files are, and row
-    numbers that are called so. Without any other factor they stay, for whoever refuses them.
+    These are labels with more values than scores accept as classes, and columns of row numbers
+    that have a name such as "index". If there is no other factor, they are kept.
 
     Examples
     --------
@@ -205,10 +205,10 @@ def _is_identity(factors: Factors, j: int) -> bool:
 
 
 def check_latents(latents: Any, min_points: int = 2, dtype: type | None = float) -> np.ndarray:
-    """Return latents as float64 (n, z), or as floats of any precision; tensors are converted.
+    """Return latents as an array (n, z) of floats, by default float64; tensors are converted.
 
-    As float64, a latent that varies by no more than the rounding of its numbers is constant: bins
-    and standard deviations would make all of it.
+    In float64, a latent that varies by no more than rounding errors is made constant, because bins
+    and standardisation would amplify them.
     """
     given = check_points(latents, name="latents", min_points=min_points, dtype=None)
     check_within(given, "latents")
@@ -221,7 +221,7 @@ def check_latents(latents: Any, min_points: int = 2, dtype: type | None = float)
 
 
 def check_within(values: np.ndarray, name: str) -> np.ndarray:
-    """Require numbers whose sums and differences do not leave the range of floats."""
+    """Require numbers whose sums and differences do not overflow."""
     largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
     if largest > LARGEST:
         raise InputError(
@@ -243,7 +243,7 @@ def check_scored(
         Numbers, strings or pandas categories.
     min_points : int
     allow_continuous : bool
-        Whether the caller knows what to do with continuous factors; otherwise they are refused.
+        Whether continuous factors are accepted.
 
     Returns
     -------
@@ -281,7 +281,7 @@ def check_scored(
 
 
 def codes_of(values: np.ndarray) -> np.ndarray:
-    """Values as 0, 1, ... in sorted order, without gaps, column by column.
+    """Return the ranks 0, 1, ... of the distinct values of every column.
 
     Examples
     --------
@@ -295,7 +295,7 @@ def codes_of(values: np.ndarray) -> np.ndarray:
 def rows_at_most(
     max_rows: int | None, latents: np.ndarray, codes: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, str]:
-    """Latents and codes of so many rows, drawn at random where there are more; and a note."""
+    """Subsample latents and codes to at most `max_rows` rows, and return a note."""
     n = len(latents)
     if max_rows is None or n <= check_int(max_rows, "max_rows", low=2):
         return latents, codes, ""
@@ -334,15 +334,15 @@ def code_factors(factors: Any) -> CodedFactors:
 
 
 def _is_continuous(distinct: np.ndarray, n: int) -> bool:
-    """Whether n numbers, of which these are the different ones, are no classes."""
+    """Return whether a column of n numbers with these distinct values is continuous."""
     whole = bool((distinct == np.round(distinct)).all())
-    # Few values that come back are levels of a grid, whole or not (0, 0.25, 0.5, ...).
+    # Few values that repeat are levels of a grid, integers or not (0, 0.25, 0.5, ...).
     few = len(distinct) <= MAX_CLASSES and 2 * len(distinct) <= n
     return not few and (not whole or len(distinct) > MAX_CLASSES)
 
 
 def refuse_labels(factors: CodedFactors, score: str) -> None:
-    """Require numbers: labels have an order only by accident."""
+    """Require factors that are numbers, because the codes of labels have no order."""
     if not factors.numeric.all():
         j = int(np.flatnonzero(~factors.numeric)[0])
         raise InputError(
@@ -351,7 +351,7 @@ def refuse_labels(factors: CodedFactors, score: str) -> None:
 
 
 def varying_numbers(factors: CodedFactors, score: str) -> ScoredFactors:
-    """The factors that are numbers of at least two values."""
+    """Select the factors that are numbers with at least two values."""
     if not factors.numeric.any():
         refuse_labels(factors, score)
     varying = factors.varying()
@@ -362,13 +362,13 @@ def varying_numbers(factors: CodedFactors, score: str) -> ScoredFactors:
     return varying.only(usable, f"left out, labels: {labels}" if labels else "")
 
 
-# Latents on a scale that leaves room for squares, and those that carry no information.
+# Scales that prevent overflow, and latents without information.
 
 
 def of_order_one(latents: np.ndarray) -> np.ndarray:
-    """Divide every column by a power of two, which loses nothing, so that it ends within 1.
+    """Divide every column by a power of two, without rounding, such that it lies within 1.
 
-    Squares of very large and very small numbers, and single precision, have no room for them.
+    This prevents overflow and underflow of squares and in single precision.
 
     Examples
     --------
@@ -380,7 +380,7 @@ def of_order_one(latents: np.ndarray) -> np.ndarray:
 
 
 def unit_of(latents: np.ndarray) -> np.ndarray:
-    """What every column was divided by, (z,): ``of_order_one(z) unit_of(z) = z``.
+    """Return the divisors (z,) of `of_order_one`: ``of_order_one(z) unit_of(z) = z``.
 
     Examples
     --------
@@ -394,16 +394,17 @@ def _exponent(latents: np.ndarray) -> np.ndarray:
     return np.frexp(np.abs(latents).max(axis=0))[1]
 
 
-# Rounding to float32 makes a constant latent vary by 3e-8 of its size; this is above that, and
-# below anything that float32 could tell apart.
+# Rounding to float32 makes a constant latent vary by 3e-8 of its size. The threshold is above that,
+# and below the resolution of float32.
 ROUNDING = 1e-7
 
-# Mean KL from the prior, in nats, below which a latent of a VAE is not used (Duan et al., 2020).
+# Mean KL divergence from the prior, in nats, below which a latent of a VAE is inactive (Duan et
+# al. 2020).
 UNUSED_KL = 0.01
 
 
 def varies(latents: np.ndarray) -> np.ndarray:
-    """Which latents vary by more than rounding, bool (z,); the scale of a latent is irrelevant.
+    """Return which latents vary by more than rounding, bool (z,), at any scale.
 
     Examples
     --------
@@ -433,7 +434,7 @@ def prior_divergence(latents: np.ndarray, log_variances: np.ndarray) -> np.ndarr
 
 
 def active_latents(latents: np.ndarray, log_variances: np.ndarray | None = None) -> np.ndarray:
-    """Which latents carry something, bool (z,): they vary, and did not collapse to the prior."""
+    """Return which latents are active, bool (z,): they vary and are not equal to the prior."""
     active = varies(latents)
     if log_variances is not None:
         active &= prior_divergence(latents, log_variances) > UNUSED_KL

@@ -1,4 +1,4 @@
-"""How far a score would move with other rows: intervals by resampling."""
+"""Confidence intervals of scores by resampling of rows."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from geodis.data.factors import Factors, as_factors
 from geodis.scores.inputs import check_latents
 
 N_RESAMPLES = 200
-# The quantiles of fewer values than these are hardly more than the least and the greatest of them,
-# between which too little lies; their spread tells more.
+# With fewer values the extreme quantiles are close to the minimum and the maximum, which makes
+# intervals too narrow; the standard deviation is used instead.
 QUANTILES_FROM = 100
 Resampling = Literal["bootstrap", "halves"]
 
@@ -31,35 +31,36 @@ def bootstrap_interval(
     verbose: bool = True,
     **options: Any,
 ) -> tuple[float, float]:
-    """Interval of a score over samples like this one.
+    """Confidence interval of a score by resampling of rows.
 
     ``value + (q - mean)`` for the quantiles q and the mean of the score over resampled rows: the
-    spread of the resampled scores, around the score of all rows. Their own level is not used,
-    because rows drawn twice lift it: they make counts more uneven, and they may be learnt from
-    and judged by at once. Of fewer than 100 resamplings r the interval is ``value +- t s`` with
-    their standard deviation s and the quantile t of Student's distribution of r - 1 degrees.
+    spread of the resampled scores around the score of all rows. The mean of the resampled scores
+    is not used, because it is biased by rows drawn twice: they make counts more uneven, and may be
+    in the training and the test set. With r < 100 resamplings the interval is ``value +- t s`` with
+    their standard deviation s and the quantile t of Student's distribution with r - 1 degrees of
+    freedom.
 
     Parameters
     ----------
     score : callable
-        `score(latents, factors, **options)`; what it returns must be convertible to float. Of
-        resampled rows it gets `Factors`, with names and kinds, or an array where that was given.
+        `score(latents, factors, **options)`; its result must be convertible to float. For
+        resampled rows it gets `Factors`, with names and kinds, or an array if one was given.
     latents : array-like of shape (n, z)
     factors : array-like of shape (n, f)
     n_resamples : int
     level : float
         Share of the resampled scores within the interval.
     rows : {"bootstrap", "halves"}
-        n rows with replacement, or half of the rows without, whose scores spread as widely around
-        that of all rows as those of other samples do, with no row in twice: for scores that hold
-        rows out (`sap`, `dci`, `explicitness`, `downstream`).
+        n rows with replacement, or half of the rows without replacement. The scores of halves vary
+        around the score of all rows as much as those of independent samples, and no row is drawn
+        twice: for scores that hold rows out (`sap`, `dci`, `explicitness`, `downstream`).
     random_state : int, Generator or None
-        Chooses rows. A score that draws by itself takes its own seed among the options, or else
-        adds its own scatter to the interval.
+        Draws the rows. The seed of a random score belongs to the options; without it, the
+        randomness of the score widens the interval.
     verbose : bool
         Show progress on a terminal.
     **options
-        For the score.
+        Passed to the score.
 
     Returns
     -------
@@ -89,7 +90,7 @@ def bootstrap_interval(
             try:
                 drawn = known.values[chosen] if as_array else known.take(chosen)
                 resampled.append(float(score(z[chosen], drawn, **options)))
-            except InputError as error:  # these few rows lack a class, say
+            except InputError as error:  # for instance, a class is missing in these rows
                 problem = error
             stages.advance((r + 1) / n_resamples)
     if len(resampled) < 2:
@@ -103,7 +104,7 @@ def bootstrap_interval(
 
 
 def resampled_rows(n: int, rows: Resampling, rng: np.random.Generator) -> np.ndarray:
-    """Draw n rows with replacement, or half of them without.
+    """Draw n rows with replacement, or half of them without replacement.
 
     Examples
     --------
@@ -116,9 +117,9 @@ def resampled_rows(n: int, rows: Resampling, rng: np.random.Generator) -> np.nda
 
 
 def around(value: float, resampled: np.ndarray, level: float) -> tuple[float, float]:
-    """Lay the spread of resampled values around a value.
+    """Centre the spread of resampled values at a value.
 
-    ``value + (q - mean)`` by their quantiles q, or ``value +- t s`` where they are few.
+    ``value + (q - mean)`` with their quantiles q, or ``value +- t s`` if there are few.
 
     Examples
     --------
@@ -139,9 +140,9 @@ def around(value: float, resampled: np.ndarray, level: float) -> tuple[float, fl
 def intervals_of_rows(
     values: dict[str, float], resampled: list[dict[str, float]], level: float
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Lay the spread of resampled values around the values, row by row of a table.
+    """Compute intervals for every row of a table.
 
-    Rows that fewer than two resamplings have, or that were ever infinite, are left out.
+    Rows with fewer than two resampled values, or with a value that is not finite, are left out.
 
     Examples
     --------

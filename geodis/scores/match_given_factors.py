@@ -1,4 +1,4 @@
-"""Given factors beside found ones: which is which, how well, and along which coordinate."""
+"""Matching of given factors with the factors found by a fit."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ if TYPE_CHECKING:
     from geodis.manifold.geomancer import GeoManCER
 
 
-# Held-out shares of variance below which a map says nothing of a factor.
-NOTHING = 0.1
+# Held-out R^2 below which a map does not encode a factor.
+MIN_R2 = 0.1
 
 
 @dataclass(frozen=True)
 class MatchedFactor:
-    """What the maps of a fit say of one given factor.
+    """The found factor that best predicts a given factor.
 
     Attributes
     ----------
     given : str
     found : int
-        The factor whose map tells it best; -1 where none tells it.
+        Number of the found factor whose map predicts it best; -1 if none does.
     kind : str
-        The name of the found factor, such as "sphere"; empty without one.
+        The name of the found factor, such as "sphere"; empty if there is none.
     told : float
-        Share of its variance that smooth functions of that map's coordinates predict, on held-out
-        rows.
+        R^2 on held-out rows of a kernel regression on the coordinates of that map, or of a linear
+        one if that is higher.
     elsewhere : float
-        The same of the best other map: near zero where the factor is in one found factor alone.
+        The same for the best other map: near zero if a single found factor encodes the given one.
     linear : float
-        The same by a linear map of the coordinates.
+        Held-out R^2 of a linear regression on the coordinates.
     coordinate : str
-        The coordinate that goes with it most, by the names of `get_feature_names_out`.
+        The coordinate that correlates most with the factor, named as in `get_feature_names_out`.
     along : float
         Share of that coordinate's variance that the given factor explains linearly.
     """
@@ -53,7 +53,7 @@ class MatchedFactor:
     along: float
 
     def __str__(self) -> str:
-        """One line for people."""
+        """Summarise the match in one line."""
         if self.found < 0:
             return f"{self.given}: in no factor that was found (R^2 {self.told:.2f} at best)"
         kind = f", {self.kind}" if self.kind != "unknown" else ""
@@ -66,24 +66,24 @@ class MatchedFactor:
 def match_given_factors(
     est: GeoManCER, factors: Any, *, random_state: Any = 0
 ) -> tuple[MatchedFactor, ...]:
-    """Match every given factor to the found one whose map tells it best.
+    """Match every given factor to the found factor whose map predicts it best.
 
-    Several given factors may be told by one map: azimuth and height are both on a sphere. How
-    well all fit one to one is the score `block_r2` with ``groups=est``.
+    One map may match several given factors: azimuth and height are both coordinates of a sphere.
+    For a score of a one-to-one matching use `block_r2` with ``groups=est``.
 
     Parameters
     ----------
     est : GeoManCER
         Fitted to the rows of the factors.
     factors : array-like of shape (n, f), or Factors
-        Of any kind: `Factors.groups` says which columns are one factor.
+        Of any kind. The columns of each of `Factors.groups` form one factor.
     random_state : int, Generator or None
-        Draws the rows that are held out.
+        Draws the held-out rows.
 
     Returns
     -------
     tuple of MatchedFactor
-        One for every factor that varies, in their order.
+        One for every factor that varies, in the given order.
 
     Examples
     --------
@@ -100,27 +100,27 @@ def match_given_factors(
     maps = [one.coordinates for one in est.maps_]
     latents = est.points_
     blocks, varying = varying_blocks(factors, len(latents))
-    ask = {"groups": est, "random_state": random_state}
-    smooth = block_r2(latents, factors, method="kernel", **ask).matrix
-    linear = block_r2(latents, factors, **ask).matrix
+    options = {"groups": est, "random_state": random_state}
+    smooth = block_r2(latents, factors, method="kernel", **options).matrix
+    linear = block_r2(latents, factors, **options).matrix
     assert smooth is not None and linear is not None
     known = np.logical_and.reduce([np.isfinite(own).all(axis=1) for own in maps])
     names = est.get_feature_names_out()
     starts = np.cumsum([0, *(own.shape[1] for own in maps)])
     matches = []
     for g in varying.kept:
-        told = np.fmax(smooth[:, g], linear[:, g])
-        best = int(np.argmax(told))
-        others = np.delete(told, best)
+        r2 = np.fmax(smooth[:, g], linear[:, g])
+        best = int(np.argmax(r2))
+        others = np.delete(r2, best)
         along = _explained(blocks[g], maps[best], known)
         most = int(np.argmax(along))
-        clear = told[best] > NOTHING
+        clear = r2[best] > MIN_R2
         matches.append(
             MatchedFactor(
                 blocks[g].name,
                 best if clear else -1,
                 est.names_[best] if clear else "",
-                float(told[best]),
+                float(r2[best]),
                 float(others.max()) if len(others) else 0.0,
                 float(linear[best, g]),
                 str(names[starts[best] + most]) if clear else "",
@@ -131,7 +131,7 @@ def match_given_factors(
 
 
 def _explained(block: FactorBlock, coordinates: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Share of every coordinate's variance that the factor explains linearly, shape (r,)."""
+    """Return the share of each coordinate's variance that the factor explains, shape (r,)."""
     values, own = block.values[known], coordinates[known]
     own = own - own.mean(axis=0)
     values = values - values.mean(axis=0)

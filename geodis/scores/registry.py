@@ -1,13 +1,13 @@
-"""Which scores there are: each is registered where it is written, with what it needs.
+"""Registry of the scores. Each score is registered by a decorator of its function.
 
-Scores of other packages are registered in the same way, in a module that an entry point of the
-group "geodis.scores" names.
+Other packages register their scores in the same way, in a module named by an entry point of the
+group "geodis.scores".
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from inspect import signature
@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from geodis.base.check import InputError, MissingExtraError
 from geodis.base.plugins import load_plugins
-from geodis.scores.card import Card, Cost, Score, Shown
+from geodis.scores.card import CLASSES, Card, Cost, Question, Score, Shown, read_card
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-# Where scores are registered, in the order of the table; those of other packages come after.
+# Modules with scores, in the order of the table. Scores of other packages come last.
 MODULES = (
     "geodis.scores.information.mig",
     "geodis.scores.information.modularity",
@@ -67,54 +67,53 @@ class ScoreTraits(TypedDict, total=False):
     lower_is_better: bool
     cost: Cost
     shown: Shown
-    card: Card | None
 
 
 @dataclass(frozen=True)
 class ScoreEntry:
-    """One score of the table: its function, what it takes, and all that is known of it.
+    """A registered score: its function, its inputs, and its description.
 
     Attributes
     ----------
     name : str
-        What `score_latents(scores=...)` calls it.
+        Its name in `score_latents(scores=...)`.
     family : str
-        Heading under which its rows stand.
+        Heading of its rows in the table.
     function : callable
         ``function(latents, factors, **options)`` -> `Score`, or a number.
     options : mapping
-        Keyword arguments.
+        Keyword arguments of the function.
     rows : mapping of str to str
-        Row of the table -> where its number is: "" for the value of the result, or a key of its
-        details. By default one row, with the name and the value.
+        Row of the table -> source of its number: "" for the value of the result, or a key of its
+        details. By default a single row, with the name and the value.
     by_size : bool
-        One row for every number of training rows, and one for the efficiency.
+        Whether it has a row for every number of training rows, and one for the efficiency.
     needs_factors : bool
-        The others are called with latents alone and have no chance level.
+        If False, the function is called with latents alone, and the score has no chance level.
     takes_continuous : bool
-        Continuous factors are used as they are, without bins.
+        Whether continuous factors are passed without binning.
     takes_grid : bool
-        Draws from a `FactorGrid` itself, instead of searching the rows.
+        Whether it samples from a `FactorGrid` directly instead of searching the rows.
     takes_log_variances : bool
-        Has an option `log_variances`, of a Gaussian encoder. By default, as this one, the next
-        two are read from the signature of the function.
+        Whether it has an option `log_variances`, for Gaussian encoders. The default of this
+        attribute, of `takes_groups` and of `random` is read from the signature of the function.
     also_sampled : bool
-        With log-variances, a second entry is of the sampled representation; others take them.
+        Whether a second entry scores the sampled representation, where log-variances are given.
     takes_groups : bool
-        Has an option `groups`, and sees factors of several columns as one.
+        Whether it has an option `groups`, and treats a factor of several columns as one.
     needs_found : bool
-        Needs a fitted `GeoManCER` as groups, and runs by default if there is one.
+        Whether its groups must be a fitted `GeoManCER`. It runs by default if there is one.
     random : bool
-        Has an option `random_state`.
+        Whether it has an option `random_state`.
     halves : bool
-        Intervals come from halves of the rows, for scores that must not see a row twice: those
-        that hold rows out, or look for traversals. The others are bootstrapped.
+        Whether intervals come from halves of the rows, for scores that must not see a row twice:
+        those that hold rows out or search for traversals. Other scores are bootstrapped.
     default : bool
-        Runs unless scores are named.
+        Whether it runs when no scores are named.
     lower_is_better : bool
     cost : Cost
     shown : Shown
-        Title, and where it is shown beyond the table.
+        Its title, and where it is shown besides the table.
     card : Card or None
         What it rewards, its range, its level by chance, and its source.
     """
@@ -146,39 +145,39 @@ class ScoreEntry:
                 object.__setattr__(self, trait, self.has_option(option))
 
     def has_option(self, option: str) -> bool:
-        """Whether the function has an argument of this name."""
+        """Return whether the function has an argument of this name."""
         return option in signature(self.function).parameters
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is part of geodis."""
+        """Whether the score is part of geodis."""
         return getattr(self.function, "__module__", None) in MODULES
 
     @property
     def row_names(self) -> tuple[str, ...]:
-        """Rows that are known before it runs; those of sizes are named by what was learnt from."""
+        """Rows known before the score runs; rows by size depend on the number of rows."""
         return (f"{self.name}_efficiency",) if self.by_size else tuple(self.rows or {self.name: ""})
 
     def title_of(self, row: str) -> str:
-        """What a sentence calls a row: the title, and what the row adds to the name."""
+        """Return the title of a row for use in a sentence."""
         return (self.shown.title or self.name) + row.removeprefix(self.name).replace("_", " ")
 
     def has_chance(self, row: str) -> bool:
-        """Whether a row can be held against chance: an efficiency compares accuracies alone."""
+        """Return whether a row has a chance level. Efficiencies have none."""
         return not (self.by_size and row in self.row_names)
 
     @property
     def refusals(self) -> tuple[type[Exception], ...]:
-        """What it raises for rows that it cannot score: ours say it, others may raise anything."""
+        """Exceptions that mean "cannot be scored". Scores of other packages may raise anything."""
         return (InputError, MissingExtraError) if self.is_ours else (Exception,)
 
     def compute(self, *arguments: Any, **options: Any) -> Score:
-        """Call the function with its own options and more."""
+        """Call the function with the options of the entry and further ones."""
         result = self.function(*arguments, **{**self.options, **options})
         return result if isinstance(result, Score) else Score(self.name, float(result))
 
     def rows_of(self, score: Score) -> dict[str, float]:
-        """Row -> number, of a result."""
+        """Return row -> number of a result."""
         if self.by_size:
             return self._rows_by_size(score)
         return {
@@ -193,7 +192,7 @@ class ScoreEntry:
         return accuracies | ({} if isnan(efficiency) else {f"{self.name}_efficiency": efficiency})
 
 
-# What a signature says need not be said again: trait of an entry -> argument of the function.
+# Attributes of an entry read from the signature: attribute -> argument of the function.
 OF_SIGNATURE = {
     "takes_log_variances": "log_variances",
     "takes_groups": "groups",
@@ -204,25 +203,35 @@ _REGISTERED: dict[str, ScoreEntry] = {}
 
 
 def register_score(
-    name: str | None = None, *, family: str, **traits: Unpack[ScoreTraits]
+    name: str | None = None,
+    *,
+    family: str,
+    card: Card | None = None,
+    answers: Question | Mapping[str, Question] | None = None,
+    shapes: str = CLASSES,
+    **traits: Unpack[ScoreTraits],
 ) -> Callable[[Function], Function]:
-    """Make a decorator that adds a score to `score_latents`, and so to the command and the report.
+    """Make a decorator that adds a score to `score_latents`, the command line and the report.
 
-    The function stays as it is. Decorators may be stacked, for variants of one function that
-    differ in their options.
+    The function is not changed. Decorators may be stacked, for variants of a function with
+    different options.
 
     Parameters
     ----------
     name : str, optional
-        By default that of the function. No other score, row or family may have it, nor may a row
-        have the name of another's.
+        By default the name of the function. Names of scores, rows and families must be unique.
     family : str
         Heading of its rows: "information", "predictive", "interventional", "ratios",
         "unsupervised", or another.
+    card : Card, optional
+        Description of the score. The scores of geodis describe themselves in sections of their
+        docstrings instead (`geodis.scores.card.read_card`).
+    answers, shapes
+        Parts of a card that is read from the docstring, as in `Card`.
     **traits
         options, rows, by_size, needs_factors, takes_continuous, takes_grid, takes_log_variances,
-        also_sampled, takes_groups, needs_found, random, halves, default, lower_is_better, cost,
-        shown and card, as in `geodis.scores.registry.ScoreEntry`.
+        also_sampled, takes_groups, needs_found, random, halves, default, lower_is_better, cost
+        and shown, as in `geodis.scores.registry.ScoreEntry`.
 
     Returns
     -------
@@ -242,9 +251,12 @@ def register_score(
     """
 
     def register(function: Function) -> Function:
-        entry = ScoreEntry(name or function.__name__, family, function, **traits)
+        entry = ScoreEntry(name or function.__name__, family, function, card=card, **traits)
         if not entry.is_ours:
-            _import_modules()  # ours have their names before anyone else
+            _import_modules()  # our names take precedence
+        elif function.__doc__:  # python -OO strips docstrings
+            described = read_card(function.__doc__, entry.name, answers=answers, shapes=shapes)
+            entry = replace(entry, card=described)
         _add(entry)
         return function
 
@@ -252,7 +264,7 @@ def register_score(
 
 
 def unregister_score(name: str) -> None:
-    """Take a score away again, as before it is written anew in a notebook."""
+    """Remove a registered score, for instance before it is defined again in a notebook."""
     if name not in _REGISTERED:
         raise InputError(f"name must be that of a registered score; got {name!r}.")
     del _REGISTERED[name]
@@ -274,7 +286,7 @@ def _refuse_taken(kind: str, name: str, meanings: Mapping[str, str]) -> None:
 
 
 def _meanings(families: bool) -> dict[str, str]:
-    """What every name that is taken stands for: families if wanted, rows, and scores."""
+    """Return taken name -> meaning, for rows, scores and, if wanted, families."""
     known = _REGISTERED.values()
     meanings = {entry.family: "a family of scores" for entry in known if families}
     for entry in known:
@@ -292,7 +304,7 @@ def _import_modules() -> None:
 
 
 def entries() -> tuple[ScoreEntry, ...]:
-    """Every score there is, in the order of the table: ours, then those of other packages.
+    """Return all scores in the order of the table: ours, then those of other packages.
 
     Examples
     --------
@@ -311,9 +323,9 @@ def entries() -> tuple[ScoreEntry, ...]:
 
 
 def choose_scores(scores: str | Sequence[str] | None, *, found: bool = False) -> list[ScoreEntry]:
-    """Entries of the names and families that were asked for, in the order of the table.
+    """Return the entries of the given names and families, in the order of the table.
 
-    Where groups were `found` by a fit, the scores that need one are among those by default.
+    With `found` groups of a fit, the default includes the scores that need a fit.
     """
     known = entries()
     usual = [entry for entry in known if entry.default or (found and entry.needs_found)]

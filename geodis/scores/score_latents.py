@@ -1,4 +1,4 @@
-"""Every score of one pair of arrays: latents, factors -> a table with chance levels."""
+"""All scores of latents and factors, as a table with chance levels."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from geodis.scores.intervals import Resampling, intervals_of_rows, resampled_row
 from geodis.scores.registry import ScoreEntry, choose_scores
 from geodis.scores.score_table import ScoreTable
 
-# Scores called one by one: their values, chance levels and spreads, or why there are none.
+# Jobs: one score each, with its chance level and resampled values.
 
-# Streams of random numbers that a job draws from.
+# Streams of random numbers of a job.
 VALUE, CHANCE, SPREAD = 0, 1, 2
 
 
 @dataclass(frozen=True)
 class Job:
-    """One entry of the table and what it is called with; processes can take it.
+    """A score and its arguments, which can be sent to a process.
 
     Attributes
     ----------
@@ -44,13 +44,13 @@ class Job:
     latents : ndarray of shape (n, z)
     factors : Factors, or FactorGrid with the latents of every index
     options : dict
-        Keyword arguments beside those of the entry.
+        Keyword arguments in addition to those of the entry.
     seed : tuple of int
-        Start of every stream of this job.
+        Seed of all streams of this job.
     n_chance, n_resamples : int
-        How often to score permuted rows, and resampled ones.
+        Numbers of permutations and of resamplings.
     note : str
-        What a reader must know beside the note of the result.
+        Added to the note of the result.
     """
 
     entry: ScoreEntry
@@ -63,7 +63,7 @@ class Job:
     note: str = ""
 
     def score(self, latents: Any, factors: Any, stream: tuple[int, int], rows: Any = None) -> Score:
-        """Call the function on given rows, with random numbers of the stream."""
+        """Call the function on the given rows, with random numbers of a stream."""
         options = dict(self.options)
         if rows is not None and "log_variances" in options:
             options["log_variances"] = np.asarray(options["log_variances"])[rows]
@@ -75,9 +75,9 @@ class Job:
         return self.entry.compute(*arguments, **options)
 
     def chance(self, stream: int) -> dict[str, float] | None:
-        """Values where every row has the latents of another row; None if these cannot be scored.
+        """Return the values for permuted latents; None if they cannot be scored.
 
-        What is held out is drawn anew, and with few rows may lack a class.
+        Test rows are drawn again, and with few rows a class may be missing.
         """
         order = self._random(CHANCE, stream).permutation(len(self.latents))
         try:
@@ -88,9 +88,9 @@ class Job:
             return None
 
     def resampled(self, stream: int) -> dict[str, float] | None:
-        """Values of a bootstrap sample, or of half of the rows; None if they cannot be scored.
+        """Return the values for a bootstrap sample or half of the rows; None if not defined.
 
-        A grid is no sample: there the values are of new draws from it.
+        For a grid, the values are those of new draws.
         """
         kind: Resampling = "halves" if self.entry.halves else "bootstrap"
         rows = resampled_rows(len(self.latents), kind, self._random(SPREAD, stream))
@@ -103,24 +103,24 @@ class Job:
             return None
 
     def _random(self, *stream: int) -> np.random.Generator:
-        # Set apart from the numbers that the function itself draws.
+        # Independent of the random numbers of the function itself.
         return np.random.default_rng((*self.seed, *stream, 1))
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a job.
+    """Result of a job.
 
     Attributes
     ----------
     score : Score or None
-        None where the score does not apply.
+        None if the score does not apply.
     skipped : str
-        Why.
+        Why it does not apply.
     values, chance, low, high : dict of str to float
-        One number a row of the table; the last three empty unless asked for.
+        One number per row of the table; the last three are empty unless requested.
     seconds : float
-        Of the values alone.
+        Time for the values, without chance levels and intervals.
     """
 
     score: Score | None
@@ -133,7 +133,7 @@ class Outcome:
 
 
 def run_job(job: Job, confidence: float) -> Outcome:
-    """Call the function on the rows, on permuted and on resampled ones."""
+    """Score the rows, permuted rows and resampled rows."""
     with one_thread_each():
         start = time.perf_counter()
         try:
@@ -152,7 +152,7 @@ def run_job(job: Job, confidence: float) -> Outcome:
 
 
 def _sentence(problem: Exception) -> str:
-    """Why a score is skipped; of what was not meant as a message, with its kind."""
+    """Return why a score is skipped, with the type of unexpected errors."""
     meant = isinstance(problem, InputError | MissingExtraError)
     return str(problem) if meant else f"{type(problem).__name__}: {problem}"
 
@@ -160,7 +160,7 @@ def _sentence(problem: Exception) -> str:
 def run_jobs(
     jobs: list[Job], confidence: float, n_jobs: int | None, verbose: bool | int
 ) -> list[Outcome]:
-    """Run all, one after the other or in processes; outcomes in the order of the jobs."""
+    """Run all jobs, sequentially or in processes; outcomes have the order of the jobs."""
     workers = check_jobs(n_jobs)
     with Stages("scores", verbose) as stages:
         if workers == 1:
@@ -182,10 +182,10 @@ def _run_in_turn(jobs: list[Job], confidence: float, stages: Stages) -> list[Out
     return outcomes
 
 
-# Rows of a large grid that stand for it where a score takes arrays.
+# Larger grids are subsampled to this many rows for scores of arrays.
 MAX_ROWS = 10_000
 
-# Resamplings behind an interval, and the share of them that it holds.
+# Default number of resamplings, and the level of intervals.
 N_RESAMPLES, CONFIDENCE = 100, 0.95
 SAMPLED = "_sampled"
 COLUMNS = [
@@ -215,42 +215,42 @@ def score_latents(
         With a grid: an array whose row is the grid index, or an encoder of float32 images
         (n, h, w, c).
     factors : array-like of shape (n, f), or FactorGrid
-        Numbers, strings, pandas categories or columns with names; `as_factors` says which columns
-        are one factor (groups) and which numbers are cyclic (periods). Columns that name rows, as
-        names of files do, are left out, and a note says so.
+        Numbers, strings, pandas categories or named columns; use `as_factors` to define factors of
+        several columns (groups) and cyclic numbers (periods). Columns that identify rows, such as
+        file names, are left out with a note.
     scores : str or sequence of str, optional
-        Which to compute: names of scores or families ("information", "predictive",
-        "interventional", "ratios", "identifiability", ...). All by default but
-        "downstream_trees", which takes longer than all others together.
+        Names of scores or families ("information", "predictive", "interventional", "ratios",
+        "identifiability", ...). By default all scores except those marked "by name" in their cards,
+        such as the slow "downstream_trees".
     bins : int, optional
-        Cut continuous factors into as many bins of equal width for the scores that need classes.
-        Without it those scores are skipped.
+        Number of equal-width bins of continuous factors, for scores that need classes. Without it
+        those scores are skipped.
     groups : sequence of sequences of int or str, or GeoManCER, optional
-        Latents that belong together, for the scores that can see it: columns by number or name,
-        or a `GeoManCER` that was fitted to these latents, whose factors are the groups; then the
-        scores that compare its directions with the factors are added.
+        Groups of latents, for scores that support them: columns by number or name, or a
+        `GeoManCER` fitted to these latents, whose factors are the groups. A fit also adds the
+        scores that compare its directions with the factors.
     log_variances : array-like of shape (n, z), optional
         Of a Gaussian encoder whose means are the latents: adds `mig` and the unsupervised scores
-        of the sampled representation, and lets `factor_vae` see latents that collapsed to the
+        of the sampled representation, and lets `factor_vae` detect latents that collapsed to the
         prior.
     chance : bool or int
-        How often to permute the rows against each other for the chance level of every score, the
-        mean of its values then; True is once.
+        Number of permutations of the rows for the chance level of every score, the mean of the
+        permuted scores; True is one.
     intervals : bool or int
-        How many bootstrap samples of the rows to score again for an interval of 95 per cent; True
-        is 100. As in `bootstrap_interval`, their spread is laid around the value; scores that
-        hold rows out, or search the rows for traversals, get halves of the rows instead.
+        Number of bootstrap samples for intervals of 95 per cent; True is 100. As in
+        `bootstrap_interval`, intervals are centred at the value; scores that hold rows out, or
+        search the rows for traversals, use halves of the rows instead.
     n_jobs : int, optional
-        Processes that compute scores at the same time; one by default, -1 for every core.
+        Number of processes; one by default, -1 for every core.
     verbose : bool or int
         Show progress.
     random_state : None, int or Generator
-        Each score gets a stream of its own: it has the same value alone and among others.
+        Each score has its own stream: its value does not depend on the other scores.
 
     Returns
     -------
     ScoreTable
-        Prints as a table; ``table["mig"]`` is a value, ``table.frame`` pandas.
+        Prints as a table; ``table["mig"]`` is a value, ``table.frame`` a pandas frame.
 
     Examples
     --------
@@ -273,7 +273,7 @@ def score_latents(
         check_int(bins, "bins", low=2, high=MOST_BINS)
     check_jobs(n_jobs)
     random = check_random_state(random_state)
-    # One number for all streams: a score has the same value alone and among others.
+    # One seed for all streams, so that a score does not depend on the others.
     entropy = random_state if isinstance(random_state, int) else int(random.integers(2**31))
     rows = _read_rows(latents, factors, random)
     if log_variances is not None and rows.whole is not None:
@@ -307,7 +307,7 @@ def score_latents(
 
 
 def _one_by_one(entry: ScoreEntry, columns: str, latents: LatentGroups) -> tuple[str, ...]:
-    """Why a score that takes no groups may be lower than one that does."""
+    """Return notes on why a score without groups may be low."""
     if entry.takes_groups:
         return ()
     together = "; ".join(
@@ -324,12 +324,12 @@ def _one_by_one(entry: ScoreEntry, columns: str, latents: LatentGroups) -> tuple
 
 
 def how_often(count: bool | int, name: str, if_true: int) -> int:
-    """How many repetitions were asked for: by a number, or by True."""
+    """Return the number of repetitions, given as a number or as True."""
     return if_true * count if isinstance(count, bool) else check_int(count, name, low=0)
 
 
 def _in_bins(factors: Factors, bins: int | None) -> tuple[Factors, str]:
-    """Factors with continuous ones in bins, and a note on which."""
+    """Bin the continuous factors, and return a note."""
     if bins is None or not (continuous := code_factors(factors).continuous).any():
         return factors, ""
     which = ", ".join(factors.names[j] for j in np.flatnonzero(continuous))
@@ -350,7 +350,7 @@ def _with_sampled(chosen: list[ScoreEntry]) -> list[ScoreEntry]:
 
 
 def _gets_log_variances(entry: ScoreEntry, spread: np.ndarray | None) -> bool:
-    """Whether log-variances belong to it: where an entry was added for them, to that alone."""
+    """Return whether a score gets log-variances; with a sampled variant, only the variant does."""
     if spread is None or not entry.takes_log_variances:
         return False
     return not entry.also_sampled or entry.name.endswith(SAMPLED)
@@ -363,7 +363,7 @@ def _read_groups(latents: Any, rows: _Rows, groups: Any) -> LatentGroups:
 
 @dataclass(frozen=True)
 class _Rows:
-    """Latents and factors of the same rows; and the whole code and its grid, where at hand."""
+    """Latents and factors of the same rows, and the whole code and its grid if known."""
 
     latents: np.ndarray
     factors: Factors
@@ -388,7 +388,7 @@ def _read_rows(latents: Any, factors: Any, random: np.random.Generator) -> _Rows
     known = grid.known_factors(index)
     if not callable(latents):
         return _Rows(encoded, known, (check_latents(latents, dtype=None), grid))
-    # An encoder runs once for each row; every score sees the same latents.
+    # The encoder runs once per row; all scores use the same latents.
     return _Rows(encoded, known, (encoded, grid) if len(index) == len(grid) else None)
 
 

@@ -1,4 +1,4 @@
-"""The result of `score_latents`: a table that prints, and everything it was made from."""
+"""The table of scores returned by `score_latents`, and its summary."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Five answers before forty numbers: what the scores of a table say together.
+# Summary of a table by questions.
 
-# Chance and value nearer than this cannot be told apart by one permutation.
+# Differences from chance below this are not significant with one permutation.
 NEAR_CHANCE = 0.02
 
 
 @dataclass(frozen=True)
 class TableAnswer:
-    """What the scores that answer one question say together.
+    """Summary of the scores that answer one question.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class TableAnswer:
     names : tuple of str
         The rows that answer it.
     median, low, high : float
-        How far they are from chance (0) to the best value (1).
+        Of their values, rescaled such that chance is 0 and the best value is 1.
     """
 
     question: str
@@ -51,21 +51,18 @@ class TableAnswer:
 
 
 def judged_scores(frame: pd.DataFrame) -> pd.DataFrame:
-    """Scores that can be held against chance; an efficiency compares accuracies with each other."""
+    """Return the scores with a chance level; efficiencies, ratios of accuracies, have none."""
     return frame[frame["chance"].notna() & ~frame.index.str.endswith("_efficiency")]
 
 
 def above_chance(rows: Any) -> Any:
-    """Whether scores, one row or all, are so far above chance that one permutation can tell.
-
-    Of those that are better lower: below it.
-    """
+    """Return whether scores are significantly better than chance."""
     ahead = rows["value"] - rows["chance"]
     return np.where(rows["better"] == "lower", -ahead, ahead) > NEAR_CHANCE
 
 
 def answers_of(frame: pd.DataFrame) -> list[TableAnswer]:
-    """Read a table question by question, those that no score answers left out.
+    """Summarise a table by questions, without those that no score answers.
 
     Parameters
     ----------
@@ -88,7 +85,7 @@ def answers_of(frame: pd.DataFrame) -> list[TableAnswer]:
         rows = judged[judged["question"] == question]
         best = np.where(rows["better"] == "lower", 0.0, 1.0)
         room = best - rows["chance"].to_numpy(float)
-        usable = np.abs(room) > NEAR_CHANCE  # where chance is perfect, a score says nothing
+        usable = np.abs(room) > NEAR_CHANCE  # uninformative if chance is perfect
         way = (rows["value"] - rows["chance"]).to_numpy(float)[usable] / room[usable]
         if len(way):
             way = np.clip(way, 0.0, 1.0)
@@ -99,7 +96,7 @@ def answers_of(frame: pd.DataFrame) -> list[TableAnswer]:
 
 
 def answer_lines(frame: pd.DataFrame) -> list[tuple[str, str]]:
-    """Questions and answers, the last of which counts the scores above chance.
+    """Return questions and answers; the last one counts the scores above chance.
 
     Examples
     --------
@@ -116,12 +113,12 @@ def answer_lines(frame: pd.DataFrame) -> list[tuple[str, str]]:
     return lines
 
 
-# A table of no more rows is read at a glance; longer ones begin with what they say together.
+# Longer tables are printed with a summary.
 GLANCE = 10
 
 
 def names_by_text(texts: Mapping[str, str]) -> dict[str, list[str]]:
-    """Names by what is said of them.
+    """Group names by their text.
 
     Examples
     --------
@@ -136,26 +133,26 @@ def names_by_text(texts: Mapping[str, str]) -> dict[str, list[str]]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoreTable(Mapping[str, float]):
-    """What `score_latents` returns: a mapping of the names of rows to their values, and more.
+    """The result of `score_latents`: a mapping of rows to values, with all details.
 
     Attributes
     ----------
     frame : pandas.DataFrame
-        One row a score, indexed by its name: ``family``, ``question`` (of its card: "information",
-        "modularity", "completeness", "geometry", or ""), ``value``, ``chance`` (of permuted
-        factors; NaN for scores without factors), ``low`` and ``high`` (NaN unless asked for),
-        ``better`` ("higher" or "lower"), ``seconds``, ``note``.
+        One row per score, indexed by its name: ``family``, ``question`` (of its card:
+        "information", "modularity", "completeness", "geometry", or ""), ``value``, ``chance`` (for
+        permuted factors; NaN for scores without factors), ``low`` and ``high`` (NaN unless
+        requested), ``better`` ("higher" or "lower"), ``seconds``, ``note``.
     scores : mapping of str to Score
-        The whole result of every function: matrices, parts by factor and by latent.
+        The full result of every function: matrices, scores by factor and by latent.
     skipped : mapping of str to str
         Scores that do not apply, and why.
     n, n_latents : int
-        Rows and latents.
+        Numbers of rows and latents.
     factor_names : tuple of str
     seed : object
-        The `random_state` it was made with.
+        The given `random_state`.
     group_names : tuple of str
-        Factors of several columns; `factor_names` are those of the columns.
+        Factors of several columns; `factor_names` are the names of columns.
     """
 
     frame: pd.DataFrame
@@ -180,7 +177,7 @@ class ScoreTable(Mapping[str, float]):
     def __len__(self) -> int:
         return len(self.frame)
 
-    # A table is more than its values: only itself is equal to it.
+    # Tables are compared by identity, because they are more than their values.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
@@ -191,7 +188,7 @@ class ScoreTable(Mapping[str, float]):
 
     @property
     def per_factor(self) -> pd.DataFrame:
-        """Scores by factors, for the scores that have such parts; by columns and by groups."""
+        """Scores by factor, where defined, for columns and groups."""
         import pandas as pd
 
         parts = {}
@@ -203,16 +200,16 @@ class ScoreTable(Mapping[str, float]):
         return pd.DataFrame.from_dict(parts, orient="index", columns=columns)
 
     def _by_column(self, score: Score) -> bool:
-        """Whether the parts of a score are of columns; grouped ones say their names."""
+        """Return whether a score is by column; scores by group have names of groups."""
         return not set(score.factor_names) & set(self.group_names)
 
     @property
     def answers(self) -> list[TableAnswer]:
-        """What the scores say together, question by question."""
+        """Summary of the scores by question."""
         return answers_of(self.frame)
 
     def _columns(self) -> list[tuple[str, list[str]]]:
-        """Titles and cells of what people read; the notes stand below."""
+        """Return titles and cells of the printed table."""
         frame = self.frame
         columns = [("score", list(map(str, frame.index)))]
         for title in ("value", "chance", "low", "high"):
@@ -222,7 +219,7 @@ class ScoreTable(Mapping[str, float]):
         return [*columns, ("", lower)] if any(lower) else columns
 
     def remarks(self) -> list[str]:
-        """Notes on scores, and why scores were skipped; each sentence once."""
+        """Return notes on scores and reasons for skipping, each sentence once."""
         notes = names_by_text({name: score.note for name, score in self.scores.items()})
         lines = [f"{', '.join(names)}: {note}" for note, names in notes.items() if note]
         reasons = names_by_text(self.skipped)
@@ -255,7 +252,7 @@ class ScoreTable(Mapping[str, float]):
     __repr__ = __str__
 
     def _answered(self) -> list[str]:
-        """What a long table says together, before its rows."""
+        """Return the summary of a long table."""
         if len(self.frame) <= GLANCE or not (answered := answer_lines(self.frame)):
             return []
         width = max(len(question) for question, _ in answered)
@@ -266,7 +263,7 @@ class ScoreTable(Mapping[str, float]):
         return self.frame.drop(columns=["seconds"]).to_html(float_format=number_text, na_rep="")
 
     def to_markdown(self) -> str:
-        """Return the table in Markdown, remarks below."""
+        """Return the table in Markdown, followed by remarks."""
         columns = self._columns()
         titles = [title for title, _ in columns]
         lines = ["| " + " | ".join(titles) + " |"]
@@ -279,7 +276,7 @@ class ScoreTable(Mapping[str, float]):
         return "\n".join(lines + (["", *remarks] if remarks else []))
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values."""
+        """Return all results as plain values."""
         rows = self.frame.reset_index(names="score").to_dict("records")
         plain = {
             "n": self.n,
@@ -295,18 +292,17 @@ class ScoreTable(Mapping[str, float]):
         return to_jsonable(plain)
 
     def to_json(self, path: str | os.PathLike[str]) -> Path:
-        """Write everything as JSON, whole or not at all; `agreement` reads such files."""
+        """Write all results to a JSON file atomically; `agreement` reads such files."""
         return write_json(path, self.to_dict())
 
 
-# Scores that a report leaves out of wide arrays, where they would take minutes.
-
-# Models have fewer latents. Above this many, the time grows with rows times latents times factors.
+# Reports skip slow scores for wide arrays, where they would take minutes: for more latents than
+# this, if rows times latents times factors exceed the second number.
 MANY_LATENTS, MOST_NUMBERS = 100, 1_000_000
 
 
 def left_out(shape: tuple[int, ...], n_factors: int, asked: Sequence[str] | None) -> list[str]:
-    """Scores that latents of this shape are not given, unless somebody asked for scores.
+    """Return the scores that are skipped for latents of this shape, unless scores are requested.
 
     Examples
     --------
@@ -326,7 +322,7 @@ def left_out(shape: tuple[int, ...], n_factors: int, asked: Sequence[str] | None
 def scores_to_compute(
     shape: tuple[int, ...], n_factors: int, asked: Sequence[str] | None
 ) -> list[str] | None:
-    """Names for `score_latents`: those that were asked for, or all but what is left out."""
+    """Return the requested scores, or all that are not left out, for `score_latents`."""
     from geodis.scores.registry import choose_scores
 
     slow = left_out(shape, n_factors, asked)
@@ -336,7 +332,7 @@ def scores_to_compute(
 
 
 def left_out_sentence(names: Sequence[str], n_latents: int) -> str:
-    """Which scores were left out, why, and how to have them; nothing where none was."""
+    """Return a sentence on the scores left out, or "" if there are none."""
     if not names:
         return ""
     return (

@@ -10,7 +10,7 @@ import pytest
 import geodis as gd
 from geodis import scores
 from geodis.base.check import InputError
-from geodis.scores.card import QUESTIONS
+from geodis.scores.card import QUESTIONS, Card, read_card
 from geodis.scores.registry import MODULES, choose_scores, entries, unregister_score
 
 
@@ -91,6 +91,52 @@ def test_every_score_of_ours_has_a_card_that_says_what_its_rows_answer():
         asked.pop("dci_es_size", None)  # counts latents, whatever they hold
         known = QUESTIONS if entry.needs_factors else {""}
         assert set(asked.values()) <= set(known), entry.name
+
+
+SECTIONS = """Score of a test.
+
+    Rewards
+    -------
+    One latent
+    per factor.
+
+    Rewards (variant)
+    -----------------
+    Two latents.
+
+    Cannot see
+    ----------
+    Units.
+
+    Source
+    ------
+    A paper, eq. 2
+    """
+
+
+def test_a_card_is_read_from_the_sections_of_a_docstring():
+    card = read_card(SECTIONS, "plain", answers="completeness")
+    assert card == Card("One latent per factor.", "Units.", "completeness", source="A paper, eq. 2")
+    assert read_card(SECTIONS, "variant").rewards == "Two latents."
+    text = SECTIONS.replace("Source", "Range\n    -----\n    up to 1\n\n    Source")
+    assert read_card(text, "plain", shapes="").scale == "up to 1"
+
+
+@pytest.mark.parametrize("title", ["Rewards", "Cannot see", "Source"])
+def test_a_score_of_ours_needs_the_sections_of_a_card(title, monkeypatch):
+    monkeypatch.setattr(nearest_agreement, "__module__", MODULES[0])
+    monkeypatch.setattr(nearest_agreement, "__doc__", SECTIONS.replace(f"{title}\n", "Other\n"))
+    with pytest.raises(InputError, match=f"nearest_agreement needs a section '{title}' .*; got"):
+        scores.register_score(family="neighbours")(nearest_agreement)
+
+
+def test_a_card_of_another_package_is_an_argument():
+    card = Card("Order.", "Units.", "completeness")
+    scores.register_score(family="neighbours", card=card)(nearest_agreement)
+    try:
+        assert choose_scores("nearest_agreement")[0].card == card
+    finally:
+        unregister_score("nearest_agreement")
 
 
 def test_it_is_scored_in_processes_as_here(registered):

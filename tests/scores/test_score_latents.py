@@ -1,6 +1,6 @@
 """The table of all scores: its numbers, chance levels, intervals, and what is skipped."""
 
-import sys
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -133,7 +133,7 @@ def test_a_code_of_a_grid_is_scored_by_its_grid():
 
 
 def test_a_large_grid_is_sampled(monkeypatch):
-    monkeypatch.setattr(sys.modules["geodis.scores.score_latents"], "MAX_ROWS", 100)
+    monkeypatch.setattr(import_module("geodis.scores.score_latents"), "MAX_ROWS", 100)
     grid = FactorGrid((4, 5, 6))
     code = grid.factors(range(120)) * 1.0
     table = gd.score_latents(code, grid, ["mig", "factor_vae"], verbose=False)

@@ -1,1 +1,1 @@
-"""Scores of how latents move: along traversals, and as the symmetries of the factors say."""
+"""Scores of the geometry of latents: traversals, symmetries and tangent spaces."""

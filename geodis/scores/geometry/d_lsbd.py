@@ -1,4 +1,4 @@
-"""D_LSBD: how far a code is from one that turns as its cyclic factors turn."""
+"""D_LSBD and equivariance: linear action of the symmetries of factors on the latents."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from geodis.base.check import InputError, check_int, check_random_state
 from geodis.data.factors import Factors, as_factors
 from geodis.data.grids.grid import FactorGrid, latents_of
-from geodis.scores.card import IN_ORDER, Card, Cost, Score
+from geodis.scores.card import IN_ORDER, Cost, Score
 from geodis.scores.geometry.traversals import Traversed, open_traversals
 from geodis.scores.inputs import check_latents
 from geodis.scores.predictive.cross_validation import TRAIN_SHARE, ridge_predict, split_rows
@@ -25,40 +25,55 @@ MOST_TURNS = 10  # as published
     default=False,
     lower_is_better=True,
     cost=Cost("10 ms, in proportion to n z^2"),
-    card=Card(
-        rewards="Each cyclic factor a rotation of a plane of its own, at constant speed.",
-        blind="Factors that are not cyclic, over which it averages. It needs every combination of "
-        "values, each as often.",
-        answers="geometry",
-        scale="1 (worst) to 0",
-        chance="0.97 to 1",
-        shapes="Cyclic numbers; all others are left out. Latents are read together.",
-        source="Tonnaer et al. 2022, section 4",
-    ),
+    answers="geometry",
 )
 def d_lsbd(latents: Any, factors: Any, *, max_turns: int = MOST_TURNS) -> Score:
     """D_LSBD, lower is better: departure from linear symmetry (Tonnaer et al. 2022).
 
-    For each cyclic factor, the latents less their mean along it are projected onto their two
-    principal axes, each scaled to a variance of one half, and turned back by w times the angle of
-    the factor: of a code that turns w times, a point is left. The score is the variance that is
-    left, for the best whole number w and sense of turning, mean over cyclic factors. Factors that
-    are not cyclic are objects: each of their combinations has planes of its own, and their mean is
-    taken.
+    For each cyclic factor, the latents minus their mean along it are projected onto their two
+    principal axes, each scaled to a variance of one half, and rotated back by w times the angle of
+    the factor. For latents that rotate w times a single point remains. The score is the remaining
+    variance for the best integer w and direction, averaged over cyclic factors. Each combination of
+    the other factors has its own planes; the score is averaged over them.
 
     Parameters
     ----------
     latents : array-like of shape (n, z), or code of the grid
     factors : Factors, or FactorGrid
-        With ``periods`` for the cyclic ones (`as_factors`); all combinations of values, equally
-        often.
+        With ``periods`` of the cyclic factors (`as_factors`). All combinations of values must occur
+        equally often.
     max_turns : int
 
     Returns
     -------
     Score
-        `per_factor`, NaN for those that are not cyclic; `details["turns"]` the best w of each, 0
-        where there is none.
+        `per_factor` is NaN for factors that are not cyclic; `details["turns"]` has the best w of
+        each factor, 0 if there is none.
+
+    Rewards
+    -------
+    Each cyclic factor a rotation of a plane of its own, at constant speed.
+
+    Cannot see
+    ----------
+    Factors that are not cyclic, over which it averages. It needs every combination of values, each
+    as often.
+
+    Range
+    -----
+    1 (worst) to 0
+
+    By chance
+    ---------
+    0.97 to 1
+
+    Factors of any shape
+    --------------------
+    Cyclic numbers; all others are left out. Latents are read together.
+
+    Source
+    ------
+    Tonnaer et al. 2022, section 4
 
     Examples
     --------
@@ -95,7 +110,7 @@ def d_lsbd(latents: Any, factors: Any, *, max_turns: int = MOST_TURNS) -> Score:
 def _on_grid(
     z: np.ndarray, known: Factors, cyclic: list[int]
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Latents (objects, values of each cyclic factor..., z), and the angles of these values."""
+    """Return latents (objects, values of each cyclic factor..., z), and the angles of values."""
     if len(z) != len(known):
         raise InputError(
             f"latents and factors must have as many rows; got {len(z)} and {len(known)}."
@@ -112,7 +127,7 @@ def _on_grid(
     sizes = (int(objects.max()) + 1, *(len(angle) for angle in angles))
     cells = np.ravel_multi_index(tuple(codes), sizes)
     counts = np.bincount(cells, minlength=int(np.prod(sizes)))
-    # Two values a period apart, as 0 and 360 degrees, are one angle with twice as many rows.
+    # Two values a period apart, such as 0 and 360 degrees, are one angle with twice the rows.
     given = np.unique(known.values, axis=0, return_counts=True)[1]
     if counts.min() == 0 or (np.ptp(counts) > 0 and np.ptp(given) > 0):
         raise InputError(
@@ -128,8 +143,8 @@ def _on_grid(
 def _left_over(
     code: np.ndarray, angles: list[np.ndarray], most: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Variance that is left after turning back, and the best number of turns, by factor."""
-    turns = np.arange(most + 1)  # few first: on a regular grid, more may look the same
+    """Return the variance after rotating back, and the best number of turns, by factor."""
+    turns = np.arange(most + 1)  # ascending: on a regular grid, larger numbers may be aliases
     parts, best = [], []
     for axis, angle in enumerate(angles, start=1):
         moved = code - code.mean(axis=axis, keepdims=True)
@@ -140,8 +155,8 @@ def _left_over(
         shape = [1] * (code.ndim - 1)
         shape[axis] = len(angle)
         at = np.broadcast_to(angle.reshape(shape), code.shape[:-1]).reshape(len(code), -1)
-        # The variance of points turned back is what their mean does not explain. A plane has no
-        # sense of turning: each object takes the better one.
+        # The variance after rotation is the part not explained by the mean. The orientation of a
+        # plane is arbitrary: each object takes the better one.
         explained = [
             np.maximum(*(np.abs((plane * np.exp(s * w * at)).mean(axis=1)) ** 2 for s in (1j, -1j)))
             for w in turns
@@ -154,9 +169,9 @@ def _left_over(
 
 
 def _principal_plane(flat: np.ndarray, size: float) -> np.ndarray:
-    """Two principal axes of the points of every object as one complex number, mean square one.
+    """Return two principal components of every object as complex numbers, mean square one.
 
-    What varies by less than rounding, of latents of that size, is zero.
+    Components below rounding errors of latents of that size are zero.
     """
     centred = flat - flat.mean(axis=1, keepdims=True)
     covariance = np.einsum("onz,ony->ozy", centred, centred) / max(centred.shape[1] - 1, 1)
@@ -170,9 +185,7 @@ def _principal_plane(flat: np.ndarray, size: float) -> np.ndarray:
     return scaled[..., 0] + 1j * scaled[..., 1]
 
 
-# Equivariance: whether a step of a factor is one linear map of the latents, wherever it starts.
-
-# Pairs of neighbouring values that are compared: more only sharpen the mean.
+# Largest number of pairs of neighbouring values for equivariance.
 MOST_STEPS = 4_000
 
 
@@ -182,30 +195,22 @@ MOST_STEPS = 4_000
     halves=True,
     default=False,
     cost=Cost("20 ms"),
-    card=Card(
-        rewards="Codes in which a step of a factor moves every point by the same linear map: a "
-        "shift along a line, a turn of a circle, in any plane and of all latents together.",
-        blind="Whether different factors use different latents: a turned code scores the same. "
-        "It needs rows that differ by one step of one factor.",
-        answers="geometry",
-        chance="0.45 to 0.5: the mean is half as far from a random code as another of its points",
-        shapes=IN_ORDER,
-        source="the linear action of Higgins et al. 2018, definition 4, by least squares",
-    ),
+    answers="geometry",
+    shapes=IN_ORDER,
 )
 def equivariance(
     latents: Any, factors: Any, *, train_share: float = TRAIN_SHARE, random_state: Any = None
 ) -> Score:
     """Equivariance: whether a step of a factor is one linear map of the latents.
 
-    Pairs z, z' of points that differ by one step of factor j give the map of least squares,
-    ``z' ~ z M_j + b_j``, and on held-out pairs
+    Pairs z, z' of points that differ by one step of factor j give the least-squares map
+    ``z' ~ z M_j + b_j``. On test pairs, the explained share of the movement is
 
     ``1 - sum |z' - z M_j - b_j|^2 / sum |z' - z|^2``,
 
-    at least zero, mean over factors: the share of the movement that the map knows. A factor along
-    which the latents stand still scores zero. The last step of a cyclic factor leads to its first
-    value again; labels without an order have no steps.
+    at least zero, averaged over factors. A factor along which the latents are constant scores zero.
+    The last step of a cyclic factor leads to its first value; labels without an order have no
+    steps.
 
     Parameters
     ----------
@@ -217,7 +222,25 @@ def equivariance(
     Returns
     -------
     Score
-        `per_factor`, NaN for one that was left out; `details["n_steps"]` counts the pairs.
+        `per_factor` is NaN for factors left out; `details["n_steps"]` has the numbers of pairs.
+
+    Rewards
+    -------
+    Codes in which a step of a factor moves every point by the same linear map: a shift along a
+    line, a turn of a circle, in any plane and of all latents together.
+
+    Cannot see
+    ----------
+    Whether different factors use different latents: a turned code scores the same. It needs rows
+    that differ by one step of one factor.
+
+    By chance
+    ---------
+    0.45 to 0.5: the mean is half as far from a random code as another of its points
+
+    Source
+    ------
+    the linear action of Higgins et al. 2018, definition 4, by least squares
 
     Examples
     --------
@@ -262,7 +285,7 @@ def equivariance(
 
 
 def _steps(source: Traversed, j: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Latents before and after one step of a factor, around zero and on one scale, (m, z) twice."""
+    """Return latents before and after a step of a factor, centred and scaled, both (m, z)."""
     grid = source.grid
     closes = grid.kinds[j] == "cyclic" and grid.periods[j] == grid.sizes[j]
     before, after = [], []

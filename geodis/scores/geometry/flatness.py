@@ -1,4 +1,4 @@
-"""Flatness: width of the latents of a traversal over the length of the way through them."""
+"""Flatness of traversals, and rank correlation of latent with ground-truth distances."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from geodis.distances.correlations import geometric_mean
 from geodis.distances.distance_agreement import distance_correlations
 from geodis.distances.factor_distances import FactorKinds, LatentKind
 from geodis.distances.grid_distances import GROUND_TRUTH, LATENT
-from geodis.scores.card import IN_ORDER, QUICK, Card, Cost, Score, Shown
+from geodis.scores.card import IN_ORDER, QUICK, Cost, Score, Shown
 from geodis.scores.geometry.traversals import (
     in_range,
     open_traversals,
@@ -22,25 +22,11 @@ from geodis.scores.geometry.traversals import (
 from geodis.scores.registry import register_score
 
 FlatnessNorm = Literal["mixed", "l1", "l2"]
-# Orders of the norms of widths and of lengths.
+# Norm -> orders of the norms of widths and of lengths.
 NORMS: dict[FlatnessNorm, tuple[int, int]] = {"mixed": (2, 1), "l1": (1, 1), "l2": (2, 2)}
 
 
-@register_score(
-    family="ratios",
-    takes_grid=True,
-    halves=True,
-    cost=QUICK,
-    card=Card(
-        rewards="Paths that do not turn back: as wide as they are long.",
-        blind="Which latents, and which factors. Values must have an order; circles turn back "
-        "by design.",
-        answers="geometry",
-        chance="0.1 to 0.2",
-        shapes=IN_ORDER.replace("order are", "order and of more than three values are"),
-        source="Michlo 2022, A.2",
-    ),
-)
+@register_score(family="ratios", takes_grid=True, halves=True, cost=QUICK, answers="geometry")
 def flatness(
     latents: Any,
     factors: Any,
@@ -49,11 +35,11 @@ def flatness(
     n_traversals: int | None = None,
     random_state: Any = None,
 ) -> Score:
-    """Flatness: width of the latents of a traversal over the length of the way through them.
+    """Flatness: the ratio of the width of a traversal to the length of its path.
 
-    ``mean width / mean length`` for each factor, and the mean over factors: the width is the
-    largest distance between two points, the length adds up all steps but the largest, the one
-    from the last point back to the first included.
+    ``mean width / mean length`` for each factor, and the mean over factors. The width is the
+    largest distance between two points. The length is the sum of all steps, including that from
+    the last point to the first, except the largest.
 
     Parameters
     ----------
@@ -65,13 +51,34 @@ def flatness(
 
     Notes
     -----
-    The way goes through the values in their order, and closes the circle of cyclic factors. Labels
-    without an order have no such way if they are more than three: those factors are left out.
+    The path visits the values in their order and is closed. Factors of labels without an order and
+    with more than three values are left out.
 
     Returns
     -------
     Score
-        0 where the latents stand still; ``details`` has the mean widths and lengths.
+        0 for constant latents; ``details`` has the mean widths and lengths.
+
+    Rewards
+    -------
+    Paths that do not turn back: as wide as they are long.
+
+    Cannot see
+    ----------
+    Which latents, and which factors. Values must have an order; circles turn back by design.
+
+    By chance
+    ---------
+    0.1 to 0.2
+
+    Factors of any shape
+    --------------------
+    Values in their order, around the circle where a cyclic factor has even steps; labels without an
+    order and of more than three values are left out. Columns of one factor count one by one.
+
+    Source
+    ------
+    Michlo 2022, A.2
 
     Examples
     --------
@@ -107,24 +114,14 @@ def flatness(
     )
 
 
-# Rank correlation of latent with ground-truth distances.
-
-
 @register_score(
     family="ratios",
     takes_grid=True,
     halves=True,
     cost=Cost("0.04 s", intervals="seldom", many_latents=True),
     shown=Shown(figure=True),
-    card=Card(
-        rewards="Latent distances in the order of the distances of the factors.",
-        blind="Directions: turned latents score as well. It moves when latents are only "
-        "rescaled, and labels have no distances but equal ones.",
-        answers="geometry",
-        scale="-1 to 1",
-        shapes=IN_ORDER,
-        source="Michlo 2022, section 4.2",
-    ),
+    answers="geometry",
+    shapes=IN_ORDER,
 )
 def distance_correlation(
     latents: Any,
@@ -141,22 +138,38 @@ def distance_correlation(
     """Rank correlation of latent with ground-truth distances, along factors (4.2, 4.3).
 
     ``s_i = spearman(l1(y_a, y_b), d(z_a, z_b))`` over pairs on a traversal along factor i; the
-    score is their geometric mean, and 0 where one of them is not positive.
+    score is their geometric mean, or 0 if one of them is not positive.
 
     Parameters
     ----------
     latents, factors
-        As for `linearity_ratio`. Ground-truth distances count steps between values: of a cyclic
-        factor around its circle, of labels without an order one step between any two.
+        As for `linearity_ratio`. Ground-truth distances count steps between values: for cyclic
+        factors around the circle; for labels without an order any two are one step apart.
     kind, scaled, kinds, self_pairs, n_pairs, confidence, random_state
         As for `geodis.distances.distance_correlations`, which also compares perceived distances.
 
     Returns
     -------
     Score
-        ``per_factor`` is NaN for factors whose distances have no order unless self pairs are in:
-        those with two values, and labels without an order. ``details["global"]`` is the rank
-        correlation of random pairs (4.1).
+        ``per_factor`` is NaN for factors with two values and labels without an order, unless self
+        pairs are included. ``details["global"]`` is the rank correlation of random pairs (4.1).
+
+    Rewards
+    -------
+    Latent distances in the order of the distances of the factors.
+
+    Cannot see
+    ----------
+    Directions: turned latents score as well. It moves when latents are only rescaled, and labels
+    have no distances but equal ones.
+
+    Range
+    -----
+    -1 to 1
+
+    Source
+    ------
+    Michlo 2022, section 4.2
 
     Examples
     --------
@@ -189,7 +202,7 @@ def distance_correlation(
             f"self_pairs=True; got factors with {', '.join(map(str, source.grid.sizes))} values."
         )
     intervals = {name: one.spearman_interval for name, one in own.items() if confidence}
-    # What is missing from the grid, and factors with one value, stand in the note already.
+    # The note already has missing combinations and constant factors.
     two = [names[j] for j in source.used if names[j] not in own]
     dropped = f"Left out, for their distances have no order: {', '.join(two)}." if two else ""
     return Score(

@@ -1,4 +1,4 @@
-"""Linearity ratio: how close the latents of a traversal are to any one line."""
+"""Linearity ratio, axis-alignment ratio and axis orientation of traversals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from geodis.distances.correlations import geometric_mean
-from geodis.scores.card import QUICK, VALUES, Card, Score, Shown
+from geodis.scores.card import QUICK, VALUES, Score, Shown
 from geodis.scores.geometry.traversals import (
     SpreadKind,
     axis_variances,
@@ -27,15 +27,8 @@ from geodis.scores.registry import register_score
     halves=True,
     cost=QUICK,
     shown=Shown(figure=True),
-    card=Card(
-        rewards="Paths along one factor that are lines, in any direction.",
-        blind="Which latents: turned latents score the same. Circles are no lines by design. "
-        "Where the paths of different factors lead.",
-        answers="geometry",
-        chance="0.2 to 0.5: little points are near a line",
-        shapes=VALUES,
-        source="Michlo 2022, eqs. 4.7 to 4.9",
-    ),
+    answers="geometry",
+    shapes=VALUES,
 )
 def linearity_ratio(
     latents: Any,
@@ -47,14 +40,14 @@ def linearity_ratio(
     n_traversals: int | None = None,
     random_state: Any = None,
 ) -> Score:
-    """Linearity ratio: how close the latents of a traversal are to any one line (4.7 to 4.9).
+    """Linearity ratio: how close the latents of a traversal are to a line (4.7 to 4.9).
 
     With l_1 >= ... >= l_z the variances along the principal directions of a traversal,
 
         s_i = E_traversals [(l_1 / sum_k l_k - 1/z) / (1 - 1/z)],
 
-    and the score is the geometric mean of s_i over the factors. It does not change when the
-    latents are rotated, moved or scaled.
+    and the score is the geometric mean of s_i over the factors. It is invariant to rotation,
+    translation and scale of the latents.
 
     Parameters
     ----------
@@ -63,21 +56,38 @@ def linearity_ratio(
         (n, h, w, c).
     factors : array-like of shape (n, f), or FactorGrid
     spread : {"variance", "std"}
-        Shares of variance as published, or of its root.
+        Shares of variance as published, or of standard deviation.
     top : int, optional
-        2 compares the two largest only, which does not depend on the number of latents.
+        Use only the largest spreads; 2 makes the score independent of the number of latents.
     normalise : bool
-        Give the worst ratio, 1/z, the score 0.
+        Map the worst ratio, 1/z, to 0.
     n_traversals : int, optional
-        Most traversals a factor, drawn at random; by default all up to 65,536, or 512 where an
-        encoder has to be run.
+        Largest number of traversals per factor, drawn at random; by default 65,536, or 512 for an
+        encoder.
     random_state : int, Generator or None
 
     Returns
     -------
     Score
-        ``per_factor`` is NaN where a factor has one value and was left out. Where the latents
-        stand still along a traversal it counts as 0. ``details["n_traversals"]`` counts them.
+        ``per_factor`` is NaN for constant factors, which are left out. Traversals with constant
+        latents count as 0. ``details["n_traversals"]`` is the number of traversals.
+
+    Rewards
+    -------
+    Paths along one factor that are lines, in any direction.
+
+    Cannot see
+    ----------
+    Which latents: turned latents score the same. Circles are no lines by design. Where the paths of
+    different factors lead.
+
+    By chance
+    ---------
+    0.2 to 0.5: little points are near a line
+
+    Source
+    ------
+    Michlo 2022, eqs. 4.7 to 4.9
 
     Examples
     --------
@@ -98,23 +108,14 @@ def linearity_ratio(
     return traversal_score("linearity_ratio", source, per_factor, note=note if two else "")
 
 
-# Axis-alignment ratio: how close the latents of a traversal are to one axis.
-
-
 @register_score(
     family="ratios",
     takes_grid=True,
     halves=True,
     cost=QUICK,
     shown=Shown("the axis ratio", headline=3),
-    card=Card(
-        rewards="Paths along one factor that are parallel to an axis.",
-        blind="Whether two factors share the axis; circles are no lines by design.",
-        answers="modularity",
-        chance="0.05 to 0.2",
-        shapes=VALUES,
-        source="Michlo 2022, eqs. 4.7 to 4.9",
-    ),
+    answers="modularity",
+    shapes=VALUES,
 )
 def axis_ratio(
     latents: Any,
@@ -131,21 +132,37 @@ def axis_ratio(
 
         s_i = E_traversals [(max_k Var[z_k] / sum_k Var[z_k] - 1/z) / (1 - 1/z)],
 
-    and the geometric mean over factors. It is never above `linearity_ratio`, for a principal
-    direction has more variance than any axis.
+    and the geometric mean over factors. It is never above `linearity_ratio`, because the variance
+    along the principal direction is at least that along any axis.
 
     Parameters
     ----------
     latents, factors, spread, top, normalise, n_traversals, random_state
         As for `linearity_ratio`.
     pooled : bool
-        Average the spread of each latent over the traversals before the ratio: then one latent
-        has to stand for the factor everywhere.
+        Average the spread of each latent over traversals before the ratio: the same latent must
+        then encode the factor everywhere.
 
     Returns
     -------
     Score
         As for `linearity_ratio`; ``matrix`` (z, f) has the mean share of each latent.
+
+    Rewards
+    -------
+    Paths along one factor that are parallel to an axis.
+
+    Cannot see
+    ----------
+    Whether two factors share the axis; circles are no lines by design.
+
+    By chance
+    ---------
+    0.05 to 0.2
+
+    Source
+    ------
+    Michlo 2022, eqs. 4.7 to 4.9
 
     Examples
     --------
@@ -169,22 +186,8 @@ def axis_ratio(
     return traversal_score("axis_ratio", source, per_factor, matrix=matrix)
 
 
-# Axis orientation: how well lines are aligned with axes.
-
-
 @register_score(
-    family="ratios",
-    takes_grid=True,
-    halves=True,
-    cost=QUICK,
-    card=Card(
-        rewards="Paths whose main direction is an axis, lines or not.",
-        blind="Whether the path is a line, whether two factors share the axis.",
-        answers="modularity",
-        chance="a little above 1 / sqrt(z): 0.32 to 0.38, and 0.42 to 0.50 with 6 latents",
-        shapes=VALUES,
-        source="Michlo 2022, A.1",
-    ),
+    family="ratios", takes_grid=True, halves=True, cost=QUICK, answers="modularity", shapes=VALUES
 )
 def axis_orientation(
     latents: Any,
@@ -205,9 +208,25 @@ def axis_orientation(
     Returns
     -------
     Score
-        The ratio of the two scores, 0 where the linearity is 0; ``details`` has both, and
-        ``per_traversal``: the geometric mean over factors of the mean of the ratios that every
-        traversal has by itself, as other software computes it.
+        The ratio of the two scores, 0 if the linearity is 0; ``details`` has both, and
+        ``per_traversal``: the geometric mean over factors of the mean ratio over traversals, as in
+        other software.
+
+    Rewards
+    -------
+    Paths whose main direction is an axis, lines or not.
+
+    Cannot see
+    ----------
+    Whether the path is a line, whether two factors share the axis.
+
+    By chance
+    ---------
+    a little above 1 / sqrt(z): 0.32 to 0.38, and 0.42 to 0.50 with 6 latents
+
+    Source
+    ------
+    Michlo 2022, A.1
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Whether the directions that GeoManCER finds are those along which the given factors change."""
+"""Match of the tangent subspaces found by GeoManCER with the gradients of given factors."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import numpy as np
 
 from geodis.base.check import InputError, check_int, check_random_state
 from geodis.manifold.local.neighbors import nearest_targets
-from geodis.scores.card import Card, Cost, Score
+from geodis.scores.card import Cost, Score
 from geodis.scores.groups import FactorBlock, FoundGeometry, read_latent_groups, varying_blocks
 from geodis.scores.inputs import check_latents
 from geodis.scores.registry import register_score
 
-# A direction of a factor of several columns counts where the columns change along it, on the
-# median over points, by more than this share of what they do along their first.
+# A direction of a factor with several columns counts if its singular value, the median over points,
+# exceeds this share of the first.
 DIRECTION_SHARE = 0.2
 
 
 def local_gradients(
     points: np.ndarray, axes: np.ndarray, targets: np.ndarray, rows: np.ndarray
 ) -> np.ndarray:
-    """Gradients of functions of the points, within their tangent spaces.
+    """Estimate gradients of functions on the manifold, in tangent coordinates.
 
     At point i, with neighbours ``x_s`` and tangent coordinates ``t_s = A_i (x_s - x_i)``, the
     gradient is G of the least squares ``y_s = y_0 + t_s G`` over 3 k + 3 neighbours.
@@ -32,7 +32,7 @@ def local_gradients(
     axes : ndarray of shape (n, k, d)
     targets : ndarray of shape (n, c)
     rows : ndarray of int, shape (m,)
-        Points whose gradients are wanted.
+        Points at which gradients are computed.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def local_gradients(
     along = along - along.mean(axis=1, keepdims=True)
     change = change - change.mean(axis=1, keepdims=True)
     squares = np.einsum("msk,msl->mkl", along, along)
-    # Neighbours that all lie in fewer directions than k say nothing of the others.
+    # A small ridge for neighbours that span fewer than k directions.
     floor = 1e-9 * np.trace(squares, axis1=1, axis2=2) + 1e-300
     squares += floor[:, None, None] * np.eye(k)
     return np.linalg.solve(squares, np.einsum("msk,msc->mkc", along, change))
@@ -62,7 +62,7 @@ def local_gradients(
 def factor_directions(
     gradients: list[np.ndarray], dims: list[int]
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """Directions along which one factor changes and the others do not, in tangent coordinates.
+    """Find directions along which one factor changes and the others do not.
 
     With the gradients of all factors side by side in D, those of factor j are the columns of
     ``pinv(D)^T`` that belong to it, made orthonormal.
@@ -71,14 +71,14 @@ def factor_directions(
     ----------
     gradients : list of ndarray of shape (m, k, c_j)
     dims : list of int
-        Directions of every factor, r_j.
+        Dimension r_j of every factor.
 
     Returns
     -------
     directions : list of ndarray of shape (m, k, r_j)
-        Orthonormal columns.
-    told : ndarray of bool, shape (m,)
-        Points at which the gradients tell all of them apart.
+        Orthonormal columns, in tangent coordinates.
+    usable : ndarray of bool, shape (m,)
+        Points with finite, non-zero gradients of all factors.
     """
     reduced = []
     for gradient, dim in zip(gradients, dims, strict=True):
@@ -88,18 +88,18 @@ def factor_directions(
     dual = np.swapaxes(np.linalg.pinv(together), 1, 2)
     sizes = np.cumsum(dims)[:-1]
     directions = [np.linalg.qr(part)[0] for part in np.split(dual, sizes, axis=2)]
-    told = np.isfinite(together).all(axis=(1, 2)) & (np.abs(together).sum(axis=1) > 0).all(axis=1)
-    return directions, told
+    usable = np.isfinite(together).all(axis=(1, 2)) & (np.abs(together).sum(axis=1) > 0).all(axis=1)
+    return directions, usable
 
 
 def factor_dim(block: FactorBlock, gradient: np.ndarray) -> int:
-    """In how many directions a factor varies: one for one column, or those that its columns show.
+    """Estimate the dimension of a factor: one for a single column, else from the gradients.
 
     Parameters
     ----------
     block : FactorBlock
     gradient : ndarray of shape (m, k, c)
-        Of its columns on equal footing: their principal axes, each of variance one.
+        Gradients of its whitened columns.
     """
     if len(block.columns) == 1:
         return 1
@@ -108,12 +108,12 @@ def factor_dim(block: FactorBlock, gradient: np.ndarray) -> int:
 
 
 def whitened(values: np.ndarray) -> np.ndarray:
-    """Principal axes of a block, each of variance one; what is rounding is left out."""
+    """Return the principal components of a block, scaled to variance one, without rounding."""
     u, s, _ = np.linalg.svd(values - values.mean(axis=0), full_matrices=False)
     return u[:, s > 1e-8 * s[0]] * np.sqrt(len(values))
 
 
-# Points that stand for all: the mean over them is known to a hundredth.
+# Sampled points: the standard error of the mean is below a hundredth.
 MOST_POINTS = 1_000
 
 
@@ -124,19 +124,7 @@ MOST_POINTS = 1_000
     halves=True,
     default=False,
     cost=Cost("30 ms after the fit"),
-    card=Card(
-        rewards="Factors found without labels whose directions are, at every point, those along "
-        "which one given factor changes and the others do not. Axes need not be aligned, labels "
-        "need no order, and factors may be spheres and rotations.",
-        blind="Distances: a factor stretched unevenly keeps its directions. Labels, which have no "
-        "directions. Factors of a grid so coarse that neighbours share all values.",
-        answers="geometry",
-        chance="the sum of the products of matched dimensions over the square of all; 0.5 for two "
-        "factors of equal dimension, less for more",
-        shapes="All but labels without an order, which are left out; a factor of several columns "
-        "has as many directions as its columns show. The groups are the factors of a fit.",
-        source="subspace angles as Pfau et al. 2020, section 4, against gradients of the factors",
-    ),
+    answers="geometry",
 )
 def tangent_match(
     latents: Any,
@@ -146,39 +134,64 @@ def tangent_match(
     max_points: int = MOST_POINTS,
     random_state: Any = None,
 ) -> Score:
-    """How well the factors that GeoManCER finds are the given ones, by their tangent spaces.
+    """Match of found and given factors by their tangent spaces.
 
-    At every point the gradients of the given factors within the tangent space are fitted on its
-    neighbours (`local_gradients`), and from them the directions T_j along which factor j changes
-    and no other (`factor_directions`). With P_a the projection onto the subspace of found factor a
-    and Q_j onto T_j, of dimensions k_a and r_j, the score is
+    At every point the gradients of the given factors in the tangent space are estimated from its
+    neighbours (`local_gradients`). They give the directions T_j along which only factor j changes
+    (`factor_directions`). With P_a the projection onto the subspace of found factor a and Q_j onto
+    T_j, of dimensions k_a and r_j, the score is
 
     ``max over matchings of sum_(a, j) mean tr(P_a Q_j) / max(sum k, sum r)``:
 
-    one where every factor that was found is one that was given, in whatever order; and
-    ``sum k_a r_j / k`` in place of the sum where directions are random.
+    one if the found factors are the given ones, in any order. For random directions the sum is
+    ``sum k_a r_j / k``.
 
     Parameters
     ----------
     latents : array-like of shape (n, z)
-        The points that were fitted.
+        The fitted points.
     factors : array-like of shape (n, f), or Factors
-        Numbers, cyclic numbers, ordered labels, or factors of several columns, which have as many
-        directions as their columns show. Labels without an order are left out.
+        Numbers, cyclic numbers, ordered labels, or factors of several columns, whose dimension is
+        estimated. Labels without an order are left out.
     groups : GeoManCER
         Fitted to the latents.
     max_points : int
-        Points, drawn at random, that stand for all.
+        Number of points, drawn at random, for the mean.
     random_state : int, Generator or None
 
     Returns
     -------
     Score
         `per_factor` is ``tr(P_a Q_j) / max(k_a, r_j)`` of the matched factors, zero without a
-        match; `matrix` (found, given) is ``tr(P_a Q_j) / r_j``, which of the found factors hold
-        the directions of each given one, shares of one. `details` has "matched" (-1 for none),
-        "angles" (the median over points of the largest angle between matched subspaces, in
-        degrees), "factor_dims" and "expected", the score of random directions.
+        match; `matrix` (found, given) is ``tr(P_a Q_j) / r_j``, the share of the directions of each
+        given factor in each found factor. `details` has "matched" (-1 for none), "angles" (the
+        median over points of the largest angle between matched subspaces, in degrees),
+        "factor_dims" and "expected", the score of random directions.
+
+    Rewards
+    -------
+    Factors found without labels whose directions are, at every point, those along which one given
+    factor changes and the others do not. Axes need not be aligned, labels need no order, and
+    factors may be spheres and rotations.
+
+    Cannot see
+    ----------
+    Distances: a factor stretched unevenly keeps its directions. Labels, which have no directions.
+    Factors of a grid so coarse that neighbours share all values.
+
+    By chance
+    ---------
+    the sum of the products of matched dimensions over the square of all; 0.5 for two factors of
+    equal dimension, less for more
+
+    Factors of any shape
+    --------------------
+    All but labels without an order, which are left out; a factor of several columns has as many
+    directions as its columns show. The groups are the factors of a fit.
+
+    Source
+    ------
+    subspace angles as Pfau et al. 2020, section 4, against gradients of the factors
 
     Examples
     --------
@@ -224,7 +237,7 @@ def tangent_match(
 def _tangents(
     found: FoundGeometry, blocks: list[FactorBlock], most: int, rng: np.random.Generator
 ) -> tuple[list[np.ndarray], list[int]]:
-    """Directions of every factor in tangent coordinates, at points drawn, and their numbers."""
+    """Return directions of every factor in tangent coordinates at sampled points, and dims."""
     axes = np.concatenate(found.subspaces, axis=1)
     usable = np.flatnonzero(np.isfinite(axes).all(axis=(1, 2)))
     points, axes = found.points[usable], axes[usable]
@@ -242,17 +255,17 @@ def _tangents(
         min(factor_dim(block, gradient), axes.shape[1])
         for block, gradient in zip(blocks, gradients, strict=True)
     ]
-    directions, told = factor_directions(gradients, dims)
-    if not told.any():
+    directions, usable_rows = factor_directions(gradients, dims)
+    if not usable_rows.any():
         raise InputError(
             "tangent_match needs factors that change between neighbours; got none: neighbours "
             "share their values."
         )
-    return [part[told] for part in directions], dims
+    return [part[usable_rows] for part in directions], dims
 
 
 def _overlaps(directions: list[np.ndarray], k: list[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Mean traces of products of projections, and median largest angles; both (found, given)."""
+    """Return mean traces of products of projections and median largest angles, (found, given)."""
     ends = np.cumsum([0, *k])
     overlap, angles = np.zeros((2, len(k), len(directions)))
     for a in range(len(k)):
@@ -266,7 +279,7 @@ def _overlaps(directions: list[np.ndarray], k: list[int]) -> tuple[np.ndarray, n
 def _match(
     overlap: np.ndarray, angles: np.ndarray, k: list[int], dims: list[int]
 ) -> tuple[list[int], list[float], list[float]]:
-    """Found factor of every given one, how much of both agrees, and at which angle."""
+    """Return the matched found factor of every given one, the overlap, and the angle."""
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(-overlap)

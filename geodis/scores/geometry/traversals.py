@@ -1,4 +1,4 @@
-"""Latents along the traversals of a grid, or of a plain sample, for the scores that need them."""
+"""Latents along the traversals of a grid or of a sample, and their spreads."""
 
 from __future__ import annotations
 
@@ -18,36 +18,35 @@ from geodis.distances.grid_distances import Traversals, code_of_rows, grid_trave
 from geodis.scores.card import Score
 from geodis.scores.inputs import check_latents, check_scored
 
-# In a sample, fewer traversals than this along a factor say nothing of the others; and traversals
-# of two points would all lie on a line.
+# Fewest traversals along a factor in a sample, and fewest values of the factor in a traversal.
 MIN_TRAVERSALS, MIN_VALUES = 5, 3
 
-# Entries of latents that are worked on at once: 32 MB.
+# Entries of latents processed at a time: 32 MB.
 CHUNK = 2**22
 
-# Traversals that are looked at by default: of a table of latents, and by an encoder.
+# Default numbers of traversals for a table of latents, and for an encoder.
 MAX_TRAVERSALS, MAX_ENCODED = 2**16, 512
 
 
 @dataclass(frozen=True)
 class Traversed:
-    """Latents of traversals along the factors that have more than one value.
+    """Latents along traversals of the factors with more than one value.
 
     Attributes
     ----------
     grid : FactorGrid
-        The given one, or the rows of a sample as an incomplete one.
+        The given grid, or the rows of a sample as an incomplete grid.
     code : array or callable
-        Of that grid.
+        The code of that grid.
     encode : callable
         Indices -> latents.
     traversals : dict of int to Traversals
         By number of the factor.
     n_latents : int
     names : tuple of str
-        Empty when the factors have none.
+        Empty if the factors have none.
     note : str
-        What was found among rows, and what was left out.
+        Numbers of traversals in a sample, and what was left out.
     """
 
     grid: FactorGrid
@@ -65,34 +64,34 @@ class Traversed:
 
     @property
     def n_factors(self) -> int:
-        """All factors, those that were left out too."""
+        """Number of all factors, including those left out."""
         return len(self.grid.sizes)
 
     @property
     def counts(self) -> dict[str, int]:
-        """Traversals along each factor."""
+        """Number of traversals along each factor."""
         return {self.grid.names[j]: len(along) for j, along in self.traversals.items()}
 
     def latents(
         self, factor: int, once: bool = False, *, from_first: bool = True
     ) -> list[np.ndarray]:
-        """How latents move (t, s, z) along the traversals of each length, from their first point.
+        """Return latents (t, s, z) along the traversals of each length, minus the first point.
 
-        Each value once if asked for; from zero, where they are, if not `from_first`. A latent that
-        moves by no more than the rounding of its values stands still.
+        With `once`, rows with the same value of the factor are averaged. Without `from_first`, the
+        first point is not subtracted. Changes below rounding errors are set to zero.
         """
         along = self.traversals[factor]
         if once and not self.grid.complete:
             moves, starts, rounding = self._means_of_values(along, factor)
         else:
             moves, starts, rounding = self._moves(along)
-        still = 4 * rounding  # two points, each with errors of its own
+        still = 4 * rounding  # difference of two rounded values
         for part in moves:
             np.copyto(part, 0.0, where=(np.abs(part).max(axis=1) <= still)[:, None, :])
         return moves if from_first else [part + at for part, at in zip(moves, starts, strict=True)]
 
     def _moves(self, along: Traversals) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
-        """Moves from the first points, these points (t, 1, z), and what of a value is rounding."""
+        """Return differences from the first points, these points (t, 1, z), and rounding errors."""
         parts, starts, rounding = [], [], np.zeros(self.n_latents)
         for _, index in along.by_length():
             for rows in blocks(len(index), max(1, CHUNK // (index.shape[1] * self.n_latents))):
@@ -106,7 +105,7 @@ class Traversed:
     def _means_of_values(
         self, along: Traversals, factor: int
     ) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
-        """The same with the rows of a traversal that share a value of the factor averaged."""
+        """As `_moves`, averaged over rows of a traversal with the same value of the factor."""
         values = self.grid.factors(along.index)[:, factor]
         group = np.repeat(np.arange(len(along)), along.lengths)
         new = np.ones(len(values), bool)
@@ -114,7 +113,7 @@ class Traversed:
         first = np.flatnonzero(new)
         latents = self.encode(along.index)
         rounding = rounding_of(latents)
-        # From the first row of the traversal: sums of what stands still are exactly zero then.
+        # Relative to the first row, which makes sums of constant latents exactly zero.
         latents = latents.astype(float)
         origin = latents[along.start[:-1]]
         latents -= origin[group]
@@ -134,7 +133,7 @@ class Traversed:
 def open_traversals(
     latents: Any, factors: Any, name: str, n_traversals: int | None, random_state: Any
 ) -> Traversed:
-    """The traversals of a grid, or of a sample, which is made into an incomplete grid."""
+    """Find the traversals of a grid, or of a sample, which becomes an incomplete grid."""
     rng = check_random_state(random_state)
     if isinstance(factors, FactorGrid):
         grid, code = factors, latents
@@ -169,9 +168,9 @@ def open_traversals(
 def _without_rare(
     grid: FactorGrid, traversals: dict[int, Traversals], name: str
 ) -> tuple[dict[int, Traversals], list[str]]:
-    """Factors with traversals enough among the rows of a sample, and notes on what there is."""
+    """Drop factors with too few traversals in a sample, and return notes."""
     counts = ", ".join(f"{grid.names[j]} {len(along)}" for j, along in traversals.items())
-    # There may be fewer in all: a single factor has one traversal.
+    # Fewer may be possible: a single factor has one traversal.
     possible = {j: math.prod(grid.sizes) // grid.sizes[j] for j in traversals}
     lost = [j for j in traversals if len(traversals[j]) < min(MIN_TRAVERSALS, possible[j])]
     if len(lost) == len(traversals):
@@ -187,11 +186,11 @@ def _without_rare(
     return {j: along for j, along in traversals.items() if j not in lost}, notes
 
 
-# Spread of latents over traversals, along the axes and along the best line, and their ratios.
+# Variances of latents along traversals, and their ratios.
 
 
 def axis_variances(latents: np.ndarray) -> np.ndarray:
-    """Variance of every latent over each traversal, n - 1 in the denominator.
+    """Return the variance (ddof 1) of every latent over each traversal.
 
     Parameters
     ----------
@@ -207,7 +206,7 @@ def axis_variances(latents: np.ndarray) -> np.ndarray:
 
 
 def linear_variances(latents: np.ndarray) -> np.ndarray:
-    """Variances along the principal directions of each traversal, largest first, shape (t, z)."""
+    """Return variances along the principal directions of each traversal, descending, (t, z)."""
     t, s, z = latents.shape
     variances = np.zeros((t, z))
     rows = max(1, CHUNK // (s * z + min(s, z) ** 2))
@@ -219,7 +218,7 @@ def linear_variances(latents: np.ndarray) -> np.ndarray:
             centred @ centred.transpose(0, 2, 1) if wide else (centred.transpose(0, 2, 1) @ centred)
         )
         values = np.linalg.eigvalsh(products)[:, ::-1]
-        # Zeros come back as rounding of either sign, which a root would make visible.
+        # Zero eigenvalues have rounding errors of either sign.
         values[values < values[:, :1] * (np.finfo(float).eps * max(s, z))] = 0
         variances[start : start + rows, : values.shape[1]] = values / max(s - 1, 1)
     return variances
@@ -228,9 +227,9 @@ def linear_variances(latents: np.ndarray) -> np.ndarray:
 def largest_share(
     spreads: np.ndarray, top: int | None = None, normalise: bool = True
 ) -> np.ndarray:
-    """Share of the largest spread in the sum, ``max_k s_k / sum_k s_k`` (4.4, 4.7).
+    """Return the share of the largest spread in the sum, ``max_k s_k / sum_k s_k`` (4.4, 4.7).
 
-    Where nothing moves, no direction is preferred: all shares are equal.
+    For constant latents all shares are equal.
 
     Parameters
     ----------
@@ -238,7 +237,7 @@ def largest_share(
     top : int, optional
         Keep only the largest spreads; 2 makes the ratio independent of the number of latents.
     normalise : bool
-        Map the range [1/z, 1] to [0, 1] (4.5, 4.8). A single latent has the share 1 if it moves.
+        Map the range [1/z, 1] to [0, 1] (4.5, 4.8). A single latent has the share 1 if it varies.
 
     Returns
     -------
@@ -261,10 +260,10 @@ def largest_share(
 def widths_and_lengths(
     latents: np.ndarray, width_norm: int, length_norm: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Largest distance within each traversal, and length of its way without the largest step.
+    """Return the diameter of each traversal, and the length of its path without the largest step.
 
-    Steps close the circle, so that a factor without ends, such as an angle, may start anywhere:
-    of the s steps the s - 1 shortest count.
+    The path is closed, so that a cyclic factor may start anywhere: the s - 1 shortest of its s
+    steps count.
 
     Parameters
     ----------
@@ -278,7 +277,7 @@ def widths_and_lengths(
     t, s, z = latents.shape
     widths = np.zeros(t)
     rows = max(1, CHUNK // (s * z))
-    for shift in range(1, s):  # points against points so many steps on: a few large arrays
+    for shift in range(1, s):  # pairs of points `shift` steps apart
         for start in range(0, t, rows):
             part = latents[start : start + rows]
             far = _norm(part[:, shift:] - part[:, :-shift], width_norm).max(axis=1)
@@ -288,7 +287,7 @@ def widths_and_lengths(
 
 
 def _centred(latents: np.ndarray) -> np.ndarray:
-    # Against the first point before the mean, so that what stands still is exactly zero.
+    # The first point is subtracted before the mean, so that constant latents are exactly zero.
     moved = latents - latents[:, :1]
     return moved - moved.mean(axis=1, keepdims=True)
 
@@ -305,17 +304,16 @@ SpreadKind = Literal["variance", "std"]
 def spreads_of(
     parts: list[np.ndarray], variances: Callable[[np.ndarray], np.ndarray], spread: SpreadKind
 ) -> np.ndarray:
-    """Spreads (t, z) of all traversals, up to one common factor."""
+    """Return the spreads (t, z) of all traversals, up to a common factor."""
     check_choice(spread, "spread", get_args(SpreadKind))
     values = np.concatenate([variances(part) for part in in_range(parts)[0]])
     return np.sqrt(values) if spread == "std" else values
 
 
 def in_range(parts: list[np.ndarray]) -> tuple[list[np.ndarray], float]:
-    """Moves of latents over a common scale, and that scale.
+    """Divide latents by a common scale, and return the scale.
 
-    Squares of very large or very small moves leave the range of floats; the scale is a power of
-    two, so that nothing is rounded.
+    This prevents overflow of squares. The scale is a power of two, so that nothing is rounded.
     """
     largest = max((float(np.abs(part).max(initial=0.0)) for part in parts), default=0.0)
     scale = float(2.0 ** np.floor(np.log2(largest))) if largest > 0 else 1.0
@@ -323,7 +321,7 @@ def in_range(parts: list[np.ndarray]) -> tuple[list[np.ndarray], float]:
 
 
 def shares_of(spreads: np.ndarray, top: int | None, normalise: bool = True) -> np.ndarray:
-    """Ratio of every traversal."""
+    """Return the `largest_share` of every traversal."""
     if top is not None:
         check_int(top, "top", low=2)
     return largest_share(spreads, top, normalise)
@@ -339,7 +337,7 @@ def traversal_score(
     details: Mapping[str, Any] | None = None,
     note: str = "",
 ) -> Score:
-    """A score of traversals: by default the geometric mean over factors."""
+    """Make a score of traversals, by default the geometric mean over factors."""
     return Score(
         name,
         geometric_mean(per_factor[source.used]) if value is None else value,
@@ -352,5 +350,5 @@ def traversal_score(
 
 
 def ratio_or_zero(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """Divide, and give 0 where there is nothing to divide by."""
+    """Divide, with 0 where the denominator is 0."""
     return np.where(whole > 0, part / np.where(whole > 0, whole, 1), 0.0)

@@ -1,4 +1,4 @@
-"""EDI: how much of what is known of a factor one latent has to itself."""
+"""EDI: exclusivity disentanglement, from the share of each latent in the information."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy.special import digamma
 
 from geodis.base.check import check_choice, check_int, check_random_state
 from geodis.scores.binning import BINS, bin_columns
-from geodis.scores.card import Card, Cost, Score
+from geodis.scores.card import Cost, Score
 from geodis.scores.information.estimates import (
     NEIGHBORS,
     class_information,
@@ -22,7 +22,7 @@ from geodis.scores.registry import register_score
 
 ImpactBy = Literal["knn", "equal_width"]
 JointBy = Literal["knn", "largest", "sum"]
-# Neighbours are sought in the space of all latents, for every factor; more rows sharpen little.
+# The search for neighbours in the space of all latents is slow; more rows hardly improve estimates.
 EDI_ROWS = 5_000
 
 
@@ -31,21 +31,11 @@ EDI_ROWS = 5_000
     rows={"edi_modularity": "", "edi_compactness": "compactness", "edi_explicitness": "explicit"},
     default=False,
     cost=Cost("1 s"),
-    card=Card(
-        rewards="Modularity: every factor is the only one of some latent. Compactness: of every "
-        "factor one latent knows all that is known, and the others nothing. Explicitness: all "
-        "latents together know the factor.",
-        blind="Shares of what is known forget how little that is: read the first two beside "
-        "edi_explicitness. Neighbours in many latents find less than there is. Factors on circles "
-        "lower compactness.",
-        answers={
-            "edi_modularity": "modularity",
-            "edi_compactness": "completeness",
-            "edi_explicitness": "information",
-        },
-        chance="modularity and compactness 0.5 to 1, shares of noise; explicitness near 0",
-        source="Julka, Wang and Granitzer 2024, as the second author's code has it",
-    ),
+    answers={
+        "edi_modularity": "modularity",
+        "edi_compactness": "completeness",
+        "edi_explicitness": "information",
+    },
 )
 def edi(
     latents: Any,
@@ -60,18 +50,18 @@ def edi(
 ) -> Score:
     """Exclusivity disentanglement: modularity, compactness, explicitness (Julka et al. 2024).
 
-    With ``R_ij = I(z_i; v_j) / I(z; v_j)``, the share of latent i in what all latents together
-    know of factor j, and the exclusivity ``E(x) = max x - sqrt(sum of the other x^2 / (m - 1))``
-    of m numbers,
+    With ``R_ij = I(z_i; v_j) / I(z; v_j)``, the share of latent i in the information of all latents
+    about factor j, and the exclusivity ``E(x) = max x - sqrt(sum of the other x^2 / (m - 1))`` of m
+    numbers,
 
-    - modularity: ``1/f sum_j min(1, sum E(R_i.))``, over the latents i whose largest share is j,
-      which factors of equal shares divide;
+    - modularity: ``1/f sum_j min(1, sum E(R_i.))``, over the latents i with the largest share of
+      factor j; ties are divided among factors;
     - compactness: ``1/f sum_j E(R_.j)``;
     - explicitness: ``1/f sum_j min(1, I(z; v_j) / H(v_j))``.
 
-    The formulas are those of the code that the second author of the paper has published, where
-    the score is called DCII; there a network may estimate I(z; v_j), neighbours do here. A factor
-    of classes is taken as classes.
+    The formulas are those of the code published by the second author of the paper, where the score
+    is called DCII. That code may estimate I(z; v_j) with a network; here it is estimated from
+    nearest neighbours. Factors are treated as classes.
 
     Parameters
     ----------
@@ -79,24 +69,42 @@ def edi(
     factors : array-like of shape (n, f)
         Classes.
     method : {"knn", "equal_width"}
-        How I(z_i; v_j) is estimated: from neighbours (Ross 2014), or by counts in bins.
+        Estimate of I(z_i; v_j): nearest neighbours (Ross 2014), or counts in bins.
     joint : {"knn", "largest", "sum"}
-        How I(z; v_j) is: from neighbours in the space of all latents, each in the unit of its
-        standard deviation, and no less than the largest of the latents alone; as that largest;
-        or as the sum of all.
+        Estimate of I(z; v_j): from nearest neighbours in the space of the standardised latents, at
+        least the largest I(z_i; v_j); that largest information; or the sum over all latents.
     bins, n_neighbors : int
-        Of the estimates.
+        For the estimates.
     max_rows : int or None
-        Most rows, drawn at random; None for all.
+        Larger inputs are subsampled to this many rows; None uses all.
     random_state : int, Generator or None
-        Draws rows, and breaks ties by noise of 1e-10 of the range of a latent.
+        Draws rows, and breaks ties with noise of 1e-10 of the range of a latent.
 
     Returns
     -------
     Score
-        `value` is the modularity, `per_latent` the exclusivity of every latent, `per_factor` that
-        of every factor; `matrix` is R; `details` has "compactness", "explicit" (the mean) and
-        "explicitness" (of every factor), and "modularity" of every factor.
+        `value` is the modularity, `per_latent` the exclusivity of every latent, `per_factor` the
+        exclusivity of every factor; `matrix` is R; `details` has "compactness", "explicit" (the
+        mean), and "explicitness" and "modularity" by factor.
+
+    Rewards
+    -------
+    Modularity: every factor is the only one of some latent. Compactness: of every factor one latent
+    knows all that is known, and the others nothing. Explicitness: all latents together know the
+    factor.
+
+    Cannot see
+    ----------
+    Shares of what is known forget how little that is: read the first two beside edi_explicitness.
+    Neighbours in many latents find less than there is. Factors on circles lower compactness.
+
+    By chance
+    ---------
+    modularity and compactness 0.5 to 1, shares of noise; explicitness near 0
+
+    Source
+    ------
+    Julka, Wang and Granitzer 2024, as the second author's code has it
 
     Examples
     --------
@@ -114,7 +122,7 @@ def edi(
     varying = coded.varying()
     z, codes, limited = rows_at_most(max_rows, z, coded.codes[:, varying.kept], rng)
     of_factor = entropy(codes)
-    near_zero = of_order_one(z - z.min(axis=0))  # where ties are broken as finely as anywhere
+    near_zero = of_order_one(z - z.min(axis=0))  # floats are densest near zero
     alone, together = _informed(near_zero, codes, method, joint, bins, n_neighbors, rng)
     shares = alone / np.where(together > 0, together, 1.0)
     of_latent, best = exclusive_share(shares.T), shares == shares.max(axis=1, keepdims=True)
@@ -138,7 +146,7 @@ def edi(
 
 
 def exclusive_share(shares: np.ndarray) -> np.ndarray:
-    """Largest entry of every column less the root mean square of its others; shape (f,).
+    """Return the largest entry of every column minus the root mean square of the others, (f,).
 
     Examples
     --------
@@ -160,9 +168,9 @@ def _informed(
     k: int,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What every latent knows of every factor (z, f), and what they know together (f,)."""
+    """Return the information of every latent (z, f), and of all latents together (f,)."""
     noise = rng.standard_normal(len(z))
-    # A constant stays one: it is no dimension, and knows nothing.
+    # Constant latents are not jittered: they have no information.
     spread = np.where(np.ptp(z, axis=0) > 0, z.std(axis=0), 0.0)
     moving = np.flatnonzero(spread > 0)
     moved = np.column_stack([jittered(z[:, i], noise) / spread[i] for i in moving] or [0 * noise])
@@ -182,14 +190,14 @@ def _informed(
 
 
 def joint_information(x: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS) -> float:
-    """Mutual information of a point and a class, from nearest neighbours.
+    """Mutual information of a vector and a class, from nearest neighbours.
 
-    Ross (2014), eq. 2, as `class_information`, with distances in space.
+    Ross (2014), eq. 2, as in `class_information`, with Euclidean distances.
 
     Parameters
     ----------
     x : ndarray of shape (n, z)
-        Without equal rows.
+        Rows must be distinct.
     codes : ndarray of int, shape (n,)
 
     Returns
@@ -217,7 +225,7 @@ def joint_information(x: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS) -> f
         own = np.flatnonzero(codes == value)
         depth = int(near[own[0]])
         radius[own] = KDTree(x[own]).query(x[own], [depth + 1])[0][:, 0]
-    # Strictly nearer: without the neighbour that set the radius, and with the row itself.
+    # Strictly nearer: excludes the neighbour at the radius, and includes the row itself.
     inside = KDTree(x).query_ball_point(x, np.nextafter(radius, 0), return_length=True)
     psi = digamma(np.arange(n + 1))
     terms = psi[near] - psi[counts[codes]] - psi[np.maximum(inside, 1)]

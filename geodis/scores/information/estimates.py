@@ -1,4 +1,4 @@
-"""Mutual information between columns, from counts."""
+"""Estimates of mutual information: from counts, nearest neighbours, and Gaussian posteriors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from geodis.scores.inputs import CodedFactors
 def discrete_information(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Mutual information in nats between the columns of two arrays of codes.
 
-    ``I_jk = sum_uv p_jk(u, v) log(p_jk(u, v) / (p_j(u) p_k(v)))`` with p the shares of rows.
+    ``I_jk = sum_uv p_jk(u, v) log(p_jk(u, v) / (p_j(u) p_k(v)))`` with p the relative frequencies.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def discrete_information(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray of shape (z, f)
-        Never negative, and exactly zero where a column is constant.
+        Never negative, and exactly zero if a column is constant.
 
     Examples
     --------
@@ -38,9 +38,9 @@ def discrete_information(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def corrected_information(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mutual information and entropy of the second columns, with Miller's (1955) correction.
 
-    Counts of n rows in m used cells underestimate an entropy by ``(m - 1) / 2n`` to first order,
-    and ``I = H_j + H_k - H_jk``. Information that chance alone would show is taken off, while
-    columns that determine each other keep exactly as much information as entropy.
+    Counts of n rows in m non-empty cells underestimate an entropy by ``(m - 1) / 2n`` to first
+    order, and ``I = H_j + H_k - H_jk``. The correction removes the bias of independent columns;
+    for columns that determine each other the information still equals the entropy.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def corrected_information(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def _count(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Information and the number of used cells, both (z, f)."""
+    """Return the information and the number of non-empty cells, both (z, f)."""
     a = np.ascontiguousarray(a.T, np.int32)
     b = np.ascontiguousarray(b.T, np.int32)
     return _discrete_information(a, b, a.max(axis=1) + 1, b.max(axis=1) + 1)
@@ -97,7 +97,7 @@ def _discrete_information(
             for u in range(wide):
                 for v in range(high):
                     count = together[u, v]
-                    if count:  # whole numbers: their ratio is exactly one where a is constant
+                    if count:  # of integers: the ratio is exactly one if a is constant
                         ratio = (count * float(n)) / (of_a[u] * float(of_b[v]))
                         total += count * np.log(ratio)
                         cells[j, k] += 1
@@ -123,20 +123,20 @@ def entropy(codes: np.ndarray) -> np.ndarray:
 
 # Mutual information between columns, from nearest neighbours.
 
-NEIGHBORS = 3  # as Kraskov et al. (2004) advise: little bias at a bearable variance
+NEIGHBORS = 3  # recommended by Kraskov et al. (2004): low bias at acceptable variance
 
 
 def class_information(x: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS) -> float:
     """Mutual information of a continuous and a discrete variable, from nearest neighbours.
 
     Ross (2014), eq. 2: ``I = psi(N) - <psi(N_x)> + psi(k) - <psi(m)>``, where N_x counts the rows
-    of the same class and m the rows no farther than the k-th neighbour of the same class. A class
-    of one row has no neighbours and is left out.
+    of the same class and m the rows within the distance of the k-th neighbour of the same class.
+    Classes with a single row are left out.
 
     Parameters
     ----------
     x : ndarray of shape (n,)
-        Without equal values: see `jittered`.
+        Values must be distinct: see `jittered`.
     codes : ndarray of int, shape (n,)
 
     Returns
@@ -171,13 +171,13 @@ def class_information(x: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS) -> f
 
 
 def _narrow(counts: np.ndarray) -> type:
-    """Integers that are sorted in linear time, where they hold the codes."""
+    """Return a type of codes that numpy sorts in linear time, if it can hold them."""
     return np.int16 if len(counts) < 2**15 else np.int64
 
 
 @njit(cache=True, nogil=True)
 def _reach(x: np.ndarray, begin: np.ndarray, end: np.ndarray, near: np.ndarray) -> np.ndarray:
-    """Distance from every value to its near-th neighbour within a sorted run [begin, end)."""
+    """Return the distance to the near-th neighbour within a sorted run [begin, end)."""
     reach = np.empty(len(x))
     for i in range(len(x)):
         k = near[i]
@@ -190,16 +190,16 @@ def _reach(x: np.ndarray, begin: np.ndarray, end: np.ndarray, near: np.ndarray) 
 
 @njit(cache=True, nogil=True)
 def _inside(ordered: np.ndarray, centre: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """Values strictly nearer to every centre than its radius, the centre itself among them.
+    """Count the values strictly within the radius of every centre, including the centre.
 
-    Distances are compared, not sums of centre and radius, whose rounding would admit the
-    neighbour that set the radius.
+    Distances are compared instead of sums of centre and radius: rounding of the sums could include
+    the neighbour at the radius.
     """
     n = len(ordered)
     counts = np.empty(len(centre), np.int64)
     for i in range(len(centre)):
         at = np.searchsorted(ordered, centre[i])
-        low, high = 0, at  # the first value on the left that is near enough
+        low, high = 0, at  # the first value on the left within the radius
         while low < high:
             middle = (low + high) // 2
             if centre[i] - ordered[middle] < radius[i]:
@@ -207,7 +207,7 @@ def _inside(ordered: np.ndarray, centre: np.ndarray, radius: np.ndarray) -> np.n
             else:
                 low = middle + 1
         first = low
-        low, high = at, n  # the first value on the right that is not
+        low, high = at, n  # the first value on the right beyond the radius
         while low < high:
             middle = (low + high) // 2
             if ordered[middle] - centre[i] < radius[i]:
@@ -222,8 +222,8 @@ def continuous_information(x: np.ndarray, y: np.ndarray, k: int = NEIGHBORS) -> 
     """Mutual information of two continuous variables, from nearest neighbours.
 
     Kraskov et al. (2004), eq. 8: ``I = psi(k) + psi(N) - <psi(n_x + 1) + psi(n_y + 1)>``, where
-    n_x and n_y count the other rows nearer than the k-th neighbour in the plane, by the larger of
-    the two distances.
+    n_x and n_y count the other rows nearer than the k-th neighbour in the plane, in the maximum
+    norm.
 
     Examples
     --------
@@ -245,16 +245,16 @@ def continuous_information(x: np.ndarray, y: np.ndarray, k: int = NEIGHBORS) -> 
 
 
 def _unit(x: np.ndarray) -> np.ndarray:
-    """Centre and scale: the larger of two distances means little between different units."""
+    """Standardise, because the maximum norm compares both coordinates."""
     scale = x.std()
     return (x - x.mean()) / (scale if scale > 0 else 1.0)
 
 
 def jittered(x: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """Move values by 1e-10 of their spread: nearest neighbours at distance zero say nothing.
+    """Add noise of 1e-10 of the range, to avoid nearest neighbours at distance zero.
 
-    A constant column becomes noise, which informs about nothing. Latents that are each compared
-    with factors alone may have one noise in common: their order does not matter then.
+    A constant column becomes noise. Latents that are compared with factors one by one may share
+    the noise, which makes the result independent of their order.
 
     Examples
     --------
@@ -280,7 +280,7 @@ def information_by_neighbors(
     noise = rng.standard_normal(len(latents))
     for i, column in enumerate(latents.T):
         if column.min() == column.max():
-            continue  # a constant knows nothing
+            continue  # a constant has no information
         x = jittered(column, noise)
         for j, target in enumerate(targets):
             measure = continuous_information if factors.continuous[j] else class_information
@@ -288,27 +288,27 @@ def information_by_neighbors(
     return matrix
 
 
-# Information of the latents that a Gaussian encoder draws, not of their means.
+# Information of the sampled latents of a Gaussian encoder.
 
-# Bins of a latent between which its information is counted; more of them add under a thousandth
-# where posteriors are wider than a bin.
+# More bins change the information by less than a thousandth if posteriors are wider than a bin.
 POSTERIOR_BINS = 200
-# Beyond as many deviations of a posterior lies nothing.
+# Posteriors are truncated at this many standard deviations.
 TAILS = 5.0
-# Rows whose masses are held at once.
+# Rows processed at a time.
 CHUNK_ROWS = 2_000
 
 
 def mixture_information(
     means: np.ndarray, log_variances: np.ndarray, codes: np.ndarray, bins: int = POSTERIOR_BINS
 ) -> np.ndarray:
-    """Mutual information in nats of drawn latents and factors, shape (z, f).
+    """Mutual information in nats of sampled latents and factors, shape (z, f).
 
-    A latent is a mixture, ``q(z_i) = 1/n sum_r N(z_i; m_ri, s_ri^2)``, and given a value of the
-    factor the mixture of its rows. The mass of every bin is exact, by differences of the normal
-    distribution function, so that nothing is drawn: ``I = sum_gv p(g, v) log(p(g, v) / p(g) p(v))``
-    over bins g of equal width and values v. Posteriors sharper than a bin leave the information of
-    means in as many bins, which few rows lift.
+    The distribution of a latent is a mixture, ``q(z_i) = 1/n sum_r N(z_i; m_ri, s_ri^2)``; given a
+    value of the factor it is the mixture of its rows. The probability of every bin is exact, from
+    the normal distribution function, without sampling:
+    ``I = sum_gv p(g, v) log(p(g, v) / p(g) p(v))`` over bins g of equal width and values v. For
+    posteriors narrower than a bin the result is the information of binned means, which is biased
+    upwards for few rows.
 
     Parameters
     ----------
@@ -345,7 +345,7 @@ def mixture_information(
 
 
 def _masses(mean: np.ndarray, scale: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Mass of every row in every bin, (rows, bins)."""
+    """Return the probability of every bin for every row, (rows, bins)."""
     from scipy.special import ndtr
 
     below = ndtr((edges - mean[:, None]) / np.maximum(scale, 1e-300)[:, None])
@@ -353,7 +353,7 @@ def _masses(mean: np.ndarray, scale: np.ndarray, edges: np.ndarray) -> np.ndarra
 
 
 def _information_of(table: np.ndarray) -> float:
-    """Information of a table of probabilities."""
+    """Return the mutual information of a table of joint probabilities."""
     alone = table.sum(axis=1, keepdims=True) * table.sum(axis=0, keepdims=True)
     there = table > 0
     return float(max((table[there] * np.log(table[there] / alone[there])).sum(), 0.0))

@@ -1,4 +1,4 @@
-"""InfoMEC: modularity, explicitness and compactness from information, as published."""
+"""InfoMEC: modularity, explicitness and compactness from information."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import check_int, check_random_state
-from geodis.scores.card import Card, Cost, Score
+from geodis.scores.card import Cost, Score
 from geodis.scores.importance import compactness_of
 from geodis.scores.information.estimates import (
     class_information,
@@ -16,12 +16,12 @@ from geodis.scores.information.estimates import (
     jittered,
 )
 from geodis.scores.inputs import check_scored, codes_of, of_order_one, rows_at_most
-from geodis.scores.predictive.cross_validation import fit_unpenalised
+from geodis.scores.predictive.cross_validation import fit_logistic
 from geodis.scores.registry import register_score
 
-# As published: neighbours of the estimate, and the share of the widest range that is still alive.
+# As published: number of neighbours, and the share of the widest range that active latents exceed.
 INFOMEC_NEIGHBORS, DEAD_SHARE = 10, 1 / 20
-# Neighbours and regressions cost in proportion to the rows, and more of them sharpen little.
+# The time grows with the number of rows, while more rows hardly improve the estimates.
 MOST_ROWS = 10_000
 
 
@@ -29,18 +29,7 @@ MOST_ROWS = 10_000
     family="information",
     rows={"infom": "", "infoe": "explicitness", "infoc": "compactness"},
     cost=Cost("0.2 s", intervals="seldom", many_latents=True),
-    card=Card(
-        rewards="InfoM: latents that each know one factor. InfoC: factors that one latent knows. "
-        "InfoE: a linear model that reads every factor off all latents.",
-        blind="Latents of a small range are taken for dead, whatever they hold: scale matters. "
-        "Ratios forget how much there is to share out. Factors on circles lower InfoC by design, "
-        "and factors that depend on each other lower both.",
-        answers={"infom": "modularity", "infoe": "information", "infoc": "completeness"},
-        scale="0 to 1; InfoE may pass below",
-        chance="InfoM 0.39 to 0.77 and InfoC 0.25 to 0.52, ratios of noise; 0.45 to 0.91 and 0.27 "
-        "to 0.88 with 6 latents, 3 factors and 1,000 rows; InfoE near 0",
-        source="Hsu et al. 2023, eqs. 3 to 6",
-    ),
+    answers={"infom": "modularity", "infoe": "information", "infoc": "completeness"},
 )
 def infomec(
     latents: Any,
@@ -53,16 +42,16 @@ def infomec(
 ) -> Score:
     """InfoMEC: modularity, explicitness and compactness (Hsu et al. 2023).
 
-    With ``N(i, j) = I(z_i; v_j) / H(v_j)`` over the latents that are alive, those whose range
-    is more than a twentieth of the widest,
+    With ``N(i, j) = I(z_i; v_j) / H(v_j)`` over the active latents, those whose range is more than
+    a twentieth of the widest,
 
     - InfoM: ``(mean_i (max_j N_ij / sum_j N_ij) - 1/f) / (1 - 1/f)``;
     - InfoC: ``(mean_j (max_i N_ij / sum_i N_ij) - 1/z) / (1 - 1/z)``;
-    - InfoE: the mean over factors of ``1 - L(v | z) / L(v)``, with L the cross-entropy of logistic
-      regression without a penalty, classes weighted alike, on the rows that it learnt from.
+    - InfoE: the mean over factors of ``1 - L(v | z) / L(v)``, with L the cross-entropy on the
+      training rows of logistic regression without penalty and with balanced classes.
 
-    These are others than `modularity`, of squared information in equal bins over all latents, and
-    `explicitness`, an area under a curve on held-out rows.
+    They differ from `modularity`, which uses squared information in equal bins over all latents,
+    and from `explicitness`, an area under the ROC curve on held-out rows.
 
     Parameters
     ----------
@@ -70,21 +59,45 @@ def infomec(
     factors : array-like of shape (n, f)
         Classes.
     n_neighbors : int
-        Of the estimate of information (Ross 2014).
+        For the estimate of information (Ross 2014).
     discrete : bool
-        Latents have few values, as quantised ones: information by counts, indicators in the
-        logistic regression, and every latent that varies is alive.
+        For latents with few values, such as quantised ones: information from counts, one-hot
+        inputs of the logistic regression, and all latents that vary are active.
     max_rows : int or None
-        Most rows, drawn at random; None for all.
+        Larger inputs are subsampled to this many rows; None uses all.
     random_state : int, Generator or None
-        Draws rows, and breaks ties by noise of 1e-10 of the range.
+        Draws rows, and breaks ties with noise of 1e-10 of the range.
 
     Returns
     -------
     Score
-        `value` is InfoM, `per_latent` its parts (NaN for the dead), `per_factor` those of InfoC;
-        `matrix` is N of all latents; `details` has "compactness", "explicitness",
+        `value` is InfoM, `per_latent` its parts (NaN for dead latents), `per_factor` those of
+        InfoC; `matrix` is N of all latents; `details` has "compactness", "explicitness",
         "explicitness_per_factor" and "active".
+
+    Rewards
+    -------
+    InfoM: latents that each know one factor. InfoC: factors that one latent knows. InfoE: a linear
+    model that reads every factor off all latents.
+
+    Cannot see
+    ----------
+    Latents of a small range are taken for dead, whatever they hold: scale matters. Ratios forget
+    how much there is to share out. Factors on circles lower InfoC by design, and factors that
+    depend on each other lower both.
+
+    Range
+    -----
+    0 to 1; InfoE may pass below
+
+    By chance
+    ---------
+    InfoM 0.39 to 0.77 and InfoC 0.25 to 0.52, ratios of noise; 0.45 to 0.91 and 0.27 to 0.88 with 6
+    latents, 3 factors and 1,000 rows; InfoE near 0
+
+    Source
+    ------
+    Hsu et al. 2023, eqs. 3 to 6
 
     Examples
     --------
@@ -99,7 +112,7 @@ def infomec(
     varying = coded.varying()
     rng = check_random_state(random_state)
     z, codes, limited = rows_at_most(max_rows, z, coded.codes[:, varying.kept], rng)
-    # On one scale for all latents: ranges are compared.
+    # One scale for all latents, because ranges are compared.
     scaled = z / max(np.abs(z).max(), 1e-300)
     width = np.ptp(scaled, axis=0)
     active = width > (0.0 if discrete else width.max() * DEAD_SHARE)
@@ -144,7 +157,7 @@ def _information(
 
 
 def _explicitness(z: np.ndarray, codes: np.ndarray, discrete: bool) -> np.ndarray:
-    """One less the share of the cross-entropy of the classes that a linear model leaves."""
+    """Return one minus the relative cross-entropy of a linear model, for every factor."""
     from sklearn.metrics import log_loss
 
     if discrete:
@@ -158,10 +171,11 @@ def _explicitness(z: np.ndarray, codes: np.ndarray, discrete: bool) -> np.ndarra
     parts = []
     for target in codes.T:
         classes = int(target.max()) + 1
-        if classes < 2:  # the rows that were drawn lack the others
+        if classes < 2:  # the drawn rows have a single class
             parts.append(0.0)
             continue
-        left = log_loss(target, fit_unpenalised(seen, target).predict_proba(seen))
-        # Without latents, and classes weighted alike, every class is as likely.
+        model, _ = fit_logistic(seen, target, C=np.inf, class_weight="balanced")
+        left = log_loss(target, model.predict_proba(seen))
+        # Without latents and with balanced classes, all classes have the same probability.
         parts.append(1 - left / np.log(classes))
     return np.array(parts)

@@ -1,4 +1,4 @@
-"""Mutual information gap: how far the best latent of every factor is ahead of the second."""
+"""Mutual information gaps: between the two best latents of a factor, or factors of a latent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from geodis.scores.binning import BINS
-from geodis.scores.card import QUICK, Card, MatrixCaption, Score, Shown
+from geodis.scores.card import QUICK, MatrixCaption, Score, Shown
 from geodis.scores.importance import top_gap
 from geodis.scores.information.mutual_information import InformationBy, information_about
 from geodis.scores.registry import register_score
@@ -30,14 +30,7 @@ from geodis.scores.registry import register_score
             unit="share of the factor's entropy",
         ),
     ),
-    card=Card(
-        rewards="For each factor one latent that knows it far better than the second.",
-        blind="What else the best latent holds. A copy of a latent takes all of it; a circle "
-        "in two latents scores about half by design; counts of few rows lift it.",
-        answers="completeness",
-        chance="near 0; about (bins - 1)(values - 1) / 2n over the entropy",
-        source="Chen et al. 2018, eq. 6",
-    ),
+    answers="completeness",
 )
 def mig(
     latents: Any,
@@ -50,22 +43,41 @@ def mig(
 ) -> Score:
     """Mutual information gap (Chen et al. 2018, eq. 6).
 
-    ``1/f sum_j (I(z_a; v_j) - I(z_b; v_j)) / H(v_j)``, where z_a and z_b are the latents that know
-    most and second most about factor j. With one latent, the second is zero.
+    ``1/f sum_j (I(z_a; v_j) - I(z_b; v_j)) / H(v_j)``, where z_a and z_b are the latents with the
+    largest and second largest information about factor j. With a single latent, the second term
+    is zero.
 
     Parameters
     ----------
     latents, factors, bins, method, random_state
         As in `mutual_information`; factors must be classes.
     log_variances : array-like of shape (n, z), optional
-        Of a Gaussian encoder whose means are the latents: information of what it draws
-        (`mixture_information`), as the paper has it, instead of means in bins.
+        Log-variances of a Gaussian encoder whose means are the latents. The information is then
+        that of the sampled latents (`mixture_information`), as in the paper, instead of binned
+        means.
 
     Returns
     -------
     Score
-        `per_factor` is the gap of every factor, NaN for a factor with one value, which is left
-        out of the mean; `matrix` the information over the entropy of the factor.
+        `per_factor` is the gap of every factor, NaN for constant factors, which are left out of
+        the mean; `matrix` is the information divided by the entropy of the factor.
+
+    Rewards
+    -------
+    For each factor one latent that knows it far better than the second.
+
+    Cannot see
+    ----------
+    What else the best latent holds. A copy of a latent takes all of it; a circle in two latents
+    scores about half by design; counts of few rows lift it.
+
+    By chance
+    ---------
+    near 0; about (bins - 1)(values - 1) / 2n over the entropy
+
+    Source
+    ------
+    Chen et al. 2018, eq. 6
 
     Examples
     --------
@@ -79,25 +91,15 @@ def mig(
     return about.score("mig", about.spread(top_gap(about.share)))
 
 
-@register_score(
-    family="information",
-    cost=QUICK,
-    card=Card(
-        rewards="For each factor one latent that knows it far better than the second, whatever "
-        "monotone map it went through.",
-        blind="What else the best latent holds; copies, and circles in two latents, as `mig`.",
-        answers="completeness",
-        source="Chen et al. 2018, eq. 6, in bins of equal frequency, corrected as Miller 1955",
-    ),
-)
+@register_score(family="information", cost=QUICK, answers="completeness")
 def robust_mig(latents: Any, factors: Any, *, bins: int = BINS, random_state: Any = None) -> Score:
     """Mutual information gap in equal-frequency bins, corrected for chance.
 
-    ``1/f sum_j (I'(z_a; v_j) - I'(z_b; v_j)) / H'(v_j)``: as `mig`, with two changes. Bins hold
-    equally many rows, so that outliers and monotone maps of a latent leave the score alone. And
-    information and entropies are corrected for the number n of rows (Miller 1955), so that
-    independent latents score near zero: ``H' = H + (m - 1) / 2n`` with m values or cells that
-    occur, and ``I' = H'(z) + H'(v) - H'(z, v)``.
+    ``1/f sum_j (I'(z_a; v_j) - I'(z_b; v_j)) / H'(v_j)``: as `mig`, with two changes. Bins have
+    equally many rows, which makes the score robust to outliers and invariant to monotone maps of a
+    latent. Information and entropies are corrected for the number n of rows (Miller 1955), so that
+    independent latents score near zero: ``H' = H + (m - 1) / 2n`` with m non-empty cells, and
+    ``I' = H'(z) + H'(v) - H'(z, v)``.
 
     Parameters
     ----------
@@ -107,9 +109,22 @@ def robust_mig(latents: Any, factors: Any, *, bins: int = BINS, random_state: An
     Returns
     -------
     Score
-        `per_factor` keeps the gap of every factor; `details` has the latent that knows most about
-        every factor, the second, and the median and the smallest gap: a single factor that is
-        spread over many latents shows there, while the mean hides it.
+        `per_factor` is the gap of every factor; `details` has the best and the second latent of
+        every factor, and the median and the smallest gap, which reveal a single factor that is
+        spread over many latents.
+
+    Rewards
+    -------
+    For each factor one latent that knows it far better than the second, whatever monotone map it
+    went through.
+
+    Cannot see
+    ----------
+    What else the best latent holds; copies, and circles in two latents, as `mig`.
+
+    Source
+    ------
+    Chen et al. 2018, eq. 6, in bins of equal frequency, corrected as Miller 1955
 
     Examples
     --------
@@ -132,20 +147,7 @@ def robust_mig(latents: Any, factors: Any, *, bins: int = BINS, random_state: An
     return about.score("robust_mig", about.spread(gaps), details=details)
 
 
-# The supplement of MIG: the gap of every latent between its best two factors.
-
-
-@register_score(
-    family="information",
-    cost=QUICK,
-    card=Card(
-        rewards="For each latent one factor that it knows far better than the second.",
-        blind="Factors that no latent knows; latents that know nothing lower it, though "
-        "nothing is wrong.",
-        answers="modularity",
-        source="Li et al. 2020",
-    ),
-)
+@register_score(family="information", cost=QUICK, answers="modularity")
 def mig_sup(
     latents: Any,
     factors: Any,
@@ -157,9 +159,9 @@ def mig_sup(
     """Mutual information gap of the latents: the supplement of `mig` (Li et al. 2020).
 
     ``1/z sum_i (S(i, a) - S(i, b))`` with ``S(i, j) = I(z_i; v_j) / H(v_j)``, where a and b are
-    the factors that latent i knows most and second most about. It falls where a latent mixes
-    factors, as `mig` does where a factor is spread over latents. The mean is plain: latents that
-    know nothing lower it. With one factor, the second is zero.
+    the factors with the largest and second largest S of latent i. It is low if latents mix
+    factors; `mig` is low if factors are spread over latents. The mean is unweighted, so that
+    uninformative latents lower it. With a single factor, the second term is zero.
 
     Parameters
     ----------
@@ -169,8 +171,20 @@ def mig_sup(
     Returns
     -------
     Score
-        `per_latent` is the gap of every latent; `details["weighted"]` the mean of the gaps over
-        latents weighted by their largest S, which latents that know nothing do not lower.
+        `per_latent` is the gap of every latent; `details["weighted"]` is the mean of the gaps
+        weighted by the largest S of each latent, which uninformative latents do not lower.
+
+    Rewards
+    -------
+    For each latent one factor that it knows far better than the second.
+
+    Cannot see
+    ----------
+    Factors that no latent knows; latents that know nothing lower it, though nothing is wrong.
+
+    Source
+    ------
+    Li et al. 2020
 
     Examples
     --------

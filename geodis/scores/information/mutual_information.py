@@ -35,30 +35,29 @@ def mutual_information(
     """Mutual information in nats between every latent and every factor.
 
     ``I(z_i; v_j) = sum p(z_i, v_j) log(p(z_i, v_j) / (p(z_i) p(v_j)))`` over bins of the latent and
-    values of the factor. Counts overestimate it, by about ``(bins - 1) (size - 1) / 2n``.
+    values of the factor. Counts overestimate it by about ``(bins - 1) (size - 1) / 2n``.
 
     Parameters
     ----------
     latents : array-like of shape (n, z)
     factors : array-like of shape (n, f)
-        "knn" takes continuous factors; the others need classes.
+        "knn" accepts continuous factors; the other methods need classes.
     bins : int
     method : {"equal_width", "quantile", "knn"}
-        "equal_width" is what published scores use; "quantile" depends on the order of the values
-        of a latent alone; "knn" does not bin (Ross 2014 for classes, Kraskov et al. 2004 for
+        "equal_width" is used in published scores; "quantile" depends only on the order of the
+        values of a latent; "knn" does not bin (Ross 2014 for classes, Kraskov et al. 2004 for
         continuous factors).
     n_neighbors : int
         For "knn".
     random_state : int, Generator or None
-        "knn" breaks ties by noise of 1e-10 of the range of a latent.
+        "knn" breaks ties with noise of 1e-10 of the range of a latent.
 
     Returns
     -------
     Score
-        `matrix` is the information (z, f), `per_factor` its largest entry for every factor, and
-        `value` the mean of those; a factor with one value has nothing to know, NaN there, and is
-        left out of the mean. `details["factor_entropy"]` has the entropies (f,), NaN where the
-        factor is continuous.
+        `matrix` is the information (z, f), `per_factor` its largest entry for every factor, NaN
+        for constant factors, and `value` the mean over the others. `details["factor_entropy"]` has
+        the entropies (f,), NaN for continuous factors.
 
     Examples
     --------
@@ -77,25 +76,28 @@ def mutual_information(
     else:
         matrix = discrete_information(bin_columns(z, bins, method), coded.codes)
     entropies = np.where(coded.continuous, np.nan, entropy(coded.codes))
-    matrix[:, coded.sizes == 1] = 0.0  # of neighbours in one class there is noise
+    matrix[:, coded.sizes == 1] = 0.0  # estimates from neighbours in a single class are noise
     largest = varying.spread(matrix[:, varying.kept].max(axis=0))
     return varying.score(
         "mutual_information", largest, matrix=matrix, details={"factor_entropy": entropies}
     )
 
 
-# Information about the factors that vary, and the score that is read from it.
+# Information about the factors that vary, and scores made from it.
 
 
 @dataclass(frozen=True)
 class FactorInformation:
-    """Information about the factors that have more than one value.
+    """Information about the factors with more than one value.
 
     Attributes
     ----------
-    varying : which of all factors those are
-    information, share : ndarray of shape (z, k); share is information over entropy
-    active : ndarray of bool, shape (z,); latents that are not constant
+    varying : ScoredFactors
+        The selected factors.
+    information, share : ndarray of shape (z, k)
+        `share` is the information divided by the entropy of the factor.
+    active : ndarray of bool, shape (z,)
+        Latents that are not constant.
     """
 
     coded: CodedFactors
@@ -106,11 +108,11 @@ class FactorInformation:
 
     @property
     def codes(self) -> np.ndarray:
-        """Codes of those factors (n, k)."""
+        """Codes of the selected factors (n, k)."""
         return self.coded.codes[:, self.varying.kept]
 
     def spread(self, parts: np.ndarray, empty: float = np.nan) -> np.ndarray:
-        """Parts of those factors at their places among all factors."""
+        """Expand values of the selected factors to all factors."""
         return self.varying.spread(parts, empty)
 
     def score(
@@ -121,7 +123,7 @@ class FactorInformation:
         matrix: np.ndarray | None = None,
         **parts: Any,
     ) -> Score:
-        """A score of those factors, with the matrix (z, k) that it was read from, or the share."""
+        """Make a score of the selected factors, with a matrix (z, k), by default `share`."""
         whole = self.varying.spread_columns(self.share if matrix is None else matrix)
         return self.varying.score(name, per_factor, matrix=whole, **parts)
 
@@ -136,16 +138,16 @@ def information_about(
     corrected: bool = False,
     log_variances: Any = None,
 ) -> FactorInformation:
-    """Information of every latent about every factor that varies; all scores here read it.
+    """Compute the information of every latent about every factor that varies.
 
     Parameters
     ----------
     latents, factors, bins, method, random_state
         As in `mig`.
     corrected : bool
-        Correct information and entropies for the number of rows, as `robust_mig` does.
+        Correct information and entropies for the number of rows, as in `robust_mig`.
     log_variances : array-like of shape (n, z), optional
-        Information of the latents that a Gaussian encoder draws, whatever the method.
+        Of a Gaussian encoder; the information is then that of sampled latents, for any method.
     """
     check_choice(method, "method", get_args(InformationBy))
     z, coded = check_scored(latents, factors)
@@ -162,7 +164,9 @@ def information_about(
         measure = corrected_information if corrected else _information_and_entropy
         information, entropies = measure(bin_columns(z, bins, method), codes)
     active = z.max(axis=0) > z.min(axis=0)
-    share = np.minimum(information / entropies, 1.0)  # estimates from neighbours may pass it
+    share = np.minimum(
+        information / entropies, 1.0
+    )  # estimates from neighbours may exceed the entropy
     return FactorInformation(coded, varying, information, share, active)
 
 

@@ -1,4 +1,4 @@
-"""T-MEX: whether latents depend on their factors alone, once the other factors are known."""
+"""Scores for dependent factors: T-MEX, minimality and sufficiency."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from geodis.base.check import InputError, check_random_state, check_real
 from geodis.scores.binning import bin_columns
-from geodis.scores.card import BLOCKS, QUICK, Card, Cost, Score
+from geodis.scores.card import BLOCKS, QUICK, Cost, Score
 from geodis.scores.groups import read_latent_groups, varying_blocks
 from geodis.scores.information.estimates import entropy
 from geodis.scores.information.mutual_information import information_about
@@ -22,9 +22,9 @@ from geodis.scores.predictive.cross_validation import (
 from geodis.scores.registry import register_score
 
 LEVEL = 0.05  # of the tests, as published
-# What is left of a column that others determine, in shares of its variance, is rounding.
+# Residual variance, relative to the column, below which it is determined by the others.
 DETERMINED = 1e-6
-MOST_TESTED = 2_000  # rows: the tests see dependence of a tenth with fewer
+MOST_TESTED = 2_000  # rows: sufficient to detect correlations of a tenth
 
 
 @register_score(
@@ -34,17 +34,8 @@ MOST_TESTED = 2_000  # rows: the tests see dependence of a tenth with fewer
     default=False,
     lower_is_better=True,
     cost=Cost("1 s, in proportion to f (z + f)"),
-    card=Card(
-        rewards="Groups of latents that each depend on one factor, and on no other once that one "
-        "is known: dependent factors do no harm.",
-        blind="How strongly: a faint dependence counts as much as a full one, and more rows find "
-        "fainter ones. Dependence that no linear function of residuals shows.",
-        answers="modularity",
-        scale="1 (worst) to 0",
-        chance="0.1 to 0.5, mean 0.34; 0.5 where no dependence is found at all",
-        shapes=BLOCKS,
-        source="Yao et al. 2025; tests as Shah and Peters 2020, eq. 6",
-    ),
+    answers="modularity",
+    shapes=BLOCKS,
 )
 def t_mex(
     latents: Any,
@@ -57,15 +48,15 @@ def t_mex(
     """Test-based measurement exclusivity, lower is better (Yao et al. 2025).
 
     Group g of the latents should measure the factor m(g) that it is matched with, and no other. For
-    every group and factor, ``z_g independent of v_j, given all other factors`` is tested, and a
-    rejection is wanted for j = m(g) alone. The score is the mean of two shares: of wanted
-    dependences that are not found, and of those found that are not wanted. The published count of
-    both is ``details["hamming"]``.
+    every group and factor, ``z_g independent of v_j, given all other factors`` is tested; it should
+    be rejected for j = m(g) only. The score is the mean of two error rates: the share of matched
+    pairs that are not rejected, and the share of other pairs that are rejected. The published count
+    of both errors is ``details["hamming"]``.
 
     The test is the generalised covariance measure: residuals of z_g and of v_j after kernel ridge
-    regression on the other factors, each half of the rows by the other half; the normalised sum of
-    products of residuals is a normal number where independent, the largest over pairs of columns
-    is used. The paper uses another test of the same hypothesis.
+    regression on the other factors, cross-fitted on two halves of the rows. Under independence the
+    normalised sum of products of residuals is normally distributed; the maximum over pairs of
+    columns is used. The paper uses another test of the same hypothesis.
 
     Parameters
     ----------
@@ -75,7 +66,7 @@ def t_mex(
     groups : sequence of sequences of int or str, or GeoManCER, optional
         As in `block_r2`.
     level : float
-        Of the tests.
+        Significance level of the tests.
     random_state : int, Generator or None
         Draws up to 2,000 rows and their halves.
 
@@ -84,6 +75,28 @@ def t_mex(
     Score
         `matrix` has the p-values (groups, f); `details` "hamming", "missing", "unwanted" and
         "matched", the group of every factor.
+
+    Rewards
+    -------
+    Groups of latents that each depend on one factor, and on no other once that one is known:
+    dependent factors do no harm.
+
+    Cannot see
+    ----------
+    How strongly: a faint dependence counts as much as a full one, and more rows find fainter ones.
+    Dependence that no linear function of residuals shows.
+
+    Range
+    -----
+    1 (worst) to 0
+
+    By chance
+    ---------
+    0.1 to 0.5, mean 0.34; 0.5 where no dependence is found at all
+
+    Source
+    ------
+    Yao et al. 2025; tests as Shah and Peters 2020, eq. 6
 
     Examples
     --------
@@ -145,9 +158,9 @@ def _standard(code: np.ndarray) -> np.ndarray:
 
 
 def _residuals(given: list[np.ndarray], columns: np.ndarray) -> np.ndarray:
-    """What is left of columns after regression on given blocks, each half by the other half.
+    """Return cross-fitted residuals of columns after regression on the given blocks.
 
-    Columns that the blocks determine leave zeros.
+    The residuals are zero for columns that are determined by the blocks.
     """
     if not given:
         return columns - columns.mean(axis=0)
@@ -164,7 +177,7 @@ def _residuals(given: list[np.ndarray], columns: np.ndarray) -> np.ndarray:
 
 
 def _independence(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
-    """p-value that no columns of residuals are dependent, and the largest correlation."""
+    """Return the p-value of independence of residuals, and their largest correlation."""
     from scipy.special import ndtr
 
     products = a[:, :, None] * b[:, None, :]
@@ -178,34 +191,20 @@ def _independence(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
     return min(2 * float(ndtr(-normal.max())) * int(alive.sum()), 1.0), float(strength.max())
 
 
-# Minimality and sufficiency: disentanglement of factors that depend on each other.
-
-# As published.
-MINIMALITY_BINS = 15
-
-CARD = Card(
-    rewards="minimality: latents in which nothing is that their factor does not say. sufficiency: "
-    "factors of which a latent says everything. Neither asks that other factors be unknown to a "
-    "latent, so factors may depend on each other.",
-    blind="A latent finer than its factor is not minimal: noise in it, or more bins, count "
-    "against it. Factors on circles need two latents, and neither is sufficient.",
-    answers={"minimality": "modularity", "sufficiency": "completeness"},
-    chance="near 0; (bins - 1)(values - 1) / 2n over the entropy",
-    source="Almudévar and Ortega 2024, section 5",
-)
+MINIMALITY_BINS = 15  # as published
 
 
-@register_score(family="dependence", cost=QUICK, card=CARD)
+@register_score(family="dependence", cost=QUICK, answers="modularity")
 def minimality(latents: Any, factors: Any, *, bins: int = MINIMALITY_BINS) -> Score:
-    """Minimality: whether each latent holds nothing beside its factor (Almudévar et al. 2024).
+    """Minimality: whether each latent encodes its factor only (Almudévar et al. 2024).
 
     ``1/z sum_i max_j I(z_i; v_j) / H(z_i)``. A latent that is a function of one factor scores one,
-    also where that factor tells something of another.
+    even if that factor is informative about another.
 
     Parameters
     ----------
     latents : array-like of shape (n, z)
-        Cut into bins of equal width.
+        They are binned with equal width.
     factors : array-like of shape (n, f)
         Classes.
     bins : int
@@ -213,7 +212,26 @@ def minimality(latents: Any, factors: Any, *, bins: int = MINIMALITY_BINS) -> Sc
     Returns
     -------
     Score
-        `per_latent`, NaN for a constant latent, which is left out; `matrix` is ``I / H(z)``.
+        `per_latent` is NaN for constant latents, which are left out; `matrix` is ``I / H(z)``.
+
+    Rewards
+    -------
+    minimality: latents in which nothing is that their factor does not say. sufficiency: factors of
+    which a latent says everything. Neither asks that other factors be unknown to a latent, so
+    factors may depend on each other.
+
+    Cannot see
+    ----------
+    A latent finer than its factor is not minimal: noise in it, or more bins, count against it.
+    Factors on circles need two latents, and neither is sufficient.
+
+    By chance
+    ---------
+    near 0; (bins - 1)(values - 1) / 2n over the entropy
+
+    Source
+    ------
+    Almudévar and Ortega 2024, section 5
 
     Examples
     --------
@@ -236,9 +254,9 @@ def minimality(latents: Any, factors: Any, *, bins: int = MINIMALITY_BINS) -> Sc
     )
 
 
-@register_score(family="dependence", cost=QUICK, card=CARD)
+@register_score(family="dependence", cost=QUICK, answers="completeness")
 def sufficiency(latents: Any, factors: Any, *, bins: int = MINIMALITY_BINS) -> Score:
-    """Sufficiency: whether one latent says everything of a factor (Almudévar et al. 2024).
+    """Sufficiency: whether one latent determines each factor (Almudévar et al. 2024).
 
     ``1/f sum_j max_i I(z_i; v_j) / H(v_j)``.
 
@@ -250,7 +268,26 @@ def sufficiency(latents: Any, factors: Any, *, bins: int = MINIMALITY_BINS) -> S
     Returns
     -------
     Score
-        `per_factor`; `matrix` is ``I / H(v)``.
+        Has `per_factor`; `matrix` is ``I / H(v)``.
+
+    Rewards
+    -------
+    minimality: latents in which nothing is that their factor does not say. sufficiency: factors of
+    which a latent says everything. Neither asks that other factors be unknown to a latent, so
+    factors may depend on each other.
+
+    Cannot see
+    ----------
+    A latent finer than its factor is not minimal: noise in it, or more bins, count against it.
+    Factors on circles need two latents, and neither is sufficient.
+
+    By chance
+    ---------
+    near 0; (bins - 1)(values - 1) / 2n over the entropy
+
+    Source
+    ------
+    Almudévar and Ortega 2024, section 5
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Scores that hold or vary one factor at a time."""
+"""Scores that fix or vary one factor at a time."""

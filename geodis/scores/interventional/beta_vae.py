@@ -1,4 +1,4 @@
-"""BetaVAE score: a linear classifier of the factor that was fixed."""
+"""BetaVAE score and Z-max variance: classification of the fixed or the free factor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError, check_int, check_random_state
-from geodis.scores.card import Card, Cost, Score
+from geodis.scores.card import Cost, Score
 from geodis.scores.inputs import active_latents, check_scored, of_order_one, varies
 from geodis.scores.interventional.factor_vae import batch_variances, majority_score
 from geodis.scores.interventional.fixed_factor import (
@@ -28,14 +28,7 @@ from geodis.scores.registry import register_score
     family="interventional",
     takes_grid=True,
     cost=Cost("0.15 s", many_latents=True),
-    card=Card(
-        rewards="Latents that stand still where one factor does.",
-        blind="It saturates: mixed latents hardly lower it, and a factor that is missing is "
-        "recognised by what is left.",
-        answers="modularity",
-        chance="1 / f",
-        source="Higgins et al. 2017, section 3",
-    ),
+    answers="modularity",
 )
 def beta_vae(
     latents: Any,
@@ -49,13 +42,13 @@ def beta_vae(
 ) -> Score:
     """BetaVAE score (Higgins et al., 2017): accuracy of a linear classifier of the fixed factor.
 
-    A factor y is chosen, and L pairs of rows that agree in it; the classifier predicts y from
+    A factor y is drawn, and L pairs of rows that agree in it; the classifier predicts y from
 
         z_diff = 1/L sum_l |z_l1 - z_l2|,
 
-    the mean absolute difference of the pair's latents. The score is 1 also when one of the
-    factors is not encoded at all: the classifier learns that no latent stands still (Kim and
-    Mnih, 2018, section 4); `factor_vae` sees the difference.
+    the mean absolute difference of latents over pairs. The score can be 1 even if one factor is not
+    encoded at all: the classifier recognises it by elimination (Kim and Mnih, 2018, section 4).
+    `factor_vae` does not have this defect.
 
     Parameters
     ----------
@@ -64,19 +57,36 @@ def beta_vae(
         (n, h, w, c).
     factors : array-like of shape (n, f), or FactorGrid
     n_train, n_eval : int
-        Differences the classifier is fitted to and evaluated on.
+        Numbers of differences for training and evaluation of the classifier.
     batch_size : int
-        Pairs L behind each difference.
+        Number L of pairs per difference.
     standardise : bool
         Divide latents by their standard deviation first. The published classifier is regularised
-        and fails to see latents on a scale far below 1.
+        and ignores latents on a scale far below 1.
     random_state : None, int or Generator
 
     Returns
     -------
     Score
-        ``per_factor`` is the share of a factor's differences that is recognised, NaN where it
-        was left out; ``matrix`` (z, f) holds the weights of the classifier. Chance is about 1/f.
+        ``per_factor`` is the accuracy for each factor, NaN if it was left out; ``matrix`` (z, f)
+        has the weights of the classifier. The chance level is about 1/f.
+
+    Rewards
+    -------
+    Latents that stand still where one factor does.
+
+    Cannot see
+    ----------
+    It saturates: mixed latents hardly lower it, and a factor that is missing is recognised by what
+    is left.
+
+    By chance
+    ---------
+    1 / f
+
+    Source
+    ------
+    Higgins et al. 2017, section 3
 
     Examples
     --------
@@ -102,16 +112,16 @@ def beta_vae(
 def linear_score(
     source: FixedSource, points: np.ndarray, labels: np.ndarray, n_train: int
 ) -> Score:
-    """Accuracy on points (n, z) of a linear classifier of labels (n,), learnt from the first."""
+    """Score a linear classifier of labels (n,) from points (n, z), trained on the first."""
     from sklearn.linear_model import LogisticRegression
 
     train, test = slice(None, n_train), slice(n_train, None)
-    # With few draws a factor may never have been chosen; one class has nothing to be told from.
+    # With few draws there may be a single class.
     if len(np.unique(labels[train])) < 2:
         raise InputError(f"n_train must let every factor be drawn; got {n_train}.")
     model = LogisticRegression()
     with warnings.catch_warnings():
-        # Latents on wild scales stop the optimiser early; the note below says so.
+        # The note below reports a lack of convergence.
         warnings.simplefilter("ignore")
         model.fit(points[train], labels[train])
     predicted = model.predict(points)
@@ -139,34 +149,20 @@ def linear_score(
 
 
 def pair_differences(table: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Mean over pairs of |z1 - z2|: rows (b, l) twice -> (b, z)."""
+    """Return the mean over pairs of |z1 - z2|, (b, z), for row numbers (b, l)."""
     out = np.empty((len(left), table.shape[1]))
     for part in chunks(left, table.shape[1]):
         out[part] = np.abs(table[left[part]] - table[right[part]]).mean(axis=1)
     return out
 
 
-# Z-max variance: a majority vote on the one factor that varies.
-
-# As in the comparison of Carbonneau et al. (2022).
+# Z-max variance, with the settings of Carbonneau et al. (2022).
 N_VOTES, BATCH = 800, 200
-EQUAL = 1e-9  # shares of a variance that rounding may change
+EQUAL = 1e-9  # relative difference below which variances are equal
 
 
 @register_score(
-    family="interventional",
-    halves=True,
-    default=False,
-    cost=Cost("40 ms"),
-    card=Card(
-        rewards="For each factor a latent that varies most, relative to all rows, where only that "
-        "factor does.",
-        blind="What else varies a little: the largest variance alone votes. It needs rows that "
-        "agree in all factors but one.",
-        answers="modularity",
-        chance="1 / f, and a little more",
-        source="Kim et al. 2019 (Relevance Factor VAE), section 5",
-    ),
+    family="interventional", halves=True, default=False, cost=Cost("40 ms"), answers="modularity"
 )
 def z_max_variance(
     latents: Any,
@@ -178,8 +174,8 @@ def z_max_variance(
 ) -> Score:
     """Z-max variance score (Kim et al. 2019): accuracy of a majority vote on the free factor.
 
-    As `factor_vae`, turned round: rows that agree in all factors but one are drawn, and the latent
-    that varies most, ``argmax_i Var(z_i) / Var_all(z_i)``, votes for the factor that is free.
+    The reverse of `factor_vae`: rows that agree in all factors but one are drawn, and the latent
+    with the largest variance, ``argmax_i Var(z_i) / Var_all(z_i)``, votes for the free factor.
 
     Parameters
     ----------
@@ -187,15 +183,32 @@ def z_max_variance(
     factors : array-like of shape (n, f)
         Classes, several rows of which agree in all factors but one.
     n_votes : int
-        Votes to learn the majorities from, and as many to be judged by.
+        Number of training votes, and of test votes.
     batch_size : int
-        Rows behind each vote, drawn with replacement.
+        Number of rows per vote, drawn with replacement.
     random_state : int, Generator or None
 
     Returns
     -------
     Score
-        ``per_factor`` and ``matrix`` as of `factor_vae`.
+        ``per_factor`` and ``matrix`` as in `factor_vae`.
+
+    Rewards
+    -------
+    For each factor a latent that varies most, relative to all rows, where only that factor does.
+
+    Cannot see
+    ----------
+    What else varies a little: the largest variance alone votes. It needs rows that agree in all
+    factors but one.
+
+    By chance
+    ---------
+    1 / f, and a little more
+
+    Source
+    ------
+    Kim et al. 2019 (Relevance Factor VAE), section 5
 
     Examples
     --------
@@ -227,7 +240,7 @@ def z_max_variance(
     if active.any():
         alive = np.flatnonzero(active)
         ratios = batch_variances(z[:, alive], rows) / z[:, alive].var(axis=0, ddof=1)
-        # Of latents that vary alike but for rounding, the first of them always.
+        # The first of latents that are equal up to rounding.
         largest = ratios.max(axis=1, keepdims=True)
         votes = alive[(ratios >= largest * (1 - EQUAL)).argmax(axis=1)]
     source: FixedSource = open_source(z, coded.codes, "z_max_variance", min_rows=1)
@@ -238,9 +251,9 @@ def z_max_variance(
 
 
 def _agreeing(codes: np.ndarray, j: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows in order of all factors but j, and where runs with several values of j begin, how long.
+    """Sort rows by all factors but j; return the order, and starts and lengths of traversals.
 
-    A run is of rows that agree in all other factors.
+    The rows of a traversal agree in all other factors and have several values of j.
     """
     others = np.delete(codes, j, axis=1)
     if others.shape[1]:

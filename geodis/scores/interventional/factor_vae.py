@@ -1,4 +1,4 @@
-"""FactorVAE score: a majority vote on the factor that was fixed; latents may be discrete."""
+"""FactorVAE score: a majority vote on the fixed factor. Latents may be discrete."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from geodis.base.check import InputError, check_int, check_random_state, check_real
-from geodis.scores.card import Card, Cost, Score
+from geodis.scores.card import Cost, Score
 from geodis.scores.inputs import (
     UNUSED_KL,
     active_latents,
@@ -29,13 +29,13 @@ from geodis.scores.interventional.fixed_factor import (
 from geodis.scores.predictive.importance_models import order_of_latents
 from geodis.scores.registry import register_score
 
-# Rows and counts of batches that are held at once.
+# Entries of batches and counts processed at a time.
 CELLS = 2**22
 
 
 @dataclass(frozen=True)
 class MergedLatents:
-    """Latents of which every discrete one is a column of codes.
+    """Latents with a column of codes for every discrete latent.
 
     Attributes
     ----------
@@ -43,9 +43,9 @@ class MergedLatents:
         Latents, and codes 0, 1, ... of the discrete ones.
     discrete : ndarray of bool, shape (z,)
     first : ndarray of int64, shape (z,)
-        The first column of every latent in the table that was given.
+        The first column of every latent in the given table.
     probabilities : dict of int to ndarray
-        Of the discrete latents that were given as several columns.
+        Probabilities of the discrete latents given as several columns.
     """
 
     table: np.ndarray
@@ -54,14 +54,14 @@ class MergedLatents:
     probabilities: dict[int, np.ndarray] = field(default_factory=dict)
 
     def gini(self, typical: np.ndarray) -> np.ndarray:
-        """Gini's variance of the discrete latents over these rows (t,), NaN for others, (z,)."""
+        """Return Gini's variance of discrete latents over rows (t,), NaN for others, (z,)."""
         found = np.full(len(self.discrete), np.nan)
         for j in np.flatnonzero(self.discrete):
             found[j] = gini_variances(self.table[:, j], typical[None])[0]
         return found
 
     def used(self, typical: np.ndarray) -> np.ndarray:
-        """Whether each discrete latent varies, and its probabilities leave equal chances."""
+        """Return whether each discrete latent varies, and its probabilities are not uniform."""
         answers = []
         for j in np.flatnonzero(self.discrete):
             used = len(np.unique(self.table[typical, j])) > 1
@@ -72,7 +72,7 @@ class MergedLatents:
 
 
 def merge_discrete(table: np.ndarray, discrete: Sequence[int | Sequence[int]]) -> MergedLatents:
-    """Put a column of codes in the place of every discrete latent.
+    """Replace every discrete latent by a column of codes.
 
     Parameters
     ----------
@@ -109,10 +109,10 @@ def merge_discrete(table: np.ndarray, discrete: Sequence[int | Sequence[int]]) -
 
 
 def gini_variances(codes: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Gini's variance of a discrete latent within each batch: rows (b, l) -> (b,).
+    """Return Gini's variance of a discrete latent within each batch, (b,), for rows (b, l).
 
-    ``sum_ij [c_i != c_j] / (2 l (l - 1))``, which is the variance (ddof 1) where differences are
-    squared (seed 003, equation 4).
+    ``sum_ij [c_i != c_j] / (2 l (l - 1))``; with squared differences instead it would be the
+    variance (ddof 1) (Kim and Mnih 2018, appendix B, eq. 4).
 
     Examples
     --------
@@ -132,25 +132,25 @@ def gini_variances(codes: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def _divergence(probabilities: np.ndarray) -> float:
-    """Mean over rows (n, J) of sum_j p_j log p_j + log J, in nats; rows are made to sum to 1."""
+    """Return the mean over rows (n, J) of sum_j p_j log p_j + log J, in nats, after scaling."""
     positive = np.maximum(probabilities, 1e-12)
     p = positive / positive.sum(axis=1, keepdims=True)
     return float((p * np.log(p)).sum(axis=1).mean() + np.log(p.shape[1]))
 
 
-# Shares of variance that are so near to each other are equal up to rounding.
+# Relative difference below which variance ratios are equal up to rounding.
 TIED = 1e-9
 
-# Rows of an encoder that stand for all where every row would have to be encoded.
+# Rows that are encoded to estimate the variances of latents.
 MAX_ENCODED = 10_000
 
 
 def batch_variances(
     table: np.ndarray, rows: np.ndarray, discrete: np.ndarray | None = None
 ) -> np.ndarray:
-    """Variance (ddof 1) of every latent within each batch: rows (b, l) -> (b, z).
+    """Return the variance (ddof 1) of every latent within each batch, (b, z), for rows (b, l).
 
-    Of latents that are `discrete`, bool (z,), Gini's variance.
+    For `discrete` latents, bool (z,), it is Gini's variance.
     """
     out = np.empty((len(rows), table.shape[1]))
     for part in chunks(rows, table.shape[1]):
@@ -165,13 +165,7 @@ def batch_variances(
     family="interventional",
     takes_grid=True,
     cost=Cost("0.06 s", many_latents=True),
-    card=Card(
-        rewards="For each factor a latent that varies least where that factor is fixed.",
-        blind="What else the latent does; spread of a factor over latents.",
-        answers="modularity",
-        chance="1 / f, and a little more",
-        source="Kim and Mnih 2018, section 4",
-    ),
+    answers="modularity",
 )
 def factor_vae(
     latents: Any,
@@ -187,45 +181,60 @@ def factor_vae(
 ) -> Score:
     """FactorVAE score (Kim and Mnih, 2018): accuracy of a majority vote on the fixed factor.
 
-    A factor k is chosen, and L rows that share its value. The latent that varies least,
+    A factor k is drawn, and L rows that share its value. The latent with the least variance,
 
         a = argmin_j Var_l(z_lj) / Var(z_j),
 
     gives the vote (a, k). With V_jk votes of a training set, the classifier is
-    C(j) = argmax_k V_jk, and the score its accuracy on votes of its own.
+    C(j) = argmax_k V_jk, and the score is its accuracy on separate votes.
 
-    Collapsed latents are left out before the vote: those that do not vary beyond rounding, whose
-    ratio is 0/0; those below `min_std`; and, with `log_variances`, those whose posterior is the
-    prior, as the paper says (appendix B).
+    Collapsed latents are left out: those that are constant up to rounding; those below `min_std`;
+    and, with `log_variances`, those whose posterior equals the prior, as in the paper (appendix B).
 
     Parameters
     ----------
     latents, factors
         As in `beta_vae`.
     n_train, n_eval : int
-        Votes.
+        Numbers of training and test votes.
     batch_size : int
-        Rows L behind each vote.
+        Number L of rows per vote.
     min_std : float
-        Latents with a smaller standard deviation are left out. The default leaves in whatever
-        varies, because the score does not depend on the scale of a latent.
+        Latents with a smaller standard deviation are left out. By default all latents that vary are
+        used, because the score does not depend on the scale of a latent.
     log_variances : array-like of the shape of `latents`, optional
-        Of a Gaussian encoder whose means are `latents`: a mean KL from N(0, 1) of at most 0.01
-        nats is a collapse.
+        Of a Gaussian encoder whose means are `latents`: latents with a mean KL divergence from
+        N(0, 1) of at most 0.01 nats are collapsed.
     discrete : sequence of int, or of sequence of int
-        Latents that are discrete: a column of labels, or the columns that hold the probabilities
-        of a categorical latent, which stands for the most probable one, as ``[[4, 5, 6]]`` for
-        what `encode` gives of ``ConcreteVAE(shape, 4, categories=3)``. They count as one latent,
-        in the place of the first of these columns. Theirs is Gini's variance (appendix B,
-        equation 4), sum_ij [z_i != z_j] / (2 n (n - 1)).
+        Discrete latents: a column of labels, or the columns of probabilities of a categorical
+        latent, whose value is the most probable category. An example is ``[[4, 5, 6]]`` for the
+        output of `encode` of ``ConcreteVAE(shape, 4, categories=3)``. Such columns count as one
+        latent, at the place of the first column, with Gini's variance (appendix B, equation 4),
+        sum_ij [z_i != z_j] / (2 n (n - 1)).
     random_state : None, int or Generator
 
     Returns
     -------
     Score
-        ``per_factor`` is the share of a factor's votes that is right; ``matrix`` (z, f) holds
-        the training votes, a discrete latent being one row. Without any active latent the score is
-        that of a guess, 1/f.
+        ``per_factor`` is the accuracy for each factor; ``matrix`` (z, f) has the training votes,
+        with one row for a discrete latent. Without active latents the score is that of a guess,
+        1/f.
+
+    Rewards
+    -------
+    For each factor a latent that varies least where that factor is fixed.
+
+    Cannot see
+    ----------
+    What else the latent does; spread of a factor over latents.
+
+    By chance
+    ---------
+    1 / f, and a little more
+
+    Source
+    ------
+    Kim and Mnih 2018, section 4
 
     Examples
     --------
@@ -252,7 +261,7 @@ def factor_vae(
     merged = merge_discrete(table, discrete)
     active = active_latents(whole, known)[merged.first]
     active[merged.discrete] = merged.used(typical)
-    # Variances of large and of small latents leave the range of floats; their ratios do not.
+    # Variances of very large and very small latents would overflow; their ratios do not.
     scaled = of_order_one(merged.table)
     spread = scaled[typical].std(axis=0, ddof=1)
     active &= (spread >= min_std / unit_of(merged.table)) | merged.discrete
@@ -268,10 +277,10 @@ def vote(
     active: np.ndarray,
     discrete: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The active latent that varies least in each batch, relative to all; -1 if there is none.
+    """Return the active latent of least relative variance in each batch; -1 if there is none.
 
-    Of several that vary equally little, but for rounding, always the same one, whatever the order
-    of the latents: two copies of one latent would otherwise tell factors apart by their rounding.
+    Ties up to rounding are broken in a canonical order of latents. Otherwise two copies of a latent
+    could separate factors by their rounding errors.
     """
     order = order_of_latents(table)
     places = order[active[order]]
@@ -284,7 +293,7 @@ def vote(
 
 
 def count_votes(votes: np.ndarray, labels: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """V_jk: how often latent j was named when factor k was fixed, int64 (z, f)."""
+    """Count the votes V_jk for latent j when factor k was fixed, int64 (z, f)."""
     cells = np.ravel_multi_index((votes, labels), shape)
     return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
 
@@ -292,7 +301,7 @@ def count_votes(votes: np.ndarray, labels: np.ndarray, shape: tuple[int, int]) -
 def majority_score(
     source: FixedSource, votes: np.ndarray, labels: np.ndarray, n_train: int, active: np.ndarray
 ) -> Score:
-    """Accuracy of the majority vote, learnt from the first votes (n,) and their labels (n,)."""
+    """Score the majority vote, trained on the first votes (n,) and their labels (n,)."""
     shape = (len(active), source.n_factors)
     notes = [source.note] if source.note else []
     if not active.any():
@@ -310,7 +319,7 @@ def majority_score(
         details={
             "train_accuracy": float(right[:n_train].mean()),
             "eval_votes": count_votes(votes[n_train:], labels[n_train:], shape),
-            # Latents without a vote say nothing of any factor.
+            # Latents without a vote predict no factor.
             "classifier": np.where(train.any(axis=1), classifier, -1),
             "active": active,
         },

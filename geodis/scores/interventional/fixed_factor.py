@@ -1,4 +1,4 @@
-"""Latents by row, and rows with one factor fixed: of a grid, or of a plain sample."""
+"""Sampling of rows with one factor fixed, from a grid or from a sample."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from geodis.scores.inputs import check_latents, check_scored, joined_notes
 
 
 class GridRows:
-    """Draws from a complete grid: the other factors are independent and uniform."""
+    """Sampling from a complete grid, with independent, uniform other factors."""
 
     def __init__(self, grid: FactorGrid) -> None:
         self.n = len(grid)
@@ -30,7 +30,7 @@ class GridRows:
     def batches(
         self, factor: int, count: int, size: int, random: np.random.Generator
     ) -> np.ndarray:
-        """Rows (count, size) that share the factor's value within each batch."""
+        """Draw batches of rows (count, size) with the same value of the factor."""
         # A uniform index has independent, uniform factors.
         index = random.integers(self.n, size=(count, size))
         values = self._value(index, factor)
@@ -39,20 +39,20 @@ class GridRows:
     def pairs(
         self, factor: int, count: int, size: int, random: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Rows (count, size) twice, the factor equal within each pair."""
+        """Draw pairs of rows, both (count, size), with the same value of the factor."""
         first, second = random.integers(self.n, size=(2, count, size))
         change = self._value(first, factor) - self._value(second, factor)
         return first, second + change * self.strides[factor]
 
 
 class SampleRows:
-    """Draws, with replacement, from the rows of a sample whose value is frequent enough.
+    """Sampling with replacement from the rows of a sample with frequent values.
 
     Parameters
     ----------
     codes : ndarray of int64, shape (n, f)
     min_rows : int
-        Values with fewer rows are not fixed.
+        Values with fewer rows are never fixed.
     """
 
     def __init__(self, codes: np.ndarray, min_rows: int) -> None:
@@ -62,7 +62,7 @@ class SampleRows:
         self.frequent = [counts >= min_rows for counts in self.counts]
 
     def _anchors(self, factor: int, size: tuple[int, ...], random: np.random.Generator) -> Any:
-        """Places, in the order by value, of rows whose value is frequent; and their values."""
+        """Draw positions, in the order by value, of rows with frequent values; and the values."""
         counts, frequent = self.counts[factor], self.frequent[factor]
         places = np.flatnonzero(np.repeat(frequent, counts))
         anchor = places[random.integers(len(places), size=size)]
@@ -85,36 +85,36 @@ class SampleRows:
         counts = self.counts[factor]
         start = np.cumsum(counts) - counts
         anchor, value = self._anchors(factor, (count, size), random)
-        # A step round the rows of this value that is never whole: a row is not its own partner.
+        # A cyclic shift within the rows of this value: a row is never paired with itself.
         step = 1 + random.integers(counts[value] - 1)
         partner = start[value] + (anchor - start[value] + step) % counts[value]
         return self.order[anchor, factor], self.order[partner, factor]
 
 
-# What Locatello et al. (2019) trained and evaluated the classifiers with.
+# Settings of Locatello et al. (2019).
 N_TRAIN, N_EVAL, BATCH_SIZE = 10_000, 5_000, 64
-# Latents gathered at once; a few megabytes stay in the cache.
+# Entries of latents processed at a time; a few megabytes fit into the cache.
 CHUNK_ENTRIES = 1 << 18
-# Fewer rows with the same value show neither a spread nor what else varies.
+# Values with fewer rows are too rare to estimate a variance.
 MIN_ROWS = 10
 
 
 @dataclass(frozen=True)
 class FixedSource:
-    """Latents by row, and rows with one factor fixed.
+    """Latents, and sampling of rows with one factor fixed.
 
     Attributes
     ----------
     rows : GridRows or SampleRows
     used : ndarray of int64, shape (k,)
-        Factors that can be fixed: two values at least, with enough rows each.
+        Factors that can be fixed: they have at least two frequent values.
     n_factors : int
     names : tuple of str
-        Of all factors; empty when they have none.
+        Names of all factors; empty if they have none.
     note : str
         What was left out.
     table : ndarray of float64, shape (n, z), or None
-        Latents of every row; None where an encoder makes them.
+        Latents of every row; None with an encoder.
     encode : callable
         Rows (m,) -> latents (m, z).
     n_rows : int
@@ -130,7 +130,7 @@ class FixedSource:
     n_rows: int
 
     def latents(self, *draws: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
-        """A table of latents, and the draws as rows of that table; each row is encoded once."""
+        """Return a table of latents and the draws as its row numbers; encodes each row once."""
         if self.table is not None:
             return self.table, draws
         rows, where = np.unique(np.concatenate([d.ravel() for d in draws]), return_inverse=True)
@@ -141,11 +141,11 @@ class FixedSource:
         )
 
     def draw_factors(self, count: int, random: np.random.Generator) -> np.ndarray:
-        """Which factor is fixed in each draw, (count,): uniform over those that can be."""
+        """Draw the fixed factors (count,), uniformly from those that can be fixed."""
         return self.used[random.integers(len(self.used), size=count)]
 
     def batches(self, labels: np.ndarray, size: int, random: np.random.Generator) -> np.ndarray:
-        """Rows (n, size) that share the value of each draw's factor, labels (n,)."""
+        """Draw batches of rows (n, size), with the factors given by labels (n,) fixed."""
         rows = np.empty((len(labels), size), dtype=np.int64)
         for factor in self.used:
             own = labels == factor
@@ -155,7 +155,7 @@ class FixedSource:
     def pairs(
         self, labels: np.ndarray, size: int, random: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Rows (n, size) twice, each pair with one value of its draw's factor."""
+        """Draw pairs of rows, both (n, size), with the factors given by labels (n,) fixed."""
         left = np.empty((len(labels), size), dtype=np.int64)
         right = np.empty_like(left)
         for factor in self.used:
@@ -164,25 +164,25 @@ class FixedSource:
         return left, right
 
     def recognised(self, labels: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Share of right answers for each factor (f,), NaN where there were no questions."""
+        """Return the accuracy for each factor (f,), NaN without any draws."""
         asked = np.bincount(labels, minlength=self.n_factors)
         answered = np.bincount(labels, weights=right, minlength=self.n_factors)
         return np.divide(answered, asked, out=np.full(self.n_factors, np.nan), where=asked > 0)
 
     def typical(self, most: int, random: np.random.Generator) -> np.ndarray:
-        """Rows that stand for all: every one, or as many as are worth encoding."""
+        """Return all rows, or at most this many random rows if they must be encoded."""
         if self.table is not None or self.n_rows <= most:
             return np.arange(self.n_rows)
         return random.integers(self.n_rows, size=most)
 
 
 def chunks(rows: np.ndarray, width: int) -> Iterator[slice]:
-    """Slices of draws (n, size) whose latents, so many a row, are gathered at once."""
+    """Split draws (n, size) into slices whose latents, of this width, are processed at a time."""
     return blocks(len(rows), max(1, CHUNK_ENTRIES // (rows.shape[1] * width)))
 
 
 def open_source(latents: Any, factors: Any, score: str, min_rows: int = MIN_ROWS) -> FixedSource:
-    """Check latents and factors, or a code and its grid, and find the factors that can be fixed.
+    """Validate latents and factors, or a code and its grid, and find factors that can be fixed.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def open_source(latents: Any, factors: Any, score: str, min_rows: int = MIN_ROWS
     score : str
         Name of the score, for messages.
     min_rows : int
-        How many rows a value needs to be fixed, in a plain sample.
+        Fewest rows of a value that can be fixed, in a sample.
     """
     coded = None
     if isinstance(factors, FactorGrid):
@@ -229,7 +229,7 @@ def open_source(latents: Any, factors: Any, score: str, min_rows: int = MIN_ROWS
 def _left_out(
     sizes: np.ndarray, frequent: np.ndarray, names: tuple[str, ...], min_rows: int
 ) -> str:
-    """Which factors, and which of their values, are never fixed."""
+    """Return a note on factors and values that are never fixed."""
     called = names or tuple(str(j) for j in range(len(sizes)))
     usable = frequent > 1
     few = f"left out, with too few rows of the same value ({min_rows} are needed)"

@@ -1,4 +1,4 @@
-"""Interventional robustness: how still a latent stands while one factor is fixed."""
+"""Interventional robustness: how little a latent varies while one factor is fixed."""
 
 from __future__ import annotations
 
@@ -8,25 +8,13 @@ import numpy as np
 
 from geodis.base.check import InputError, check_int, check_random_state, check_real
 from geodis.data.grids.grid import FactorGrid, latents_of
-from geodis.scores.card import QUICK, Card, Score
+from geodis.scores.card import QUICK, Score
 from geodis.scores.inputs import CodedFactors, check_scored, varies
 from geodis.scores.interventional.fixed_factor import MIN_ROWS
 from geodis.scores.registry import register_score
 
 
-@register_score(
-    family="interventional",
-    takes_grid=True,
-    cost=QUICK,
-    card=Card(
-        rewards="Latents that no factor moves but their own, even at worst.",
-        blind="Latents that nothing moves; scales, which weigh the latents.",
-        answers="modularity",
-        scale="below 0 to 1",
-        chance="0.30 to 0.39; 0.22 to 0.33 of 1,000 rows",
-        source="Suter et al. 2019, section 4",
-    ),
-)
+@register_score(family="interventional", takes_grid=True, cost=QUICK, answers="modularity")
 def irs(
     latents: Any,
     factors: Any,
@@ -37,9 +25,9 @@ def irs(
 ) -> Score:
     """Interventional robustness score (Suter et al., 2019).
 
-    With one factor fixed at each of its values v in turn, the others move latent j away from its
-    mean by a deviation d_jv, a high quantile over rows of |z_j - E(z_j | v)|. In units of the
-    largest deviation of all, w_j = max |z_j - E(z_j)|,
+    With factor k fixed at a value v, let d_jv be a high quantile over rows of |z_j - E(z_j | v)|,
+    the deviation of latent j that the other factors cause. Relative to the largest deviation,
+    w_j = max |z_j - E(z_j)|,
 
         R_jk = 1 - mean_v(d_jv) / w_j,
 
@@ -50,24 +38,44 @@ def irs(
     latents, factors
         As in `beta_vae`.
     quantile : float
-        Which quantile of the deviations; 1 is the largest.
+        Quantile of the deviations; 1 is the maximum.
     n_samples : int
-        Rows drawn from a grid with more, if an encoder must make their latents.
+        Larger grids are subsampled to this many rows if an encoder computes the latents.
     random_state : None, int or Generator
-        Used for those rows only.
+        Draws these rows.
 
     Returns
     -------
     Score
-        ``matrix`` R (z, f), NaN for factors left out, and ``per_latent``; constant latents have
-        zeros and no weight.
-        ``details["parents"]`` (z,) is the factor that protects each latent best, -1 for none.
+        ``matrix`` is R (z, f), NaN for factors left out; in ``per_latent`` constant latents are
+        zero and have no weight. ``details["parents"]`` (z,) is the factor with the largest R of
+        each latent, -1 for none.
 
     Notes
     -----
-    Values with fewer than 10 rows are left out: a value with one row would deviate by 0 and make
-    everything robust. Noise may score above 0, because a quantile is less than the maximum, and
-    an entangled code below: compare with the chance level.
+    Values with fewer than 10 rows are left out: with a single row the deviation would be 0. Noise
+    may score above 0, because a quantile is less than the maximum, and entangled latents may score
+    below: compare with the chance level.
+
+    Rewards
+    -------
+    Latents that no factor moves but their own, even at worst.
+
+    Cannot see
+    ----------
+    Latents that nothing moves; scales, which weigh the latents.
+
+    Range
+    -----
+    below 0 to 1
+
+    By chance
+    ---------
+    0.30 to 0.39; 0.22 to 0.33 of 1,000 rows
+
+    Source
+    ------
+    Suter et al. 2019, section 4
 
     Examples
     --------
@@ -107,9 +115,9 @@ def irs(
 def _robustness(
     table: np.ndarray, coded: CodedFactors, quantile: float, widest: np.ndarray, places: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """R (z, f), NaN for factors that cannot be fixed; which can, bool (f,); and what to say.
+    """Return R (z, f), NaN for factors that cannot be fixed; which can be, bool (f,); and notes.
 
-    Latents outside the given places are constant.
+    Only the latents at the given places vary.
     """
     n_factors = len(coded.sizes)
     matrix = np.zeros((table.shape[1], n_factors))
@@ -134,14 +142,14 @@ def _robustness(
 
 
 def _deviation(rows: np.ndarray, quantile: float) -> np.ndarray:
-    """A quantile over rows of the distance to their mean, (z,)."""
+    """Return a quantile over rows of the distance to their mean, (z,)."""
     return np.quantile(np.abs(rows - rows.mean(axis=0)), quantile, axis=0)
 
 
 def _rows_of(
     latents: Any, factors: Any, n_samples: int, random: np.random.Generator
 ) -> tuple[np.ndarray, CodedFactors]:
-    """Latents and factors of a plain sample, or of rows of a grid."""
+    """Return latents and factors of a sample, or of rows of a grid."""
     if not isinstance(factors, FactorGrid):
         return check_scored(latents, factors)
     grid, encode = factors, latents_of(factors, latents)

@@ -1,1 +1,1 @@
-"""Scores of many models: computing, comparing and summarising them."""
+"""Scores of many models."""

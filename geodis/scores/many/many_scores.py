@@ -1,4 +1,4 @@
-"""The table of many models, and what it says: spread, agreement, best and worst, failures."""
+"""The table of scores of many models, with their spread, agreement and failures."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ COLUMNS = [
 ]
 NUMBERS = ("value", "chance", "low", "high")
 SUFFIXES = (".parquet", ".csv")
-# Reasons that are printed; the frame has all.
+# Number of printed reasons; the frame has all.
 MOST_REASONS = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ManyScores:
-    """What `score_many` returns; prints as the spread of every score.
+    """The result of `score_many`; prints as the distribution of every score.
 
     Attributes
     ----------
     frame : pandas.DataFrame
-        One row a model and score, models in their order: ``model``, ``score``, ``family``,
+        One row per model and score, models in the given order: ``model``, ``score``, ``family``,
         ``question``, ``value``, ``chance``, ``low``, ``high``, ``better``, ``note``, and
-        ``reason``: why there is no value. A model that could not be scored has one row without a
+        ``reason``, why there is no value. A model that could not be scored has one row without a
         score.
 
     Examples
@@ -60,12 +60,12 @@ class ManyScores:
 
     @classmethod
     def of_models(cls, found: Mapping[str, tuple[list[list[Any]], str]]) -> ManyScores:
-        """Put rows together.
+        """Make the table from the rows of every model.
 
         Parameters
         ----------
         found : mapping of str to (rows, reason)
-            For each model its rows, without its name, or why there are none.
+            Model -> its rows without the name, and why there are none.
         """
         import pandas as pd
 
@@ -80,7 +80,7 @@ class ManyScores:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> ManyScores:
-        """Read a table that was written."""
+        """Read a table from a file."""
         import pandas as pd
 
         path = check_table_path(path)
@@ -102,7 +102,7 @@ class ManyScores:
         return cls(frame.astype(dict.fromkeys(NUMBERS, float)))
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the frame, whole or not at all; its bytes depend on the rows alone."""
+        """Write the frame to a file atomically; its bytes depend only on the rows."""
         path = check_table_path(path)
         with whole_file(path) as temporary:
             if path.suffix == ".csv":
@@ -113,7 +113,7 @@ class ManyScores:
 
     @cached_property
     def models(self) -> tuple[str, ...]:
-        """Names of the models, in their order."""
+        """Names of the models, in the given order."""
         return tuple(map(str, self.frame["model"].unique()))
 
     @cached_property
@@ -124,23 +124,24 @@ class ManyScores:
 
     @cached_property
     def values(self) -> pd.DataFrame:
-        """Models by scores, NaN where there is none; models without any are left out."""
+        """Values of models by scores, NaN if missing, without models that failed."""
         scored = self.frame[self.frame["reason"] == ""]
         wide = scored.pivot(index="model", columns="score", values="value")
         return wide.loc[scored["model"].unique(), scored["score"].unique()]
 
     @cached_property
     def agreement(self) -> Agreement | None:
-        """Rank correlations of scores; None of fewer than three models or two scores."""
+        """Rank correlations of scores; None for fewer than three models or two scores."""
         few = len(self.values) < 3 or self.values.shape[1] < 2
         return None if few else agreement(self.values)
 
     @cached_property
     def spread(self) -> pd.DataFrame:
-        """One row a score: how its values spread over the models.
+        """Distribution of every score over models, one row per score.
 
-        ``models`` that have it; ``low``, ``quarter``, ``median``, ``3 quarters`` and ``high`` of
-        the values; median ``chance``; ``better``; ``best`` and ``worst`` model.
+        Columns are the number of ``models`` with the score; the quantiles ``low``, ``quarter``,
+        ``median``, ``3 quarters`` and ``high``; the median ``chance``; ``better``; and the
+        ``best`` and ``worst`` model.
         """
         import pandas as pd
 
@@ -164,7 +165,7 @@ class ManyScores:
         return pd.DataFrame.from_dict(lines, orient="index", columns=columns)
 
     def remarks(self) -> list[str]:
-        """Models that were not scored, and scores that do not apply to some; each reason once."""
+        """Return reasons of failed models and skipped scores, each once."""
         reasons = names_by_text(self.failures)
         lines = [f"{_some(models)}: {reason}" for reason, models in reasons.items()]
         skipped = self.frame[(self.frame["reason"] != "") & (self.frame["score"] != "")]
@@ -198,7 +199,7 @@ class ManyScores:
 
     @property
     def head(self) -> str:
-        """How many models and scores there are."""
+        """Numbers of models and scores."""
         failed = f", {counted(len(self.failures), 'model')} not scored" if self.failures else ""
         scores = counted(self.values.shape[1], "score")
         return f"{counted(len(self.models), 'model')}, {scores}{failed}"
@@ -208,7 +209,7 @@ FIVE = ("low", "quarter", "median", "3 quarters", "high")
 
 
 def check_table_path(path: str | os.PathLike[str]) -> Path:
-    """Require a kind of file that a table can be written to, before anything is scored."""
+    """Require a path with a suffix of a table, before anything is scored."""
     path = Path(path).expanduser()
     if path.suffix not in SUFFIXES:
         raise InputError(f"A table must end in {' or '.join(SUFFIXES)}; got {path}.")
@@ -218,6 +219,6 @@ def check_table_path(path: str | os.PathLike[str]) -> Path:
 
 
 def _some(names: list[str]) -> str:
-    """The first names of a list."""
+    """Return the first names of a list, and the number of others."""
     more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
     return f"{', '.join(names[:3])}{more}"

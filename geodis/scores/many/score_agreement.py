@@ -1,4 +1,4 @@
-"""Rank correlations of scores across models."""
+"""Rank correlations of scores across models, and variance explained by settings."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Agreement:
     names : tuple of str
         The scores, k of them.
     matrix : ndarray of shape (k, k)
-        Spearman's correlation of two scores over the models that have both; NaN where one of
-        them is the same for all models, or fewer than three have both.
+        Spearman's correlation of two scores over the models that have both; NaN if one of them is
+        constant, or fewer than three models have both.
     counts : ndarray of int64, shape (k, k)
-        How many models each correlation is of.
+        Number of models of each correlation.
     values : pandas.DataFrame
-        Models by scores: what was compared.
+        The scores, models by scores.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Agreement:
         return pd.DataFrame(self.matrix, index=list(self.names), columns=list(self.names))
 
     def pairs(self) -> pd.DataFrame:
-        """Every pair once, those that agree least first: columns first, second, correlation."""
+        """Return all pairs of scores in ascending order of their correlation."""
         import pandas as pd
 
         rows, columns = np.triu_indices(len(self.names), 1)
@@ -80,20 +80,19 @@ class Agreement:
 
 
 def agreement(tables: Any) -> Agreement:
-    """Correlate the ranks that scores give to models, as in figure 2 of Locatello et al. (2019).
+    """Rank correlations of scores over models, as in figure 2 of Locatello et al. (2019).
 
     Parameters
     ----------
     tables : sequence or mapping of tables, or pandas.DataFrame
-        Each table is the result of `score_latents` for one model, or a JSON file it wrote. A
-        frame has one row a model and one column a score; columns that are not numbers are left
-        out.
+        Each table is the result of `score_latents` for one model, or its JSON file. A frame has one
+        row per model and one column per score; columns that are not numeric are left out.
 
     Returns
     -------
     Agreement
-        Correlations of the values as they are: scores for which lower is better, such as the
-        total correlation, agree with the others where the correlation is negative.
+        Values are not negated: scores for which lower is better, such as the total correlation,
+        agree with others if the correlation is negative.
 
     Examples
     --------
@@ -120,7 +119,7 @@ def agreement(tables: Any) -> Agreement:
 
 
 def scores_by_model(tables: Any) -> pd.DataFrame:
-    """Return a frame with one row a model and one column a score, NaN where a score is missing."""
+    """Return a frame with a row per model and a column per score, NaN for missing scores."""
     import pandas as pd
 
     if isinstance(tables, pd.DataFrame):
@@ -138,7 +137,7 @@ def scores_by_model(tables: Any) -> pd.DataFrame:
 
 
 def _values(table: Any) -> dict[str, float]:
-    """Score -> value of one model."""
+    """Return score -> value of one model."""
     if hasattr(table, "values_by_name"):  # a ScoreTable
         return dict(table.values_by_name)
     if isinstance(table, Mapping):
@@ -158,31 +157,27 @@ def _values(table: Any) -> dict[str, float]:
     )
 
 
-# How much of the variance of every score over models a setting explains.
-
-
 def variance_explained(table: Any, by: str | Sequence[str]) -> pd.DataFrame:
-    """How much of the variance of every score over models a setting explains.
+    """Share of the variance of every score over models that is explained by settings.
 
-    The share of the sum of squares that lies between the groups of equal settings: R^2 of the
-    regression of the score on one indicator a group, as in the tables of Locatello et al. (2019,
-    section 5.4). Several settings form their Cartesian product. What remains is due to
-    everything else, the random seed above all.
+    This is the R^2 of the regression of the score on indicators of the groups with equal settings,
+    as in Locatello et al. (2019, section 5.4). Several settings form their Cartesian product. The
+    remaining variance is due to other causes, such as the random seed.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        One row a model: columns of scores, and of settings.
+        One row per model, with columns of scores and of settings.
     by : str or sequence of str
         Columns of settings, such as "objective", or ["objective", "strength"].
 
     Returns
     -------
     pandas.DataFrame
-        One row a score. ``explained`` is the share, 0 to 1; ``adjusted`` corrects it for the
-        number of groups, 1 - (1 - R^2) (n - 1) / (n - groups), for groups of few models explain
-        much by chance; ``models`` and ``groups`` say of how many. Both shares are NaN where all
-        models have the same score, ``adjusted`` also where every group has one model.
+        One row per score. ``explained`` is R^2; ``adjusted`` corrects it for the number of groups,
+        1 - (1 - R^2) (n - 1) / (n - groups), because small groups explain much by chance;
+        ``models`` and ``groups`` are their numbers. Both shares are NaN if all models have the same
+        score, ``adjusted`` also if every group has one model.
 
     Examples
     --------
@@ -218,13 +213,13 @@ def variance_explained(table: Any, by: str | Sequence[str]) -> pd.DataFrame:
 
 
 def _explained(rows: pd.DataFrame, settings: list[str], name: str) -> dict[str, float]:
-    """One line of the table: the score of that name in rows that have it."""
+    """Return the row of the table for one score."""
     group = rows.groupby(settings, sort=False)[name]
     n, groups = len(rows), int(group.ngroups)
     values = rows[name].to_numpy(float)
     whole = ((values - values.mean()) ** 2).sum() if n else 0.0
     within = ((values - group.transform("mean").to_numpy(float)) ** 2).sum() if n else 0.0
-    # Equal numbers differ by rounding when their mean is taken.
+    # The variance of equal numbers may be a rounding error.
     varies = n > 1 and whole > 1e-24 * max((values**2).sum(), 1e-300)
     share = 1 - within / whole if varies else np.nan
     adjusted = 1 - (1 - share) * (n - 1) / (n - groups) if n > groups else np.nan

@@ -1,4 +1,4 @@
-"""Scores of thousands of models: one row a model and score, resumed where it stopped.
+"""Scores of thousands of models, resumable, with one row per model and score.
 
 Models are the files of a folder, paths, or arrays, each with a name.
 """
@@ -36,20 +36,20 @@ Stamp = list[int] | str
 
 @dataclass(frozen=True)
 class ModelSource:
-    """Where the latents of one model are.
+    """Name and location of the latents of one model.
 
     Attributes
     ----------
     name : str
     place : str or ndarray
-        A file, perhaps with the key of an array in it, or the latents themselves.
+        A file, optionally with the key of an array, or the latents themselves.
     """
 
     name: str
     place: str | np.ndarray
 
     def stamp(self) -> Stamp:
-        """What changes with the content: size and time of a file, a hash of an array.
+        """Return a fingerprint: size and time of a file, or a hash of an array.
 
         Examples
         --------
@@ -65,7 +65,7 @@ class ModelSource:
         return digest.hexdigest()
 
     def load(self) -> np.ndarray:
-        """Read the latents; a file that changes meanwhile is refused."""
+        """Read the latents; refuse a file that changes during reading."""
         if not isinstance(self.place, str):
             return self.place
         before = self.stamp()
@@ -90,22 +90,22 @@ def file_of_place(place: str) -> Path:
 def model_sources(
     models: Any, key: str | None = None, apart: Iterable[Path] = ()
 ) -> Iterator[ModelSource]:
-    """Read what a user says of many models, one by one.
+    """Iterate over the given models.
 
     Parameters
     ----------
     models : str, path, mapping or iterable
-        A folder, whose files of a known format are taken in the order of their names, those in its
-        folders too; paths; arrays; or names with either.
+        A folder, whose files of known formats, including subfolders, are used in the order of their
+        names; paths; arrays; or a mapping of names to paths or arrays.
     key : str, optional
-        Of the array in every file.
+        Key of the array in every file.
     apart : iterable of Path
-        Files of the folder that are no models.
+        Files of the folder that are not models.
 
     Yields
     ------
     ModelSource
-        Of a name of its own.
+        With unique names.
 
     Examples
     --------
@@ -156,12 +156,12 @@ def _in_folder(folder: Path, apart: set[Path]) -> Iterator[tuple[str, Path]]:
         raise InputError(f"models must be a folder with files of arrays; got {folder}, without.")
 
 
-# Models that travel to a worker together: sending one costs as much as a quick score of it.
+# Models per task: sending a model to a worker takes as long as a quick score.
 TOGETHER = 8
-# Columns of what a worker sends back of a model, as in the table.
+# Columns of the table that a worker returns.
 SENT = ("score", "family", "question", "value", "chance", "low", "high", "better", "note")
 
-# The stamp of a model, its rows, and why there are none.
+# Stamp of a model, its rows, and why there are none.
 Scored = tuple[Stamp | None, list[list[Any]], str]
 
 
@@ -181,43 +181,43 @@ def score_many(
     verbose: bool | int = True,
     random_state: int = 0,
 ) -> ManyScores:
-    """Score many models on the same factors: the table of `score_latents` for each of them.
+    """Score many models on the same factors, with `score_latents` for each of them.
 
     Parameters
     ----------
     models : str, path, mapping or iterable
-        A folder, whose files are the models in the order of their names, those in its folders too;
-        paths; arrays; or a mapping of names to either. Files are as `load_array` takes them.
+        A folder, whose files, including subfolders, are the models in the order of their names;
+        paths; arrays; or a mapping of names to paths or arrays. Files are read by `load_array`.
     factors : array-like of shape (n, f), Factors or path
-        Of the rows of every model.
+        Factors of the rows, the same for every model.
     scores : str or sequence of str, optional
         As in `score_latents`.
     cluster : None, "local", str or distributed.Client
-        Where models are scored: in this process, in processes of this machine, on the Dask cluster
-        of an address or a client. Its workers must see the files by the same paths.
+        Where models are scored: in this process, in local processes, or on a Dask cluster given by
+        its address or client. Its workers must have the files at the same paths.
     n_workers : int, optional
-        Processes of "local"; one a core by default.
+        Number of processes of "local"; one per core by default.
     out : str or path, optional
-        Where to write the table, .parquet or .csv, whole or not at all. Finished models are kept in
-        a journal beside it, of which a call with the same settings takes those whose files have not
-        changed; the others, and those that failed, are scored.
+        File of the table, .parquet or .csv, which is written atomically. Finished models are saved
+        in a journal next to it. A call with the same settings reuses models whose files have not
+        changed, and scores the others and those that failed.
     key : str, optional
-        Of the array in each file, such as "latents".
+        Key of the array in each file, such as "latents".
     apart : sequence of paths
-        Files of the folder that are no models; the factors and ``out`` are known.
+        Files of the folder that are not models; the factors and ``out`` are excluded by default.
     bins, chance, intervals
         As in `score_latents`.
     verbose : bool or int
         Show progress.
     random_state : int
-        The same for every model: a row is that of `score_latents` of this model alone.
+        The same for every model: a row equals that of `score_latents` for this model.
 
     Returns
     -------
     ManyScores
-        ``frame`` has a row for each model and score. A model that could not be read or scored is a
-        row with its ``reason``, and so is a score that does not apply. Neither the cluster nor the
-        number of workers changes it.
+        ``frame`` has a row for each model and score. Models that could not be read or scored, and
+        scores that do not apply, have a ``reason``. The result does not depend on the cluster or
+        the number of workers.
 
     Examples
     --------
@@ -274,7 +274,7 @@ def _known_factors(factors: Any) -> Factors:
 
 
 def _digest(factors: Factors) -> str:
-    """A hash of everything that factors say."""
+    """Return a hash of the factors."""
     digest = hashlib.blake2b(digest_size=12)
     for name, array in arrays_of_factors(factors).items():
         digest.update(f"{name}{array.dtype.str}{array.shape}".encode())
@@ -290,8 +290,8 @@ def _score_all(
     journal: Journal | None,
     stages: Stages,
 ) -> dict[str, tuple[list[list[Any]], str]]:
-    """Rows, or a reason, of every model in its order; of the journal where that still holds."""
-    # In the order of the models; what is not scored yet has None.
+    """Return rows or a reason for every model, in order; reuses valid entries of the journal."""
+    # In the order of the models; None if not scored yet.
     found: dict[str, Any] = {}
     done = 0
 
@@ -324,7 +324,7 @@ def _score_all(
         if outcome.error is None:
             for source, scored in zip(group, outcome.value, strict=True):
                 keep(source.name, scored)
-        elif len(group) > 1:  # which of them it was shows when each goes alone
+        elif len(group) > 1:  # retry one by one to find the model that failed
             alone += group
         else:
             keep(group[0].name, (None, [], _reason(outcome.error)))
@@ -335,7 +335,7 @@ def _score_all(
 
 
 def _groups(sources: Iterator[ModelSource], engine: Engine) -> Iterator[list[ModelSource]]:
-    """Models by eights; the first ones alone, so that few of them are spread evenly."""
+    """Group models by eight; the first ones singly, to distribute few models evenly."""
     for source in itertools.islice(sources, 8 * engine.n_workers):
         yield [source]
     while group := list(itertools.islice(sources, TOGETHER)):
@@ -343,7 +343,7 @@ def _groups(sources: Iterator[ModelSource], engine: Engine) -> Iterator[list[Mod
 
 
 def _kept(journal: Journal, source: ModelSource) -> tuple[list[list[Any]], str] | None:
-    """What the journal has of a model that is as it was."""
+    """Return the rows of an unchanged model from the journal."""
     if source.name not in journal.entries:
         return None
     stamp, rows = journal.entries[source.name]
@@ -354,7 +354,7 @@ def _kept(journal: Journal, source: ModelSource) -> tuple[list[list[Any]], str] 
 
 
 def _interned(rows: list[list[Any]]) -> list[list[Any]]:
-    """The same rows with each text once in memory: thousands of models have the same scores."""
+    """Intern the texts of rows, because thousands of models share them."""
     return [[sys.intern(cell) if type(cell) is str else cell for cell in row] for row in rows]
 
 
@@ -371,7 +371,7 @@ def _score_model(
     try:
         stamp, latents = source.stamp(), source.load()
         table = score_latents(latents, factors, scores, verbose=False, **options)
-    except Exception as error:  # one model must not cost the others
+    except Exception as error:  # a failure must not affect the other models
         return None, [], _reason(error)
     frame = table.frame.reset_index()
     columns = [frame[name].tolist() for name in SENT]
@@ -383,7 +383,7 @@ def _score_model(
 
 
 def _reason(error: BaseException) -> str:
-    """Why a model was not scored; of what was not meant as a message, with its kind."""
+    """Return why a model was not scored, with the type of unexpected errors."""
     meant = isinstance(error, InputError | MissingExtraError | EngineError)
     if isinstance(error, FileNotFoundError):
         return f"There is no file {error.filename}."

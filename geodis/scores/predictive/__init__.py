@@ -1,1 +1,1 @@
-"""Scores that predict the factors from the latents, and the models that do."""
+"""Scores that predict factors from latents, and their models."""

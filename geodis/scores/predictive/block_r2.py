@@ -1,4 +1,4 @@
-"""R^2 between groups of latents and factors of any shape, in both directions."""
+"""R^2 between groups of latents and factors of any kind, in both directions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from geodis.base.check import InputError, check_choice, check_random_state
-from geodis.scores.card import BLOCKS, Card, Cost, Question, Score
+from geodis.scores.card import BLOCKS, Cost, Question, Score
 from geodis.scores.groups import read_latent_groups, varying_blocks
 from geodis.scores.importance import compactness_of
 from geodis.scores.predictive.cross_validation import (
@@ -22,7 +22,7 @@ from geodis.scores.registry import register_score
 
 RegressBy = Literal["linear", "kernel"]
 
-# Row of the table -> where its number is, and which question it answers.
+# Row of the table -> key of its number, and the question that it answers.
 ROWS: dict[str, tuple[str, Question]] = {
     "block_r2": ("", "completeness"),
     "block_r2_back": ("back", "modularity"),
@@ -30,17 +30,6 @@ ROWS: dict[str, tuple[str, Question]] = {
     "grouped_completeness": ("completeness", "completeness"),
     "grouped_explicitness": ("explicitness", "information"),
 }
-CARD = Card(
-    rewards="A group of latents from which a factor can be predicted, and nothing else: a circle "
-    "as (cos, sin) in two latents that are one group scores 1.",
-    blind="How groups were chosen: one group of all latents holds everything, and only the way "
-    "back and the modularity fall. The linear form misses curved encodings; factors that depend "
-    "on each other look entangled in the ratios, which forget noise.",
-    answers={row + kind: asked for kind in ("", "_kernel") for row, (_, asked) in ROWS.items()},
-    chance="near 0: of R, only what chance could not give counts in the ratios",
-    shapes=BLOCKS,
-    source="von Kügelgen et al. 2021 (block R^2); ratios as Hsu et al. 2023, eqs. 3 and 5",
-)
 
 
 @register_score(
@@ -52,7 +41,8 @@ CARD = Card(
     halves=True,
     default=False,
     cost=Cost("0.5 s, in proportion to n (z + f)"),
-    card=CARD,
+    answers={f"{row}_kernel": asked for row, (_, asked) in ROWS.items()},
+    shapes=BLOCKS,
 )
 @register_score(
     family="identifiability",
@@ -60,7 +50,8 @@ CARD = Card(
     takes_continuous=True,
     halves=True,
     cost=Cost("10 ms", intervals="often", many_latents=True),
-    card=CARD,
+    answers={row: asked for row, (_, asked) in ROWS.items()},
+    shapes=BLOCKS,
 )
 def block_r2(
     latents: Any,
@@ -72,46 +63,65 @@ def block_r2(
     shuffle: bool = True,
     random_state: Any = None,
 ) -> Score:
-    """R^2 between groups of latents and factors of any shape, on held-out rows.
+    """R^2 between groups of latents and factors of any kind, on test rows.
 
-    ``R_gj = 1 - sum |v_j - f(z_g)|^2 / sum |v_j - mean|^2``, how well group g of latents predicts
-    factor j, all its columns together, by ridge regression; at least zero. Groups and factors are
-    matched one to one so that the sum of R is largest. From R, without what could be chance (see
-    `held_out_r2`), and with G groups and F factors,
+    ``R_gj = 1 - sum |v_j - f(z_g)|^2 / sum |v_j - mean|^2`` measures how well group g of latents
+    predicts factor j, all its columns together, by ridge regression; at least zero. Groups and
+    factors are matched one to one with the largest sum of R. With R above its null level (see
+    `held_out_r2`), G groups and F factors,
 
     - modularity of a group: ``(max_j R_gj / sum_j R_gj - 1/F) / (1 - 1/F)``, the mean weighted by
       the sums;
     - completeness of a factor: ``(max_g R_gj / sum_g R_gj - 1/G) / (1 - 1/G)``, the mean likewise;
     - explicitness of a factor: its R^2 from all latents.
 
-    A group that stands still is no group: it is matched with nothing, and G does not count it.
+    Constant groups are not matched and not counted.
 
-    Scores of single latents cannot give a circle in two latents more than about half (`mig`) or
-    two thirds (`dci`), however well it is encoded: either latent alone leaves two angles open, and
-    both hold the factor. Grouped, it scores one.
+    Scores of single latents give a circle encoded in two latents at most about half (`mig`) or two
+    thirds (`dci`), because each latent alone is ambiguous and both encode the factor. As a group
+    they score one.
 
     Parameters
     ----------
     latents : array-like of shape (n, z)
     factors : array-like of shape (n, f), or Factors
-        Of any kind: `Factors.groups` says which columns are one factor; a cyclic number is its
-        cosine and sine, a label a column of zeros and ones.
+        Of any kind: the columns of each of `Factors.groups` form one factor; cyclic numbers are
+        replaced by their cosine and sine, and labels are one-hot encoded.
     groups : sequence of sequences of int or str, or GeoManCER, optional
-        Latents that belong together, or a fit of these rows: see `read_latent_groups`. By default
-        every latent is alone.
+        Groups of latents, or a fit to these rows: see `read_latent_groups`. By default every
+        latent is its own group.
     method : {"linear", "kernel"}
-        Of the latents themselves, or of smooth functions of each group.
+        Ridge regression or kernel ridge regression.
     train_share, shuffle, random_state
         As in `sap`.
 
     Returns
     -------
     Score
-        `value` is the mean of R over factors, each of its matched group, zero for a factor without
-        one; `per_factor` these; `matrix` is R (G, F), `details["backward"]` the same where the
-        factor predicts the group, and "back" its mean over matched pairs; "modularity",
-        "completeness", "explicitness" as above, "matched" the group of every factor (-1 for none),
-        and "group_names".
+        `per_factor` is R of every factor and its matched group, zero without one, and `value` its
+        mean; `matrix` is R (G, F). `details` has "backward", the R^2 of groups predicted from
+        factors, and "back", its mean over matched pairs; "modularity", "completeness" and
+        "explicitness" as above; "matched", the group of every factor (-1 for none); and
+        "group_names".
+
+    Rewards
+    -------
+    A group of latents from which a factor can be predicted, and nothing else: a circle as (cos,
+    sin) in two latents that are one group scores 1.
+
+    Cannot see
+    ----------
+    How groups were chosen: one group of all latents holds everything, and only the way back and the
+    modularity fall. The linear form misses curved encodings; factors that depend on each other look
+    entangled in the ratios, which forget noise.
+
+    By chance
+    ---------
+    near 0: of R, only what chance could not give counts in the ratios
+
+    Source
+    ------
+    von Kügelgen et al. 2021 (block R^2); ratios as Hsu et al. 2023, eqs. 3 and 5
 
     Examples
     --------
@@ -137,7 +147,7 @@ def block_r2(
     backward = _r2(known, codes, split, method)[0].T
     explicit = _r2([np.column_stack(codes)], known, split, method)[0][0]
     alive = np.array([bool(np.ptp(code, axis=0).any()) for code in codes])
-    told = np.where(forward > chance, forward, 0.0)[alive]
+    significant = np.where(forward > chance, forward, 0.0)[alive]
     matched, pairs = _matched(forward, np.flatnonzero(alive))
     parts = [forward[g, j] if g >= 0 else 0.0 for j, g in enumerate(matched)]
     left = int((~usable).sum())
@@ -148,8 +158,8 @@ def block_r2(
         matrix=varying.spread_columns(forward),
         details={
             "back": float(np.mean([backward[g, j] for g, j in pairs])) if pairs else 0.0,
-            "modularity": _one_of_them(told.T),
-            "completeness": _one_of_them(told),
+            "modularity": _weighted_compactness(significant.T),
+            "completeness": _weighted_compactness(significant),
             "explicitness": float(explicit.mean()),
             "explicitness_per_factor": explicit,
             "backward": varying.spread_columns(backward),
@@ -168,7 +178,7 @@ def block_r2(
 def _r2(
     inputs: list[np.ndarray], outputs: list[np.ndarray], split: HeldOut, method: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Held-out R^2 of every output from every input, and its chance, shape (inputs, outputs)."""
+    """Return R^2 of every output from every input, and its null level, (inputs, outputs)."""
     matrix = np.zeros((2, len(inputs), len(outputs)))
     for i, block in enumerate(inputs):
         columns = block if method == "linear" else kernel_features(block, split)
@@ -179,13 +189,13 @@ def _r2(
 
 
 def _of_order_one_together(code: np.ndarray) -> np.ndarray:
-    """A group of latents around zero and within one, its columns in their common unit."""
+    """Centre a group of latents and divide it by its largest value."""
     within = code / (np.abs(code).max() or 1.0)
     return within - within.mean(axis=0)
 
 
 def _matched(forward: np.ndarray, alive: np.ndarray) -> tuple[np.ndarray, list[tuple[int, int]]]:
-    """The group of every factor, of those that vary, -1 for none; and the pairs."""
+    """Match groups that vary to factors; return the group of each factor, and the pairs."""
     from scipy.optimize import linear_sum_assignment
 
     rows, factors = linear_sum_assignment(-forward[alive])
@@ -195,8 +205,8 @@ def _matched(forward: np.ndarray, alive: np.ndarray) -> tuple[np.ndarray, list[t
     return matched, list(zip(groups.tolist(), factors.tolist(), strict=True))
 
 
-def _one_of_them(shares: np.ndarray) -> float:
-    """How much of every column one row has, weighted by the sums of the columns."""
+def _weighted_compactness(shares: np.ndarray) -> float:
+    """Return the mean compactness of the columns, weighted by their sums."""
     weights = shares.sum(axis=0)
     if not shares.size or weights.sum() <= 0:
         return 0.0

@@ -1,10 +1,10 @@
-"""Gradient boosted trees of depth three on binned latents: importances and predictions, fast.
+"""Fast gradient boosted trees of depth three on binned latents: importances and predictions.
 
-Friedman (2001), algorithms 3, 5 and 6, with the settings behind published DCI scores: 100 stages,
-learning rate .1, depth 3, one tree a class and stage. Splits are searched between the bins of a
-histogram instead of between all values; latents with fewer values than bins are split exactly.
-Written by hand because it is 17 times faster than scikit-learn's `GradientBoostingClassifier` at
-equal predictions; importances agree to three digits.
+Friedman (2001), algorithms 3, 5 and 6, with the settings of published DCI scores: 100 stages,
+learning rate .1, depth 3, one tree per class and stage. Splits are between the bins of a histogram
+instead of between all values; latents with fewer values than bins are split exactly. This is 17
+times faster than scikit-learn's `GradientBoostingClassifier` at equal predictions; importances
+agree to three digits.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ _N_INNER = 2**DEPTH - 1
 _N_NODES = 2 ** (DEPTH + 1) - 1
 SQUARED, BINARY, MULTINOMIAL = 0, 1, 2
 
-# Gains this close are equal up to rounding, as those of latents that split rows in the same way.
+# Relative difference below which gains are equal up to rounding.
 _TIE = 1e-10
 
-# The curvature of a leaf whose rows are all predicted with certainty; a step there would be 0/0.
+# Below this curvature all rows of a leaf are predicted with certainty; a step would be 0/0.
 _NO_CURVATURE = 1e-150
 
 
 class Workspace(NamedTuple):
-    """Latents in bins, and the arrays that all trees write to."""
+    """Binned latents, and arrays that are reused by all trees."""
 
     train: np.ndarray  # (z, n) bins of the rows
     counts: np.ndarray  # (z,) bins of each latent
-    # Histograms (node, latent, bin): sums of residuals and numbers of rows side by side, so that
-    # filling a bin touches one place in memory. Nodes above the last splits are kept for their
-    # children; those below fit one latent at a time.
+    # Histograms (node, latent, bin) with adjacent sums of residuals and numbers of rows, for memory
+    # locality. Those of nodes above the last splits are kept for their children; others are
+    # computed for one latent at a time.
     kept: np.ndarray
     passing: np.ndarray
     rows: np.ndarray  # (n,) rows, sorted by node
@@ -63,9 +63,9 @@ def boost_trees(
     loss: int,
     n_stages: int,
 ) -> np.ndarray:
-    """Boost raw predictions (k, n) in place, those of test rows too; return the gains (z,).
+    """Boost raw predictions (k, n) of training and test rows in place; return the gains (z,).
 
-    Loops stand where numpy has one expression: it would take seconds longer to compile.
+    Loops are used instead of numpy expressions because they compile seconds faster.
     """
     k, n = values.shape
     z, n_test = test.shape
@@ -121,7 +121,7 @@ def boost_trees(
 def _residuals(
     raw: np.ndarray, values: np.ndarray, loss: int, chance: np.ndarray, residual: np.ndarray
 ) -> None:
-    """Negative gradient of the loss, and the probabilities that it is made of."""
+    """Compute the negative gradient of the loss and the class probabilities."""
     k, n = raw.shape
     if loss == SQUARED:
         for i in range(n):
@@ -145,7 +145,7 @@ def _residuals(
 
 @njit(cache=True, nogil=True)
 def _grow(tree: Workspace, residual: np.ndarray, gains: np.ndarray) -> None:
-    """One tree; rows end sorted by leaf."""
+    """Grow a tree; rows are sorted by leaf afterwards."""
     counts, kept, gain, first, last = tree.counts, tree.kept, tree.gain, tree.first, tree.last
     n = len(residual)
     for node in range(_N_NODES):
@@ -170,7 +170,7 @@ def _grow(tree: Workspace, residual: np.ndarray, gains: np.ndarray) -> None:
             continue
         b = tree.at[node, j]
         tree.latent[node], tree.edge[node] = j, b
-        # Latents that split equally well share the gain: no order of latents, no chance decides.
+        # Latents with equal gains share them, which makes importances independent of their order.
         most, tied = gain[node, j], 0
         for other in range(len(counts)):
             tied += gain[node, other] >= most * (1 - _TIE)
@@ -187,7 +187,7 @@ def _grow(tree: Workspace, residual: np.ndarray, gains: np.ndarray) -> None:
 
 @njit(cache=True, nogil=True)
 def _split_children(tree: Workspace, residual: np.ndarray, node: int) -> None:
-    """Histograms and best splits of two children: the larger is what the smaller leaves."""
+    """Compute histograms and best splits of two children, the larger by subtraction."""
     counts, kept, gain, at = tree.counts, tree.kept, tree.gain, tree.at
     first, last = tree.first, tree.last
     small, large = 2 * node + 1, 2 * node + 2
@@ -228,7 +228,7 @@ def _split_children(tree: Workspace, residual: np.ndarray, node: int) -> None:
 def _best_split_left(
     whole: np.ndarray, part: np.ndarray, count: int, total: float, rows: int
 ) -> tuple[float, int]:
-    """`_best_split` of what a part leaves of a whole, which is not kept."""
+    """Find the best split of the difference of two histograms, without storing it."""
     n = float(rows)
     best, bar, place = -1.0, -1.0, -1
     left, n_left = 0.0, 0.0
@@ -250,10 +250,10 @@ def _best_split_left(
 
 @njit(cache=True, nogil=True)
 def _best_split(here: np.ndarray, count: int, total: float, rows: int) -> tuple[float, int]:
-    """Largest gain of one latent at one node, and the last bin on the left.
+    """Return the largest gain of a latent at a node, and the last bin on the left.
 
     A split into n_l and n_r rows with residual sums s_l and s_r removes
-    ``(s_l n - s n_l)^2 / (n_l n_r n)`` of squared error; -1 where all rows share a bin.
+    ``(s_l n - s n_l)^2 / (n_l n_r n)`` of squared error; -1 if all rows are in one bin.
     """
     n = float(rows)
     best, bar, place = -1.0, -1.0, -1
@@ -261,8 +261,7 @@ def _best_split(here: np.ndarray, count: int, total: float, rows: int) -> tuple[
     start = 0
     while start < count - 1 and here[start, 1] == 0:
         start += 1
-    # Empty bins further on repeat the gain before them: to skip them would mislead prediction of
-    # branches half of the time.
+    # Empty bins repeat the previous gain. Testing for them would cost mispredicted branches.
     for b in range(start, count - 1):
         left += here[b, 0]
         n_left += here[b, 1]
@@ -270,7 +269,7 @@ def _best_split(here: np.ndarray, count: int, total: float, rows: int) -> tuple[
             break
         gap = left * n - total * n_left
         square, scale = gap * gap, n_left * (n - n_left)
-        if square > bar * scale:  # a division a bin would take most of the time
+        if square > bar * scale:  # avoids a division per bin
             best, place = square / scale, b
             bar = best * (1 + _TIE)
     return (best / n if place != -1 else -1.0), place
@@ -278,7 +277,7 @@ def _best_split(here: np.ndarray, count: int, total: float, rows: int) -> tuple[
 
 @njit(cache=True, nogil=True)
 def _best_latent(gain: np.ndarray) -> int:
-    """The first latent whose gain no other exceeds but by rounding; -1 where no latent splits."""
+    """Return the first latent with the largest gain up to rounding; -1 if none can be split."""
     chosen, most = -1, -0.5
     for j in range(len(gain)):
         if gain[j] > most * (1 + _TIE) and gain[j] >= 0:
@@ -290,7 +289,7 @@ def _best_latent(gain: np.ndarray) -> int:
 def _partition(
     codes: np.ndarray, b: int, rows: np.ndarray, spare: np.ndarray, start: int, stop: int
 ) -> int:
-    """Move rows with bins up to b to the front of their node; return where the others begin."""
+    """Move rows with bins up to b to the front of their node; return the start of the others."""
     middle, n_right = start, 0
     for s in range(start, stop):
         i = rows[s]
@@ -311,13 +310,13 @@ N_BINS = 256
 
 @dataclass(frozen=True)
 class Boosted:
-    """What boosting learnt about one factor.
+    """Result of boosting for one factor.
 
     Attributes
     ----------
     importance : ndarray of shape (z,)
-        Squared error removed by the splits on every latent, over all trees; sums to one, or to
-        zero where no tree found a split.
+        Reduction of squared error by splits on every latent, over all trees; sums to one, or to
+        zero without any split.
     train, test : ndarray of shape (n,)
         Predicted values: codes of classes, or numbers in a regression.
     """
@@ -330,17 +329,17 @@ class Boosted:
 def bin_for_splits(
     train: np.ndarray, test: np.ndarray, n_bins: int = N_BINS
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Number the bins of every column by edges of the training rows alone.
+    """Bin every column, with edges from the training rows.
 
-    Edges lie halfway between neighbouring values. A column with more different values than bins
-    gets bins of about as many rows each.
+    Edges are midpoints of neighbouring values. A column with more distinct values than bins gets
+    equal-frequency bins.
 
     Returns
     -------
     train, test : ndarray of uint16, shape (z, n)
-        A latent a row, since histograms are filled latent by latent.
+        One row per latent, because histograms are filled latent by latent.
     counts : ndarray of int64, shape (z,)
-        Bins of every latent.
+        Number of bins of every latent.
 
     Examples
     --------

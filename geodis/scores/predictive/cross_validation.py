@@ -1,4 +1,4 @@
-"""Training and held-out rows, standardised latents, and logistic regression on them."""
+"""Training and test rows, and the regressions of predictive scores."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ TRAIN_SHARE = 0.75
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Indices of the rows to learn from and of the rows to be judged by, both in random order."""
+    """Indices of the training and the test rows, both in random order."""
 
     train: np.ndarray
     test: np.ndarray
 
     def at_most(self, max_rows: int | None, *, test: bool = False) -> tuple[HeldOut, str]:
-        """Only so many rows to learn from, and to be judged by if asked for; and a note of it."""
+        """Limit the training rows, and the test rows if `test`; return a note as well."""
         if max_rows is None or len(self.train) <= check_int(max_rows, "max_rows", low=1):
             return self, ""
         note = f"learnt from {max_rows} of {len(self.train)} training rows (max_rows)"
@@ -31,10 +31,10 @@ class HeldOut:
 
 
 def split_rows(n: int, train_share: float, shuffle: bool, rng: np.random.Generator) -> HeldOut:
-    """Give ceil(train_share n) rows to learn from, and at least one to be judged by.
+    """Split n rows into ceil(train_share n) training rows and at least one test row.
 
-    Rows of a grid come in the order of their factors: without shuffling, the last rows would hold
-    values of the first factor that no earlier row has.
+    The rows of a grid are sorted by their factors: without shuffling, the test rows would have
+    values of the first factor that no training row has.
 
     Examples
     --------
@@ -50,9 +50,9 @@ def split_rows(n: int, train_share: float, shuffle: bool, rng: np.random.Generat
 
 
 def standardise(latents: np.ndarray, split: HeldOut) -> tuple[np.ndarray, np.ndarray]:
-    """Training and held-out rows by the mean and deviation of the training rows.
+    """Standardise training and test rows by the mean and deviation of the training rows.
 
-    A latent that is constant among them would be divided by zero; it becomes zero everywhere.
+    Latents that are constant in the training rows become zero.
 
     Examples
     --------
@@ -68,52 +68,45 @@ def standardise(latents: np.ndarray, split: HeldOut) -> tuple[np.ndarray, np.nda
     return (train - mean) / scale * alive, (test - mean) / scale * alive
 
 
-def fit_logistic(latents: np.ndarray, codes: np.ndarray) -> tuple[Any, bool]:
-    """scikit-learn's logistic regression with its defaults, and whether it converged.
+def fit_logistic(latents: np.ndarray, codes: np.ndarray, **options: Any) -> tuple[Any, bool]:
+    """Fit scikit-learn's logistic regression, and return whether it converged.
 
-    It stops at a gradient of 1e-4 or after 100 steps. A solver of our own that went on to the
-    optimum moved areas under curves by up to 1.3e-4, away from published values, and took longer.
+    By default it stops at a gradient of 1e-4 or after 100 steps. Iterating to the optimum changed
+    areas under ROC curves by up to 1.3e-4, away from published values, and took longer.
+
+    Parameters
+    ----------
+    **options
+        Of `LogisticRegression`.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
-    model = LogisticRegression()
+    model = LogisticRegression(**options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(latents, codes)
     return model, bool(np.max(model.n_iter_) < model.max_iter)
 
 
-def fit_unpenalised(latents: np.ndarray, codes: np.ndarray) -> Any:
-    """Logistic regression without a penalty, classes weighted alike, 100 steps at most."""
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.linear_model import LogisticRegression
+# Ridge regression of several columns.
 
-    model = LogisticRegression(C=np.inf, class_weight="balanced")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(latents, codes)
-    return model
-
-
-# Ridge regression on rows that are held out, of many columns at once.
-
-# Penalties per row, on standardised columns: from none to one that leaves hardly anything.
+# Penalties per row for standardised columns, from negligible to dominant.
 PENALTIES = np.logspace(-8, 1, 10)
-# What chance gives lies below as many standard deviations (see `held_out_r2`): the product of two
-# normal numbers passes x with a probability of about exp(-x) / sqrt(2 pi x), 6e-6 for ten.
+# The null level in standard deviations (see `held_out_r2`): the product of two standard normal
+# variables exceeds x with a probability of about exp(-x) / sqrt(2 pi x), 6e-6 for ten.
 NULL_MARGIN = 10.0
-# Rows that stand for all in kernel ridge: of a smooth function of a few numbers, more add nothing.
+# Landmarks of kernel ridge regression, sufficient for smooth functions of a few variables.
 LANDMARKS = 150
 
 
 def ridge_predict(
     train: np.ndarray, targets: np.ndarray, test: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """Predict columns by ridge regression, the penalty chosen by generalised cross-validation.
+    """Predict columns by ridge regression with generalised cross-validation.
 
-    ``argmin_B ||Y - X B||^2 + n a ||B||^2``; a minimises ``||Y - H Y||^2 / (1 - tr H / n)^2``
-    (Golub, Heath and Wahba 1979, eq. 1.4), one for all columns.
+    ``argmin_B ||Y - X B||^2 + n a ||B||^2``; the penalty a, the same for all columns, minimises
+    ``||Y - H Y||^2 / (1 - tr H / n)^2`` (Golub, Heath and Wahba 1979, eq. 1.4).
 
     Parameters
     ----------
@@ -125,7 +118,7 @@ def ridge_predict(
     -------
     predicted : ndarray of shape (t, c)
     freedom : float
-        Degrees of freedom that were used, ``tr H``.
+        Effective degrees of freedom, ``tr H``.
 
     Examples
     --------
@@ -144,7 +137,7 @@ def ridge_predict(
     if not len(squares):
         return np.repeat(level[None], len(test), axis=0), 0.0
     shrunk = squares / (squares + n * PENALTIES[:, None])  # (penalties, p)
-    energy = (along**2).sum(axis=1) / squares  # what every direction explains
+    energy = (along**2).sum(axis=1) / squares  # sum of squares explained by each direction
     left = (y**2).sum() - energy.sum() + ((1 - shrunk) ** 2) @ energy
     spare = np.maximum(1 - (shrunk.sum(axis=1) + 1) / n, 1e-3)
     best = int(np.argmin(np.maximum(left, 0.0) / spare**2))
@@ -155,12 +148,12 @@ def ridge_predict(
 def held_out_r2(
     train: np.ndarray, targets: np.ndarray, test: np.ndarray, wanted: np.ndarray
 ) -> tuple[float, float]:
-    """Share of the variance of a block that is predicted, and what chance may give.
+    """Return the held-out R^2 of ridge regression, and its level under the null hypothesis.
 
-    ``R = 1 - sum |y - f|^2 / sum |y - m|^2``, at least zero; m is the mean of the rows learnt from.
-    Where inputs say nothing, n rows and p degrees of freedom give weights whose predictions vary
-    by ``p / n`` of y, and over t held-out rows their products with y scatter by ``2 sqrt(p / nt)``:
-    ten times that is the level of chance.
+    ``R = 1 - sum |y - f|^2 / sum |y - m|^2``, at least zero; m is the mean of the training rows.
+    For inputs without information, n training rows and p degrees of freedom, the variance of the
+    predictions is ``p / n`` of that of y, and over t test rows the standard deviation of R is about
+    ``2 sqrt(p / nt)``. The null level is ten times that.
     """
     total = ((wanted - targets.mean(axis=0)) ** 2).sum()
     if total <= 0:
@@ -171,16 +164,16 @@ def held_out_r2(
 
 
 def kernel_features(block: np.ndarray, split: HeldOut) -> np.ndarray:
-    """Columns whose linear functions are smooth functions of a block of numbers.
+    """Compute features for kernel ridge regression with landmarks (Williams and Seeger 2001).
 
-    Values of Gaussian bumps at rows to learn from, of the width of their median distance
-    (kernel ridge regression with landmarks, Williams and Seeger 2001), and the block itself.
+    The features are the block itself and Gaussian kernels at training rows, with the median
+    distance as bandwidth.
 
     Parameters
     ----------
     block : ndarray of shape (n, r)
     split : HeldOut
-        The first rows to learn from are landmarks: their order is random.
+        The first training rows, which are in random order, are the landmarks.
 
     Returns
     -------

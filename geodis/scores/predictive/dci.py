@@ -1,4 +1,4 @@
-"""Disentanglement, completeness, informativeness: from importances in a model of every factor."""
+"""DCI: disentanglement, completeness and informativeness, and the extension DCI-ES."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from geodis.base.check import check_choice, check_int, check_random_state
 from geodis.base.jobs import in_threads
-from geodis.scores.card import ALL_LATENTS, Card, Cost, MatrixCaption, Score, Shown
+from geodis.scores.card import ALL_LATENTS, Cost, MatrixCaption, Score, Shown
 from geodis.scores.groups import varying_blocks
 from geodis.scores.importance import completeness_of, disentanglement_of
 from geodis.scores.inputs import check_latents, check_scored, refuse_labels
@@ -25,14 +25,13 @@ from geodis.scores.predictive.importance_models import (
 )
 from geodis.scores.registry import register_score
 
-# Noisy latents need fine splits. On the reference sets, whose training rows are up to 3,750,
-# disentanglement and completeness lie within .003 of exact splits with 3,072 bins, .006 with
-# 2,048, .015 with 1,024, and .055 away with 256. More rows take half the bins for half the time.
+# Noisy latents need fine splits. On the reference sets, with up to 3,750 training rows,
+# disentanglement and completeness differ from those of exact splits by up to .003 with 3,072 bins,
+# .006 with 2,048, .015 with 1,024, and .055 with 256. For more rows fewer bins save half the time.
 FINE_BINS, COARSE_BINS = 3072, 2048
 FINE_ROWS = 5_000
 
-# More training rows than this only sharpen what is sharp already, and cost in proportion: the
-# published scores learn from 10,000.
+# As published: 10,000 training rows. The time grows with the rows, more rows hardly change scores.
 MOST_ROWS = 10_000
 
 
@@ -58,23 +57,11 @@ MOST_ROWS = 10_000
             unit="share of a factor's importance",
         ),
     ),
-    card=Card(
-        rewards="disentanglement: latents that matter to one factor each. completeness: factors "
-        "that need one latent. informativeness: factors that trees can predict from all "
-        "latents.",
-        blind="Latents that say the same share importance by luck of the trees. Which rows are "
-        "held out matters: permuting them moved disentanglement by up to 0.06 with 400 rows and "
-        "by 0.02 with 5,000, informativeness by 0.08 and 0.01. Circles in "
-        "two latents score two thirds in completeness by design. Informativeness says "
-        "nothing of disentanglement.",
-        answers={
-            "dci_disentanglement": "modularity",
-            "dci_completeness": "completeness",
-            "dci_informativeness": "information",
-        },
-        chance="near 0; informativeness that of a guess",
-        source="Eastwood and Williams 2018, section 2",
-    ),
+    answers={
+        "dci_disentanglement": "modularity",
+        "dci_completeness": "completeness",
+        "dci_informativeness": "information",
+    },
 )
 def dci(
     latents: Any,
@@ -90,42 +77,62 @@ def dci(
 ) -> Score:
     """Disentanglement, completeness and informativeness (Eastwood and Williams 2018, section 2).
 
-    A model predicts every factor from all latents, and R_ij says how much latent i mattered to
-    factor j. Disentanglement is high where every latent matters to one factor
-    (`disentanglement_of` R, ``sum_i w_i (1 - H_f(R_i))``), completeness where every factor needs
-    one latent (`completeness_of` R, the same of columns), informativeness where the prediction
-    succeeds.
+    A model predicts every factor from all latents, and R_ij is the importance of latent i for
+    factor j. Disentanglement is high if every latent is important for one factor
+    (`disentanglement_of` R, ``sum_i w_i (1 - H_f(R_i))``), completeness if a single latent is
+    important for every factor (`completeness_of` R, the same for columns), and informativeness if
+    the prediction is accurate.
 
     Parameters
     ----------
     latents : array-like of shape (n, z)
     factors : array-like of shape (n, f)
-        Classes. Continuous factors are regressed upon, except by "exact".
+        Classes. Continuous factors are predicted by regression, except with "exact".
     method : {"histogram", "exact", "forest", "lasso"}
-        Where importances come from.
+        Model and its importances.
 
-        - "histogram": gradient boosted trees, 100 stages of depth 3, split between bins; the
-          squared error that splits removed. The same algorithm as "exact", a hundred times faster.
-        - "exact": scikit-learn's `GradientBoostingClassifier`, which published scores use.
+        - "histogram": gradient boosted trees, 100 stages of depth 3, with splits between bins; the
+          reduction of squared error. The same algorithm as "exact", a hundred times faster.
+        - "exact": scikit-learn's `GradientBoostingClassifier`, as in published scores.
         - "forest": scikit-learn's random forest of 100 trees.
         - "lasso": absolute weights of a cross-validated lasso on standardised columns; factors
-          must be numbers, whose order and steps it takes at their word.
+          must be numbers.
     bins : int, optional
         For "histogram"; by default 3,072 for up to 5,000 training rows, and 2,048 for more.
     max_rows : int or None
-        Most rows to learn from, and as many to be judged by; None for all.
+        Largest number of training rows, and of test rows; None for all.
     train_share, shuffle, n_jobs, random_state
         As in `sap`; `random_state` also seeds "exact", "forest" and the folds of "lasso". In
-        "histogram", latents that split equally well share what the split gains; that and "lasso"
-        do not depend on the order of the latents, while scikit-learn's trees draw lots by it.
+        "histogram", latents with equally good splits share the gain. "histogram" and "lasso" do not
+        depend on the order of the latents, while ties in scikit-learn's trees do.
 
     Returns
     -------
     Score
-        `value` is disentanglement, `per_latent` its parts; `matrix` is R with columns of sum one;
-        `per_factor` the completeness of every factor. `details` has "completeness",
-        "informativeness" (accuracy on held-out rows; R^2 where the model regresses),
-        "informativeness_train", and both by factor.
+        `value` is the disentanglement, `per_latent` its parts; `matrix` is R with columns of sum
+        one; `per_factor` is the completeness of every factor. `details` has "completeness",
+        "informativeness" (test accuracy, or R^2 for regression), "informativeness_train", and both
+        by factor.
+
+    Rewards
+    -------
+    disentanglement: latents that matter to one factor each. completeness: factors that need one
+    latent. informativeness: factors that trees can predict from all latents.
+
+    Cannot see
+    ----------
+    Latents that say the same share importance by luck of the trees. Which rows are held out
+    matters: permuting them moved disentanglement by up to 0.06 with 400 rows and by 0.02 with
+    5,000, informativeness by 0.08 and 0.01. Circles in two latents score two thirds in completeness
+    by design. Informativeness says nothing of disentanglement.
+
+    By chance
+    ---------
+    near 0; informativeness that of a guess
+
+    Source
+    ------
+    Eastwood and Williams 2018, section 2
 
     Examples
     --------
@@ -177,9 +184,7 @@ def dci(
     )
 
 
-# Explicitness and size of DCI-ES: how large a probe must be, and how large the code is.
-
-# Random features of the probes beside the latents themselves: the first probe is linear.
+# Numbers of random features of the probes of DCI-ES; the first probe is linear.
 FEATURES = (0, 4, 16, 64, 256)
 
 
@@ -190,17 +195,8 @@ FEATURES = (0, 4, 16, 64, 256)
     halves=True,
     default=False,
     cost=Cost("0.1 s"),
-    card=Card(
-        rewards="explicitness: factors that a small probe reads as well as a large one. size: as "
-        "few latents as factors.",
-        blind="How well the largest probe does: a code of noise, which no probe can read, has an "
-        "explicitness of one. Read it beside informativeness. It is of this family of probes.",
-        answers={"dci_es_explicitness": "information"},
-        scale="-1 to 1; 0 where losses fall evenly to nothing",
-        chance="explicitness near 1, size as before: read them beside informativeness",
-        shapes=ALL_LATENTS,
-        source="Eastwood et al. 2023, section 4",
-    ),
+    answers={"dci_es_explicitness": "information"},
+    shapes=ALL_LATENTS,
 )
 def dci_es(
     latents: Any,
@@ -213,11 +209,11 @@ def dci_es(
 ) -> Score:
     """Explicitness and size of DCI-ES (Eastwood et al. 2023).
 
-    Probes of growing capacity predict every factor, and their losses make a curve
-    (`explicitness_of_curve`); explicitness is one less the share of the area that lies under the
-    curve and above its end. A probe is ridge regression on the latents and on 0, 4, 16, 64 and 256
-    random Fourier features; its capacity the logarithm of one more than these; its loss the share
-    of the variance of held-out rows that is left. Size is ``f / z``, at most one.
+    Probes of increasing capacity predict every factor. Explicitness is one minus the normalised
+    area between the loss-capacity curve and its end (`explicitness_of_curve`). The probes are ridge
+    regressions on the latents and p = 0, 4, 16, 64 and 256 random Fourier features; the capacity is
+    log2(1 + p), and the loss is the share of unexplained variance on test rows. Size is ``f / z``,
+    at most one.
 
     Parameters
     ----------
@@ -225,15 +221,37 @@ def dci_es(
     factors : array-like of shape (n, f), or Factors
         Of any kind, as in `block_r2`.
     groups : ignored
-        All latents are read together.
+        All latents are used together.
     train_share, shuffle, random_state
-        As in `sap`; `random_state` also draws the features.
+        As in `sap`; `random_state` also draws the random features.
 
     Returns
     -------
     Score
-        `value` is explicitness, `per_factor` its parts; `details` has "size", "capacities" and
+        `value` is the explicitness, `per_factor` its parts; `details` has "size", "capacities" and
         "losses" (probes, f).
+
+    Rewards
+    -------
+    explicitness: factors that a small probe reads as well as a large one. size: as few latents as
+    factors.
+
+    Cannot see
+    ----------
+    How well the largest probe does: a code of noise, which no probe can read, has an explicitness
+    of one. Read it beside informativeness. It is of this family of probes.
+
+    Range
+    -----
+    -1 to 1; 0 where losses fall evenly to nothing
+
+    By chance
+    ---------
+    explicitness near 1, size as before: read them beside informativeness
+
+    Source
+    ------
+    Eastwood et al. 2023, section 4
 
     Examples
     --------
@@ -245,7 +263,7 @@ def dci_es(
     blocks, varying = varying_blocks(factors, len(z))
     rng = check_random_state(random_state)
     split = split_rows(len(z), train_share, shuffle, rng)
-    # Those that stand still say nothing, and places that were given draw no lots.
+    # Constant latents are dropped, and a canonical order makes the result order-invariant.
     varied = z.max(axis=0) > z.min(axis=0)
     moving = z[:, varied] if varied.any() else z[:, :1]
     train, test = standardise(moving[:, order_of_latents(moving)], split)
@@ -273,10 +291,10 @@ def dci_es(
 def explicitness_of_curve(
     capacities: np.ndarray, losses: np.ndarray, baseline: float = 1.0
 ) -> float:
-    """Explicitness of the losses of probes (Eastwood et al. 2023, eq. 5).
+    """Compute the explicitness from the losses of probes (Eastwood et al. 2023, eq. 5).
 
-    ``1 - 2 A / ((c_T - c_1) b)``, with A the area between the curve of the least loss so far and
-    its end, by trapezia, and b the loss without latents; the best loss there could be is zero.
+    ``1 - 2 A / ((c_T - c_1) b)``, with A the area between the running minimum of the loss and its
+    end, by the trapezoidal rule, and b the loss without latents; the best possible loss is zero.
 
     Examples
     --------
@@ -294,7 +312,7 @@ def explicitness_of_curve(
 def _with_features(
     train: np.ndarray, test: np.ndarray, count: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Latents and random Fourier features of them (Rahimi and Recht 2007), of their own width."""
+    """Append random Fourier features to the latents (Rahimi and Recht 2007)."""
     if not count:
         return train, test
     width = np.sqrt(train.shape[1])

@@ -1,16 +1,15 @@
-"""How well, and from how few rows, a simple model reads the factors off the latents."""
+"""Downstream accuracy and statistical efficiency of simple models of the factors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from geodis.base.check import InputError, check_choice, check_int, check_random_state
 from geodis.base.jobs import in_threads
-from geodis.scores.card import CLASSES_OF_ALL, Card, Cost, Score
+from geodis.scores.card import CLASSES_OF_ALL, Cost, Score
 from geodis.scores.inputs import check_scored
 from geodis.scores.predictive.boosting import N_BINS, bin_for_splits, boost
 from geodis.scores.predictive.cross_validation import HeldOut, fit_logistic, standardise
@@ -25,17 +24,6 @@ MOST_TEST_ROWS = 5_000  # as in the published study
 TEST_SHARE = 0.25
 
 
-CARD = Card(
-    rewards="Factors that a linear model learns from few rows.",
-    blind="Which latent holds what. Efficiency compares accuracies with each other, so that a code "
-    "of noise has the best.",
-    answers="information",
-    chance="the share of the most frequent class; efficiency near 1",
-    shapes=CLASSES_OF_ALL,
-    source="Locatello et al. 2019, section 5.6",
-)
-
-
 @register_score(
     "downstream_trees",
     family="predictive",
@@ -44,7 +32,8 @@ CARD = Card(
     halves=True,
     default=False,
     cost=Cost("more than all others together"),
-    card=replace(CARD, rewards="Factors that boosted trees learn from few rows."),
+    answers="information",
+    shapes=CLASSES_OF_ALL,
 )
 @register_score(
     "downstream_logistic",
@@ -53,7 +42,8 @@ CARD = Card(
     by_size=True,
     halves=True,
     cost=Cost("0.1 s", intervals="seldom"),
-    card=CARD,
+    answers="information",
+    shapes=CLASSES_OF_ALL,
 )
 def downstream(
     latents: Any,
@@ -66,10 +56,10 @@ def downstream(
 ) -> Score:
     """Accuracy of predicting factors from few and from many rows (Locatello et al. 2019).
 
-    With A_j(s) the share of held-out rows whose factor j a model names that has learnt from s
-    rows, the accuracy is ``A(s) = 1/f sum_j A_j(s)``, and the statistical efficiency
-    ``A(100) / A(10,000)``; with fewer rows at hand, over that after the largest size, which the
-    note says. Codes that say nothing have one near 1 too, since more rows do not help.
+    With A_j(s) the test accuracy for factor j of a model trained on s rows, the accuracy is
+    ``A(s) = 1/f sum_j A_j(s)``, and the statistical efficiency is ``A(100) / A(10,000)``. With
+    fewer rows the denominator is the accuracy at the largest size, as stated in the note.
+    Uninformative latents have an efficiency near 1, too, because more rows do not help.
 
     Parameters
     ----------
@@ -80,19 +70,40 @@ def downstream(
         Multinomial logistic regression on standardised latents, or gradient boosted trees (100
         stages of depth 3, latents in 256 bins).
     sizes : sequence of int
-        Rows to learn from. A quarter of the rows, 5,000 at most, is held out; sizes that the
-        others do not reach are replaced by all of them, once.
+        Numbers of training rows. A quarter of the rows, at most 5,000, are test rows; sizes that
+        exceed the remaining rows are replaced by all of them.
     n_jobs : int, optional
         Threads; one by default, -1 for every core.
     random_state : int, Generator or None
-        Shuffles the rows; every size takes the first of the same order.
+        Shuffles the rows; every size uses the first rows of the same order.
 
     Returns
     -------
     Score
-        `value` is the mean accuracy on held-out rows after the largest size, `per_factor` its
-        parts. `details` has "efficiency", NaN where no size exceeds that of few rows, "sizes"
-        (s,), "accuracy" (s,) and "accuracy_per_factor" (s, f).
+        `value` is the mean test accuracy at the largest size, `per_factor` its parts. `details` has
+        "efficiency" (NaN if there is no larger size to compare with), "sizes" (s,), "accuracy" (s,)
+        and "accuracy_per_factor" (s, f).
+
+    Rewards (downstream_logistic)
+    -----------------------------
+    Factors that a linear model learns from few rows.
+
+    Rewards (downstream_trees)
+    --------------------------
+    Factors that boosted trees learn from few rows.
+
+    Cannot see
+    ----------
+    Which latent holds what. Efficiency compares accuracies with each other, so that a code of noise
+    has the best.
+
+    By chance
+    ---------
+    the share of the most frequent class; efficiency near 1
+
+    Source
+    ------
+    Locatello et al. 2019, section 5.6
 
     Examples
     --------
@@ -106,7 +117,7 @@ def downstream(
     z, coded = check_scored(latents, factors)
     varying = coded.varying()
     kept = varying.kept
-    if model == "trees":  # of splits that are as good, the first is taken
+    if model == "trees":  # ties of splits depend on the order of latents
         z = z[:, order_of_latents(z)]
     order = check_random_state(random_state).permutation(len(z))
     n_test = max(1, min(MOST_TEST_ROWS, int(TEST_SHARE * len(z))))
@@ -124,7 +135,7 @@ def downstream(
         accuracy[s, kept] = _accuracies(make(z, split), coded.codes[:, kept], split, n_jobs)
     means = accuracy[:, kept].mean(axis=1)
     few = int(np.argmin(np.abs(np.array(reached) - 100)))
-    efficiency = np.nan  # of one size against itself
+    efficiency = np.nan  # a single size
     if few < len(reached) - 1:
         efficiency = float(means[few] / means[-1]) if means[-1] > 0 else 0.0
     return varying.score(
@@ -145,7 +156,7 @@ def downstream(
 def _accuracies(
     predict: Predictor, codes: np.ndarray, split: HeldOut, n_jobs: int | None
 ) -> list[float]:
-    """Share of held-out rows that are predicted right, for every column of codes (n, f)."""
+    """Return the test accuracy for every column of codes (n, f)."""
 
     def judge(known: np.ndarray) -> float:
         return float((predict(known[split.train]) == known[split.test]).mean())

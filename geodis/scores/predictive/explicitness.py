@@ -1,4 +1,4 @@
-"""Explicitness: whether a linear model reads factors off all latents."""
+"""Explicitness and informativeness: prediction of factors from all latents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from geodis.base.check import InputError, check_choice, check_int, check_random_state
 from geodis.base.jobs import in_threads
-from geodis.scores.card import CLASSES_OF_ALL, NUMBERS_OF_ALL, QUICK, Card, Cost, Score
+from geodis.scores.card import CLASSES_OF_ALL, NUMBERS_OF_ALL, QUICK, Cost, Score
 from geodis.scores.inputs import check_scored, varying_numbers
 from geodis.scores.predictive.cross_validation import (
     TRAIN_SHARE,
@@ -18,8 +18,8 @@ from geodis.scores.predictive.cross_validation import (
 )
 from geodis.scores.registry import register_score
 
-# Rows that logistic regression learns from: more cost in proportion and sharpen little. The
-# published scores learn from 10,000.
+# Training rows of logistic regression. More rows hardly change the score; published scores use
+# 10,000.
 MOST_ROWS = 30_000
 
 
@@ -27,14 +27,8 @@ MOST_ROWS = 30_000
     family="predictive",
     halves=True,
     cost=Cost("0.1 s", intervals="seldom"),
-    card=Card(
-        rewards="Factors that a linear model reads off all latents.",
-        blind="Which latent holds what: turned latents score the same, and mixed ones nearly.",
-        answers="information",
-        chance="0.5",
-        shapes=CLASSES_OF_ALL,
-        source="Ridgeway and Mozer 2018, section 3.2",
-    ),
+    answers="information",
+    shapes=CLASSES_OF_ALL,
 )
 def explicitness(
     latents: Any,
@@ -46,25 +40,41 @@ def explicitness(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> Score:
-    """Explicitness: whether a linear model reads factors off all latents (Ridgeway and Mozer 2018).
+    """Explicitness: whether a linear model predicts factors (Ridgeway and Mozer 2018).
 
-    Multinomial logistic regression on standardised latents (scikit-learn's, with its defaults);
-    for every value of a factor the area under the ROC curve of its probability on held-out rows;
-    the mean over values, then over factors. Chance gives .5.
+    Multinomial logistic regression on standardised latents (scikit-learn's, with its defaults)
+    gives the probability of every value of a factor. The score is the area under its ROC curve on
+    test rows, averaged over values, then over factors. The chance level is .5.
 
     Parameters
     ----------
     latents, factors, train_share, shuffle, n_jobs, random_state
-        As in `sap`. A constant latent is left at zero.
+        As in `sap`.
     max_rows : int or None
-        Most rows to learn from; None for all.
+        Largest number of training rows; None for all.
 
     Returns
     -------
     Score
-        `per_factor` on held-out rows, NaN for a factor that cannot be judged; `details` has
-        "train" and "train_per_factor" from the rows learnt from, and "rescaled", which is
-        ``2 value - 1``: zero by chance.
+        `per_factor` on test rows, NaN for factors that cannot be scored; `details` has "train" and
+        "train_per_factor" from the training rows, and "rescaled", ``2 value - 1``, which is zero by
+        chance.
+
+    Rewards
+    -------
+    Factors that a linear model reads off all latents.
+
+    Cannot see
+    ----------
+    Which latent holds what: turned latents score the same, and mixed ones nearly.
+
+    By chance
+    ---------
+    0.5
+
+    Source
+    ------
+    Ridgeway and Mozer 2018, section 3.2
 
     Examples
     --------
@@ -113,7 +123,7 @@ def explicitness(
 def _explicit(
     train: np.ndarray, train_codes: np.ndarray, test: np.ndarray, test_codes: np.ndarray
 ) -> tuple[float, float, bool]:
-    """Areas under the curves of training and held-out rows, and whether the model converged."""
+    """Return areas under the ROC curves of training and test rows, and the convergence."""
     if len(np.unique(train_codes)) == 1:
         return np.nan, np.nan, True
     model, converged = fit_logistic(train, train_codes)
@@ -125,17 +135,17 @@ def _explicit(
 
 
 def ranked_area(scores: np.ndarray, codes: np.ndarray, classes: np.ndarray) -> float:
-    """Area under the ROC curve of every class against the others, mean over classes.
+    """Return the area under the ROC curve of every class against the rest, mean over classes.
 
     ``(R - m (m + 1) / 2) / (m (n - m))`` with R the sum of the ranks (ties averaged) of the m rows
-    of a class. A class that no row or every row has is left out; NaN if that leaves none.
+    of a class. Classes of no rows or all rows are left out; NaN if no class remains.
 
     Parameters
     ----------
     scores : ndarray of shape (n, k)
     codes : ndarray of shape (n,)
     classes : ndarray of shape (k,)
-        The code that each column scores.
+        The code that belongs to each column.
 
     Examples
     --------
@@ -153,8 +163,6 @@ def ranked_area(scores: np.ndarray, codes: np.ndarray, classes: np.ndarray) -> f
     return float(np.mean(areas)) if areas else np.nan
 
 
-# Informativeness: how much of the variance of every factor the latents explain.
-
 PredictBy = Literal["linear", "knn"]
 
 
@@ -163,14 +171,8 @@ PredictBy = Literal["linear", "knn"]
     takes_continuous=True,
     halves=True,
     cost=QUICK,
-    card=Card(
-        rewards="Factors that are a linear function of the latents.",
-        blind="Which latent holds what: turned latents score the same. Bends, and circles, "
-        "which are no linear function.",
-        answers="information",
-        shapes=NUMBERS_OF_ALL,
-        source="Eastwood and Williams 2018, section 2, as R^2",
-    ),
+    answers="information",
+    shapes=NUMBERS_OF_ALL,
 )
 def informativeness_r2(
     latents: Any,
@@ -182,10 +184,10 @@ def informativeness_r2(
     shuffle: bool = True,
     random_state: Any = None,
 ) -> Score:
-    """How much of the variance of every factor the latents explain, without a classifier.
+    """Informativeness: the share of variance of every factor that the latents explain.
 
-    ``R^2_j = 1 - sum (v_j - prediction)^2 / sum (v_j - mean)^2`` on held-out rows, with the mean
-    of the training rows, so that predicting the mean scores zero; at least zero.
+    ``R^2_j = 1 - sum (v_j - prediction)^2 / sum (v_j - mean)^2`` on test rows, with the mean of the
+    training rows; at least zero.
 
     Parameters
     ----------
@@ -193,7 +195,8 @@ def informativeness_r2(
     factors : array-like of shape (n, f)
         Numbers, continuous or not; labels are left out.
     method : {"linear", "knn"}
-        Least squares, or the mean of the nearest training rows in standardised latents.
+        Least squares, or the mean of the nearest training rows in the space of standardised
+        latents.
     n_neighbors : int
         For "knn".
     train_share, shuffle, random_state
@@ -202,7 +205,20 @@ def informativeness_r2(
     Returns
     -------
     Score
-        `per_factor`; `details["raw_per_factor"]` may be negative.
+        Has `per_factor`; `details["raw_per_factor"]` may be negative.
+
+    Rewards
+    -------
+    Factors that are a linear function of the latents.
+
+    Cannot see
+    ----------
+    Which latent holds what: turned latents score the same. Bends, and circles, which are no linear
+    function.
+
+    Source
+    ------
+    Eastwood and Williams 2018, section 2, as R^2
 
     Examples
     --------
@@ -221,8 +237,10 @@ def informativeness_r2(
     if method == "linear":
         predicted = test @ np.linalg.lstsq(train, known - mean, rcond=None)[0] + mean
     else:
+        from sklearn.neighbors import KNeighborsRegressor
+
         count = min(check_int(n_neighbors, "n_neighbors", low=1), len(train))
-        predicted = _mean_of_neighbors(train, known, test, count)
+        predicted = KNeighborsRegressor(count).fit(train, known).predict(test)
     total = ((wanted - mean) ** 2).sum(axis=0)
     raw = np.full(len(coded.sizes), np.nan)
     seen = varying.kept[total[varying.kept] > 0]
@@ -234,11 +252,3 @@ def informativeness_r2(
         value=float(per_factor[seen].mean()) if len(seen) else 0.0,
         details={"method": method, "raw_per_factor": raw},
     )
-
-
-def _mean_of_neighbors(
-    train: np.ndarray, known: np.ndarray, test: np.ndarray, count: int
-) -> np.ndarray:
-    from sklearn.neighbors import KNeighborsRegressor
-
-    return KNeighborsRegressor(count).fit(train, known).predict(test)

@@ -1,4 +1,4 @@
-"""Models of one factor, and how much every latent mattered to them."""
+"""Models of a factor that give the importance of every latent, for DCI."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ FOREST_TREES = 100
 LASSO_FOLDS = 5
 LASSO_PENALTIES = 50
 
-# Importances of trees sum to one and are sums of differences of impurities: rounding, of 2e-16
-# each, can leave an unused latent below zero, -4e-17 as seen. With a margin for many trees, what
-# is less than this below zero counts as zero; a larger negative importance is an error.
+# Importances of trees are sums of differences of impurities. Rounding errors, of 2e-16 each, can
+# make that of an unused latent negative. Negative values up to this count as zero; larger ones are
+# an error.
 ROUNDING = 1e-12
 
-# Latents that agree in the order of so many rows are one latent.
+# Number of rows that define the canonical order of latents.
 ROWS_TO_ORDER_BY = 1024
 
 
 @dataclass(frozen=True)
 class LearntFactor:
-    """One column of importances (z,) of sum one or zero, and how well the model predicts."""
+    """Importances (z,) of sum one or zero, and the accuracy of the model."""
 
     importance: np.ndarray
     train: float
@@ -38,13 +38,13 @@ class LearntFactor:
 
 @dataclass
 class FactorModel:
-    """What every model is given: one call of `learn` a factor."""
+    """Base class of models; `learn` is called for every factor."""
 
     latents: np.ndarray
     factors: CodedFactors
     split: HeldOut
     bins: int
-    # Whether it gets the latents in `order_of_latents`, so that their own order does not matter.
+    # Whether it gets the latents in `order_of_latents`, to make it independent of their order.
     reorders: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -55,7 +55,7 @@ class FactorModel:
         return bool(self.factors.continuous[j])
 
     def target(self, j: int) -> tuple[np.ndarray, np.ndarray]:
-        """Factor j of the rows to learn from, and of those to be judged by."""
+        """Factor j of the training and the test rows."""
         of = self.factors.values if self.regresses(j) else self.factors.codes
         return of[self.split.train, j], of[self.split.test, j]
 
@@ -89,12 +89,12 @@ class _Histogram(FactorModel):
 
 
 class _FromTrees(FactorModel):
-    """Any scikit-learn model with importances; the published scores depend on the order."""
+    """Trees of scikit-learn; published scores depend on the order of latents."""
 
     reorders = False
 
     def __post_init__(self) -> None:
-        # Its trees hold latents in single precision and see no difference below 1e-7.
+        # The trees use single precision.
         self.latents = of_order_one(self.latents)
         super().__post_init__()
 
@@ -103,7 +103,7 @@ class _FromTrees(FactorModel):
 
     def learn(self, j: int, seed: int) -> LearntFactor:
         known, wanted = self.target(j)
-        if len(np.unique(known)) == 1:  # nothing to learn, which scikit-learn refuses
+        if len(np.unique(known)) == 1:  # scikit-learn refuses a single class
             constant = np.full(len(known), known[0]), np.full(len(wanted), known[0])
             return self.judge(j, np.zeros(self.train.shape[1]), *constant)
         model = self.model(j, seed).fit(self.train, known)
@@ -146,7 +146,7 @@ class _Lasso(FactorModel):
             return self.judge(j, np.zeros(self.train.shape[1]), *constant)
         model = LassoCV(alphas=LASSO_PENALTIES, cv=folds, random_state=seed)
         with warnings.catch_warnings():
-            # Exact fits, as of a perfect code, run into the tolerance of the smallest penalties.
+            # Exact fits reach the tolerance at the smallest penalties.
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(self.train, (known - mean) / deviation)
         train, test = (model.predict(x) * deviation + mean for x in (self.train, self.test))
@@ -162,11 +162,10 @@ FACTOR_MODELS: dict[ImportanceModel, type[FactorModel]] = {
 
 
 def order_of_latents(latents: np.ndarray) -> np.ndarray:
-    """An order of latents that their values decide, and not the places that they were given.
+    """Return a canonical order of latents, which depends on their values only.
 
-    Of latents that split equally well a tree takes the first, or draws lots by their number, and
-    what is left for the others depends on which. The order is that of the ranks of the first rows,
-    which no scale of a latent changes.
+    Trees break ties between latents by their order. Results become independent of it if latents are
+    sorted by the ranks of their first rows, which are invariant to scale.
 
     Returns
     -------
@@ -181,12 +180,12 @@ def order_of_latents(latents: np.ndarray) -> np.ndarray:
     """
     rows = latents[:ROWS_TO_ORDER_BY]
     ranks = np.array([np.unique(column, return_inverse=True)[1] for column in rows.T]).T
-    # The first key counts last: ranks decide, and values where all of these are equal.
+    # The last key is the primary one: ranks, then values.
     return np.lexsort([*rows[::-1], *ranks.reshape(rows.shape)[::-1]])
 
 
 def explained(wanted: np.ndarray, predicted: np.ndarray, known: np.ndarray) -> float:
-    """Share of variance explained beyond the mean of the rows learnt from; at least zero.
+    """Return the R^2 relative to the mean of the training rows; at least zero.
 
     Examples
     --------

@@ -1,15 +1,14 @@
-"""Mean correlation coefficient: latents and factors matched one to one."""
+"""Scores of a one-to-one matching of latents and factors: MCC, weak MCC and SNC."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from geodis.base.check import InputError, check_choice, check_random_state
-from geodis.scores.card import COLUMNS, QUICK, Card, Score
+from geodis.scores.card import COLUMNS, QUICK, Score
 from geodis.scores.groups import FactorBlock, varying_blocks
 from geodis.scores.information.estimates import discrete_information
 from geodis.scores.inputs import ScoredFactors, check_latents, check_scored, of_order_one
@@ -20,54 +19,71 @@ from geodis.scores.registry import register_score
 CorrelationBy = Literal["pearson", "spearman"]
 
 
-CARD = Card(
-    rewards="Each factor, up to scale and sign, in a latent of its own.",
-    blind="Bent encodings, which it takes for noise; what spare latents hold; factors on circles "
-    "as angles. It is lenient: turned codes keep two thirds and more. Correlated factors lift it, "
-    "and so do many latents and few rows.",
-    answers="completeness",
-    chance="0.02 to 0.03 for 5,000 rows; about 1/sqrt(n) times the luck of z latents",
-    shapes=COLUMNS,
-    source="Hyvärinen and Morioka 2016, section 5",
-)
-
-
 @register_score(
     "mcc_spearman",
     family="identifiability",
     options={"method": "spearman"},
     takes_continuous=True,
     cost=QUICK,
-    card=replace(
-        CARD,
-        rewards="Each factor, any increasing or decreasing map of it, in a latent of its own.",
-        blind="Maps that are not monotone; what spare latents hold; factors on circles as angles. "
-        "It is lenient: turned codes keep three quarters and more. Correlated factors lift it, and "
-        "so do many latents and few rows.",
-    ),
+    answers="completeness",
+    shapes=COLUMNS,
 )
-@register_score(family="identifiability", takes_continuous=True, cost=QUICK, card=CARD)
+@register_score(
+    family="identifiability",
+    takes_continuous=True,
+    cost=QUICK,
+    answers="completeness",
+    shapes=COLUMNS,
+)
 def mcc(latents: Any, factors: Any, *, method: CorrelationBy = "pearson") -> Score:
     """Mean correlation coefficient of the best one-to-one matching (Hyvärinen and Morioka 2016).
 
-    ``max over matchings of 1/f sum_j |corr(z_m(j), v_j)|``. A factor without a latent, where there
-    are fewer latents than factors, counts as zero.
+    ``max over matchings of 1/f sum_j |corr(z_m(j), v_j)|``. If there are fewer latents than
+    factors, factors without a latent count as zero.
 
     Parameters
     ----------
     latents : array-like of shape (n, z)
     factors : array-like of shape (n, f), or Factors
-        Numbers or ordered labels; labels without an order are left out. The columns of a factor of
-        several, and the cosine and sine of a cyclic one, are matched like factors, and the factor
-        has their mean.
+        Numbers or ordered labels; labels without an order are left out. The columns of a factor
+        with several, and the cosine and sine of a cyclic factor, are matched individually, and
+        averaged.
     method : {"pearson", "spearman"}
-        Spearman's correlation of ranks leaves monotone maps of a latent alone.
+        Spearman's rank correlation is invariant to monotone maps of a latent.
 
     Returns
     -------
     Score
-        `per_factor`; `matrix` has the correlations, without sign, of latents and columns of
-        factors, and `details["matched"]` the latent of every column, -1 for none.
+        Has `per_factor`; `matrix` has the absolute correlations of latents and columns of factors,
+        and `details["matched"]` the latent of every column, -1 for none.
+
+    Rewards
+    -------
+    Each factor, up to scale and sign, in a latent of its own.
+
+    Rewards (mcc_spearman)
+    ----------------------
+    Each factor, any increasing or decreasing map of it, in a latent of its own.
+
+    Cannot see
+    ----------
+    Bent encodings, which it takes for noise; what spare latents hold; factors on circles as angles.
+    It is lenient: turned codes keep two thirds and more. Correlated factors lift it, and so do many
+    latents and few rows.
+
+    Cannot see (mcc_spearman)
+    -------------------------
+    Maps that are not monotone; what spare latents hold; factors on circles as angles. It is
+    lenient: turned codes keep three quarters and more. Correlated factors lift it, and so do many
+    latents and few rows.
+
+    By chance
+    ---------
+    0.02 to 0.03 for 5,000 rows; about 1/sqrt(n) times the luck of z latents
+
+    Source
+    ------
+    Hyvärinen and Morioka 2016, section 5
 
     Examples
     --------
@@ -89,7 +105,7 @@ def mcc(latents: Any, factors: Any, *, method: CorrelationBy = "pearson") -> Sco
 
 
 def ordered_blocks(factors: Any, n: int, score: str) -> tuple[list[FactorBlock], ScoredFactors]:
-    """The factors that vary and are no labels without an order."""
+    """Select the factors that vary and have an order."""
     blocks, varying = varying_blocks(factors, n)
     blocks = [blocks[j] for j in varying.kept]
     labels = [block.name for block in blocks if not block.numeric]
@@ -103,7 +119,7 @@ def ordered_blocks(factors: Any, n: int, score: str) -> tuple[list[FactorBlock],
 
 
 def means_of_blocks(parts: np.ndarray, blocks: Sequence[FactorBlock]) -> list[float]:
-    """Mean over the columns of every factor."""
+    """Average over the columns of every factor."""
     ends = np.cumsum([block.values.shape[1] for block in blocks])[:-1]
     return [part.mean() for part in np.split(parts, ends)]
 
@@ -111,7 +127,7 @@ def means_of_blocks(parts: np.ndarray, blocks: Sequence[FactorBlock]) -> list[fl
 def absolute_correlations(
     a: np.ndarray, b: np.ndarray, method: CorrelationBy = "pearson"
 ) -> np.ndarray:
-    """Absolute correlations of the columns of two arrays, shape (z, f); zero for a constant.
+    """Return absolute correlations of columns, shape (z, f); zero for constant columns.
 
     Examples
     --------
@@ -136,7 +152,7 @@ def _unit_columns(a: np.ndarray) -> np.ndarray:
 
 
 def matched_correlations(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The row of every column in the matching of the largest sum (-1 for none), and its entry.
+    """Match columns to rows with the largest sum; return the rows (-1 for none) and the entries.
 
     Examples
     --------
@@ -151,10 +167,8 @@ def matched_correlations(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return matched, parts
 
 
-# Weak mean correlation coefficient: after the best linear map, or after canonical correlation.
-
 LinkBy = Literal["linear", "cca"]
-# Directions of a smaller singular value than this share of the largest are rounding.
+# Relative singular values below this are rounding errors.
 RANK_TOLERANCE = 1e-8
 
 
@@ -165,15 +179,8 @@ RANK_TOLERANCE = 1e-8
     takes_continuous=True,
     halves=True,
     cost=QUICK,
-    card=Card(
-        rewards="Latents and factors that span the same, up to a linear map on either side.",
-        blind="Which latent holds which factor: turned latents score as before. Directions that "
-        "neither side varies along much count as much as others.",
-        answers="information",
-        chance="0.03 to 0.05 for 5,000 rows",
-        shapes=COLUMNS,
-        source="Khemakhem et al. 2020 (ICE-BeeM), section 5",
-    ),
+    answers="information",
+    shapes=COLUMNS,
 )
 @register_score(
     "weak_mcc_linear",
@@ -182,14 +189,8 @@ RANK_TOLERANCE = 1e-8
     takes_continuous=True,
     halves=True,
     cost=QUICK,
-    card=Card(
-        rewards="Every factor a linear function of the latents.",
-        blind="Which latent holds which factor: turned latents score as before. Bent encodings.",
-        answers="information",
-        chance="0.03 to 0.05 for 5,000 rows",
-        shapes=COLUMNS,
-        source="Khemakhem et al. 2020 (ICE-BeeM), section 5",
-    ),
+    answers="information",
+    shapes=COLUMNS,
 )
 def weak_mcc(
     latents: Any,
@@ -201,10 +202,10 @@ def weak_mcc(
     shuffle: bool = True,
     random_state: Any = None,
 ) -> Score:
-    """Mean correlation coefficient after a linear map, on held-out rows (Khemakhem et al. 2020).
+    """Mean correlation coefficient after a linear map, on test rows (Khemakhem et al. 2020).
 
-    Latents that are known up to an invertible matrix are as good as those known up to scale for
-    much theory: the map is found on some rows, and `mcc` is taken of the others.
+    It measures identifiability up to an invertible linear map: the map is fitted to the training
+    rows, and `mcc` is computed on the test rows.
 
     Parameters
     ----------
@@ -212,8 +213,7 @@ def weak_mcc(
     factors : array-like of shape (n, f), or Factors
         As in `mcc`.
     method : {"linear", "cca"}
-        Latents mapped onto the factors by least squares, or both onto their canonical variates, as
-        many as the smaller of the two has.
+        Map latents to factors by least squares, or both to their canonical variates.
     correlation : {"pearson", "spearman"}
     train_share, shuffle, random_state
         As in `sap`.
@@ -221,8 +221,32 @@ def weak_mcc(
     Returns
     -------
     Score
-        For "linear", `per_factor`. `matrix` has the correlations, without sign, of both sides on
-        held-out rows.
+        Has `per_factor` for "linear". `matrix` has the absolute correlations on test rows.
+
+    Rewards (weak_mcc_cca)
+    ----------------------
+    Latents and factors that span the same, up to a linear map on either side.
+
+    Rewards (weak_mcc_linear)
+    -------------------------
+    Every factor a linear function of the latents.
+
+    Cannot see (weak_mcc_cca)
+    -------------------------
+    Which latent holds which factor: turned latents score as before. Directions that neither side
+    varies along much count as much as others.
+
+    Cannot see (weak_mcc_linear)
+    ----------------------------
+    Which latent holds which factor: turned latents score as before. Bent encodings.
+
+    By chance
+    ---------
+    0.03 to 0.05 for 5,000 rows
+
+    Source
+    ------
+    Khemakhem et al. 2020 (ICE-BeeM), section 5
 
     Examples
     --------
@@ -257,7 +281,7 @@ def weak_mcc(
 
 
 def canonical_directions(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Directions of two sets of columns whose values correlate most (Hotelling 1936).
+    """Canonical correlation analysis of two sets of columns (Hotelling 1936).
 
     With ``a = U S V^T`` and ``b = U' S' V'^T`` centred, and ``U^T U' = P D Q^T``, the directions
     are ``V S^-1 P`` and ``V' S'^-1 Q``, and D has the correlations.
@@ -284,29 +308,13 @@ def canonical_directions(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def _whitening(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Orthonormal columns with the span of the centred ones, and the map onto them."""
+    """Return an orthonormal basis of the centred columns, and the map onto it."""
     u, s, vt = np.linalg.svd(a - a.mean(axis=0), full_matrices=False)
     kept = s > RANK_TOLERANCE * max(s[0], 1e-300)
     return u[:, kept], vt[kept].T / s[kept]
 
 
-# Single-neuron classification: each factor read off one latent of its own.
-
-
-@register_score(
-    family="identifiability",
-    halves=True,
-    default=False,
-    card=Card(
-        rewards="Each factor readable from one latent, another for every factor, by cutting its "
-        "values into as many bins as the factor has classes.",
-        blind="What else the latent holds, and other latents of the factor. Classes of unequal "
-        "sizes fall into bins of equal ones. Factors on circles in two latents.",
-        answers="completeness",
-        chance="a little above the share of a guess, 1 / classes",
-        source="Mahon, Sha and Lukasiewicz 2023, section 4",
-    ),
-)
+@register_score(family="identifiability", halves=True, default=False, answers="completeness")
 def snc(
     latents: Any,
     factors: Any,
@@ -317,10 +325,9 @@ def snc(
 ) -> Score:
     """Single-neuron classification accuracy (Mahon et al. 2023).
 
-    Factors and latents are matched one to one so that the sum of their mutual information is
-    largest, each latent cut into as many bins of about as many rows as the factor has values. The
-    bins are named by values, one to one, so that most rows to learn from are right; the accuracy
-    is of held-out rows in the same bins.
+    Latents are cut into as many equal-frequency bins as the factor has values, and matched one to
+    one with factors by the largest sum of mutual information. Bins are assigned to values one to
+    one with the largest accuracy on the training rows; the score is the accuracy on the test rows.
 
     Parameters
     ----------
@@ -333,8 +340,26 @@ def snc(
     Returns
     -------
     Score
-        `per_factor`, zero for a factor without a latent of its own; `matrix` is the information;
+        `per_factor` is zero for a factor without a matched latent; `matrix` is the information;
         `details["matched"]` the latent of every factor, -1 for none.
+
+    Rewards
+    -------
+    Each factor readable from one latent, another for every factor, by cutting its values into as
+    many bins as the factor has classes.
+
+    Cannot see
+    ----------
+    What else the latent holds, and other latents of the factor. Classes of unequal sizes fall into
+    bins of equal ones. Factors on circles in two latents.
+
+    By chance
+    ---------
+    a little above the share of a guess, 1 / classes
+
+    Source
+    ------
+    Mahon, Sha and Lukasiewicz 2023, section 4
 
     Examples
     --------
@@ -353,7 +378,7 @@ def snc(
     for j in kept:
         binned = bin_for_splits(train, test, int(coded.sizes[j]))[0].T
         matrix[:, j] = discrete_information(binned, coded.codes[split.train, j : j + 1])[:, 0]
-    # A latent that stands still would guess the largest class.
+    # A constant latent would predict the most frequent class.
     moving = np.flatnonzero(train.max(axis=0) > train.min(axis=0))
     rows, columns = linear_sum_assignment(-matrix[np.ix_(moving, kept)])
     rows = moving[rows]
@@ -368,7 +393,7 @@ def snc(
 
 
 def _names_of_bins(bins: np.ndarray, known: np.ndarray, size: int) -> np.ndarray:
-    """The class of every bin, one to one, with which most rows are right."""
+    """Assign classes to bins one to one, with the largest number of correct rows."""
     from scipy.optimize import linear_sum_assignment
 
     together = np.zeros((size, size))

@@ -1,4 +1,4 @@
-"""Separated attribute predictability: how far the best latent is ahead of the second."""
+"""Separated attribute predictability: the gap between the two best latents of a factor."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from geodis.base.check import check_random_state
 from geodis.base.jobs import in_threads, njit
-from geodis.scores.card import NUMBERS, QUICK, Card, Cost, Score, Shown
+from geodis.scores.card import NUMBERS, QUICK, Cost, Score, Shown
 from geodis.scores.importance import top_gap
 from geodis.scores.inputs import check_scored, of_order_one, varying_numbers
 from geodis.scores.predictive.cross_validation import TRAIN_SHARE, split_rows
@@ -16,9 +16,9 @@ from geodis.scores.registry import register_score
 
 # Linear support vector machines on a single latent, solved exactly.
 #
-# With one input, rows inside the margin are a run of the sorted values, so sums over them are
-# differences of running sums, and a Newton step costs two searches instead of a pass over rows.
-# Written by hand because it is 45 times faster than scikit-learn's `LinearSVC` at equal accuracies.
+# With one input, the rows inside the margin are contiguous in the sorted values. Sums over them are
+# differences of cumulative sums, and a Newton step takes two binary searches instead of a pass over
+# the rows. This is 45 times faster than scikit-learn's `LinearSVC` at equal accuracies.
 
 PENALTY = 0.01  # C of the published score
 _MOST_STEPS = 100
@@ -28,14 +28,14 @@ _SMALLEST_STEP = 1e-10
 def margin_accuracies(
     train: np.ndarray, train_codes: np.ndarray, test: np.ndarray, test_codes: np.ndarray
 ) -> np.ndarray:
-    """Accuracy on test rows of a linear support vector machine on one latent, for every factor.
+    """Test accuracy of a linear support vector machine on one latent, for every factor.
 
-    For every class of the training rows against the others (once for two classes),
+    For every class of the training rows against the rest (once for two classes),
 
     ``min_{w, b} (w^2 + b^2) / 2 + C sum_i c_i max(0, 1 - y_i (w x_i + b))^2``
 
-    with C = .01 and balanced weights ``c = n / (k n_class)`` for rows of the class, one for the
-    others (for two classes, of either class). The largest ``w x + b`` decides.
+    with C = .01 and balanced weights ``c = n / (k n_class)`` for rows of the class and one for the
+    rest (for two classes, balanced weights for both). The largest ``w x + b`` is predicted.
 
     Parameters
     ----------
@@ -71,9 +71,9 @@ def margin_accuracies(
 def _predict(
     x: np.ndarray, codes: np.ndarray, running: np.ndarray, k: int, penalty: float, test: np.ndarray
 ) -> np.ndarray:
-    """Predicted codes of the test values; x is sorted, `running` has its sums of powers."""
+    """Predict codes of the test values; x is sorted, `running` has cumulative sums of powers."""
     n = len(x)
-    begin = np.zeros(k + 1, np.int64)  # rows of every class, one class after the other
+    begin = np.zeros(k + 1, np.int64)  # start of every class in rows sorted by class
     for i in range(n):
         begin[codes[i] + 1] += 1
     present = 0
@@ -96,7 +96,7 @@ def _predict(
         label[place] = c
         weight = penalty * n / (present * float(m))
         others = penalty * n / (present * float(n - m)) if present == 2 else penalty
-        if present == 2 and place == 0:  # the second class against the first says it all
+        if present == 2 and place == 0:  # two classes need a single classifier
             slope[0], offset[0] = 0.0, 0.0
         elif present > 1:
             slope[place], offset[place] = _solve(
@@ -116,7 +116,7 @@ def _predict(
 
 @njit(cache=True, nogil=True)
 def _below(x: np.ndarray, value: float) -> int:
-    """Entries of sorted x that are smaller than the value."""
+    """Count the entries of sorted x that are smaller than the value."""
     low, high = 0, len(x)
     while low < high:
         middle = (low + high) // 2
@@ -138,9 +138,9 @@ def _inside(
     near: np.ndarray,
     far: np.ndarray,
 ) -> None:
-    """Sums over rows of the class with w x + b < 1, and over the others with w x + b > -1."""
+    """Compute sums over rows of the class with w x + b < 1, and over others with w x + b > -1."""
     n, m = len(x), len(own)
-    # Runs [begin, end) of rows of the class, of all rows, and of the class to take off those.
+    # Ranges [begin, end) of rows of the class, of all rows, and of the class to be subtracted.
     begin, end, begin_all, end_all, begin_off, end_off = 0, m, 0, n, 0, m
     if w > 0:
         end = _below(own, (1 - b) / w)
@@ -168,7 +168,7 @@ def _loss(w: float, b: float, sums: np.ndarray, y: float) -> float:
 def _solve(
     x: np.ndarray, running: np.ndarray, own: np.ndarray, weight: float, others: float
 ) -> tuple[float, float]:
-    """Newton's method with halved steps; the loss is quadratic between finitely many kinks."""
+    """Minimise the piecewise quadratic loss by Newton's method with step halving."""
     sums = np.zeros((3, len(own) + 1))
     for i in range(len(own)):
         power = 1.0
@@ -180,14 +180,14 @@ def _solve(
     _inside(x, running, own, sums, w, b, near, far)
     value = (w * w + b * b) / 2 + weight * _loss(w, b, near, 1) + others * _loss(w, b, far, -1)
     for _ in range(_MOST_STEPS):
-        # Hessian, and gradient: its first terms are those of the Hessian times (w, b).
+        # Hessian and gradient; the first terms of the gradient are the Hessian times (w, b).
         bb = 1 + 2 * (weight * near[0] + others * far[0])
         wb = 2 * (weight * near[1] + others * far[1])
         ww = 1 + 2 * (weight * near[2] + others * far[2])
         gradient_w = ww * w + wb * b - 2 * (weight * near[1] - others * far[1])
         gradient_b = wb * w + bb * b - 2 * (weight * near[0] - others * far[0])
         determinant = ww * bb - wb * wb
-        if not 0 < determinant < np.inf:  # lost to rounding or overflow, far from zero
+        if not 0 < determinant < np.inf:  # rounding or overflow
             break
         step_w = (bb * gradient_w - wb * gradient_b) / determinant
         step_b = (ww * gradient_b - wb * gradient_w) / determinant
@@ -210,8 +210,8 @@ def _solve(
     return w, b
 
 
-# A column whose deviation is this small beside its size is constant up to rounding. The published
-# code compares the variance with 1e-12, which makes the score depend on the unit of a latent.
+# Columns with a smaller relative deviation are constant up to rounding. The published code compares
+# the variance with 1e-12, which makes the score depend on the unit of a latent.
 ROUNDING = 1e-12
 
 
@@ -223,28 +223,14 @@ ROUNDING = 1e-12
     halves=True,
     cost=QUICK,
     shown=Shown("SAP", best_factor="sap_continuous", figure=True),
-    card=Card(
-        rewards="For each factor one latent that predicts it linearly far better than the second.",
-        blind="Bends; copies of a latent, which take all of it; what else the latent holds.",
-        answers="completeness",
-        shapes=NUMBERS,
-        source="Kumar et al. 2018, section 3",
-    ),
+    answers="completeness",
+    shapes=NUMBERS,
 )
 @register_score(
     family="predictive",
     halves=True,
     cost=Cost(intervals="often", many_latents=True),
-    card=Card(
-        rewards="For each factor one latent that a linear classifier reads it from far better "
-        "than from the second.",
-        blind="Factors of many values: one latent cannot separate them linearly, so a perfect "
-        "code may score 0.15. Copies of a latent take all of it. It depends on shifts and scales "
-        "of the latents, as the intercept is regularised, as published: a shift of all latents by "
-        "10 took 0.09 to 0.15 from scores of 0.26 to 0.31, and so did a tenth of the scale.",
-        answers="completeness",
-        source="Kumar et al. 2018, section 3",
-    ),
+    answers="completeness",
 )
 def sap(
     latents: Any,
@@ -258,31 +244,56 @@ def sap(
 ) -> Score:
     """Separated attribute predictability (Kumar et al. 2018, section 3).
 
-    ``1/f sum_j (S(a, j) - S(b, j))``, where S(i, j) says how well latent i alone predicts factor
-    j, and a and b are the best and the second best latent. With one latent, the second is zero.
+    ``1/f sum_j (S(a, j) - S(b, j))``, where S(i, j) measures how well latent i alone predicts
+    factor j, and a and b are the best and the second best latent. With a single latent, the second
+    term is zero.
 
     Parameters
     ----------
     latents : array-like of shape (n, z)
     factors : array-like of shape (n, f)
     continuous : bool
-        False takes factors as classes: S is the accuracy on held-out rows of a linear support
-        vector machine (C = .01, balanced classes). True takes them as numbers: S is the squared
-        correlation on the training rows, and zero for a constant latent.
+        If False, factors are classes: S is the test accuracy of a linear support vector machine
+        (C = .01, balanced classes). If True, they are numbers: S is the squared correlation on the
+        training rows, zero for a constant latent.
     train_share : float
-        Share of the rows to learn from; the others are held out.
+        Share of the training rows; the others are the test rows.
     shuffle : bool
-        False learns from the first rows, as published scores do.
+        If False, the first rows are the training rows, as in published code.
     n_jobs : int, optional
         Threads, for classes; one by default, -1 for every core.
     random_state : int, Generator or None
-        Shuffles.
+        Shuffles the rows.
 
     Returns
     -------
     Score
-        `matrix` is S, `per_factor` the gaps, NaN for a factor that is left out: with one value, or
-        made of labels where factors are numbers.
+        `matrix` is S, `per_factor` the gaps, NaN for factors that are left out: constant ones, and
+        labels if `continuous`.
+
+    Rewards
+    -------
+    For each factor one latent that a linear classifier reads it from far better than from the
+    second.
+
+    Rewards (sap_continuous)
+    ------------------------
+    For each factor one latent that predicts it linearly far better than the second.
+
+    Cannot see
+    ----------
+    Factors of many values: one latent cannot separate them linearly, so a perfect code may score
+    0.15. Copies of a latent take all of it. It depends on shifts and scales of the latents, as the
+    intercept is regularised, as published: a shift of all latents by 10 took 0.09 to 0.15 from
+    scores of 0.26 to 0.31, and so did a tenth of the scale.
+
+    Cannot see (sap_continuous)
+    ---------------------------
+    Bends; copies of a latent, which take all of it; what else the latent holds.
+
+    Source
+    ------
+    Kumar et al. 2018, section 3
 
     Examples
     --------
@@ -310,7 +321,7 @@ def sap(
 
 
 def squared_correlation(latents: np.ndarray, factors: np.ndarray) -> np.ndarray:
-    """Squared Pearson correlation between columns, shape (z, f); zero for constant columns.
+    """Return squared Pearson correlations of columns, shape (z, f); zero for constant columns.
 
     Examples
     --------
@@ -322,7 +333,7 @@ def squared_correlation(latents: np.ndarray, factors: np.ndarray) -> np.ndarray:
 
 
 def _unit_columns(values: np.ndarray) -> np.ndarray:
-    """Centred columns of norm one; zeros where a column is constant."""
+    """Centre columns and scale them to norm one; constant columns become zero."""
     scaled = of_order_one(values)
     scaled = scaled - scaled.mean(axis=0)
     norm = np.sqrt((scaled**2).sum(axis=0))

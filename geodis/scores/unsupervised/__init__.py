@@ -1,1 +1,1 @@
-"""Scores that need no factors: how dependent latents are, and whether models agree."""
+"""Scores without factors: dependence of latents, and agreement of models."""

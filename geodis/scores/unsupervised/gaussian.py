@@ -1,20 +1,20 @@
-"""Covariance of the latents, or of samples of a Gaussian encoder whose means they are.
+"""Unsupervised scores of independence of latents, or of samples of a Gaussian encoder.
 
-A Gaussian encoder has two representations, the mean, and a sample of N(mean, exp(log_variance)).
-Methods that force the sampled one to factorise need not decorrelate the mean (Locatello et al.,
-2019, section 5.2), so every unsupervised score is of the mean unless it gets `log_variances`.
+A Gaussian encoder has two representations: the mean, and a sample of N(mean, exp(log_variance)).
+Methods that make the sampled one factorise need not decorrelate the mean (Locatello et al. 2019,
+section 5.2). Scores are of the mean unless `log_variances` are given.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from geodis.base.check import InputError, check_int, check_random_state
 from geodis.scores.binning import BINS, MOST_BINS, bin_columns
-from geodis.scores.card import INDEPENDENCE, QUICK, Cost, Score
+from geodis.scores.card import QUICK, Cost, Score
 from geodis.scores.information.estimates import discrete_information
 from geodis.scores.inputs import check_latents, check_log_variances, of_order_one, unit_of, varies
 from geodis.scores.registry import register_score
@@ -22,12 +22,12 @@ from geodis.scores.registry import register_score
 
 @dataclass(frozen=True)
 class Spread:
-    """Covariance of a representation, in units in which it cannot leave the range of floats.
+    """Covariance of a representation, in units that prevent overflow.
 
     Attributes
     ----------
     scaled : ndarray of shape (z, z)
-        Covariance (ddof 1) of the latents over `unit`.
+        Covariance (ddof 1) of the latents divided by `unit`.
     unit : ndarray of shape (z,)
     varying : ndarray of bool, shape (z,)
     notes : list of str
@@ -40,19 +40,19 @@ class Spread:
 
     @property
     def covariance(self) -> np.ndarray:
-        """Covariance (z, z) in the units of the latents; infinite where these are very large."""
+        """Covariance (z, z) in the units of the latents; infinite for very large latents."""
         with np.errstate(over="ignore", under="ignore"):
             return self.scaled * self.unit[:, None] * self.unit
 
 
 def spread_of(latents: Any, log_variances: Any) -> Spread:
-    """The covariance of the representation, which latents vary, and notes."""
+    """Compute the covariance of the representation, which latents vary, and notes."""
     means = check_latents(latents)
     spread = check_log_variances(log_variances, means)
     unit = unit_of(means)
     scaled = np.atleast_2d(np.cov(of_order_one(means), rowvar=False))
     varying = varies(means)
-    # Rounding is not a variance.
+    # The variance of constant latents is rounding.
     scaled = np.where(varying[:, None] & varying[None, :], scaled, 0.0)
     if spread is not None:
         scaled += np.diag(np.exp(spread - 2 * np.log(unit)).mean(axis=0))
@@ -61,10 +61,7 @@ def spread_of(latents: Any, log_variances: Any) -> Spread:
     return Spread(scaled, unit, varying, notes)
 
 
-# Total correlation of the Gaussian that is fitted to the latents.
-
-# A Gaussian whose correlation matrix has an eigenvalue below this, in parts of 1, is singular as
-# far as float64 arithmetic can tell.
+# A correlation matrix with an eigenvalue below this is singular in float64 arithmetic.
 SINGULAR = 1e-13
 
 
@@ -74,28 +71,48 @@ SINGULAR = 1e-13
     also_sampled=True,
     lower_is_better=True,
     cost=QUICK,
-    card=INDEPENDENCE,
+    shapes="",
 )
 def gaussian_total_correlation(latents: Any, *, log_variances: Any = None) -> Score:
-    """Total correlation of the Gaussian that is fitted to the latents, in nats.
+    """Total correlation of a Gaussian fitted to the latents, in nats.
 
         TC = KL(N(m, C) || prod_j N(m_j, C_jj)) = 1/2 (sum_j log C_jj - log det C)
 
-    It is 0 for uncorrelated latents, and does not change when latents are scaled.
+    It is 0 for uncorrelated latents and invariant to their scales.
 
     Parameters
     ----------
     latents : array-like of shape (n, z)
         The mean representation.
     log_variances : array-like of shape (n, z), optional
-        Gives the total correlation of the sampled representation, whose covariance is
-        Cov(mean) + diag(E exp(log_variance)) exactly: nothing is drawn.
+        If given, the score is of the sampled representation, whose covariance is exactly
+        Cov(mean) + diag(E exp(log_variance)).
 
     Returns
     -------
     Score
-        ``matrix`` is the covariance C (z, z). Constant latents depend on nothing and are left
-        out; latents that are linear combinations of others make the score infinite.
+        ``matrix`` is the covariance C (z, z). Constant latents are left out; linearly dependent
+        latents make the score infinite.
+
+    Rewards
+    -------
+    Latents that are independent of each other, as far as Gaussians show.
+
+    Cannot see
+    ----------
+    The factors: independent latents may each mix all of them.
+
+    Range
+    -----
+    0 (best) up
+
+    By chance
+    ---------
+    none: factors are not used
+
+    Source
+    ------
+    Locatello et al. 2019, section 5.2
 
     Examples
     --------
@@ -125,14 +142,80 @@ def total_correlation_of(covariance: np.ndarray) -> float:
     if len(covariance) < 2:
         return 0.0
     scale = np.sqrt(np.diag(covariance))
-    # The log-determinant of the correlations: units cancel before they can overflow.
+    # From correlations instead of covariances, which could overflow.
     eigenvalues = np.linalg.eigvalsh(covariance / np.outer(scale, scale))
     if eigenvalues[0] < SINGULAR:
         return np.inf
     return float(max(0.0, -0.5 * np.log(eigenvalues).sum()))
 
 
-# Wasserstein correlation of the Gaussian that is fitted to the latents.
+@register_score(
+    family="unsupervised",
+    needs_factors=False,
+    also_sampled=True,
+    lower_is_better=True,
+    cost=Cost(intervals="often", many_latents=True),
+    shapes="",
+)
+def mutual_info_score(
+    latents: Any, *, bins: int = BINS, log_variances: Any = None, random_state: Any = None
+) -> Score:
+    """Mean mutual information of pairs of latents, in nats, in equal-width bins.
+
+    Parameters
+    ----------
+    latents : array-like of shape (n, z)
+    bins : int
+        Of equal width from each latent's smallest to its largest value.
+    log_variances : array-like of shape (n, z), optional
+        If given, the score is of the sampled representation, with one sample per row.
+    random_state : None, int or Generator
+        Draws the samples.
+
+    Returns
+    -------
+    Score
+        ``matrix`` (z, z) has the information of every pair and the binned entropies on its
+        diagonal. A single latent scores 0. The bias is about (bins - 1)^2 / (2 n).
+
+    Rewards
+    -------
+    Latents that are independent of each other, pair by pair.
+
+    Cannot see
+    ----------
+    The factors: independent latents may each mix all of them.
+
+    Range
+    -----
+    0 (best) up
+
+    By chance
+    ---------
+    none: factors are not used
+
+    Source
+    ------
+    Locatello et al. 2019, section 5.2
+
+    Examples
+    --------
+    >>> z = np.repeat(np.arange(4.0), 2)
+    >>> float(mutual_info_score(np.column_stack([z, z]))) == float(np.log(4))
+    True
+    """
+    bins = check_int(bins, "bins", low=2, high=MOST_BINS)
+    means = check_latents(latents)
+    spread = check_log_variances(log_variances, means)
+    if spread is not None:
+        noise = check_random_state(random_state).standard_normal(means.shape)
+        means = means + np.exp(0.5 * spread) * noise
+    codes = bin_columns(means, bins)
+    matrix = discrete_information(codes, codes)
+    z = len(matrix)
+    value = float((matrix.sum() - np.trace(matrix)) / (z * (z - 1))) if z > 1 else 0.0
+    note = "" if z > 1 else "one latent has no other to share information with"
+    return Score("mutual_info_score", value, matrix=matrix, note=note)
 
 
 @register_score(
@@ -142,12 +225,12 @@ def total_correlation_of(covariance: np.ndarray) -> float:
     also_sampled=True,
     lower_is_better=True,
     cost=QUICK,
-    card=replace(INDEPENDENCE, source="Watters et al. 2019, as Locatello et al. 2019"),
+    shapes="",
 )
 def wasserstein_correlation(
     latents: Any, *, normalised: bool = False, log_variances: Any = None
 ) -> Score:
-    """Wasserstein correlation of the Gaussian that is fitted to the latents.
+    """Wasserstein correlation of a Gaussian fitted to the latents.
 
         W = W_2^2(N(m, C), N(m, diag C)) = 2 tr C - 2 tr (C diag C)^{1/2}
 
@@ -155,14 +238,34 @@ def wasserstein_correlation(
     ----------
     latents : array-like of shape (n, z)
     normalised : bool
-        Divide by tr C, which makes the score independent of one scale of all latents.
+        Divide by tr C, which makes the score invariant to a common scale of all latents.
     log_variances : array-like of shape (n, z), optional
         As in `gaussian_total_correlation`.
 
     Returns
     -------
     Score
-        ``matrix`` is the covariance C (z, z); ``details`` holds both variants.
+        ``matrix`` is the covariance C (z, z); ``details`` has both variants.
+
+    Rewards
+    -------
+    Latents that are independent of each other, as far as Gaussians show.
+
+    Cannot see
+    ----------
+    The factors: independent latents may each mix all of them.
+
+    Range
+    -----
+    0 (best) up
+
+    By chance
+    ---------
+    none: factors are not used
+
+    Source
+    ------
+    Watters et al. 2019, as Locatello et al. 2019
 
     Examples
     --------
@@ -171,7 +274,7 @@ def wasserstein_correlation(
     0.0
     """
     spread = spread_of(latents, log_variances)
-    # In one unit for all, for it is a length: its square may be too large for a float.
+    # One unit for all latents, because the squared distance may overflow.
     unit = spread.unit.max()
     in_unit = spread.scaled * (spread.unit[:, None] / unit) * (spread.unit / unit)
     of_unit, trace = wasserstein_of(in_unit), float(np.trace(in_unit))
@@ -199,56 +302,3 @@ def wasserstein_of(covariance: np.ndarray) -> float:
     eigenvalues = np.linalg.eigvalsh(covariance * np.outer(scale, scale))
     root = np.sqrt(np.maximum(eigenvalues, 0)).sum()
     return float(max(0.0, 2 * np.trace(covariance) - 2 * root))
-
-
-# Mean mutual information between two different latents.
-
-
-@register_score(
-    family="unsupervised",
-    needs_factors=False,
-    also_sampled=True,
-    lower_is_better=True,
-    cost=Cost(intervals="often", many_latents=True),
-    card=replace(INDEPENDENCE, rewards="Latents that are independent of each other, pair by pair."),
-)
-def mutual_info_score(
-    latents: Any, *, bins: int = BINS, log_variances: Any = None, random_state: Any = None
-) -> Score:
-    """Mean mutual information between two different latents, in nats, in equal-width bins.
-
-    Parameters
-    ----------
-    latents : array-like of shape (n, z)
-    bins : int
-        Of equal width from each latent's smallest to its largest value.
-    log_variances : array-like of shape (n, z), optional
-        Gives the score of the sampled representation, from one draw of every row.
-    random_state : None, int or Generator
-        For that draw.
-
-    Returns
-    -------
-    Score
-        ``matrix`` (z, z) holds the information of every pair and the binned entropies on its
-        diagonal. One latent alone scores 0. With few rows the bins alone make the score
-        positive, by about (bins - 1)^2 / (2 n).
-
-    Examples
-    --------
-    >>> z = np.repeat(np.arange(4.0), 2)
-    >>> float(mutual_info_score(np.column_stack([z, z]))) == float(np.log(4))
-    True
-    """
-    bins = check_int(bins, "bins", low=2, high=MOST_BINS)
-    means = check_latents(latents)
-    spread = check_log_variances(log_variances, means)
-    if spread is not None:
-        noise = check_random_state(random_state).standard_normal(means.shape)
-        means = means + np.exp(0.5 * spread) * noise
-    codes = bin_columns(means, bins)
-    matrix = discrete_information(codes, codes)
-    z = len(matrix)
-    value = float((matrix.sum() - np.trace(matrix)) / (z * (z - 1))) if z > 1 else 0.0
-    note = "" if z > 1 else "one latent has no other to share information with"
-    return Score("mutual_info_score", value, matrix=matrix, note=note)

@@ -24,8 +24,8 @@ def udr(
 ) -> Score:
     """Unsupervised disentanglement ranking (Duan et al., 2020) of several models' latents.
 
-    Models that disentangle find the same latents, up to order, sign and scale. With R_ab >= 0 the
-    similarity of latent a of one model and latent b of another, over latents that are in use,
+    Disentangled models have the same latents, up to order, sign and scale. With R_ab >= 0 the
+    similarity of latent a of one model and latent b of another, over active latents,
 
         UDR_ij = (sum_b max_a R_ab^2 / sum_a R_ab + sum_a max_b R_ab^2 / sum_b R_ab) / (d_a + d_b),
 
@@ -34,21 +34,21 @@ def udr(
     Parameters
     ----------
     latents : sequence of m array-likes of shape (n, z_i)
-        One for each model, of the same n observations; the models should differ in their seeds
-        only.
+        Latents of each model for the same n observations; the models should differ only in their
+        seeds.
     similarity : "lasso" or "spearman"
         Absolute weights of an L1-penalised regression (penalty 0.1) of each latent of model j on
         those of model i, or absolute rank correlations; latents are standardised first.
     log_variances : sequence of m array-likes of shape (n, z_i), optional
-        Latents whose mean KL from N(0, 1) is at most 0.01 nats are not in use. Without them,
-        those that are constant.
+        Latents with a mean KL divergence from N(0, 1) of at most 0.01 nats are inactive. Without
+        log-variances, constant latents are.
 
     Returns
     -------
     Score
-        ``value`` is the largest score, that of the best model; ``details["models"]`` (m,) the
-        score of every model, ``details["pairs"]`` (m, m) the UDR_ij, and ``details["active"]``
-        how many latents each model uses.
+        ``value`` is the score of the best model; ``details["models"]`` (m,) has the score of every
+        model, ``details["pairs"]`` (m, m) the UDR_ij, and ``details["active"]`` the number of
+        active latents of each model.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def udr(
 
 
 def _active(models: list[np.ndarray], log_variances: Sequence[Any] | None) -> list[np.ndarray]:
-    """Which latents each model uses; refuses what cannot be compared."""
+    """Return the active latents of each model, and refuse models that cannot be compared."""
     if len(models) < 2:
         raise InputError(f"udr compares models and needs two at least; got {len(models)}.")
     if len({len(z) for z in models}) > 1:
@@ -95,20 +95,20 @@ def _active(models: list[np.ndarray], log_variances: Sequence[Any] | None) -> li
 
 
 def _compare(models: list[np.ndarray], similarity: Similarity) -> np.ndarray:
-    """UDR_ij of every two models, (m, m); zero on the diagonal."""
+    """Return UDR_ij of all pairs of models, (m, m); zero on the diagonal."""
     pairs = np.zeros((len(models), len(models)))
     for i, first in enumerate(models):
         for j, second in enumerate(models):
             if i == j or (similarity == "spearman" and j < i):
                 continue
             pairs[i, j] = matching_strength(_similarity(first, second, similarity))
-            if similarity == "spearman":  # the same either way
+            if similarity == "spearman":  # symmetric
                 pairs[j, i] = pairs[i, j]
     return pairs
 
 
 def _standard(latents: np.ndarray, similarity: Similarity) -> np.ndarray:
-    """Columns, or their ranks, of mean 0 and standard deviation 1."""
+    """Standardise columns, or their ranks."""
     if similarity == "spearman":
         from scipy.stats import rankdata
 
@@ -117,7 +117,7 @@ def _standard(latents: np.ndarray, similarity: Similarity) -> np.ndarray:
 
 
 def _similarity(first: np.ndarray, second: np.ndarray, similarity: Similarity) -> np.ndarray:
-    """R (d_a, d_b), not negative."""
+    """Return the similarity matrix R (d_a, d_b), which is non-negative."""
     if not first.size or not second.size:
         return np.zeros((first.shape[1], second.shape[1]))
     if similarity == "spearman":
@@ -129,7 +129,7 @@ def _similarity(first: np.ndarray, second: np.ndarray, similarity: Similarity) -
 
 
 def matching_strength(similarity: np.ndarray) -> float:
-    """UDR of one pair from R (d_a, d_b): 1 for a permutation matrix, 0 where nothing matches."""
+    """Return the UDR of a pair from R (d_a, d_b): 1 for a permutation matrix, 0 for zeros."""
     total = 0.0
     for axis in (0, 1):
         strongest, whole = similarity.max(axis=axis, initial=0), similarity.sum(axis=axis)

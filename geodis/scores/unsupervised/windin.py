@@ -1,20 +1,19 @@
-"""WINDIN: what each latent of a Gaussian encoder says of its input that no other says."""
+"""WINDIN: weighted independence and informativeness of the latents of a Gaussian encoder."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from geodis.base.check import InputError, check_int, check_random_state
 from geodis.base.jobs import njit
-from geodis.scores.card import INDEPENDENCE, Cost, Score
+from geodis.scores.card import Cost, Score
 from geodis.scores.inputs import check_latents, check_log_variances, of_order_one
 from geodis.scores.predictive.importance_models import order_of_latents
 from geodis.scores.registry import register_score
 
-# Draws behind the entropies: their error is a hundredth of a nat or two.
+# Draws for the entropies: the error is about a hundredth of a nat.
 N_DRAWS = 1_000
 
 
@@ -23,24 +22,17 @@ N_DRAWS = 1_000
     needs_factors=False,
     default=False,
     cost=Cost("0.6 s, in proportion to n z"),
-    card=replace(
-        INDEPENDENCE,
-        rewards="Latents that each say much of the input which no other latent says.",
-        blind="The factors: independent latents may each mix all of them. Entropies of sharp "
-        "posteriors cannot pass log n, which hides what more there is.",
-        scale="0 up, in nats",
-        source="Do and Tran 2020, section 4.2 (WSEPIN and WINDIN)",
-    ),
+    shapes="",
 )
 def windin(
     latents: Any, *, log_variances: Any = None, n_draws: int = N_DRAWS, random_state: Any = None
 ) -> Score:
     """Weighted independence and informativeness of a Gaussian encoder (Do and Tran 2020).
 
-    ``sum_i r_i (I(x; z_i) - I(z_i; z_others))`` with ``r_i = I(x; z_i) / sum I(x; z_i)``. As
-    posteriors have independent latents, it is the same as WSEPIN,
-    ``sum_i r_i I(x; z_i | z_others)``. All follow from entropies, averaged over draws from the
-    mixture of the posteriors: ``H(z) - H(z_others) - H(z_i | x)`` in the sum, and
+    ``sum_i r_i (I(x; z_i) - I(z_i; z_others))`` with ``r_i = I(x; z_i) / sum I(x; z_i)``. Because
+    latents are independent given x, this equals WSEPIN, ``sum_i r_i I(x; z_i | z_others)``. The
+    terms follow from entropies, averaged over draws from the mixture of posteriors:
+    ``I(x; z_i | z_others) = H(z) - H(z_others) - H(z_i | x)`` and
     ``I(x; z_i) = H(z_i) - H(z_i | x)``.
 
     Parameters
@@ -56,6 +48,27 @@ def windin(
     Score
         `per_latent` is ``I(x; z_i) - I(z_i; z_others)``; `details["informativeness"]` has
         ``I(x; z_i)``.
+
+    Rewards
+    -------
+    Latents that each say much of the input which no other latent says.
+
+    Cannot see
+    ----------
+    The factors: independent latents may each mix all of them. Entropies of sharp posteriors cannot
+    pass log n, which hides what more there is.
+
+    Range
+    -----
+    0 up, in nats
+
+    By chance
+    ---------
+    none: factors are not used
+
+    Source
+    ------
+    Do and Tran 2020, section 4.2 (WSEPIN and WINDIN)
 
     Examples
     --------
@@ -75,7 +88,9 @@ def windin(
     scale = np.exp(np.maximum(spread, -1400) / 2)
     noise = np.empty((n_draws, means.shape[1]))
     within = of_order_one(means - means.min(axis=0))
-    noise[:, order_of_latents(within)] = rng.standard_normal(noise.shape)  # whatever their places
+    noise[:, order_of_latents(within)] = rng.standard_normal(
+        noise.shape
+    )  # invariant to the order of latents
     drawn = means[rows] + scale[rows] * noise
     single, others, whole = _log_densities(drawn, means, scale)
     known = 0.5 * (np.log(2 * np.pi * np.e) + spread).mean(axis=0)  # H(z_i | x)
@@ -92,7 +107,7 @@ def windin(
 def _log_densities(
     drawn: np.ndarray, means: np.ndarray, scale: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Log densities of the mixture at draws: of each latent, of all but it, and of all."""
+    """Compute log densities of the mixture at draws: each latent, all others, and all."""
     m, z = drawn.shape
     n = len(means)
     single, others, whole = np.empty((m, z)), np.empty((m, z)), np.empty(m)
