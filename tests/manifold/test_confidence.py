@@ -245,7 +245,7 @@ def test_flat_factors_may_turn_among_themselves():
     assert inside.mean() > 0.8  # one draw of how they turn, common to all points: no upper bound
     # Not without the turn, which is most of it.
     confidence = trust(est, quick=True, repeats=0)
-    assert any("leave out how they may turn" in note for note in confidence.notes)
+    assert any("do not include rotations" in note for note in confidence.notes)
 
 
 def test_a_grid_of_factors_is_said_and_does_not_fail():

@@ -1,4 +1,4 @@
-"""Fitted points and their frames -> how the frames turn nearby, and what coordinates do there."""
+"""Quadratic fits about every point of a chart: rotation of the frames, and coordinates nearby."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from geodis.manifold.local.exact_search import Search
 from geodis.manifold.local.quadratic_fits import gaussian_weights, quadratic_pairs, tangent_terms
 from geodis.manifold.local.quadratic_kernels import regress
 
-# The second fit is to what the first leaves of the arcs.
+# The second fit corrects for the fourth order of arcs.
 BEND_ROUNDS = 2
-# Arcs that turn by more than one radian have no fourth order that says anything.
+# No fourth order is subtracted for arcs that turn by more, in radians.
 MOST_TURNED = 1.0
-# Points whose neighbours are held at once.
+# Number of points in a block of the neighbour search.
 SEARCHED = 2**12
 
 
 @dataclass(frozen=True)
 class LocalValues:
-    """Something that varies over the points, and the axes along which it does.
+    """Values at the points, and the axes on which they depend.
 
     Attributes
     ----------
     values : ndarray of shape (n, r)
-        At the fitted points.
+        Values at the fitted points.
     own : slice
-        Rows of the frames that it depends on.
+        Rows of the frames on which they depend.
     """
 
     values: np.ndarray
@@ -46,11 +46,11 @@ class ChartFits:
     Attributes
     ----------
     bends : ndarray of shape (n, k (k + 1) / 2, c)
-        Second derivatives, at right angles to the frames, of pairs of axes a <= b.
+        Second derivatives normal to the frames, for pairs of axes a <= b.
     radius : ndarray of shape (n,)
-        How far the neighbours of a fit reach.
+        Distance of the farthest neighbour of each fit.
     polynomials : tuple of ndarray of shape (n, 1 + k_o + k_o (k_o + 1) / 2, r)
-        Of every `LocalValues`: coefficients of 1, of every axis, and of every pair.
+        For every `LocalValues`, coefficients of 1, of every axis, and of every pair.
     """
 
     bends: np.ndarray
@@ -67,18 +67,17 @@ def chart_fits(
     *,
     n_jobs: int | None = None,
 ) -> ChartFits:
-    r"""Fit quadratics about every point, in the frame that it has.
+    r"""Fit quadratics about every point in its frame.
 
     With t = A_i (x_j - x_i) and the weights of `tangent_frames`::
 
         x_j - x_i  ~  c + sum_a t_a l_a + sum_{a <= b} t_a t_b q_ab
         D_ab = (1 + [a = b]) q_ab (1 - A_i^T A_i)
 
-    so that the axes at a near point are ``A_a + sum_b t_b D_ab`` made orthonormal: to first order
-    those that parallel transport brings there. An arc leaves its tangent by more than its curvature
-    says: with N(t) = sum_b t_b D_.b the fit is made a second time to
-    ``x_j - x_i - D(t, N(t) N(t)^T t) / 8``, as is exact to the fifth order on spheres, rotation
-    groups and other symmetric spaces.
+    so that the axes at a nearby point are ``A_a + sum_b t_b D_ab`` made orthonormal, which is
+    parallel transport to first order. To account for the fourth order of arcs, the fit is repeated
+    for ``x_j - x_i - D(t, N(t) N(t)^T t) / 8`` with N(t) = sum_b t_b D_.b. This is exact to the
+    fifth order on spheres, rotation groups and other symmetric spaces.
 
     Parameters
     ----------
@@ -87,9 +86,9 @@ def chart_fits(
     frames : ndarray of shape (n, k, c)
         Orthonormal rows.
     search : Search
-        Among the places.
+        Nearest-neighbour search among the places.
     count : int
-        Neighbours of a fit, the point itself among them; as many as unknowns or more.
+        Neighbours of a fit including the point itself; at least the number of unknowns.
     varying : sequence of LocalValues
     n_jobs : int, optional
         Threads; one by default, -1 for every core.
@@ -200,7 +199,7 @@ def _fit_values(  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def _load(places, frames, i, near, chords, t):  # type: ignore[no-untyped-def]  # pragma: no cover
-    """Chords to the neighbours (c, nt), and their components along the frame (k, nt)."""
+    """Fill in the chords (c, nt) to the neighbours and their components (k, nt) in the frame."""
     for x in range(len(chords)):
         for j in range(len(near)):
             chords[x, j] = places[near[j], x] - places[i, x]
@@ -215,7 +214,7 @@ def _load(places, frames, i, near, chords, t):  # type: ignore[no-untyped-def]  
 def _less_fourth_order(  # type: ignore[no-untyped-def]
     found, t, first, second, j, turned, arc, left, chords
 ):  # pragma: no cover
-    """Take D(t, N N^T t) / 8 from the chord to neighbour j."""
+    """Subtract D(t, N N^T t) / 8 from the chord to neighbour j."""
     k, c = turned.shape
     turned[:] = 0.0
     for pair in range(len(first)):

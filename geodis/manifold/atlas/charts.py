@@ -1,4 +1,4 @@
-"""A chart: fitted points in the ambient subspace of some factors, and the quadratic fits there."""
+"""Charts of an atlas: fitted points in a subspace, with quadratic fits for axes and coordinates."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.spatial import KDTree
 
 from geodis.base.jobs import njit, over_ranges
 from geodis.manifold.flat.flat_axes import coordinates_from
@@ -15,11 +16,9 @@ from geodis.manifold.local.exact_search import Nearest, Search, searcher
 from geodis.manifold.local.quadratic_fits import quadratic_pairs
 from geodis.manifold.maps.closed_coordinates import ClosedCoordinates
 
-# One step from the nearest fitted point: axes and coordinates at a new one, in compiled loops.
-
-# Steps of Newton and Schulz at most: rows that turned by one radian are orthonormal after seven.
+# Largest number of Newton-Schulz steps; rows that turned by one radian are orthonormal after seven.
 NEWTON_STEPS = 10
-# Axes turn by one radian at most: beyond, a quadratic is extrapolated without bound.
+# Largest rotation of the axes in radians, since a quadratic extrapolates without bound.
 MOST_TURNED = 1.0
 
 
@@ -33,13 +32,13 @@ def stepped_axes(
     *,
     n_jobs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Axes at new points: those of the nearest fitted one, turned as its fit says.
+    r"""Compute axes at new points by rotating those of the nearest fitted point.
 
-    With t = A (x - x_i), no longer than the fit reached, and N(t) = sum_b t_b D_.b, the step along
-    the arc is ``s = t + N(t) N(t)^T t / 6``, and the axes are
-    ``A + (1 + N(s) N(s)^T / 3) N(s)`` made orthonormal: exact to the fourth order where the
-    curvature is that of a sphere, a rotation group or another symmetric space, and to the first in
-    what changes of it.
+    Let t = A (x - x_i), at most as long as the radius of the fit, and N(t) = sum_b t_b D_.b. The
+    step along the arc is ``s = t + N(t) N(t)^T t / 6``, and the axes are
+    ``A + (1 + N(s) N(s)^T / 3) N(s)`` made orthonormal. This is exact to the fourth order on
+    symmetric spaces such as spheres and rotation groups, and to the first order in changes of the
+    curvature.
 
     Parameters
     ----------
@@ -80,7 +79,7 @@ def stepped_axes(
 
 
 def stepped_values(polynomials: np.ndarray, nearest: np.ndarray, along: np.ndarray) -> np.ndarray:
-    """Polynomials of the nearest fitted points, at the steps from there.
+    """Evaluate the polynomials of the nearest fitted points at steps from these.
 
     Parameters
     ----------
@@ -149,7 +148,7 @@ def _step(  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _turn(bends, step, first, second, turned, gram):  # type: ignore[no-untyped-def]  # pragma: no cover
-    """N_a = sum_b t_b D_ab and N N^T; the trace of that."""
+    """Compute N_a = sum_b t_b D_ab and N N^T; return its trace."""
     k, c = turned.shape
     turned[:] = 0.0
     for pair in range(len(first)):
@@ -171,33 +170,30 @@ def _turn(bends, step, first, second, turned, gram):  # type: ignore[no-untyped-
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _orthonormalise(rows, gram, column):  # type: ignore[no-untyped-def]  # pragma: no cover
-    """The nearest orthonormal rows, A <- A - (A A^T - 1) A / 2 again and again."""
+    """Find the nearest orthonormal rows by iterating A <- A - (A A^T - 1) A / 2."""
     for _ in range(NEWTON_STEPS):
         worst = departure_of_rows(rows, gram)
         newton_schulz(rows, gram, column)
-        if worst < 1e-8:  # the error of a step is of the order of the square before it
+        if worst < 1e-8:  # convergence is quadratic
             return
 
 
-# For one nearest point a tree beats all distances by ten times and more where the points, in
-# whatever space, are of few dimensions.
+# Up to this intrinsic dimension, a tree finds the nearest point ten times as fast as brute force.
 TREE_DIMS = 9
 LEAF_POINTS = 40
 
 
 def few_nearest(places: np.ndarray, dim: int) -> Search:
-    """A search for the few nearest of places that lie on a manifold of so many dimensions.
+    """Make a search for a few nearest neighbours on a manifold of a given dimension.
 
     Examples
     --------
     >>> few_nearest(np.eye(12), 2)(np.eye(12)[3:4], 1)[0]
     array([[3]])
     """
-    from scipy.spatial import KDTree
-
     if dim > TREE_DIMS:
         return searcher(places)
-    # Boxes that fit the points: for one neighbour a tenth faster than even ones.
+    # An unbalanced tree is a tenth faster for a single neighbour.
     tree = KDTree(places, leafsize=LEAF_POINTS, balanced_tree=False)
 
     def find(queries: np.ndarray, count: int) -> Nearest:
@@ -210,15 +206,15 @@ def few_nearest(places: np.ndarray, dim: int) -> Search:
 
 @dataclass(frozen=True)
 class ChartStep:
-    """Points of a chart's subspace, and the steps that lead to them.
+    """Steps from the places of a chart to target points in its subspace.
 
     Attributes
     ----------
     targets : ndarray of shape (p, b)
     nearest : ndarray of int, shape (p,)
-        Places of the chart.
+        Nearest places of the chart.
     axes : ndarray of shape (p, k, b)
-        At the points; see `stepped_axes`.
+        Axes at the targets; see `stepped_axes`.
     along : ndarray of shape (p, k)
         Steps from the nearest places, in their frames.
     """
@@ -231,12 +227,12 @@ class ChartStep:
 
 @dataclass(frozen=True, eq=False)
 class LocalChart:
-    """Fitted points in a subspace where their nearest neighbours are sought.
+    """Fitted points in a subspace, with the quadratic fits there.
 
     Attributes
     ----------
     basis : ndarray of shape (b, c)
-        Orthonormal rows: of the subspace, in the directions that vary.
+        Orthonormal rows that span the subspace of the reduced space.
     places : ndarray of shape (n, b)
         Distinct.
     frames : ndarray of shape (n, k, b)
@@ -244,7 +240,7 @@ class LocalChart:
         See `chart_fits`.
     radius : ndarray of shape (n,)
     mixing : ndarray of shape (k_all, k)
-        Orthonormal columns: what the frames are of the axes of all factors. Zero where a chart
+        Orthonormal columns: the axes of all factors as combinations of the frames. Zero if a chart
         gives coordinates only.
     """
 
@@ -257,31 +253,31 @@ class LocalChart:
 
     @cached_property
     def search(self) -> Search:
-        """Among the places."""
+        """Nearest-neighbour search among the places."""
         return few_nearest(self.places, self.frames.shape[1])
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the search, which is soon made again."""
+        """Leave out the search, which is fast to recompute."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def project(self, reduced: np.ndarray) -> np.ndarray:
-        """Points (p, c) in the subspace, (p, b)."""
+        """Project points (p, c) on the subspace, shape (p, b)."""
         return reduced if self.is_whole else reduced @ self.basis.T
 
     @property
     def is_whole(self) -> bool:
-        """Whether the subspace is all of the space."""
+        """Whether the subspace is the whole space."""
         b, c = self.basis.shape
         return b == c and bool((self.basis == np.eye(c)).all())
 
     def step(self, targets: np.ndarray, nearest: np.ndarray | None, n_jobs: int) -> ChartStep:
-        """Steps to points (p, b) of the subspace, from the nearest places or from given ones."""
+        """Step to points (p, b) of the subspace from the nearest places, or from given ones."""
         near = self.search(targets, 1)[0][:, 0] if nearest is None else nearest
         own = self.places, self.frames, self.bends, self.radius
         return ChartStep(targets, near, *stepped_axes(*own, near, targets, n_jobs=n_jobs))
 
     def add_axes(self, axes: np.ndarray, own: np.ndarray) -> None:
-        """Add what axes (p, k, b) in the subspace are of the axes (p, k_all, c) of all factors."""
+        """Add the contribution of axes (p, k, b) to the axes (p, k_all, c) of all factors."""
         if self.mixing.any() and not self.is_whole:
             p, k, b = own.shape
             own = (own.reshape(p * k, b) @ self.basis).reshape(p, k, -1)
@@ -291,12 +287,12 @@ class LocalChart:
 
 @dataclass(frozen=True, eq=False)
 class BentSheet:
-    """Coordinates of a factor that is mapped as it is curved: a polynomial about every point.
+    """Coordinates of a factor with a curved map: a polynomial about every point.
 
     Attributes
     ----------
     chart : int
-        Of the piece.
+        Number of the chart in the piece.
     own : slice
         The factor's rows of the chart's frames.
     polynomials : ndarray of shape (n, 1 + k_j + k_j (k_j + 1) / 2, r)
@@ -308,17 +304,17 @@ class BentSheet:
 
     @property
     def n_coordinates(self) -> int:
-        """The r of the map."""
+        """Number r of coordinates of the map."""
         return self.polynomials.shape[2]
 
     def at(self, chart: LocalChart, step: ChartStep) -> np.ndarray:
-        """Coordinates (p, r) at the end of a step on the chart."""
+        """Compute coordinates (p, r) at the end of a step on the chart."""
         return stepped_values(self.polynomials, step.nearest, step.along[:, self.own])
 
 
 @dataclass(frozen=True, eq=False)
 class FlatSheet:
-    """Coordinates of a factor that was unrolled: a step along it, closed along its periods.
+    """Coordinates of an unrolled factor: a step along it, closed along the periods.
 
     Attributes
     ----------
@@ -337,11 +333,11 @@ class FlatSheet:
 
     @property
     def n_coordinates(self) -> int:
-        """The r of the map."""
+        """Number r of coordinates of the map."""
         return self.closed.n_coordinates
 
     def at(self, chart: LocalChart, step: ChartStep) -> np.ndarray:
-        """Coordinates (p, r) at the end of a step on the chart."""
+        """Compute coordinates (p, r) at the end of a step on the chart."""
         near = step.nearest
         frames = chart.frames[near, self.own].astype(float)
         fitted = chart.places[near], frames, self.flat[near]
@@ -354,7 +350,7 @@ Sheet = BentSheet | FlatSheet
 
 @dataclass(frozen=True, eq=False)
 class AtlasPiece:
-    """Charts of one piece of the graph, and the sheets of the factors: none without maps."""
+    """Charts of one piece of the graph, and the sheets of the factors (none without maps)."""
 
     charts: tuple[LocalChart, ...]
     sheets: tuple[Sheet, ...]

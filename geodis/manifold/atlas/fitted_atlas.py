@@ -1,4 +1,4 @@
-"""An atlas: a compact form of a fit that gives axes and coordinates at millions of points."""
+"""The atlas: a compact form of a fit that gives axes and coordinates at millions of points."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.spatial import KDTree
 
 from geodis.base.check import GeodisWarning, InputError, check_choice, check_points
 from geodis.base.jobs import blocks, check_jobs, one_blas_thread
 from geodis.manifold.atlas.charts import AtlasPiece, few_nearest
 from geodis.manifold.local.exact_search import Search
 
-# What an atlas says of points.
-
-# Rows that a sentence names.
+# Largest number of rows named in a sentence.
 NAMED = 5
 
 
 @dataclass(frozen=True, eq=False)
 class AtlasPoints:
-    """Points as an atlas sees them.
+    """Axes, coordinates and distances of points in an atlas.
 
     Attributes
     ----------
     axes : ndarray of shape (p, k, d) or (p, k, c)
-        In the order of the factors; along the directions that vary where that was asked for.
+        In the order of the factors; in the reduced space if that was requested.
     coordinates : ndarray of shape (p, r_0 + r_1 + ...)
-        In the maps of all factors, side by side; NaN outside, and no columns without maps.
+        Coordinates in the maps of all factors; NaN outside, and no columns without maps.
     distances : ndarray of shape (p,)
-        To the nearest fitted point.
+        Distance to the nearest fitted point.
     outside : ndarray of bool, shape (p,)
-        Farther from it than its neighbours are, or nearer to a fitted point without axes. The
-        axes there are those of the nearest fitted points with axes.
+        Whether a point is farther from the nearest fitted point than the neighbours of that point,
+        or nearer to a fitted point without axes. Its axes are extrapolated from the nearest fitted
+        point with axes.
     """
 
     axes: np.ndarray
@@ -44,7 +44,7 @@ class AtlasPoints:
     outside: np.ndarray
 
     def __str__(self) -> str:
-        """How many lie outside, and which."""
+        """Say how many points lie outside, and name some."""
         return outside_sentence(np.flatnonzero(self.outside), len(self.outside), self.distances)
 
 
@@ -54,11 +54,11 @@ def outside_sentence(rows: np.ndarray, total: int, distances: np.ndarray) -> str
     Parameters
     ----------
     rows : ndarray of int
-        Of the points outside.
+        Rows of the points outside.
     total : int
-        Of all points.
+        Number of all points.
     distances : ndarray of shape (total,)
-        To the nearest fitted point.
+        Distances to the nearest fitted point.
 
     Examples
     --------
@@ -78,34 +78,35 @@ def outside_sentence(rows: np.ndarray, total: int, distances: np.ndarray) -> str
     )
 
 
-# New points that are worked on at once.
+# Number of new points in a block.
 TARGETS = 2**16
 
 
 @dataclass(frozen=True, eq=False)
 class Atlas:
-    """Axes and coordinates at new points, by one step from the nearest fitted one.
+    """Axes and coordinates at new points, by one step from the nearest fitted point.
 
-    Where `GeoManCER.at` fits a quadratic anew at every point, an atlas keeps the quadratics of the
-    fitted points: to first order the axes turn as they say. It is made by `GeoManCER.atlas`, saved
-    to one file, and needs neither the points of the fit nor the estimator.
+    `GeoManCER.at` fits a quadratic at every new point. An atlas stores the quadratic fits of the
+    fitted points, which determine the rotation of the axes nearby. It is made by
+    `GeoManCER.atlas`, is saved to one file, and needs neither the points of the fit nor the
+    estimator.
 
     Attributes
     ----------
     basis : ndarray of shape (c, d)
-        Directions in which the points vary.
+        Orthonormal rows that span the reduced space, in which the points vary.
     origin : ndarray of shape (d,)
-        Where the fitted points lie on average at right angles to them.
+        Mean of the fitted points, from which distances to the reduced space are measured.
     away : float
-        How far from there a fitted point lies at most.
+        Largest distance of a point inside from the reduced space.
     places : ndarray of shape (n, c)
-        Fitted points along the basis, each place once.
+        Distinct fitted points in the reduced space.
     piece : ndarray of int, shape (n,)
-        The charts that each belongs to.
+        Number of the piece, and so the charts, of every point.
     reach : ndarray of shape (n,)
-        How far its neighbours are: a point farther off lies outside.
+        Distance of the neighbours; a new point farther than that lies outside.
     lost : ndarray of shape (q, c)
-        Fitted points that have no axes.
+        Fitted points without axes.
     pieces : tuple of AtlasPiece
     factor_dims : tuple of int
     flat : tuple of bool
@@ -144,27 +145,27 @@ class Atlas:
 
     @property
     def n_columns(self) -> int:
-        """Columns d of the points."""
+        """Number d of columns of the points."""
         return self.basis.shape[1]
 
     @property
     def n_coordinates(self) -> tuple[int, ...]:
-        """Coordinates r_j of every factor's map; empty without maps."""
+        """Number r_j of coordinates of every factor's map; empty without maps."""
         return tuple(sheet.n_coordinates for sheet in self.pieces[0].sheets)
 
     def at(
         self, X: Any, *, reduced: bool = False, dtype: Any = np.float64, n_jobs: int | None = None
     ) -> AtlasPoints:
-        """Axes, coordinates and distances at points.
+        """Compute axes, coordinates and distances at points.
 
         Parameters
         ----------
         X : array-like of shape (p, d)
         reduced : bool
-            Give the axes along the directions that vary, (p, k, c) instead of (p, k, d); they are
-            those times `basis`.
+            Return the axes in the reduced space, (p, k, c) instead of (p, k, d); the latter are the
+            former times `basis`.
         dtype : dtype
-            Of axes and coordinates, float32 or float64.
+            Type of axes and coordinates, float32 or float64.
         n_jobs : int, optional
             Threads; one by default, -1 for every core.
 
@@ -194,17 +195,17 @@ class Atlas:
         return found
 
     def axes(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
-        """Axes at points, shape (p, k, d), as `GeoManCER.at` gives them."""
+        """Compute axes at points, shape (p, k, d), like `GeoManCER.at`."""
         return self.at(X, n_jobs=n_jobs).axes
 
     def transform(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
-        """Coordinates of points in all factors, side by side, as `GeoManCER.transform` gives them.
+        """Compute coordinates of points in all factors, like `GeoManCER.transform`.
 
-        NaN outside the fitted points, with a warning that names some of these.
+        Points outside the fitted ones have NaN, with a warning that names some of them.
         """
         if not self.n_coordinates:
             raise InputError(
-                "An atlas needs maps for coordinates; got one without: make it with "
+                "An atlas needs maps for coordinates; got one without maps. Make it with "
                 "est.atlas(coordinates=True)."
             )
         found = self.at(X, n_jobs=n_jobs)
@@ -213,7 +214,7 @@ class Atlas:
         return found.coordinates
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the columns of `transform`, such as ``factor0_x``."""
+        """Name the columns of `transform`, such as ``factor0_x``."""
         names = []
         for j, r in enumerate(self.n_coordinates):
             letters = "xyz"[:r] if r <= 3 else [str(c) for c in range(r)]
@@ -221,20 +222,20 @@ class Atlas:
         return np.array(names, dtype=object)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all to one .safetensors file, whole or not at all; nothing is pickled."""
+        """Write the atlas atomically to one .safetensors file, without pickling."""
         from geodis.manifold.atlas.atlas_file import write_atlas
 
         write_atlas(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Atlas:
-        """Read what `save` wrote."""
+        """Read an atlas written by `save`."""
         from geodis.manifold.atlas.atlas_file import read_atlas
 
         return read_atlas(path)
 
     def __str__(self) -> str:
-        """What it holds, in a line."""
+        """Summarise the atlas in one line."""
         factors = " x ".join(
             f"{dim}{' flat' if flat else ''}"
             for dim, flat in zip(self.factor_dims, self.flat, strict=True)
@@ -246,14 +247,14 @@ class Atlas:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the search, which is soon made again."""
+        """Leave out the search, which is fast to recompute."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @cached_property
     def _along_charts(self) -> np.ndarray | None:
-        """A rotation (c, c) to the directions of the charts, where these fill all that vary.
+        """Rotation (c, c) to the directions of the charts, if these span the reduced space.
 
-        The boxes of a tree are cut across the factors then, and a fifth fewer of them are near.
+        The boxes of a search tree are then aligned with the factors, and a fifth fewer are visited.
         """
         bases = [chart.basis for chart in self.pieces[0].charts]
         turn = np.concatenate(bases) if bases else np.zeros((0, len(self.basis)))
@@ -271,7 +272,7 @@ class Atlas:
 
     @cached_property
     def _row_in_piece(self) -> np.ndarray:
-        """Which row of its piece every place is."""
+        """Row of every place within its piece."""
         rows = np.empty(len(self.places), np.int64)
         for label in range(len(self.pieces)):
             own = self.piece == label
@@ -281,9 +282,10 @@ class Atlas:
     def _fill(
         self, found: AtlasPoints, rows: slice, points: np.ndarray, reduced: bool, n_jobs: int
     ) -> None:
-        """Write what is known of a block of points."""
+        """Fill in the results for a block of points."""
         places = points @ self.basis.T
-        # Queries near one another find their part of a tree in the processor's cache.
+        # In this order, consecutive queries visit the same part of a tree, which stays in the
+        # cache.
         order = _order_in_space(places)
         places = places[order]
         turn = self._along_charts
@@ -312,7 +314,7 @@ class Atlas:
         found.outside[rows][order] = outside
 
     def _squared_off(self, points: np.ndarray) -> np.ndarray:
-        """Squared distances (p,) from where the fitted points lie, at right angles to the basis."""
+        """Return squared distances (p,) from the reduced space."""
         if len(self.basis) == self.n_columns:
             return np.zeros(len(points))
         off = points - self.origin
@@ -322,7 +324,7 @@ class Atlas:
     def _in_piece(
         self, piece: AtlasPiece, places: np.ndarray, nearest: np.ndarray, n_jobs: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Axes (p, k, c) and coordinates (p, r) by the charts of a piece."""
+        """Compute axes (p, k, c) and coordinates (p, r) by the charts of a piece."""
         axes = np.zeros((len(places), self.dim, len(self.basis)))
         coordinates: list[np.ndarray] = [np.empty((len(places), 0))] * len(piece.sheets)
         for number, chart in enumerate(piece.charts):
@@ -336,7 +338,5 @@ class Atlas:
 
 
 def _order_in_space(places: np.ndarray) -> np.ndarray:
-    """An order in which places that follow one another are near."""
-    from scipy.spatial import KDTree
-
+    """Return an order in which consecutive places are close to each other."""
     return KDTree(places, compact_nodes=False, balanced_tree=False).indices

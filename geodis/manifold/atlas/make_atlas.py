@@ -1,4 +1,4 @@
-"""A fit -> its atlas: charts in the subspaces of the factors, and the factors' coordinates."""
+"""Making an atlas from a fit: charts in the subspaces of the factors, with their coordinates."""
 
 from __future__ import annotations
 
@@ -31,35 +31,35 @@ from geodis.manifold.maps.maps_of_fit import maps_of
 from geodis.manifold.maps.samples import WITHIN_REACH
 from geodis.manifold.out_of_sample import ambient_split
 
-# A point lies off the directions that vary where it does so by twice as much as any fitted one;
-# rounding of the points leaves that much in their own units.
+# A new point lies outside if it is farther from the reduced space than this multiple of the largest
+# distance of a fitted point, plus this relative rounding error.
 AWAY, ROUNDING = 2.0, 1e-6
 # Directions of flat factors that keep this share of their squared length within the subspaces of
-# the parts, on average, are constant combinations of what each part has.
+# the parts, on average, are constant combinations of the directions of the parts.
 ALIGNED = 0.99
-# Leakage of axes that lie in orthogonal subspaces: single precision may have been on the way.
+# Largest leakage of axes that lie in orthogonal subspaces, up to single precision.
 EXACT = 1e-10
 BLOCK = 2**14
 
 
 @dataclass(frozen=True)
 class _Subspace:
-    """A subspace without parts: its basis (b, c), the rows of the axes there, fits' neighbours."""
+    """An undivided subspace: its basis (b, c), its rows of the axes, and neighbours of the fits."""
 
     basis: np.ndarray
     rows: tuple[int, ...]
     count: int
-    mixed: np.ndarray | None = None  # (f, k_f): what the flat rows have here, where only a part
+    mixed: np.ndarray | None = None  # (f, k_f): combinations of flat rows that lie here
 
 
 def make_atlas(fitted: Fit, maps: Sequence[FactorMap] = (), *, n_jobs: int | None = None) -> Atlas:
-    """Fit the quadratics again that a fit went by, once, and keep them.
+    """Fit quadratics about all fitted points and store them.
 
     Parameters
     ----------
     fitted : Fit
     maps : sequence of FactorMap
-        Of all factors; none for axes alone.
+        Maps of all factors; none for axes alone.
     n_jobs : int, optional
         Threads; one by default, -1 for every core.
 
@@ -87,8 +87,8 @@ def make_atlas(fitted: Fit, maps: Sequence[FactorMap] = (), *, n_jobs: int | Non
         kept.append(own)
     if leading not in pieces:
         raise InputError(
-            f"An atlas of dimension {dim} needs at least {fewest} fitted points in the largest "
-            f"piece, each at a place of its own; got {(fitted.piece[rows] == leading).sum()}."
+            f"An atlas of dimension {dim} needs at least {fewest} distinct fitted points in the "
+            f"largest piece; got {(fitted.piece[rows] == leading).sum()}."
         )
     rows = np.concatenate(kept)
     places = np.ascontiguousarray(fitted.places[rows])
@@ -109,12 +109,12 @@ def make_atlas(fitted: Fit, maps: Sequence[FactorMap] = (), *, n_jobs: int | Non
 
 
 def atlas_of(fit: Fit, *, coordinates: bool = True) -> Atlas:
-    """The atlas of a fit, with the maps of its factors where coordinates are wanted."""
+    """Make the atlas of a fit, with the maps of its factors for coordinates."""
     if not fit.measure.is_plain:
         raise InputError(
             "An atlas takes rows as points, without prepare or metric; got a fit with "
-            f"prepare={fit.measure.prepare!r} and metric={fit.measure.metric!r}: fit rows that "
-            "were prepared."
+            f"prepare={fit.measure.prepare!r} and metric={fit.measure.metric!r}. Fit rows that "
+            "are already prepared."
         )
     maps = maps_of(fit) if coordinates else ()
     with Stages("atlas", fit.settings.verbose) as stages, one_blas_thread(), stages.stage("charts"):
@@ -122,18 +122,19 @@ def atlas_of(fit: Fit, *, coordinates: bool = True) -> Atlas:
 
 
 def _whole_space(fitted: Fit) -> _Subspace:
-    """One chart of the whole space."""
+    """Return the whole space as the subspace of a single chart."""
     dim = fitted.flat.axes.shape[1]
     basis = np.eye(fitted.places.shape[1])
     return _Subspace(basis, tuple(range(dim)), fitted.split.tangent_neighbors)
 
 
 def _subspaces(fitted: Fit, own: np.ndarray) -> list[_Subspace]:
-    """Subspaces in which the axes of the leading piece lie.
+    """Find the subspaces in which the axes of the leading piece lie.
 
-    Flat factors that were separated by independence may lie in several. Where their directions
-    are constant combinations of what the parts have, every part keeps its chart, of few
-    dimensions and so of near neighbours; where not, these parts have one together, the last.
+    Flat factors that were separated by independence may lie in several subspaces. If their
+    directions are constant combinations of the directions of the parts, every part keeps its own
+    chart, which has few dimensions and so near neighbours. Otherwise these parts share one chart,
+    the last.
     """
     whole = _whole_space(fitted)
     parts = leaves(fitted.split, len(whole.basis))
@@ -168,9 +169,9 @@ def _subspaces(fitted: Fit, own: np.ndarray) -> list[_Subspace]:
 
 
 def _subspaces_elsewhere(fitted: Fit, own: np.ndarray) -> list[_Subspace]:
-    """Subspaces of the factors in another piece, whose own were not kept.
+    """Find the subspaces of the factors in another piece, whose split was not stored.
 
-    Where they were refined in such subspaces, their axes lie in them but for rounding.
+    If the factors were refined in such subspaces, the axes lie in these up to rounding.
     """
     flat = fitted.flat
     whole = _whole_space(fitted)
@@ -190,7 +191,7 @@ def _subspaces_elsewhere(fitted: Fit, own: np.ndarray) -> list[_Subspace]:
 
 
 def _joined(subspaces: Sequence[_Subspace], flat_rows: np.ndarray) -> _Subspace:
-    """One chart for several subspaces, with all flat rows."""
+    """Join several subspaces into one, with all flat rows."""
     rows = sorted({*flat_rows.tolist(), *(row for subspace in subspaces for row in subspace.rows)})
     basis = np.vstack([subspace.basis for subspace in subspaces])
     return _Subspace(basis, tuple(rows), max(subspace.count for subspace in subspaces))
@@ -203,7 +204,7 @@ def _piece(
     maps: Sequence[FactorMap],
     n_jobs: int | None,
 ) -> AtlasPiece:
-    """Charts of a piece, and a sheet for every factor in the chart that has all its axes."""
+    """Make the charts of a piece, and a sheet for every factor in the chart with all its axes."""
     bounds = np.cumsum([0, *fitted.flat.dims])
     factors = [range(start, stop) for start, stop in pairwise(bounds)]
     mixed = [subspace for subspace in subspaces if subspace.mixed is not None]
@@ -243,7 +244,7 @@ def _chart(
     for_maps: bool,
     n_jobs: int | None,
 ) -> tuple[LocalChart, np.ndarray, tuple[np.ndarray, ...]]:
-    """A chart, the rows of the fit that it is made of, and the polynomials of what varies."""
+    """Make a chart; also return its rows of the fit and the polynomials of the given values."""
     flat = fitted.flat
     basis, dim = subspace.basis, flat.axes.shape[1]
     places, first, _ = distinct_rows(fitted.places[own] @ basis.T)
@@ -263,8 +264,8 @@ def _chart(
     fewest = neighbors_for_tangents(k)
     if len(places) < fewest:
         raise InputError(
-            f"An atlas needs at least {fewest} places in the subspace of every factor; got "
-            f"{len(places)}."
+            f"An atlas needs at least {fewest} distinct points in the subspace of every factor; "
+            f"got {len(places)}."
         )
     count = min(max(subspace.count, fewest) + 1, len(places))
     search = few_nearest(places, k)
@@ -282,7 +283,7 @@ def _chart(
 
 
 def _reach(places: np.ndarray, dim: int, n_jobs: int | None) -> np.ndarray:
-    """How far the neighbours of every place are."""
+    """Return the distance of the last neighbour of every place."""
     count = min(WITHIN_REACH, len(places))
     search = few_nearest(places, dim)
     order = np.arange(len(places)) if search.order is None else search.order
@@ -293,7 +294,7 @@ def _reach(places: np.ndarray, dim: int, n_jobs: int | None) -> np.ndarray:
 
 
 def _off_the_basis(fitted: Fit, rows: np.ndarray) -> tuple[np.ndarray, float]:
-    """Where points lie at right angles to the basis, and how far from there they may."""
+    """Return the mean of the points, and the largest allowed distance from the reduced space."""
     basis, points = fitted.basis, fitted.points
     if len(basis) == basis.shape[1]:
         return np.zeros(basis.shape[1]), np.inf

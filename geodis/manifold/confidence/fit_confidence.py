@@ -1,4 +1,4 @@
-"""A fitted GeoManCER -> what refits give, and how far the directions of its factors err."""
+"""Confidence in a fit: stability of its factors in refits, and bounds on errors of directions."""
 
 from __future__ import annotations
 
@@ -31,23 +31,21 @@ if TYPE_CHECKING:
     from geodis.manifold.geomancer import GeoManCER
 
 
-# Dimensions -> the angle that subspaces drawn at random would have.
-
-# Draws of random subspaces: their median angle is then known to about a hundredth.
+# Number of random subspaces, which determines their median angle to about a hundredth.
 DRAWS = 4_000
 
 
 def chance_angle(dim: int, space: int) -> float:
-    """Median largest principal angle between two random subspaces, in radians.
+    """Estimate the median largest principal angle between two random subspaces, in radians.
 
-    Both are uniform: by symmetry one may be fixed, and the other spanned by normal vectors.
+    Both are uniform. By symmetry one may be fixed, and the other spanned by normal vectors.
 
     Parameters
     ----------
     dim : int
-        Of both subspaces.
+        Dimension of both subspaces.
     space : int
-        Of the space they lie in.
+        Dimension of the space.
 
     Examples
     --------
@@ -66,12 +64,12 @@ def chance_angle(dim: int, space: int) -> float:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is repeated.
+    """Numbers of repetitions.
 
     Attributes
     ----------
     repeats : int
-        Pairs of halves, and draws of noise, of whole fits.
+        Pairs of halves, and draws of noise, for whole fits.
     points : int
         Points at which errors of the axes are estimated.
     pairs : int
@@ -79,7 +77,7 @@ class Effort:
     shifts : int
         Draws of the noise for these errors.
     most : int or None
-        Points of one half to which a whole fit is repeated; both halves where it is None.
+        Largest number of points of one half for a whole fit; None uses both halves completely.
     """
 
     repeats: int
@@ -89,44 +87,43 @@ class Effort:
     most: int | None
 
 
-# The quick form takes less than half of the fit's time; the other is several times as long.
+# The quick form takes less than half of the time of the fit, the full form several times as long.
 QUICK = Effort(repeats=1, points=200, pairs=1, shifts=2, most=1_000)
 FULL = Effort(repeats=3, points=600, pairs=3, shifts=4, most=None)
 UNSOUND = (
-    "Errors of the directions were not estimated: tangent fits to halves of the points are not "
-    "sound, as on a grid."
+    "Errors of the directions were not estimated: tangent fits to halves of the points are "
+    "ill-conditioned, as on a grid."
 )
 
 
 @dataclass(frozen=True)
 class FitConfidence:
-    """How far a fit can be trusted.
+    """Confidence in a fit.
 
     Attributes
     ----------
     level : float
-        Of the bounds.
+        Confidence level of the bounds.
     dims : tuple of int
         Dimensions of the fit's factors.
     found : dict of tuple of int to int
-        How many of the repeated fits found factors of these dimensions, most frequent first.
+        Number of repeated fits with factors of these dimensions, most frequent first.
     fits : tuple of RepeatedFit
     angles : ndarray of shape (n, m)
-        Angle in radians that the error of each factor's subspace exceeds with probability
-        1 - level at most, at every point; NaN where there are no axes, and where there were too
-        few points.
+        Upper bound in radians on the error of each factor's subspace at every point; NaN for points
+        without axes and if there were too few points.
     parts : dict of str to ndarray of shape (m,)
-        Parts of the likely errors, root mean squares in radians: "tilt" of the ambient
-        subspaces, "curvature" of the neighbourhoods, "sampling", and the shift of each point
-        by its own "noise".
+        Root mean square components of the errors in radians: "tilt" of the ambient subspaces,
+        "curvature" of the neighbourhoods, "sampling", and the shift of each point by its own
+        "noise".
     noise : float
         Standard deviation of the noise in each direction; NaN where it could not be estimated.
     chance : ndarray of shape (m,)
         Median angle between a factor and a random subspace of the tangent space.
     chance_in_space : ndarray of shape (m,)
-        The same with random subspaces of all directions in which the points vary.
+        The same with random subspaces of the reduced space.
     notes : tuple of str
-        What could not be estimated, and why.
+        What could not be estimated, with reasons.
     quick : bool
     seconds : dict of str to float
     """
@@ -146,7 +143,7 @@ class FitConfidence:
 
     @property
     def agreeing(self) -> int:
-        """How many of the repeated fits found factors of the same dimensions."""
+        """Number of repeated fits with factors of the same dimensions."""
         return self.found.get(self.dims, 0)
 
     @property
@@ -157,9 +154,10 @@ class FitConfidence:
 
     @property
     def tally(self) -> str:
-        """How often refits gave the same factors, in a sentence that does not call that right.
+        """How often refits gave the same factors, in a sentence.
 
-        Refits take the dimension of the fit as given, and share whatever misled it.
+        Agreement does not imply that the factors are right: refits use the dimension of the fit and
+        share its systematic errors.
         """
         total = sum(self.found.values())
         dim = sum(self.dims)
@@ -173,9 +171,9 @@ class FitConfidence:
             f"a refit on {n:,} of the points" if alone else f"{self.agreeing} of {total} refits"
         )
         given = f"with the dimension held at {dim}"
-        others = [f"{_named(dims)} in {m}" for dims, m in self.found.items() if dims != self.dims]
+        others = [f"{_joined(dims)} in {m}" for dims, m in self.found.items() if dims != self.dims]
         if others and alone:
-            other = _named(*self.found)
+            other = _joined(*self.found)
             return f"A refit on {n:,} of the points, {given}, gave dimensions {other} instead."
         found = "No split was found in" if len(self.dims) == 1 else "The same factors came out of"
         if others:
@@ -188,7 +186,7 @@ class FitConfidence:
 
     @property
     def sentence(self) -> str:
-        """What the refits gave, and where there is a split how far its directions err."""
+        """The result of the refits, and for a split a bound on the errors of its directions."""
         if len(self.dims) == 1 or not np.isfinite(self.typical).all():
             return " ".join([self.tally, *self.notes])
         angles = " and ".join(_degrees(angle) for angle in self.typical)
@@ -198,9 +196,9 @@ class FitConfidence:
         )
 
     def bounds(self) -> list[str]:
-        """Bounds on the errors of each factor's directions; empty where they were not estimated.
+        """Describe the bounds on the errors of each factor's directions.
 
-        A single factor has all directions, which cannot err.
+        Empty if they were not estimated, and for a single factor, which has all directions.
         """
         if len(self.dims) == 1:
             return [""]
@@ -212,11 +210,11 @@ class FitConfidence:
         return said
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but what there is of every point, and how long it took."""
+        """Return all results except those of single points and the times."""
         return {
             "level": self.level,
             "quick": self.quick,
-            "found": {_named(dims): count for dims, count in self.found.items()},
+            "found": {_joined(dims): count for dims, count in self.found.items()},
             "repeated_fits": [{"what": f.what, "n": f.n, "dims": f.dims} for f in self.fits],
             "median_bound": self.typical,
             "parts": self.parts,
@@ -227,7 +225,7 @@ class FitConfidence:
         }
 
     def __str__(self) -> str:
-        """A line for the number of factors, and one for each of them."""
+        """Return a line for the number of factors, and one for each factor."""
         lines = [f"Confidence: {self.tally}"]
         for factor, (dim, bound) in enumerate(zip(self.dims, self.bounds(), strict=True)):
             if bound:
@@ -250,17 +248,18 @@ def fit_confidence(
     random_state: Any = 0,
     verbose: int = 1,
 ) -> FitConfidence:
-    """Say how far a fit can be trusted, by repeating it.
+    """Assess the confidence in a fit by repeating it.
 
-    Whole fits are repeated on random halves of the points, on points with the noise found added
-    once more, and with fewer and more neighbours: how often did they find the same factors? They
-    take the dimension of the fit, and err as it does: that they agree does not make it right.
+    Whole fits are repeated on random halves of the points, on points with additional noise of the
+    estimated level, and with fewer and more neighbours, to see how often they find the same
+    factors. They use the dimension of the fit and share its systematic errors, so agreement does
+    not imply that the factors are right.
 
-    How far the axes err at every point takes more than the spread of such fits, which share the
-    point's own shift by noise and the bias of curvature. Tangent fits are repeated at some of the
-    points alone, and four parts told apart: see `likely_errors`. Which direction in a tangent
-    space belongs to which factor is not repeated there, but for flat factors that were told
-    apart by their coordinates; where refits gave others, bounds mean nothing.
+    Errors of the axes are larger than the spread of such fits, which share each point's own noise
+    and the bias due to curvature. Therefore tangent fits are repeated at some of the points, and
+    four components of the error are estimated; see `likely_errors`. The assignment of tangent
+    directions to factors is not repeated, except for flat factors that were separated by their
+    coordinates. The bounds do not apply if refits gave other factors.
 
     Parameters
     ----------
@@ -271,8 +270,8 @@ def fit_confidence(
     repeats : int, optional
         Pairs of halves, and draws of noise, of whole fits; three, or one with `quick`.
     quick : bool
-        Repeat one whole fit on part of a half, and look at the angles at few points: at most
-        half of the time of the fit.
+        Repeat one whole fit on a part of a half, and estimate errors at fewer points. This takes at
+        most half of the time of the fit.
     noise : float, optional
         Standard deviation of the noise in each direction; estimated by default.
     n_jobs : int, optional
@@ -349,11 +348,11 @@ def fit_confidence(
 def _errors_or_reason(
     local: LocalAxes, effort: Effort, noise: float | None, rng: np.random.Generator
 ) -> tuple[LikelyErrors | None, tuple[str, ...]]:
-    """Likely errors, or why there are none."""
+    """Estimate the errors, or say why that is not possible."""
     if lacking := local.lacking():
         return None, lacking
     pairs, shifts = effort.pairs, effort.shifts
-    # On grids whole neighbourhoods coincide where factors are considered on their own.
+    # On grids, whole neighbourhoods coincide in the subspace of a factor.
     with np.errstate(all="ignore"):
         try:
             errors = likely_errors(local, pairs=pairs, shifts=shifts, noise=noise, rng=rng)
@@ -364,7 +363,7 @@ def _errors_or_reason(
 
 
 def _split_flat(fit: Fit) -> list[int]:
-    """Flat factors that were separated from other flat ones."""
+    """Return the flat factors that were separated from other flat factors."""
     own = int(fit.flat.own.sum())
     return [
         factor for factor, dim in enumerate(fit.flat.dims) if fit.flat.flat[factor] and dim < own
@@ -374,10 +373,10 @@ def _split_flat(fit: Fit) -> list[int]:
 def _with_flat_turns(
     fit: Fit, local: LocalAxes, errors: LikelyErrors, fits: list[RepeatedFit]
 ) -> tuple[LikelyErrors, tuple[str, ...]]:
-    """Add how flat factors turn within the flat part from fit to fit, where it was split.
+    """Add the rotation of flat factors within the flat part from fit to fit, if it was split.
 
-    The fit to a half differs from the whole fit by about as much as that one errs: what both have
-    in common, the other half lacks.
+    The difference between the fit to a half and the whole fit is about as large as the error of the
+    whole fit.
     """
     split = _split_flat(fit)
     if not split:
@@ -385,8 +384,8 @@ def _with_flat_turns(
     halves = [fit.axes for fit in fits if fit.axes is not None and fit.what == HALF]
     if not halves:
         note = (
-            "Bounds of the flat factors leave out how they may turn among themselves: no fit to a "
-            "half found them again."
+            "Bounds of the flat factors do not include rotations among these: no fit to a half "
+            "found them again."
         )
         return errors, (note,)
     within = local.axes[:, fit.flat.rows]
@@ -401,7 +400,7 @@ def _with_flat_turns(
 
 
 def _to_copies(fit: Fit, local: LocalAxes, angles: np.ndarray) -> np.ndarray:
-    """Copies of a row have the bounds of the row that was used."""
+    """Assign the bounds of a row to its copies."""
     first, place = distinct_rows(fit.places)[1:]
     if place is None:
         return angles
@@ -410,7 +409,7 @@ def _to_copies(fit: Fit, local: LocalAxes, angles: np.ndarray) -> np.ndarray:
     return known[place]
 
 
-def _named(dims: tuple[int, ...]) -> str:
+def _joined(dims: tuple[int, ...]) -> str:
     return " + ".join(map(str, dims))
 
 

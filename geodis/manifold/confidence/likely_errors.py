@@ -1,14 +1,14 @@
-"""A fit -> likely errors of its axes at a few points, as draws of the sum of four parts.
+"""Estimated errors of the axes of a fit, and repeated fits.
 
-An error is a graph over the subspace that errs, a vector that adds up with others::
+The error of a subspace is a graph over it, and so a vector. It is drawn as a sum of four
+components::
 
     error = tilt + curvature + sampling + noise
 
-*Tilt*, a rotation of the factors' ambient subspaces, is common to all points, and measured (see
-`tilt`). *Curvature* is the bias that neighbourhoods of one size share: it grows with them, and is
-separated from chance because two halves of the points see the same. *Sampling* is where the two
-halves differ. *Noise* has moved every point along the surface, by as much again where it is moved
-once more; no repetition on the same points would show it.
+*Tilt* is a rotation of the factors' ambient subspaces that is common to all points and is measured
+by `subspace_rotation`. *Curvature* is the bias of neighbourhoods, which grows with their size and
+is the same in two halves of the points. *Sampling* is the difference between the halves. *Noise*
+has shifted every point along the surface; its effect is estimated by shifting the points once more.
 """
 
 from __future__ import annotations
@@ -40,25 +40,25 @@ if TYPE_CHECKING:
 
 
 PARTS = ("tilt", "curvature", "sampling", "noise")
-# Beyond 45 degrees a subspace says nothing of the direction in which another errs.
+# Largest slope of a graph, 45 degrees; beyond, its direction is arbitrary.
 STEEPEST = 1.0
-# Tangent fits err by what a quadratic leaves of the surface, over the radius: by its square.
+# The bias of tangents from quadratic fits grows with this power of the radius.
 CURVATURE_POWER = 2
-# Points whose draws are pooled to the scale of the errors near each: few enough to be near, and
-# their draws together enough for a scale within a tenth.
+# Number of nearby points whose draws are pooled for a local scale of the errors, which is then
+# accurate to a tenth.
 POOLED = 24
 
 
 @dataclass(frozen=True)
 class LikelyErrors:
-    """Draws of the error of every factor, and of what they are made up.
+    """Draws of the error of every factor, and the size of its components.
 
     Attributes
     ----------
     draws : list of ndarray of shape (r, e, k_j, d)
         For every factor, errors as graphs over its axes.
     parts : ndarray of shape (m, 4)
-        Root mean square of each of the `PARTS`, in radians.
+        Root mean square of each of the components in `PARTS`, in radians.
     noise : float
         Standard deviation of the noise in each direction.
     """
@@ -69,9 +69,9 @@ class LikelyErrors:
 
 
 def graphs_over(axes: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Subspaces as graphs over others of the same dimension: ``(B A^T)^-1 B - A``.
+    """Represent subspaces as graphs over others of the same dimension: ``(B A^T)^-1 B - A``.
 
-    The singular values are the tangents of the principal angles.
+    Their singular values are the tangents of the principal angles.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def graphs_over(axes: np.ndarray, others: np.ndarray) -> np.ndarray:
     array([[[0.  , 0.75]]])
     """
     overlap = others @ np.swapaxes(axes, 1, 2)
-    # Subspaces at right angles have no graph; a trace of the unit matrix keeps it finite.
+    # Orthogonal subspaces have no graph; a small ridge keeps it finite.
     graphs = np.linalg.solve(overlap + 1e-9 * np.eye(axes.shape[1]), others)
     graphs -= graphs @ np.swapaxes(axes, 1, 2) @ axes
     steep = np.linalg.norm(graphs, ord=2, axis=(1, 2))
@@ -93,7 +93,7 @@ def graphs_over(axes: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def graph_angles(graphs: np.ndarray) -> np.ndarray:
-    """Largest principal angle of every graph (..., k_j, d)."""
+    """Return the largest principal angle of every graph (..., k_j, d)."""
     return np.arctan(np.linalg.norm(graphs, ord=2, axis=(-2, -1)))
 
 
@@ -110,7 +110,7 @@ def likely_errors(
     shifts : int
         Draws of the noise.
     noise : float or None
-        Its standard deviation; estimated where it is None.
+        Standard deviation of the noise; estimated if None.
     rng : Generator
     """
     small, large = deviations(local, 1.0), deviations(local, 2.0)
@@ -126,7 +126,7 @@ def likely_errors(
         sampling, curvature = _scaled_to_the_fit(local, factor, chance[factor], slopes[factor])
         made_of = (tilt[factor], curvature, sampling, moved[factor])
         parts.append([np.sqrt((part**2).sum(axis=(-2, -1)).mean()) for part in made_of])
-        # What a fit errs by chance may have either sign.
+        # Sampling errors may have either sign.
         signed = np.concatenate([sampling, -sampling])[:, None]
         draws.append(
             (tilt[factor] + curvature + signed + moved[factor]).reshape(-1, *tilt[factor].shape)
@@ -135,10 +135,10 @@ def likely_errors(
 
 
 def upper_bounds(local: LocalAxes, errors: LikelyErrors, level: float) -> np.ndarray:
-    """Angle that the error at each point exceeds with probability 1 - level, shape (p, m).
+    """Bound the angle of the error at each point at a confidence level, shape (p, m).
 
-    The scale is that of the draws at the nearest of the chosen points; how far above it the bound
-    lies, the draws at all of them say together.
+    The scale comes from the draws at the nearest of the chosen points. The ratio of the bound to
+    this scale is a quantile over the draws at all chosen points.
     """
     chosen = local.points[local.chosen]
     near = searcher(chosen)(local.points, min(POOLED, len(chosen)))[0]
@@ -152,17 +152,17 @@ def upper_bounds(local: LocalAxes, errors: LikelyErrors, level: float) -> np.nda
 
 
 def _graphs(local: LocalAxes, axes: np.ndarray) -> list[np.ndarray]:
-    """Graphs of other axes over those of the fit, factor by factor."""
+    """Represent other axes as graphs over those of the fit, for every factor."""
     pairs = zip(local.by_factor(local.axes), local.by_factor(axes), strict=True)
     return [graphs_over(own, other) for own, other in pairs]
 
 
 def _tilts(local: LocalAxes, rotation: np.ndarray, base: list[np.ndarray]) -> list[np.ndarray]:
-    """What a rotation of the subspaces does to the axes, and to where the points lie."""
+    """Compute the effect of a rotation of the subspaces on the axes and positions."""
     factors = local.by_factor(local.axes)
     if not rotation.any():
         return [np.zeros_like(axes) for axes in factors]
-    # The mean of the other factors leaks into all points alike, which moves none of them.
+    # The mean of the other factors shifts all points equally and has no effect.
     chosen = local.points[local.chosen]
     leaked = (chosen - local.points.mean(axis=0)) @ rotation.T
     without = _graphs(local, local.from_part(local.others, targets=chosen - leaked))
@@ -176,7 +176,7 @@ def _tilts(local: LocalAxes, rotation: np.ndarray, base: list[np.ndarray]) -> li
 def _noise_shifts(
     local: LocalAxes, noise: float, shifts: int, base: list[np.ndarray], rng: np.random.Generator
 ) -> list[np.ndarray]:
-    """The effect of noise that moves points along the surface, (shifts, e, k_j, d) a factor."""
+    """Compute the effect of shifting points by noise, (shifts, e, k_j, d) for every factor."""
     if noise <= 0:
         return [np.zeros_like(before)[None] for before in base]
     chosen = local.points[local.chosen]
@@ -191,7 +191,7 @@ def _noise_shifts(
 def _halves(
     local: LocalAxes, pairs: int, rng: np.random.Generator
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """By factor, how fits to one half err by chance, and how they change with twice the neighbours.
+    """Measure sampling errors of fits to halves, and their change with twice the neighbours.
 
     Returns
     -------
@@ -214,12 +214,12 @@ def _halves(
 def _scaled_to_the_fit(
     local: LocalAxes, factor: int, chance: np.ndarray, slopes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """From errors of halves to those of the fit, whose neighbourhoods are smaller or fuller.
+    """Scale errors of halves to those of the fit, which has other neighbourhoods.
 
-    The bias of curvature goes with the square of the radius r, so that ``b = slope r^2 / (r_2^2 -
-    r_1^2)``; errors by chance go with it too, and with one over the root of the neighbours left
-    after each unknown took one. Of the slopes only what both halves agree on is bias: it is
-    shrunk to the size that products of one half's slopes with the other's have.
+    The bias due to curvature is proportional to the square of the radius r, so that
+    ``b = slope r^2 / (r_2^2 - r_1^2)``. Sampling errors are as well, and also to one over the root
+    of the degrees of freedom. Only the part of the slopes that both halves have in common is bias;
+    its size is estimated from products of slopes of different halves.
     """
     leaf = local.leaves[local.leaf_of[factor]]
     own = leaf.split.tangent_neighbors
@@ -240,30 +240,30 @@ def _scaled_to_the_fit(
     return sampling, -shrink * mean
 
 
-# A fit -> the same fit on halves of the points, on noisier points, with other neighbourhoods.
+# Repeated fits: on halves of the points, on noisier points, with other neighbourhoods.
 
 HALF = "half of the points"
-# Groups from which on halves are of whole groups; of fewer each may have places of its own.
+# Smallest number of groups for halves of whole groups; with fewer, each may cover its own region.
 FEWEST_GROUPS = 4
 
 
 @dataclass(frozen=True)
 class RepeatedFit:
-    """What one repetition of a fit found.
+    """Result of one repetition of a fit.
 
     Attributes
     ----------
     what : str
         What was different.
     n : int
-        Points that it was fitted to.
+        Number of points of the fit.
     dims : tuple of int
-        Of the factors; empty where there were too few points.
+        Dimensions of the factors; empty if there were too few points.
     angles : ndarray of shape (m,) or None
-        Mean angle between each factor and its partner in the fit; None where the dimensions
-        differ, or where no points were given.
+        Mean angle between each factor and its partner in the fit; None if the dimensions differ or
+        no points were given.
     axes : ndarray of shape (e, k, d) or None
-        At the given points, in the order of the fit's factors; None like the angles.
+        Axes at the given points, in the order of the fit's factors; None like the angles.
     """
 
     what: str
@@ -275,7 +275,7 @@ class RepeatedFit:
 
 @dataclass(frozen=True)
 class Variant:
-    """Points and settings of a fit that is to be repeated."""
+    """Points and settings of a repeated fit."""
 
     what: str
     points: np.ndarray
@@ -287,10 +287,10 @@ class Variant:
 def half_fits(
     fit: Fit, pairs: int, most: int | None, rng: np.random.Generator
 ) -> Iterator[Variant]:
-    """Both random halves, so many times; `most` points of one half where that is given.
+    """Yield both random halves for every pair, or `most` points of one half if that is given.
 
-    Then factors are not refined either, which takes half of the time and changes their number only
-    where a factor was split in turn.
+    In the latter case factors are not refined either, which saves half of the time and changes
+    their number only if a factor was split recursively.
     """
     first = distinct_rows(fit.places)[1]  # no copy of a row in the other half
     points = fit.points[first]
@@ -308,9 +308,9 @@ def half_fits(
 def _fits_of_halves(
     n: int, groups: np.ndarray | None, rng: np.random.Generator
 ) -> list[np.ndarray]:
-    """Random rows in two halves: whole groups where there are enough of them.
+    """Split rows into two random halves, of whole groups if there are enough of these.
 
-    Rows of a group are no independent samples, and those of one half would be known from the other.
+    Rows of a group are not independent, so a group in both halves would make them agree.
     """
     if groups is None:
         return np.array_split(rng.permutation(n), 2)
@@ -320,17 +320,17 @@ def _fits_of_halves(
     turn = rng.permutation(len(names))
     before = np.cumsum(np.bincount(code)[turn])
     inside = np.isin(code, turn[before <= before[-1] / 2])
-    # A half that is cut short is a sample of all its groups.
+    # In random order, so that a truncated half is a sample of all its groups.
     return [rng.permutation(np.flatnonzero(half)) for half in (inside, ~inside)]
 
 
 def changed_fits(
     fit: Fit, noise: float, repeats: int, rng: np.random.Generator
 ) -> Iterator[Variant]:
-    """Fits to all points: with noise once more, with fewer and with more neighbours."""
+    """Yield fits to all points with additional noise, fewer neighbours and more neighbours."""
     points, recorded = fit.points, (fit.groups, fit.times)
     for _ in range(repeats if noise > 0 else 0):
-        # Noise in directions that do not vary would make them vary.
+        # Noise outside the reduced space would add dimensions to it.
         moved = noise * rng.standard_normal((len(points), len(fit.basis))) @ fit.basis
         yield Variant("noise once more", points + moved, {}, *recorded)
     own = fit.split.tangent_neighbors
@@ -343,7 +343,7 @@ def changed_fits(
 def repeat_fit(
     est: GeoManCER, variant: Variant, rows: np.ndarray | None, n_jobs: int, seed: int
 ) -> RepeatedFit:
-    """Fit again, and compare the factors at some rows of the points, if there are any.
+    """Repeat a fit, and compare the factors at given rows of the points.
 
     Parameters
     ----------
@@ -351,7 +351,7 @@ def repeat_fit(
         Fitted.
     variant : Variant
     rows : ndarray of int, shape (e,), or None
-        Points of the fit at which factors are compared; None leaves them.
+        Points of the fit at which factors are compared; None skips the comparison.
     n_jobs, seed : int
 
     Returns
@@ -359,7 +359,7 @@ def repeat_fit(
     RepeatedFit
     """
     other = clone(est).set_params(
-        prepare=None,  # the points have been through both
+        prepare=None,  # the points are already prepared
         metric="euclidean",
         dim=est.dim_,
         verbose=0,
@@ -369,7 +369,7 @@ def repeat_fit(
     )
     n = len(variant.points)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # warnings about a part say nothing new about the whole
+        warnings.simplefilter("ignore")  # the fit itself has given its warnings
         try:
             other.fit(variant.points, groups=variant.groups, times=variant.times)
             dims = tuple(int(dim) for dim in other.factor_dims_)
@@ -385,7 +385,7 @@ def repeat_fit(
 def match_factors(
     axes: np.ndarray, others: np.ndarray, dims: tuple[int, ...]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Other axes in the order of factors with the smallest mean angles, and those angles.
+    """Match the factors of two fits by the smallest mean angles.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Maps of the factors -> whether they are factors: whether metrics depend on the others."""
+"""The product test: whether the metric of each factor is independent of the other factors."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from geodis.manifold.maps.maps_of_fit import FEW, common_points, maps_of, share_
 from geodis.manifold.pipeline import published_pipeline
 from geodis.manifold.split_result import Settings, Task, doubts_of
 
-# The map of a factor -> whether it splits again.
+# Further splits, found in the map of a factor.
 
-# A surface that splits is flat, about which the unrolling says more.
+# A surface that splits is flat, and is left to the unrolling.
 LEAST_DIM = 3
 MOST_POINTS = 4000
 
 
 def dims_of_map(own: FactorMap, *, n_jobs: int | None = None) -> tuple[int, ...]:
-    """Dimensions of the factors into which the map of a factor clearly splits.
+    """Find the dimensions of the factors into which the map of a factor clearly splits.
 
-    In the map the other factors are gone, with what errors they bring and with most of the noise,
-    so that parallel fields may be clear there that are not in all dimensions at once.
+    The map is free of the other factors, of the errors due to these, and of most noise. So parallel
+    fields may be clear in the map that are unclear in the whole space.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def dims_of_map(own: FactorMap, *, n_jobs: int | None = None) -> tuple[int, ...]
     Returns
     -------
     tuple of int
-        Largest first; the dimension alone where the map does not split, or not clearly.
+        Largest first; the whole dimension if the map does not split, or not clearly.
     """
     k = own.dim
     if k < LEAST_DIM or own.n_coordinates == k or own.periods is not None:
@@ -68,7 +68,7 @@ def dims_of_map(own: FactorMap, *, n_jobs: int | None = None) -> tuple[int, ...]
     ).split
     fields, departure = split.fields, split.departure
     clear = fields is not None and not doubts_of(fields, k)
-    # What the map misfits by may be all that it departs by.
+    # The departure from a product may be due to the misfit of the map.
     if departure is not None and departure.low > max(SLIGHT, own.residual):
         clear = False
     if len(split.dims) < 2 or not clear:
@@ -76,33 +76,33 @@ def dims_of_map(own: FactorMap, *, n_jobs: int | None = None) -> tuple[int, ...]
     return tuple(sorted(split.dims, reverse=True))
 
 
-# Lengths that change by less, as a root mean square, do not matter.
+# Root mean square change of lengths below which it does not matter.
 LEAST = 0.0015
-# What errors explain is in proportion to the misfit of the maps: on true products, clean, noisy
-# and bent, the strength is at most .2 of it, and on others at least .3. A true product's maps
-# hardly misfit by more than the second: what does is no error.
+# Errors explain a strength up to this share of the misfit of the maps: on true products (clean,
+# noisy and bent) the strength is at most .2 of it, and on others at least .3. The misfit is limited
+# to the second value, which maps of true products hardly exceed.
 EXPLAINED, ERRONEOUS = 0.25, 0.1
-# Maps that misfit by more, or in which steps are shorter than this part, are no maps of a factor.
+# Maps with a larger misfit, or with relatively shorter steps, are not maps of a factor.
 MISFIT, SHORTEST = 0.25, 0.9
-# Parts within which errors of the tangents and of the map go together.
+# Number of blocks within which errors of the tangents and of the map may be correlated.
 BLOCKS = 150
 
 
 @dataclass(frozen=True)
 class PairTest:
-    """Whether the metric of one factor depends on where one is in another.
+    """Whether the metric of one factor depends on the position in another.
 
     Attributes
     ----------
     factor, other : int
     tensor : Strength
-        Root mean square relative change of lengths, over points and directions, that the map
-        leaves: it follows the place in the other factor too, and so takes up about as much. On
-        S^2 x_f S^2 with f = 1 + c x the figure is .55 of the spread of f.
+        Root mean square relative change of lengths over points and directions. The map absorbs
+        about half of the change: on S^2 x_f S^2 with f = 1 + c x, the value is .55 of the spread
+        of f.
     scale : Strength
-        The same of the mean over directions alone, which a change of shape leaves as it is.
+        The same for the mean over directions, which is independent of changes of shape.
     explained : float
-        What errors of the maps may give.
+        Strength that errors of the maps may explain.
     """
 
     factor: int
@@ -113,24 +113,24 @@ class PairTest:
 
     @property
     def level(self) -> float:
-        """What the strength must exceed to be there at all."""
+        """The strength that chance and errors explain."""
         return max(self.tensor.null, self.explained)
 
     @property
     def is_there(self) -> bool:
-        """Whether there is more than chance and errors explain, however little."""
+        """Whether the strength is more than chance and errors explain."""
         return self.tensor.low > self.level
 
     @property
     def matters(self) -> bool:
-        """Whether there is more, and enough to matter."""
+        """Whether it is also large enough to matter."""
         return self.is_there and self.tensor.low > LEAST
 
     def __str__(self) -> str:
-        """One line for people, in per cent."""
+        """Describe the result in one line, in per cent."""
         tensor = self.tensor
         return (
-            f"lengths in factor {self.factor} change with the place in factor {self.other} by "
+            f"lengths in factor {self.factor} change with the position in factor {self.other} by "
             f"{100 * max(tensor.value, 0.0):.2f} % ({100 * tensor.low:.2f} to "
             f"{100 * tensor.high:.2f} %; chance {100 * tensor.null:.2f} %, errors of the maps up "
             f"to {100 * self.explained:.2f} %)"
@@ -139,24 +139,24 @@ class PairTest:
 
 @dataclass(frozen=True)
 class ProductTest:
-    """Whether the factors that were found are factors, seen in their maps.
+    """Result of testing on the maps whether the space is a product of the factors.
 
     Attributes
     ----------
     pairs : tuple of PairTest
         All ordered pairs of factors.
     scales : tuple of float
-        How long steps are in the map of every factor, as a part of what they are along its axes:
-        one for a factor, and less where the map collapses.
+        Length of steps in the map of every factor relative to that along its axes: one for a
+        factor, and less if the map collapses.
     misfits : tuple of float
-        Of the maps.
+        Misfits of the maps.
     splits : tuple of tuple of int
-        Dimensions into which the map of every factor clearly splits: its own alone where it does
-        not.
+        Dimensions into which the map of every factor clearly splits; its whole dimension if it
+        does not.
     same : float
-        Share of the points that all maps have at the places of others, though they lie apart.
+        Share of the points that coincide with different points in all maps.
     periods : CoupledPeriods
-        Whether loops of flat factors go around in two of them at once.
+        Whether periods of flat factors involve two factors.
     """
 
     pairs: tuple[PairTest, ...]
@@ -168,17 +168,14 @@ class ProductTest:
 
     @property
     def worst(self) -> PairTest | None:
-        """The pair with the largest change that chance and errors leave; None with one factor."""
+        """The pair whose change exceeds chance and errors most; None with one factor."""
         if not self.pairs:
             return None
         return max(self.pairs, key=lambda pair: pair.tensor.low - pair.level)
 
     @property
     def collapsed(self) -> tuple[int, ...]:
-        """Factors of which there is no map: the space does not split along them.
-
-        With one factor there are none, whatever its map.
-        """
+        """Factors without a map, along which the space does not split; empty with one factor."""
         if not self.pairs:
             return ()
         return tuple(
@@ -189,31 +186,30 @@ class ProductTest:
 
     @property
     def overlaid(self) -> bool:
-        """Whether the maps together have different points at one place.
+        """Whether the maps together superimpose different points.
 
-        Then the space is a product nearby, but not as a whole, as U(2) is of S^3 and a circle;
-        the factors are none the less its factors.
+        The space is then a product locally, but not globally, as U(2) of S^3 and a circle. The
+        factors are correct nevertheless.
         """
         return self.same > FEW
 
     @property
     def looped(self) -> bool:
-        """Whether loops go around two flat factors at once, and no others lack a map.
+        """Whether a period involves two flat factors, and all other factors have maps.
 
-        Along such directions a map may fold or not, as they happen to lie in their plane: loops
-        explain it. Where other factors have no maps, all are mixed, and loops say little.
+        Maps may collapse along such directions, which the period explains. If other factors have
+        no maps either, the factors are mixed and periods say little.
         """
         lost = set(self.collapsed)
         return self.periods.there and (len(lost) < 2 or lost <= set(self.periods.pair or ()))
 
     @property
     def merge(self) -> tuple[int, int] | None:
-        """The two factors that are rather one, where there are such; the smaller number first.
+        """Two factors that should be merged, the smaller number first; None for a product.
 
-        The pair whose metrics change most with each other: of factors that have no map, where
-        there are such, or of the only one and another. Where more than two have none, factors are
-        mixed, and the pair is where to begin. Of flat ones, the pair around which loops lead at
-        once.
+        If a period involves two flat factors, these. Otherwise the pair whose metrics depend most
+        on each other, among pairs with as many collapsed factors as possible. If more than two
+        factors have no map, the factors are mixed, and this pair is where to start.
         """
         if self.is_product:
             return None
@@ -229,13 +225,13 @@ class ProductTest:
 
     @property
     def is_product(self) -> bool:
-        """Whether nothing speaks against a product of these factors, at least nearby."""
+        """Whether the space is a product of these factors, at least locally."""
         changes = any(pair.matters for pair in self.pairs)
         return not (self.collapsed or self.looped or changes)
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """What speaks against these factors, with what to do about it."""
+        """Doubts about these factors, with remedies."""
         found = []
         if self.merge is not None:
             pair = dict(zip(("one", "other"), self.merge, strict=True))
@@ -258,7 +254,7 @@ class ProductTest:
 
     @property
     def verdict(self) -> str:
-        """What was found, in words."""
+        """The result in words."""
         if self.doubts:
             return "; ".join(self.doubts)
         if self.worst is None:
@@ -266,7 +262,7 @@ class ProductTest:
         return f"a product{', but ' if self.worst.is_there else ': '}{self.worst}"
 
     def __str__(self) -> str:
-        """The verdict, and one line for every pair."""
+        """Return the verdict, and one line for every pair."""
         lines = [f"product test: {self.verdict}", *(f"  {pair}" for pair in self.pairs)]
         shown = zip(self.scales, self.misfits, strict=True)
         lines += [
@@ -274,17 +270,17 @@ class ProductTest:
             for j, (scale, misfit) in enumerate(shown)
         ]
         if self.same:
-            lines.append(f"  at the places of others in all maps: {self.same:.1%} of the points")
+            lines.append(f"  superimposed on others in all maps: {self.same:.1%} of the points")
         return "\n".join(lines)
 
 
 def product_test_of(fit: Fit) -> ProductTest:
-    """The product test of a fit, made once; its doubts are then among those of the fit.
+    """Run the product test of a fit on first use; its doubts are added to those of the fit.
 
     Raises
     ------
     MissingResultError
-        If there are too few points for maps, or too few that all maps have.
+        If there are too few points for maps, or too few points in common.
     """
     return fit.once("product test", lambda: _test_fit(fit))
 
@@ -307,22 +303,22 @@ def product_test(
     *,
     n_jobs: int | None = None,
 ) -> ProductTest:
-    """Test on their maps whether factors are factors.
+    """Test on the maps whether the space is a product of the factors.
 
-    On a product the metric of each factor is the same wherever one is in the others, and its map
-    is isometric. See `stretch_dependence` for how much the one depends on the other, and
-    `dims_of_map` for factors that are several, `share_at_same_places` for maps that lay points
-    over one another, and `coupled_periods` for loops around two factors at once.
+    On a product the metric of each factor is independent of the position in the others, and its map
+    is isometric. See `stretch_dependence` for the dependence, `dims_of_map` for factors that split
+    again, `share_at_same_places` for maps that superimpose points, and `coupled_periods` for
+    periods that involve two factors.
 
     Parameters
     ----------
     maps : sequence of FactorMap
     places : ndarray of shape (n, c)
-        In the directions that were kept.
+        The points in the reduced space.
     axes : ndarray of shape (n, k, c)
-        Grouped by factor, in the order of the maps; NaN where there are none.
+        Grouped by factor, in the order of the maps; NaN for points without axes.
     graph : NeighborGraph
-        Of the points, with its pieces: the largest is tested.
+        Graph of the points, whose largest piece is tested.
     n_jobs : int, optional
         Threads; one by default, -1 for every core.
 
@@ -352,7 +348,7 @@ def product_test(
         tensor, scale = stretch_dependence(
             stretches[f], stretches[g].positions, blocks, n_jobs=n_jobs, random_state=rng
         )
-        # The strain of an unrolled map says little about errors of single steps: others do.
+        # The strain of an unrolled map says little about errors of single steps; misfits do.
         fitted = maps[f].periods is None and maps[g].periods is None
         misfit = max(misfits[f], misfits[g]) if fitted else max(misfits)
         explained = EXPLAINED * min(misfit, ERRONEOUS)
@@ -363,7 +359,7 @@ def product_test(
     by_factor = np.split(axes[rows], stops, axis=1)
     flat = [j for j, own in enumerate(maps) if own.dim == 1 or own.periods is not None]
     periods = CoupledPeriods()
-    # What was unrolled was split along its periods.
+    # Unrolled factors have already been split along their periods.
     if len(flat) > 1 and any(maps[j].periods is None for j in flat):
         periods = coupled_periods(places[rows], [by_factor[j] for j in flat], flat, edges)
     return ProductTest(tuple(pairs), scales, misfits, splits, same, periods)

@@ -1,4 +1,4 @@
-"""Steps and their maps -> at every point, how much longer a factor is there than its map."""
+"""Whether the metric of one factor depends on another: local stretch and common periods."""
 
 from __future__ import annotations
 
@@ -15,29 +15,28 @@ from geodis.manifold.local.graph import neighbor_graph
 from geodis.manifold.maps.factor_map import FactorMap
 from geodis.manifold.maps.rigid_map import Steps, edge_moments, steps_within
 
-# Steps that turn by more than so many radians, all factors together, count less.
+# Scale in radians of the total turning in the weights of steps.
 STEEP = 0.6
-# A map that collapses a direction has no lengths along it: beyond, they are infinite.
+# Limit of the stretch, which is infinite if a map collapses a direction.
 LONGEST = 10.0
 RIDGE = 1e-6
 
 
 @dataclass(frozen=True)
 class LocalStretch:
-    """Lengths in one factor relative to those in its map, at every point that carries it.
+    """Lengths in one factor relative to those in its map, at every carrier of the map.
 
     Attributes
     ----------
     positions : ndarray of shape (c, r)
-        In the map.
+        Positions in the map.
     frames : ndarray of shape (c, r, k_j)
-        Where the map takes the factor's axes.
+        Image of the factor's axes.
     logs : ndarray of shape (c, k_j, k_j)
-        Symmetric, in the frame: a unit step in the map along v is longer in the factor by the
-        relative amount v^T L v, to first order. Zero where the map is isometric.
+        Symmetric matrices L in the frame. To first order, a unit step in the map along v is longer
+        in the factor by the relative amount v^T L v. Zero where the map is isometric.
     scale : float
-        How long steps are in the map, as a part of what they are in the factor: the median over
-        the points.
+        Length of steps in the map relative to that in the factor, median over the points.
     """
 
     positions: np.ndarray
@@ -55,23 +54,23 @@ def local_stretches(
     *,
     n_jobs: int | None = None,
 ) -> tuple[LocalStretch, ...]:
-    """Compare steps along edges with those in the maps, all factors together.
+    """Compare steps along edges with those in the maps, for all factors together.
 
-    With c the step along an edge in all axes, u that in the frames of all maps, side by side, and
-    A the regression of c on u over a point's edges, lengths in factor j alone, the others held
-    still, have the metric ``G = A_j^T A_j`` in the coordinates of the map, where A_j are the
-    columns of j; and ``L = log(G) / 2``.
+    Let c be the step along an edge in all axes, u the step in the frames of all maps, and A the
+    regression of c on u over the edges of a point. With the other factors fixed, factor j has the
+    metric ``G = A_j^T A_j`` in the coordinates of its map, where A_j are its columns of A, and
+    ``L = log(G) / 2``.
 
     Parameters
     ----------
     maps : sequence of FactorMap
     places : ndarray of shape (n, d)
     axes : ndarray of shape (n, k, d)
-        Of all factors, in the order of the maps.
+        Axes of all factors, in the order of the maps.
     rows : ndarray of int, shape (c,)
-        Points that carry every map.
+        Carriers that all maps have in common.
     edges : Edges
-        Between them.
+        Edges between these points.
     n_jobs : int, optional
         Threads; one by default, -1 for every core.
 
@@ -111,31 +110,32 @@ def local_stretches(
 
 
 def _side_by_side(steps: Sequence[Steps]) -> Steps:
-    """Steps within all factors together."""
+    """Combine the steps within all factors."""
     out, back = np.hstack([own.out for own in steps]), np.hstack([own.back for own in steps])
     return Steps(out, back, np.sqrt(sum(own.turning**2 for own in steps)))
 
 
 def _frames_at(own: FactorMap, rows: np.ndarray) -> np.ndarray:
-    """Frames (c, r, k_j) of a map at points that carry it."""
+    """Return the frames (c, r, k_j) of a map at some of its carriers."""
     carriers, frames = own.tangents()
     return np.ascontiguousarray(frames[np.searchsorted(carriers, rows)])
 
 
-# Stretch in one factor, positions in another -> how much the one depends on the other.
+# Dependence of the stretch in one factor on the position in another.
 
-# Means over so many points that are near in a factor are taken away: what is left is due to the
-# others, or an error.
+# Number of nearest points in the factor whose mean is subtracted; the residual is due to the other
+# factors or to errors.
 NEAR = 40
-# Points among this share of all that are nearest in the factor are compared in pairs, so many of
-# them for every point.
+# Pairs are drawn among this share of the points that are nearest in the factor, so many per point.
 SHARE, PAIRS = 0.1, 150
-# Directions of the other factor's map, and of those the ones that squares are taken of.
+# Largest number of linear terms in the other factor's map, and of those with quadratic terms.
 MOST_LINEAR, MOST_SQUARED = 9, 5
+# Smallest relative variance of the components of positions, and of the polynomial terms.
 SHOWN = 1e-3
 REPEATED = 1e-2
+# Number of sign flips for the null distribution.
 FLIPS = 200
-# Half of a 90 % interval in standard errors, and the level of the null.
+# Half width of a 90 % interval in standard errors, and the quantile of the null distribution.
 QUANTILE, LEVEL = 1.645, 0.95
 
 
@@ -146,13 +146,11 @@ class Strength:
     Attributes
     ----------
     value : float
-        Signed root of a mean product, so that it is about zero, and may be negative, where there
-        is nothing.
+        Signed root of a mean product, which is about zero, and may be negative, without dependence.
     low, high : float
-        Ninety per cent interval.
+        90 % interval.
     null : float
-        What the same figure is below in nineteen of twenty cases, when parts of the points that
-        are left as they are have their signs drawn at random.
+        95 % quantile of the null distribution, from random signs of blocks of points.
     """
 
     value: float
@@ -169,39 +167,39 @@ def stretch_dependence(
     n_jobs: int | None = None,
     random_state: np.random.Generator | None = None,
 ) -> tuple[Strength, Strength]:
-    r"""How much the metric of a factor changes with the position in another.
+    r"""Measure how much the metric of a factor changes with the position in another.
 
-    With R the stretch less its mean over points near in the factor, and psi orthonormal
-    polynomials of degree two of the position in the other, less the same mean::
+    Let R be the stretch minus its mean over nearby points in the factor, and psi orthonormal
+    polynomials of degree two in the position in the other factor, minus the same mean::
 
         value^2 = mean_ij <R_i, R_j> sum_b psi_b(i) psi_b(j)
 
-    over pairs of points that are near in the factor and lie in different blocks. Were all points
-    at one place in the factor this would be the part of |R|^2 that psi explains, fitted in one
-    half of the points and seen in another; as they are near one another only, it is that of a
-    regression around every place in the factor, so that a change is seen which is zero on average
-    over the factor. Errors at points far apart are independent, and add nothing in the mean.
-    R_j is turned into the frame of i by the map. The inner product is the mean over all directions
-    v of ``(v^T R_i v) (v^T R_j v)``, or ``tr R_i tr R_j / k^2`` for the change of scale alone.
+    over pairs of points that are near in the factor and lie in different blocks. This is the
+    cross-validated part of |R|^2 that a local regression on psi explains, so that changes which
+    vanish on average over the factor are detected as well. Errors at points far apart are
+    independent and do not contribute on average. R_j is rotated into the frame of i by the map.
+    The inner product is the mean over all directions v of ``(v^T R_i v) (v^T R_j v)``, or
+    ``tr R_i tr R_j / k^2`` for the change of scale alone.
 
     Parameters
     ----------
     own : LocalStretch
         At c points.
     positions : ndarray of shape (c, r)
-        In the map of the other factor.
+        Positions in the map of the other factor.
     blocks : ndarray of int, shape (c,)
-        Parts of the points, from 0, within which errors may go together.
+        Number of the block of every point, from 0. Errors may be correlated within blocks.
     n_jobs : int, optional
         Threads; one by default, -1 for every core.
     random_state : Generator, optional
-        Draws the pairs, and the signs of the null.
+        Draws the pairs, and the signs of the null distribution.
 
     Returns
     -------
     tensor : Strength
+        Strength over all directions.
     scale : Strength
-        Of the mean over all directions alone.
+        Strength of the mean over directions.
 
     Examples
     --------
@@ -226,7 +224,7 @@ def stretch_dependence(
     left = own.logs - np.swapaxes(frames, 1, 2) @ _mean_at(carried, nearest) @ frames
     terms = _polynomials(positions)
     terms -= _mean_at(terms, nearest)
-    # The same columns for many points, which are no more common than others.
+    # Random pairs of every point with its nearest points.
     columns = rng.integers(near.shape[1], size=(n, min(PAIRS, near.shape[1])))
     pairs = np.take_along_axis(near, columns, axis=1)
     sums, counts = _block_sums(pairs, frames, left, terms, blocks, int(blocks.max()) + 1)
@@ -238,7 +236,7 @@ def stretch_dependence(
 
 
 def _mean_at(values: np.ndarray, near: np.ndarray) -> np.ndarray:
-    """Mean over the neighbours of every point."""
+    """Return the mean over the neighbours of every point."""
     total = np.zeros_like(values)
     for column in near.T:
         total += values[column]
@@ -246,7 +244,7 @@ def _mean_at(values: np.ndarray, near: np.ndarray) -> np.ndarray:
 
 
 def _polynomials(positions: np.ndarray) -> np.ndarray:
-    """Uncorrelated polynomials (c, b) of degree one and two, with variance one."""
+    """Compute uncorrelated polynomials (c, b) of degree one and two, with variance one."""
     centred = positions - positions.mean(axis=0)
     straight = _whitened(centred, SHOWN)[:, :MOST_LINEAR]
     few = straight[:, :MOST_SQUARED]
@@ -256,14 +254,14 @@ def _polynomials(positions: np.ndarray) -> np.ndarray:
 
 
 def _whitened(values: np.ndarray, least: float) -> np.ndarray:
-    """Principal components with variance one, without those that hardly vary."""
+    """Compute principal components scaled to variance one, without those of small variance."""
     spread, directions = np.linalg.eigh(values.T @ values / len(values))
     kept = np.flatnonzero(spread > least * spread[-1])[::-1]
     return values @ directions[:, kept] / np.sqrt(spread[kept])
 
 
 def _strength(sums: np.ndarray, counts: np.ndarray, signs: np.ndarray) -> Strength:
-    """From sums over pairs of blocks: a jackknife over blocks, and their signs at random."""
+    """Compute a strength from sums over pairs of blocks: jackknife interval and random signs."""
     total, count = sums.sum(), max(counts.sum(), 1.0)
     row, row_count = sums.sum(axis=1), counts.sum(axis=1) + counts.sum(axis=0)
     without = (total - 2 * row) / np.maximum(count - row_count, 1.0)
@@ -280,7 +278,7 @@ def _strength(sums: np.ndarray, counts: np.ndarray, signs: np.ndarray) -> Streng
 def _block_sums(  # type: ignore[no-untyped-def]
     pairs, frames, left, terms, blocks, n_blocks
 ):  # pragma: no cover
-    """Sums over pairs, by the blocks of both: of the tensor's product, the scale's, and ones."""
+    """Sum over pairs by their blocks: products of the tensors, products of the scales, and ones."""
     n, r, k = frames.shape
     sums, counts = np.zeros((2, n_blocks, n_blocks)), np.zeros((n_blocks, n_blocks))
     turn, turned = np.empty((k, k)), np.empty((k, k))
@@ -319,25 +317,23 @@ def _block_sums(  # type: ignore[no-untyped-def]
     return sums, counts
 
 
-# Flat factors -> whether their shortest loops go around in two of them at once.
+# Periods of flat factors that involve two factors.
 
-# Of the square of a loop's length, what may lie outside one factor: it leans by 13 degrees.
+# Largest share of a squared period outside one factor, an angle of 13 degrees.
 LEANING = 0.05
 
 
 @dataclass(frozen=True)
 class CoupledPeriods:
-    """The shortest loop of a flat part that leans most.
+    """The period of a flat part that is least aligned with a factor.
 
     Attributes
     ----------
     share : float
-        Of the square of its length, what lies outside the factor that it mostly goes along: zero
-        where every loop goes around in one factor, a quarter or more on a torus whose loops
-        are 60 degrees apart.
+        Share of its squared length outside its main factor: zero if every period lies in one
+        factor, a quarter or more on a torus whose periods are at 60 degrees.
     pair : tuple of int or None
-        The two factors that it mostly goes along, the smaller number first; None where there are
-        no loops.
+        Its two main factors, the smaller number first; None without periods.
     """
 
     share: float = 0.0
@@ -345,28 +341,28 @@ class CoupledPeriods:
 
     @property
     def there(self) -> bool:
-        """Whether factors are coupled by their periods."""
+        """Whether two factors are coupled by a period."""
         return self.share > LEANING
 
 
 def coupled_periods(
     places: np.ndarray, axes: Sequence[np.ndarray], factors: Sequence[int], edges: Edges
 ) -> CoupledPeriods:
-    """Unroll flat factors together, and compare their periods with their directions.
+    """Unroll flat factors together, and compare their periods with the factors.
 
     A flat torus has parallel directions in every orientation, and lengths along one never depend
-    on the place along another; but it is a product of circles only along its periods, where these
-    are at right angles.
+    on the position along another. However, it is a product of circles only along its periods, if
+    these are orthogonal.
 
     Parameters
     ----------
     places : ndarray of shape (c, d)
     axes : sequence of ndarray of shape (c, k_j, d)
-        Of the flat factors.
+        Axes of the flat factors.
     factors : sequence of int
-        Their numbers.
+        Numbers of these factors.
     edges : Edges
-        Between the places.
+        Edges between the places.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""Tangent fits repeated at a few points, from a part of the other points.
+"""Repeated tangent fits at a few points, and the common rotation of the factors' subspaces.
 
-Most of the time of a whole fit goes into deciding which direction in a tangent space belongs to
-which factor, and this hardly errs. The tangent fits do err, and they can be repeated at a few
-points alone, from any part of the points and with neighbourhoods of any size.
+Most of the time of a whole fit is spent on the assignment of tangent directions to factors, which
+is accurate. The errors are in the tangent fits, which can be repeated at a few points, from any
+subset of the points and with neighbourhoods of any size.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from geodis.manifold.local.tangents import neighbors_for_tangents, tangent_frame
 from geodis.manifold.out_of_sample import axes_at
 from geodis.manifold.split_result import Split, largest_first
 
-# At most one in so many points is chosen: the others must stand for all of them.
+# At most one in so many points is chosen, because fits use the others only.
 MOST_CHOSEN = 5
-# With fewer chosen points their errors say too little about all points.
+# Smallest number of chosen points.
 FEWEST_CHOSEN = 10
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """A part of a split that was split no further: where its tangents are fitted.
+    """A leaf of a recursive split, in whose ambient subspace tangents are fitted.
 
     Attributes
     ----------
     split : Split
     basis : ndarray of shape (d_l, d)
-        Orthonormal rows: its ambient subspace.
+        Orthonormal rows that span its ambient subspace.
     rows : ndarray of int
         Its rows among the axes of the whole split.
     """
@@ -46,7 +46,7 @@ class Leaf:
 
     @property
     def dim(self) -> int:
-        """Its intrinsic dimension."""
+        """Intrinsic dimension."""
         return len(self.rows)
 
     @property
@@ -56,7 +56,7 @@ class Leaf:
 
     @property
     def fewest(self) -> int:
-        """Neighbours below which its tangent fits are no longer sound."""
+        """Smallest number of neighbours for well-conditioned tangent fits."""
         split = self.split
         fewest = neighbors_for_tangents(self.dim)
         if split.refined == "tangents":
@@ -65,7 +65,7 @@ class Leaf:
 
 
 def leaves(split: Split, d: int) -> list[Leaf]:
-    """The innermost parts of a split of points in d columns.
+    """List the leaves of a split of points in d columns.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def leaves(split: Split, d: int) -> list[Leaf]:
     """
     if not split.parts:
         return [Leaf(split, np.eye(d), np.arange(sum(split.dims)))]
-    # Where each factor of the parts, one part after the other, has its rows in the whole.
+    # Rows in the whole split of each factor of the parts, in the order of the parts.
     dims = [dim for part in split.parts for dim in part.dims]
     rows_of, stop = {}, 0
     for factor in largest_first(dims):
@@ -94,9 +94,9 @@ def leaves(split: Split, d: int) -> list[Leaf]:
 
 
 class LocalAxes:
-    """The fit, ready to be repeated at a few of its points.
+    """A fit prepared for repetition at a few of its points.
 
-    Only the largest piece of the graph counts, and copies of a row count once.
+    Only the largest piece of the graph is used, without copies of rows.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class LocalAxes:
         Of the factors.
     leaves : list of Leaf
     leaf_of : list of int
-        The leaf that each factor lies in; the first, where a flat one lies in several.
+        The leaf that each factor lies in; the first leaf if a flat factor lies in several.
     """
 
     def __init__(self, fit: Fit, n_points: int, rng: np.random.Generator, n_jobs: int = 1) -> None:
@@ -148,7 +148,7 @@ class LocalAxes:
         self._split_axes = split.axes[self.rows]
 
     def _owners(self, fit: Fit) -> list[int]:
-        """The leaf of each factor's first row."""
+        """Find the leaf of each factor's first row."""
         owner = np.empty(fit.dim, dtype=int)
         for number, leaf in enumerate(self.leaves):
             owner[leaf.rows] = number
@@ -158,7 +158,7 @@ class LocalAxes:
         return [int(owner[first]) for first in np.cumsum((0, *self.dims[:-1]))]
 
     def lacking(self) -> tuple[str, ...]:
-        """Why the fit cannot be repeated on halves; empty if it can."""
+        """Say why the fit cannot be repeated on halves; empty if it can."""
         half = len(self.others) // 2
         needed = max((2 * leaf.fewest + 1 for leaf in self.leaves), default=0)
         if len(self.chosen) >= FEWEST_CHOSEN and half >= needed:
@@ -169,13 +169,13 @@ class LocalAxes:
         )
 
     def by_factor(self, axes: np.ndarray) -> list[np.ndarray]:
-        """Axes (e, k, d) as those of every factor, (e, k_j, d)."""
+        """Split axes (e, k, d) into those of every factor, (e, k_j, d)."""
         return np.split(axes, np.cumsum(self.dims)[:-1], axis=1)
 
     def count(self, leaf: Leaf, share: float, growth: float = 1.0) -> int:
-        """Neighbours of a tangent fit among a share of the points: the same radius if it can be.
+        """Return the number of neighbours of a tangent fit to a share of the points.
 
-        Below the fewest that a sound fit takes, the radius grows instead.
+        The radius stays the same unless this would leave too few neighbours for the fit.
         """
         same = max(round(leaf.split.tangent_neighbors * share), leaf.fewest)
         return int(min(growth * same, share * len(self.points) - 1))
@@ -183,14 +183,14 @@ class LocalAxes:
     def from_part(
         self, part: np.ndarray, growth: float = 1.0, targets: np.ndarray | None = None
     ) -> np.ndarray:
-        """Axes at the chosen points, or moved to as many targets, from a part of the others.
+        """Fit axes at the chosen points, or at as many targets, from a part of the other points.
 
         Parameters
         ----------
         part : ndarray of int
             Rows of `points`.
         growth : float
-            By how much more neighbours than `count` gives.
+            Factor of the number of neighbours that `count` gives.
         targets : ndarray of shape (e, d), optional
 
         Returns
@@ -211,46 +211,47 @@ class LocalAxes:
 
 
 def _resized(split: Split, counts: Iterator[int]) -> Split:
-    """A split whose innermost parts use so many neighbours, in the order of `leaves`."""
+    """Set the number of neighbours of every leaf of a split, in the order of `leaves`."""
     if not split.parts:
         return replace(split, tangent_neighbors=next(counts))
     return replace(split, parts=tuple(_resized(part, counts) for part in split.parts))
 
 
-# The error that is common to all points: how far the factors' ambient subspaces are rotated.
+# The common error of all points: a rotation of the factors' ambient subspaces.
 #
-# Factors that are refined in their own ambient subspaces V_l share one error at all points: V_l may
-# be rotated. Then the other factors leak in: with X_l the rotation, y_l the coordinates in V_l and
-# y_o those in all the others, ``y_l = f_l + X_l y_o`` where f_l lies on the factor's own manifold.
-# A local quadratic fit in V_l is a linear smoother H. The distance of a point from its own fit,
-# ``(1 - H) y_l``, is ``X_l (1 - H) y_o`` in normal directions, up to noise and the third order, so
-# that all points together determine X.
+# Factors that are refined in their own ambient subspaces V_l have one error in common: V_l may be
+# rotated, so that the other factors leak in. With X_l the rotation, y_l the coordinates in V_l and
+# y_o those in all others, ``y_l = f_l + X_l y_o``, where f_l lies on the factor's own manifold. A
+# local quadratic fit in V_l is a linear smoother H. The residual of a point, ``(1 - H) y_l``, is
+# ``X_l (1 - H) y_o`` in normal directions, up to noise and the third order, so that all points
+# together determine X.
 
-# Equations for each unknown of the rotation; with fewer it is taken for zero.
+# Smallest number of equations per unknown of the rotation; with fewer it is set to zero.
 PER_UNKNOWN = 2
-# Share of the fit's own neighbours in the smaller of the two fits: noise is most of its misfit.
+# Neighbours of the smaller of the two fits, relative to the fit's own; noise dominates its
+# residuals.
 SMALLER = 0.5
-# Share of the points by which the noise is estimated: the others may lie at an edge.
+# Share of the points by which the noise is estimated; the largest residuals may be at boundaries.
 TRIMMED = 0.9
-# Noise below this share of the squared misfit cannot be separated from curvature.
+# Noise below this share of the squared residuals cannot be separated from curvature.
 LEAST_NOISE = 0.2
-# Points nearer than this part of the whole extent differ by rounding.
+# Points nearer than this share of the extent coincide up to rounding.
 ONE_PLACE = 1e-9
 TINY = np.finfo(float).tiny
 
 
 @dataclass(frozen=True)
 class Deviations:
-    """How far the chosen points lie off local fits to the others, in one leaf.
+    """Residuals of the chosen points from local fits to the other points, in one leaf.
 
     Attributes
     ----------
     normal : ndarray of shape (e, d_l, d_l)
         Projectors on the directions normal to the leaf.
     off : ndarray of shape (e, d)
-        The points without what their neighbours' smoother makes of them, in all directions.
+        Residuals of the smoother in all directions.
     spread : ndarray of shape (e,)
-        Variance of the smoother's value for unit noise.
+        Variance of the smoothed value for unit noise.
     radius : float
         Median distance of the farthest neighbour.
     """
@@ -262,13 +263,13 @@ class Deviations:
 
 
 def deviations(local: LocalAxes, growth: float) -> dict[int, Deviations]:
-    """Deviations in every leaf that has normal directions, by its number.
+    """Compute deviations in every leaf with normal directions, by its number.
 
     Parameters
     ----------
     local : LocalAxes
     growth : float
-        Neighbours in multiples of the `SMALLER` share of the fit's own.
+        Number of neighbours in multiples of the `SMALLER` share of the fit's own.
     """
     found = {}
     for number, leaf in enumerate(local.leaves):
@@ -277,7 +278,7 @@ def deviations(local: LocalAxes, growth: float) -> dict[int, Deviations]:
         inside = local.points @ leaf.basis.T
         near = neighbors_at(inside, local.chosen, local.count(leaf, SMALLER, growth))
         if near.distances[:, -1].min() < ONE_PLACE * np.ptp(inside, axis=0).max():
-            raise InputError("Whole neighbourhoods are one place, as on a grid of factors.")
+            raise InputError("Whole neighbourhoods coincide, as on a grid of factors.")
         frames = tangent_frames(inside, near, leaf.dim, centres=inside[local.chosen]).frames
         steps = inside[near.indices] - inside[local.chosen, None]
         smoother = _smoother(steps @ np.swapaxes(frames, 1, 2), near)
@@ -292,7 +293,7 @@ def deviations(local: LocalAxes, growth: float) -> dict[int, Deviations]:
 
 
 def _smoother(steps: np.ndarray, near: Neighbors) -> np.ndarray:
-    """Weights (e, c) with which a quadratic fit in tangent steps (e, c, k) gives its constant."""
+    """Return weights (e, c) of the constant term of a quadratic fit in tangent steps (e, c, k)."""
     e, count, dim = steps.shape
     radius = near.distances[:, -1:]
     steps = steps / radius[..., None]
@@ -302,7 +303,7 @@ def _smoother(steps: np.ndarray, near: Neighbors) -> np.ndarray:
     )
     weighted = design * np.exp(-2 * (near.distances / radius) ** 2)[..., None]
     system = np.swapaxes(weighted, 1, 2) @ design
-    # As in the tangent fits: a trace of ridge where neighbours do not determine every term.
+    # As in the tangent fits, a small ridge in case neighbours do not determine every term.
     diagonal = np.arange(system.shape[1])
     system[:, diagonal, diagonal] += 1e-9 * system[:, diagonal, diagonal].mean(axis=1)[:, None]
     constant = np.zeros((e, system.shape[1], 1))
@@ -311,10 +312,10 @@ def _smoother(steps: np.ndarray, near: Neighbors) -> np.ndarray:
 
 
 def subspace_rotation(leaves: Sequence[Leaf], found: dict[int, Deviations]) -> np.ndarray:
-    """The skew matrix O that turns the ambient subspaces into better ones, B into ``B (1 - O)``.
+    """Estimate the skew matrix O of the rotation of subspaces, which corrects B to ``B (1 - O)``.
 
-    Its unknowns are the entries between two leaves, by least squares over all points, shrunk by
-    what noise alone would give.
+    Its unknowns are the entries between different leaves. They are estimated by least squares over
+    all points with James-Stein shrinkage.
 
     Parameters
     ----------
@@ -324,7 +325,7 @@ def subspace_rotation(leaves: Sequence[Leaf], found: dict[int, Deviations]) -> n
     Returns
     -------
     ndarray of shape (d, d)
-        Zero where there is one leaf, or more unknowns than the points determine.
+        Zero if there is one leaf, or the points do not determine the unknowns.
     """
     joint = np.concatenate([leaf.basis for leaf in leaves])
     owner = np.repeat(np.arange(len(leaves)), [len(leaf.basis) for leaf in leaves])
@@ -339,7 +340,7 @@ def subspace_rotation(leaves: Sequence[Leaf], found: dict[int, Deviations]) -> n
         own = np.flatnonzero(owner == number)
         off = fits.off @ joint.T
         answer = np.einsum("epq,eq->ep", fits.normal, off[:, own])
-        # Entry (a, b) brings direction b into a, and a into b with the other sign.
+        # Entry (a, b) rotates direction b into a, and a into b with the opposite sign.
         system = np.zeros((len(off), len(own), len(first)))
         for sign, into, source in ((1, first, second), (-1, second, first)):
             mine = np.flatnonzero(owner[into] == number)
@@ -351,7 +352,7 @@ def subspace_rotation(leaves: Sequence[Leaf], found: dict[int, Deviations]) -> n
     system, answer = np.concatenate(systems), np.concatenate(answers)
     values = np.linalg.lstsq(system, answer, rcond=None)[0]
     fitted = system @ values
-    # The positive part of James and Stein's factor: what noise alone would give is taken off.
+    # Positive-part James-Stein shrinkage.
     misfit = ((answer - fitted) ** 2).sum() / (equations - len(first))
     values *= float(max(0.0, 1.0 - len(first) * misfit / max((fitted**2).sum(), TINY)))
     turn[first, second] = values
@@ -364,17 +365,17 @@ def noise_level(
     large: dict[int, Deviations],
     rotation: np.ndarray,
 ) -> float:
-    """Standard deviation of the noise in each direction, from deviations at two radii.
+    """Estimate the standard deviation of the noise in each direction from deviations at two radii.
 
-    Their variance is ``sigma^2 + beta r^6``, as where the neighbourhoods were chosen: two radii
-    determine both. Where leaves disagree, those with small deviations count more.
+    Their variance is ``sigma^2 + beta r^6``, so two radii determine both unknowns. Leaves with
+    small deviations have more weight.
 
     Parameters
     ----------
     leaves : sequence of Leaf
     small, large : dict of int to Deviations
     rotation : ndarray of shape (d, d)
-        Of the subspaces, whose leakage looks like noise.
+        Rotation of the subspaces, whose leakage is not noise.
     """
     variances, weights = [], []
     for number in small:
@@ -382,7 +383,7 @@ def noise_level(
         growth = (large[number].radius / small[number].radius) ** 6
         noise = (near * growth - far) / max(growth - 1, TINY)
         variances.append(noise if noise > LEAST_NOISE * near else 0.0)
-        # One over the variance of a variance over so many normal directions.
+        # The inverse variance of a variance estimate over so many normal directions.
         weights.append((len(leaves[number].basis) - leaves[number].dim) / max(near, TINY) ** 2)
     if not variances:
         return 0.0
@@ -390,12 +391,12 @@ def noise_level(
 
 
 def _variance(leaf: Leaf, fits: Deviations, rotation: np.ndarray) -> float:
-    """Variance of normal deviations in each direction, without the largest of them."""
+    """Return the trimmed variance of normal deviations in each direction."""
     free = len(leaf.basis) - leaf.dim
     off = (fits.off - fits.off @ rotation.T) @ leaf.basis.T
     off = np.einsum("epq,eq->ep", fits.normal, off)
     squares = (off**2).sum(axis=1) / (1 + fits.spread)
     kept = squares[squares <= np.quantile(squares, TRIMMED)].mean()
-    # The mean of a chi-square variable below its quantile, for one of unit variance.
+    # The mean of a chi-square variable truncated at its quantile, for unit variance.
     expected = free * chi2.cdf(chi2.ppf(TRIMMED, free), free + 2) / TRIMMED
     return float(kept / expected)

@@ -1,8 +1,10 @@
-"""How far coordinates are from independent: contrasts of one-dimensional projections.
+"""Contrasts of projections for independent component analysis without whitening.
 
-Each takes values (n,) or a batch (a, n), standing for projections on unit directions, and gives
-what is to be small, in nats. A sum over orthonormal directions is compared between rotations, so
-constants do not matter; scale does, because the coordinates are isometric: nothing is whitened.
+A contrast takes projections (n,) or a batch of them (a, n) on unit directions and returns a value
+in nats that is to be minimised. Its sum over orthonormal directions is compared between rotations,
+so constants do not matter. Scale does: the coordinates are isometric and are not whitened. This
+file also tests whether a contrast determines two directions at all, adds jitter to grids, and
+minimises contrasts over rotations.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 
-# Of the values at each end that stand for the end of the support.
+# Share of the values at each end whose mean is taken as the end of the support.
 TAIL = 0.003
 # Hyvarinen 1998, table 1: weights of the two terms of the approximate negentropy.
 ODD_WEIGHT = 36 / (8 * np.sqrt(3) - 9)
@@ -26,10 +28,10 @@ GAUSSIAN_ENTROPY = 0.5 * np.log(2 * np.pi * np.e)
 
 
 def spacing_entropy(values: np.ndarray, floor: float = 0.0) -> np.ndarray:
-    """Entropy from m-spacings of the sorted values, m = sqrt(n) (Vasicek 1976).
+    """Estimate the entropy from m-spacings of the sorted values, m = sqrt(n) (Vasicek 1976).
 
-    ``H = mean_i log((n + 1) / m (x_(i + m) - x_(i)))``; spacings below the floor count as it, so
-    that the repeated values of a grid stay finite.
+    ``H = mean_i log((n + 1) / m (x_(i + m) - x_(i)))``. Spacings are at least `floor`, so that the
+    entropy of repeated values, as on a grid, stays finite.
 
     Examples
     --------
@@ -45,9 +47,9 @@ def spacing_entropy(values: np.ndarray, floor: float = 0.0) -> np.ndarray:
 
 
 def support_width(values: np.ndarray, floor: float = 0.0) -> np.ndarray:
-    """Logarithm of the width: mean of the largest .3 % less mean of the smallest.
+    """Return the log width: the mean of the largest .3 % minus the mean of the smallest .3 %.
 
-    The sum over directions is least where a product support is aligned with them.
+    If the support is a product, the sum over directions is minimal along its axes.
 
     Examples
     --------
@@ -62,10 +64,10 @@ def support_width(values: np.ndarray, floor: float = 0.0) -> np.ndarray:
 
 
 def moment_entropy(values: np.ndarray, floor: float = 0.0) -> np.ndarray:
-    """Entropy of the scale less approximate negentropy (Hyvarinen 1998), as FastICA's contrast.
+    """Return the Gaussian entropy minus the approximate negentropy (Hyvarinen 1998) of FastICA.
 
     ``H = log sd + c - k1 E[y exp(-y^2 / 2)]^2 - k2 (E[exp(-y^2 / 2)] - sqrt(1 / 2))^2`` with y
-    standardised: smooth, and good for long tails.
+    standardised. It is smooth and suits heavy tails.
 
     Examples
     --------
@@ -83,37 +85,45 @@ def moment_entropy(values: np.ndarray, floor: float = 0.0) -> np.ndarray:
     return np.log(scale) + GAUSSIAN_ENTROPY - ODD_WEIGHT * odd**2 - EVEN_WEIGHT * even**2
 
 
-Contrast = Callable[[np.ndarray, float], np.ndarray]
-CONTRASTS: dict[str, Contrast] = {
+Contrast = Callable[[np.ndarray], np.ndarray]
+CONTRASTS: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {
     "entropy": spacing_entropy,
     "support": support_width,
     "moments": moment_entropy,
 }
 
 
-def over_angles(
-    first: np.ndarray, second: np.ndarray, angles: np.ndarray, contrast: Contrast, floor: float
-) -> np.ndarray:
-    """Contrast of a pair of coordinates turned by every angle, shape of the angles.
+def with_floor(contrast: Callable[[np.ndarray, float], np.ndarray], floor: float) -> Contrast:
+    """Fix the floor of a contrast."""
+    return lambda values: contrast(values, floor)
 
-    ``c(cos t a + sin t b) + c(cos t b - sin t a)``: of period pi / 2.
+
+def over_angles(
+    first: np.ndarray, second: np.ndarray, angles: np.ndarray, contrast: Contrast
+) -> np.ndarray:
+    """Return the contrast of a pair of coordinates rotated by every angle.
+
+    ``c(cos t a + sin t b) + c(cos t b - sin t a)``, which has period pi / 2.
     """
     cos, sin = np.cos(angles)[:, None], np.sin(angles)[:, None]
-    turned = contrast(cos * first + sin * second, floor)
-    return turned + contrast(cos * second - sin * first, floor)
+    return contrast(cos * first + sin * second) + contrast(cos * second - sin * first)
 
 
 def rank_information(first: np.ndarray, second: np.ndarray) -> tuple[float, float, float]:
-    """Mutual information of two variables in nats, its error, and how much of a grid is filled.
+    """Estimate the mutual information of two variables from a histogram of their ranks.
 
-    Ranks are counted in a square grid of cells with at least ten points each on average, and
-    the bias ``(b - 1)^2 / 2 n`` of independent variables is taken away. Filled are cells of a
-    grid with five points each on average: nearly all where the support is a product.
+    The histogram has b x b cells with at least ten points each on average, and the bias
+    ``(b - 1)^2 / 2 n`` of independent variables is subtracted.
 
     Returns
     -------
-    information, error, coverage : float
-        The error is the standard deviation for independent variables.
+    information : float
+        In nats.
+    error : float
+        Its standard deviation for independent variables.
+    coverage : float
+        Share of nonempty cells in a grid with five points per cell on average; near one where the
+        support is a product.
 
     Examples
     --------
@@ -133,59 +143,50 @@ def rank_information(first: np.ndarray, second: np.ndarray) -> tuple[float, floa
 
 
 def _rank_counts(ranks: list[np.ndarray], n: int, each: int) -> tuple[int, np.ndarray]:
-    """Counts in the cells of a square grid over the ranks, `each` points a cell on average."""
+    """Count points in a square grid over the ranks, with `each` points per cell on average."""
     bins = int(np.clip(np.sqrt(n / each), 2, MAX_BINS))
     cell = [rank * bins // n for rank in ranks]
     return bins, np.bincount(cell[0] * bins + cell[1], minlength=bins * bins)
 
 
-# Whether the data determine which two directions of a plane are the factors.
+# Do the data determine which two directions of a plane are the factors?
 
-NULL_POINTS = 2000
-# When two directions stay together.
-NULL_DRAWS, NULL_ANGLES, EARLY_DRAWS = 40, 16, 10
+# The null distribution of the range of a contrast over angles.
+NULL_POINTS, NULL_DRAWS, NULL_ANGLES, EARLY_DRAWS = 2000, 40, 16, 10
+# Two directions stay in one group below these values of the z score and of the range in nats,
+# or above this mutual information where less than this share of the grid is filled.
 MIN_Z, MIN_RANGE = 6.0, 0.025
 DEPENDENT, FILLED = 0.04, 0.95
 
 
 def why_together(
-    first: np.ndarray,
-    second: np.ndarray,
-    contrast: Contrast,
-    floor: float,
-    rng: np.random.Generator,
+    first: np.ndarray, second: np.ndarray, contrast: Contrast, rng: np.random.Generator
 ) -> str:
-    """Why two directions cannot be told apart; empty where they can."""
+    """Say why two directions cannot be separated; empty if they can."""
     information, _, coverage = rank_information(first, second)
     if information > DEPENDENT and coverage < FILLED:
         return (
             f"their support is not a product (mutual information {information:.2f} nat, "
             f"{coverage:.0%} of the grid filled)"
         )
-    return _why_rotatable(first, second, contrast, floor, rng)
+    return _why_rotatable(first, second, contrast, rng)
 
 
 def _why_rotatable(
-    first: np.ndarray,
-    second: np.ndarray,
-    contrast: Contrast,
-    floor: float,
-    rng: np.random.Generator,
+    first: np.ndarray, second: np.ndarray, contrast: Contrast, rng: np.random.Generator
 ) -> str:
-    """Why a contrast does not say which directions of a plane are the factors; empty if it does."""
+    """Say why a contrast does not determine the directions in a plane; empty if it does."""
     angles = np.arange(NULL_ANGLES) * (np.pi / 2 / NULL_ANGLES)
     a, b = first[:NULL_POINTS], second[:NULL_POINTS]
     a, b = a - a.mean(), b - b.mean()
-    seen = float(np.ptp(over_angles(a, b, angles, contrast, floor)))
+    seen = float(np.ptp(over_angles(a, b, angles, contrast)))
     if seen < MIN_RANGE:
         return f"they look the same from all angles (the contrast varies by {seen:.3f} nat)"
     radius = np.hypot(a, b)
     null: list[float] = []
     for draw in range(NULL_DRAWS):
         turned = rng.uniform(0, 2 * np.pi, len(radius))
-        scrambled = over_angles(
-            radius * np.cos(turned), radius * np.sin(turned), angles, contrast, floor
-        )
+        scrambled = over_angles(radius * np.cos(turned), radius * np.sin(turned), angles, contrast)
         null.append(float(np.ptp(scrambled)))
         z = (seen - np.mean(null)) / max(float(np.std(null)), 1e-12)
         if draw + 1 == EARLY_DRAWS and not MIN_Z / 3 < z < 3 * MIN_Z:
@@ -198,9 +199,9 @@ def _why_rotatable(
 def split_by_spread_alone(
     values: np.ndarray, dims: tuple[int, ...], floor: float, rng: np.random.Generator
 ) -> bool:
-    """Whether two directions of different groups cannot be told apart once equally spread.
+    """Whether two directions of different groups differ by their variance alone.
 
-    So do Gaussians, correlated or not, along their principal axes.
+    This holds for Gaussians, correlated or not, along their principal axes.
 
     Examples
     --------
@@ -215,24 +216,27 @@ def split_by_spread_alone(
         if group[a] == group[b]:
             continue
         first, second = values[:, a], values[:, b] * (spread[a] / spread[b])
-        if all(_why_rotatable(first, second, one, floor, rng) for one in CONTRASTS.values()):
+        contrasts = (with_floor(one, floor) for one in CONTRASTS.values())
+        if all(_why_rotatable(first, second, one, rng) for one in contrasts):
             return True
     return False
 
 
 # Jitter for the coordinates of a grid, whose ties would dominate ranks and spacings.
 
-# Neighbours at such even distances are those of a grid.
+# Points lie on a grid if the coefficient of variation of nearest-neighbour distances is lower.
 GRID_VARIATION = 0.15
-# Of the distance between points evenly spread over the same width: nearer ones repeat a place.
+# Two points are at the same place if they are nearer than this share of the spacing of as many
+# points on a regular grid of the same width.
 NEARER_THAN_CHANCE = 0.05
 
 
 def jitter_grid(points: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-    """Points of a grid with jitter of a quarter of a step; other points as they are.
+    """Add jitter of a quarter of a step to points on a grid; return other points unchanged.
 
-    Within a repeated value, ranks would follow the errors of the coordinates, which depend on the
-    other coordinates. The second result is the length below which differences mean nothing.
+    Without jitter, ranks of repeated values would follow the errors of the coordinates, which
+    depend on the other coordinates. The second result is the length below which differences are
+    not significant.
     """
     places, step = points, _steps(points)
     near = _nearer_than_chance(points)
@@ -249,12 +253,12 @@ def jitter_grid(points: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarra
 
 
 def _steps(points: np.ndarray) -> np.ndarray:
-    """Distances from some of the points to their nearest."""
+    """Return the nearest-neighbour distances of some of the points."""
     return KDTree(points).query(points[:: max(1, len(points) // 2000)], 2)[0][:, 1]
 
 
 def _nearer_than_chance(points: np.ndarray) -> float:
-    """A small part of the distance between as many points, spread evenly over the same box."""
+    """Return a small share of the spacing of as many points on a regular grid in the same box."""
     n, f = points.shape
     variances = np.linalg.eigvalsh(np.atleast_2d(np.cov(points.T)))
     widths = np.sqrt(12 * np.maximum(variances, max(1e-12 * variances[-1], 1e-300)))
@@ -262,12 +266,12 @@ def _nearer_than_chance(points: np.ndarray) -> float:
 
 
 def _merged(points: np.ndarray, near: float) -> np.ndarray:
-    """Places that points repeat up to errors, as where a grid is seen without all directions."""
+    """Merge points at the same place up to errors, as in a projection of a grid."""
     scaled = np.rint((points - points.mean(axis=0)) / near)
     cells = np.unique(scaled, axis=0, return_inverse=True)[1].ravel()
     count = np.bincount(cells)
     means = np.stack([np.bincount(cells, column) / count for column in points.T], axis=1)
-    # A place at a border of cells is in several.
+    # A place on the border between cells is split among them.
     pairs = KDTree(means).query_pairs(2 * near, output_type="ndarray")
     joined = coo_array((np.ones(len(pairs)), pairs.T), shape=(len(means), len(means)))
     label = connected_components(joined, directed=False)[1]
@@ -275,29 +279,28 @@ def _merged(points: np.ndarray, near: float) -> np.ndarray:
     return np.stack([np.bincount(label, count * column) / weight for column in means.T], axis=1)
 
 
-# Orthonormal directions of least contrast, and how far two sets of directions are apart.
+# Minimisation of a contrast over rotations, and angles between two sets of directions.
 
 COARSE_ANGLES, FINE_ANGLES, FINE_ROUNDS = 32, 9, 3
 COARSE_POINTS, FINE_POINTS = 1000, 10_000
 # The whole range of angles is searched in the first sweeps only.
 COARSE_SWEEPS, MAX_SWEEPS, TURNED_LITTLE = 2, 12, np.radians(0.05)
-# One halving of the points would leave the choice of a contrast to luck.
+# With a single split into halves, the choice of a contrast would depend on chance.
 HALVINGS = 2
 
 
 def minimise_contrast(
-    points: np.ndarray, contrast: Contrast, start: np.ndarray, floor: float
+    points: np.ndarray, contrast: Contrast, start: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """Turn pairs of directions to the least contrast until none turns any more.
+    """Rotate pairs of directions to the smallest contrast (Jacobi) until convergence.
 
     Parameters
     ----------
     points : ndarray of shape (n, f)
-        In random order: the first of them are used for coarse searches.
+        In random order; coarse searches use the first of them.
     contrast : callable
     start : ndarray of shape (f, f)
         Orthonormal rows.
-    floor : float
 
     Returns
     -------
@@ -314,12 +317,12 @@ def minimise_contrast(
             angle, width = 0.0, coarse[1]
             if sweep < COARSE_SWEEPS:
                 first, second = pair @ few.T
-                seen = over_angles(first, second, coarse, contrast, floor)
+                seen = over_angles(first, second, coarse, contrast)
                 angle = coarse[seen.argmin()]
             first, second = pair @ points[:FINE_POINTS].T
             for _ in range(FINE_ROUNDS):
                 fine = angle + np.linspace(-width, width, FINE_ANGLES)
-                angle = fine[over_angles(first, second, fine, contrast, floor).argmin()]
+                angle = fine[over_angles(first, second, fine, contrast).argmin()]
                 width *= 2 / (FINE_ANGLES - 1)
             angle = (angle + np.pi / 4) % (np.pi / 2) - np.pi / 4  # the same pair of directions
             cos, sin = np.cos(angle), np.sin(angle)
@@ -327,12 +330,12 @@ def minimise_contrast(
             largest = max(largest, abs(angle))
         if largest < TURNED_LITTLE:
             break
-    value = contrast((points[:FINE_POINTS] @ rotation.T).T, floor).sum()
+    value = contrast((points[:FINE_POINTS] @ rotation.T).T).sum()
     return rotation, float(value)
 
 
 def halves(points: np.ndarray) -> Iterator[np.ndarray]:
-    """Halves of the points, which are in random order, for several halvings."""
+    """Yield halves of points in random order, for several splits."""
     half = len(points) // 2
     for offset in range(0, half, -(-half // HALVINGS)):
         rolled = np.roll(points, offset, axis=0)
@@ -341,7 +344,7 @@ def halves(points: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def group_angles(turned: np.ndarray, rotation: np.ndarray, dims: tuple[int, ...]) -> np.ndarray:
-    """Largest principal angle in degrees between groups of rows and their best match in another."""
+    """Return the largest principal angle in degrees between matched groups of two rotations."""
     group = np.repeat(np.arange(len(dims)), dims)
     overlap = (turned @ rotation.T) ** 2
     share = np.stack([overlap[:, group == g].sum(axis=1) for g in range(len(dims))], axis=1)

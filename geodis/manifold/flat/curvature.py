@@ -1,4 +1,4 @@
-"""Quadratic fits in disjoint sets of neighbours -> whether a flat part really has no curvature."""
+"""Unbiased curvature of a presumably flat part, from quadratic fits to disjoint neighbours."""
 
 from __future__ import annotations
 
@@ -18,48 +18,48 @@ from geodis.manifold.local.quadratic_fits import (
     tangent_terms,
 )
 
-# Disjoint sets of neighbours, and neighbours in each for every unknown of its quadratic fit.
+# Number of disjoint sets of neighbours, and of neighbours in each per unknown of the quadratic fit.
 SETS, FOR_EACH_UNKNOWN = 4, 2
-# Of the neighbours that are best for tangents: second derivatives need more.
+# Second derivatives need this many times the neighbours that are best for tangents.
 MORE_NEIGHBORS = 1.5
-# The best flat picture of a saddle with K L^2 = -.55 has lengths wrong by .5 %, with -1.6 by 1.8 %.
+# Smallest |K L^2| that matters. The best flat map of a saddle with K L^2 = -.55 has lengths wrong
+# by .5 %, and of one with -1.6 by 1.8 %.
 FELT = 0.6
-# Points at which curvature is measured: enough for a part, and cheap beside the unrolling.
+# Number of points at which curvature is measured; cheap compared with the unrolling.
 PLACES = 400
-# Curvature is the matter of surfaces and of the patches that look like three factors; the fits in
-# higher dimension need more neighbours than most parts have.
+# In higher dimensions the fits need more neighbours than most parts have.
 MAX_DIM = 3
-# Patches for the standard error: places nearby share their neighbours.
+# Number of patches for the standard error, since nearby points share neighbours.
 PATCHES = 20
-# With more than this share of the points a neighbourhood is no longer near.
+# Largest neighbourhood as a share of the points.
 LARGEST_SHARE = 0.25
-# What is called curved: certain, and no small part of the bending. Fits of wide neighbourhoods to
+# A part is curved if the mean or the root mean square of its curvature is significant (in standard
+# errors), a sufficient share of the bending, and above a minimum. Fits of wide neighbourhoods to
 # noisy, tightly bent flat parts left up to .04 of the bending in the mean and .05 in size, however
-# certain; spheres and saddles have .33 and .5, S^2 x S^1 .11 and .2, a torus of revolution .2 in
-# size. Clean flat parts left at most .002 / L^2.
+# significant; spheres and saddles have .33 and .5, S^2 x S^1 .11 and .2, a torus of revolution .2
+# in size. Clean flat parts left at most .002 / L^2.
 CERTAIN, PART_OF_MEAN, PART_OF_SIZE, LEAST = 5.0, 0.1, 0.18, 0.004
 
 
 @dataclass(frozen=True)
 class Curvature:
-    """Intrinsic curvature of a flat part, in units of 1 / L^2 with L its width.
+    """Intrinsic curvature of a part in units of 1 / L^2, where L is its width.
 
     Attributes
     ----------
     mean, mean_error : float
-        Mean of the sectional curvature over planes and places, and its standard error: 1 where a
-        patch as wide as the radius lies on a sphere.
+        Mean of the sectional curvature over planes and points, and its standard error. It is 1 for
+        a patch of a sphere as wide as the radius.
     squared, squared_error : float
-        Mean square of the curvature, which sees curvature of both signs.
+        Mean square of the curvature, which detects curvature of both signs, and its standard error.
     bending : float
-        Mean square of the second fundamental form: what a part that is bent without being
-        stretched has too.
+        Mean square of the second fundamental form, which also isometrically bent parts have.
     n_neighbors : int
-        Of every place, in all sets.
+        Number of neighbours of every point, in all sets.
     noise_strain : float
-        Relative error of lengths that noise across the part explains. Points that lie off a bent
-        surface by c lie on a parallel one, on which lengths differ by c . II: root mean square,
-        by the same disjoint sets without the bias of errors in the fits.
+        Relative error of lengths that noise normal to the part explains. Points at an offset c from
+        a bent surface lie on a parallel surface, on which lengths differ by c . II. This is its
+        root mean square, estimated from the same disjoint sets and so without bias.
     """
 
     mean: float
@@ -72,13 +72,13 @@ class Curvature:
 
     @property
     def z(self) -> float:
-        """Standard errors that the mean, or the square, lies from zero."""
+        """The larger z score of the mean and of the mean square."""
         z = abs(self.mean) / max(self.mean_error, 1e-300)
         return max(z, self.squared / max(self.squared_error, 1e-300))
 
     @property
     def curved(self) -> bool:
-        """Whether the part is curved, beyond what noise and bending explain."""
+        """Whether the part is curved beyond what noise and bending explain."""
         bending = max(self.bending, 0.0)
         size = np.sqrt(max(self.squared, 0.0))
         in_mean = abs(self.mean) > CERTAIN * self.mean_error and abs(self.mean) > max(
@@ -90,13 +90,13 @@ class Curvature:
 
     @property
     def matters(self) -> bool:
-        """Whether lengths in its best flat picture are wrong by more than half a per cent."""
+        """Whether lengths in the best flat map are wrong by more than half a per cent."""
         return self.curved and max(abs(self.mean), np.sqrt(max(self.squared, 0.0))) > FELT
 
     def __str__(self) -> str:
-        """In words."""
+        """Describe the curvature in words."""
         if not self.curved:
-            return f"no curvature is seen (K L^2 = {self.mean:.2g} +- {self.mean_error:.1g})"
+            return f"no curvature was detected (K L^2 = {self.mean:.2g} +- {self.mean_error:.1g})"
         if abs(self.mean) > CERTAIN * self.mean_error:
             return f"K L^2 = {self.mean:.2g} +- {self.mean_error:.1g}, z = {self.z:.0f}"
         return f"K L^2 = {np.sqrt(self.squared):.2g} of either sign, z = {self.z:.0f}"
@@ -111,18 +111,18 @@ def measure_curvature(
     n_jobs: int | None = None,
     random_state: Any = 0,
 ) -> Curvature | None:
-    r"""Curvature by the Gauss equation, without the bias of noise.
+    r"""Measure curvature by the Gauss equation without the bias of noise.
 
-    At a place the neighbours are dealt into four sets, and in each set the displacements are
-    fitted as ``c + sum t_a l_a + sum t_a t_b q_ab`` with t = E (x_j - x_i), whose second
-    derivatives, normal to the frame E, are the second fundamental form II. The Gauss equation::
+    The neighbours of a point are dealt into four sets. In each set the displacements are fitted by
+    ``c + sum t_a l_a + sum t_a t_b q_ab`` with t = E (x_j - x_i), whose second derivatives normal
+    to the frame E are the second fundamental form II. In the Gauss equation::
 
         R_abcd = II_ac . II_bd - II_ad . II_bc
 
-    takes each factor from another set: errors of different sets are independent, so the product
-    is right in the mean, and so is the product of R from sets 1, 2 with R from sets 3, 4, the
-    squared size of the curvature. Both are given in units of 1 / L^2 with L^2 twelve times the
-    geometric mean of the variances of the coordinates: the side of a box.
+    each factor comes from another set. The errors of different sets are independent, so the product
+    is unbiased. So is the product of R from sets 1, 2 with R from sets 3, 4, which is the squared
+    curvature. Both are in units of 1 / L^2, where L^2 is twelve times the geometric mean of the
+    variances of the coordinates; L is the side of a uniformly filled box.
 
     Parameters
     ----------
@@ -131,14 +131,14 @@ def measure_curvature(
         Orthonormal rows spanning the part, f = 2 or 3.
     coordinates : ndarray of shape (n, f)
     tangent_neighbors : int, optional
-        Neighbours that are best for tangents; chosen by default.
+        Number of neighbours that is best for tangents; selected by default.
     n_jobs : int, optional
     random_state : int, Generator or None
 
     Returns
     -------
     Curvature or None
-        None where the dimension is another, or where the points are too few to tell.
+        None in other dimensions, or if there are too few points.
 
     Examples
     --------
@@ -162,11 +162,12 @@ def measure_curvature(
     forms, offsets = _second_forms(points, frames, rows, near.indices, rng)
     patches = _patches(coordinates[rows])
     first, second = _curvature(forms[0], forms[1]), _curvature(forms[2], forms[3])
-    side = 12 * float(np.exp(np.log(np.maximum(_variances(coordinates), 1e-300)).mean()))
+    variances = np.linalg.eigvalsh(np.cov(coordinates.T))
+    side = 12 * float(np.exp(np.log(np.maximum(variances, 1e-300)).mean()))
     sectional = side * (_sectional(first) + _sectional(second)) / 2
     squared = side**2 * (first * second).sum(axis=(1, 2, 3, 4)) / (2 * f * (f - 1))
     bending = side * (forms[0] * forms[1] + forms[2] * forms[3]).sum(axis=(1, 2, 3)) / 2
-    # The offset of one set along the form of another, twice from different sets.
+    # Offset of one set times the form of another, twice from different sets.
     along = np.einsum("srx,srabx->srab", offsets[[0, 2]], forms[[1, 3]])
     strain = (along[0] * along[1]).sum(axis=(1, 2)) / f
     return Curvature(
@@ -185,14 +186,14 @@ def _second_forms(
     indices: np.ndarray,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """From each set of neighbours the second fundamental form, and how far the surface lies off.
+    """Fit the second fundamental form and the offset of the surface to each set of neighbours.
 
-    Of shapes (SETS, r, f, f, d) and (SETS, r, d), both normal to the frame.
+    They have shapes (SETS, r, f, f, d) and (SETS, r, d) and are normal to the frame.
     """
     f, d = frames.shape[1:]
     first, second = quadratic_pairs(f)
     forms, offsets = np.empty((SETS, len(rows), f, f, d)), np.empty((SETS, len(rows), d))
-    # Neighbours in turn by distance, four by four: every set reaches as far as the others.
+    # Every four successive neighbours are dealt to four sets, which so have the same radius.
     width = indices.shape[1] // SETS
     deal = rng.permuted(np.tile(np.arange(SETS), (width, 1)), axis=1)
     for k in range(SETS):
@@ -200,7 +201,7 @@ def _second_forms(
         chord = points[own] - points[rows, None]
         flat = chord @ np.swapaxes(frames[rows], 1, 2)
         squared = (flat**2).sum(axis=2)
-        # Far neighbours weigh less: the surface bends less within the part that counts.
+        # Far neighbours have less weight, which lowers the bias of the quadratic fit.
         weights = np.exp(-squared / np.maximum(squared.max(axis=1, keepdims=True), 1e-300))
         fitted = quadratic_coefficients(flat, weights, chord)
         fitted -= (fitted @ np.swapaxes(frames[rows], 1, 2)) @ frames[rows]
@@ -213,24 +214,20 @@ def _second_forms(
 
 
 def _curvature(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """R_abcd with either factor from another set, and both ways round, shape (r, f, f, f, f)."""
+    """Return R_abcd from the forms of two sets, symmetrised, shape (r, f, f, f, f)."""
     product = np.einsum("racx,rbdx->rabcd", one, other)
     product = product + np.einsum("racx,rbdx->rabcd", other, one)
     return (product - np.swapaxes(product, 3, 4)) / 2
 
 
 def _sectional(curvature: np.ndarray) -> np.ndarray:
-    """Mean over the planes of two coordinates, shape (r,)."""
+    """Return the mean sectional curvature over coordinate planes, shape (r,)."""
     f = curvature.shape[1]
     return np.einsum("rabab->r", curvature) / (f * (f - 1))
 
 
-def _variances(coordinates: np.ndarray) -> np.ndarray:
-    return np.linalg.eigvalsh(np.atleast_2d(np.cov(coordinates.T)))
-
-
 def _patches(coordinates: np.ndarray) -> np.ndarray:
-    """Which of twenty patches every place is in: halved again and again along the widest axis."""
+    """Assign points to patches by repeated halving along the widest axis."""
     parts = [np.arange(len(coordinates))]
     while len(parts) < PATCHES:
         parts.sort(key=len)
@@ -245,11 +242,11 @@ def _patches(coordinates: np.ndarray) -> np.ndarray:
 
 
 def _mean_of_patches(values: np.ndarray, patches: np.ndarray) -> tuple[float, float]:
-    """Mean of the patches' means, and its error from how they differ.
+    """Return the mean over patches and its standard error.
 
-    True differences between patches add to the error: more caution, not less.
+    True differences between patches add to the error, which makes it conservative.
     """
-    # A few places with hardly determined fits must not rule.
+    # Limit the effect of a few poorly determined fits.
     values = np.clip(values, *np.quantile(values, [0.02, 0.98]))
     means = np.bincount(patches, values, PATCHES) / np.bincount(patches, minlength=PATCHES)
     return float(means.mean()), float(means.std(ddof=1) / np.sqrt(PATCHES))

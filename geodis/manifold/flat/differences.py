@@ -1,4 +1,4 @@
-"""Least squares of differences over a graph: the one linear system of the unrolling."""
+"""Weighted least squares of differences along the edges of a graph, as used for unrolling."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from geodis.base.jobs import njit
 from geodis.manifold.local.graph import NeighborGraph
 
 MAX_STEPS = 3000
-# Added to the diagonal of a direct solution, as a part of it: the graph may be in pieces where
-# weights are zero. A circle of so many points as the band below allows has an eigenvalue of 1e-7.
+# Relative ridge on the diagonal in the direct solution: the graph may be disconnected where weights
+# are zero. The smallest eigenvalue of the largest circle that fits into the band is 1e-7.
 RIDGE = 1e-11
-# Numbers in a band that is solved directly: 32 MB.
+# Largest number of entries of a band matrix that is solved directly (32 MB).
 BAND_ENTRIES = 2**22
 
 
 @dataclass(frozen=True)
 class Edges:
-    """The undirected edges of a graph, each once, with i < j.
+    """The undirected edges of a graph, each listed once with i < j.
 
     Attributes
     ----------
@@ -36,23 +36,19 @@ class Edges:
     j: np.ndarray
     n: int
 
-    def __post_init__(self) -> None:
-        e = np.arange(len(self.i))
-        both = sparse.csr_array(
-            (
-                np.concatenate([e, e]),
-                (np.concatenate([self.i, self.j]), np.concatenate([self.j, self.i])),
-            ),
-            shape=(self.n, self.n),
-        )
-        object.__setattr__(self, "_both", both)
-
     def __len__(self) -> int:
         return len(self.i)
 
     @cached_property
+    def _numbers(self) -> sparse.csr_array:
+        """The symmetric matrix (n, n) that holds the number of every edge."""
+        e = np.arange(len(self.i))
+        ends = np.concatenate([self.i, self.j]), np.concatenate([self.j, self.i])
+        return sparse.csr_array((np.concatenate([e, e]), ends), shape=(self.n, self.n))
+
+    @cached_property
     def line(self) -> tuple[np.ndarray, int]:
-        """Place of every point in an order in which edges are short, and the longest of them."""
+        """Position of every point in a bandwidth-reducing order, and the bandwidth."""
         order = reverse_cuthill_mckee(self.symmetric(np.ones(len(self))), symmetric_mode=True)
         place = np.empty(self.n, np.int64)
         place[order] = np.arange(self.n)
@@ -63,7 +59,7 @@ class Edges:
         return values[self.j] - values[self.i]
 
     def gather(self, on_edges: np.ndarray) -> np.ndarray:
-        """The adjoint of the gradient: at every point what comes in less what goes out."""
+        """The adjoint of the gradient: incoming minus outgoing values at every point."""
         return np.stack(
             [
                 np.bincount(self.j, column, self.n) - np.bincount(self.i, column, self.n)
@@ -72,20 +68,23 @@ class Edges:
             axis=1,
         )
 
+    def sum_at_points(self, on_edges: np.ndarray) -> np.ndarray:
+        """Sum over the edges at every point, shape (n,)."""
+        return np.bincount(self.i, on_edges, self.n) + np.bincount(self.j, on_edges, self.n)
+
     def mean_at_points(self, on_edges: np.ndarray) -> np.ndarray:
-        """Mean over the edges of every point, shape (n,)."""
-        total = np.bincount(self.i, on_edges, self.n) + np.bincount(self.j, on_edges, self.n)
-        count = np.bincount(self.i, minlength=self.n) + np.bincount(self.j, minlength=self.n)
-        return total / np.maximum(count, 1)
+        """Mean over the edges at every point, shape (n,)."""
+        count = self.sum_at_points(np.ones(len(self)))
+        return self.sum_at_points(on_edges) / np.maximum(count, 1)
 
     def symmetric(self, on_edges: np.ndarray) -> sparse.csr_array:
         """The symmetric matrix (n, n) with the given values on the edges."""
-        both: sparse.csr_array = self._both  # type: ignore[attr-defined]
-        return sparse.csr_array((on_edges[both.data], both.indices, both.indptr), both.shape)
+        own = self._numbers
+        return sparse.csr_array((on_edges[own.data], own.indices, own.indptr), own.shape)
 
 
 def edges_of(graph: NeighborGraph) -> Edges:
-    """Every edge of a graph once.
+    """List every edge of a graph once.
 
     Examples
     --------
@@ -108,21 +107,21 @@ def solve_differences(
     *,
     tolerance: float = 1e-6,
 ) -> np.ndarray:
-    """Values at the points whose differences along the edges are nearest to the wanted ones.
+    """Find values at the points whose differences along the edges fit the wanted ones best.
 
-    Minimises ``sum_e w_e |y_j - y_i - c_e|^2`` by conjugate gradients with the diagonal as
-    preconditioner; the mean of every column is zero. Along a curve these take as many steps as it
-    has points: there a direct solution comes before them, and leaves them nothing to do.
+    Minimises ``sum_e w_e |y_j - y_i - c_e|^2`` by conjugate gradients with a diagonal
+    preconditioner. The mean of every column is zero. On a curve, conjugate gradients would need as
+    many steps as there are points, so a direct band solution precedes them.
 
     Parameters
     ----------
     edges : Edges
     wanted : ndarray of shape (e, c)
     weights : ndarray of shape (e,)
-        Positive on the edges that count.
+        Nonnegative.
     start : ndarray of shape (n, c), optional
     tolerance : float
-        Of the residual, relative to the right-hand side.
+        Tolerance of the residual relative to the right-hand side.
 
     Returns
     -------
@@ -151,7 +150,7 @@ def solve_differences(
 
 
 def _is_curve(edges: Edges) -> bool:
-    """Whether points can be told in a line so that edges are short: on a surface they cannot."""
+    """Whether the points have an order of small bandwidth, as on a curve but not on a surface."""
     _, longest = edges.line
     return longest**2 <= edges.n and (longest + 1) * edges.n <= BAND_ENTRIES
 
@@ -159,7 +158,7 @@ def _is_curve(edges: Edges) -> bool:
 def _solved_along(
     edges: Edges, weights: np.ndarray, diagonal: np.ndarray, right: np.ndarray
 ) -> np.ndarray:
-    """The solution by Cholesky factors of a band matrix, of points in line."""
+    """Solve by the Cholesky factors of a band matrix, with the points ordered along the curve."""
     place, longest = edges.line
     i, j = place[edges.i], place[edges.j]
     band = np.zeros((longest + 1, edges.n))
@@ -174,7 +173,7 @@ def _solved_along(
 
 @njit(nogil=True, cache=True, fastmath={"contract", "nsz", "reassoc"}, error_model="numpy")
 def _descend(indptr, indices, data, diagonal, residuals, columns, enough):  # type: ignore[no-untyped-def]
-    """Conjugate gradients on one column (c, n) after another, until its residual is small."""
+    """Run conjugate gradients on each column (c, n) until its residual is small."""
     n = len(diagonal)
     image, direction = np.empty(n), np.empty(n)
     for f in range(len(columns)):

@@ -1,8 +1,9 @@
-"""Factors found by holonomy -> the same with the flat ones split further, and their coordinates."""
+"""Further splitting of the flat factors found by holonomy, and their coordinates."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -24,21 +25,22 @@ from geodis.manifold.local.graph import NeighborGraph, connecting_degree, neighb
 from geodis.manifold.preparation.prepared import pieces_largest_first
 from geodis.manifold.split_result import Split, Task
 
-# Fields of constant norm that were not counted as parallel: the unrolling decides.
+# Variation of the norm below which fields that were not counted as parallel are constant, so that
+# the unrolling decides.
 CONSTANT_NORM = 0.05
-# One factor of at most this dimension is unrolled though no field was parallel: images of one
-# object in some poses and lights have parameters, and a metric that is no product of theirs.
+# A single factor of at most this dimension is unrolled even without parallel fields: images of an
+# object in several poses and lights have parameters, but not a product metric.
 TRIED_DIM = 3
-# The first unwanted eigenvalue of the connection Laplacian over the last wanted one.
+# Smallest ratio of the first unwanted to the last wanted eigenvalue of the connection Laplacian.
 MIN_FIELD_RATIO = 1.8
 # Lengths along coordinates of closed curved manifolds are wrong by .3 and more, those of flat parts
-# under strong noise by .18: above this nothing flat was tried.
+# under strong noise by .18. Above this strain the part was not flat.
 CLOSED_STRAIN = 0.25
 
 
 @dataclass(frozen=True)
 class FlatAxes:
-    """Axes of all factors, the flat ones one by one.
+    """Axes of all factors after splitting the flat part.
 
     Attributes
     ----------
@@ -49,19 +51,19 @@ class FlatAxes:
     flat : tuple of bool
         Which factors are flat.
     coordinates : ndarray of shape (n, f)
-        Isometric coordinates of the flat factors, in their order; no columns where nothing flat
-        could be unrolled.
+        Isometric coordinates of the flat factors, in their order; no columns if no flat part could
+        be unrolled.
     periods : tuple of ndarray
-        Of every flat factor, in the largest piece of the graph.
+        Periods of every flat factor in the largest piece of the graph.
     pieces : tuple of FlatPiece
         Pieces of the graph that have coordinates, largest first.
     evidence : FlatEvidence or None
-        None where there is no flat part, or it was to be kept.
+        None if there is no flat part, or it was not to be split.
     own : ndarray of bool, shape (k,)
-        Axes of the split by holonomy that make up the flat part.
+        Axes of the split by holonomy that form the flat part.
     order : ndarray of int, shape (k,)
-        Place of every row of `axes` among the other axes of that split, then those of the flat
-        part.
+        Position of every row of `axes` in the list of the other axes of that split followed by
+        those of the flat part.
     """
 
     axes: np.ndarray
@@ -76,14 +78,14 @@ class FlatAxes:
 
     @property
     def rows(self) -> np.ndarray:
-        """Which rows of the axes are those of the flat factors, in the order of coordinates."""
+        """Rows of the axes of the flat factors, in the order of the coordinates."""
         return np.flatnonzero(np.repeat(self.flat, self.dims) & self.own.any())
 
     def axes_at(self, split_axes: np.ndarray, nearest: np.ndarray) -> np.ndarray:
-        """Axes (p, k, d) at new points, from those of the split there and of the nearest point.
+        """Compute axes (p, k, d) at new points from those of the split and of the nearest point.
 
-        On the flat part the axes of the nearest fitted point are carried over, by the polar
-        factor; the others stay as they are.
+        In the flat part, the axes of the nearest fitted point are transported by the polar factor;
+        the other axes are those of the split.
         """
         if not self.own.any():
             return split_axes
@@ -99,16 +101,16 @@ def coordinates_from(
     fitted_frames: np.ndarray,
     coordinates: np.ndarray,
 ) -> np.ndarray:
-    """Flat coordinates of points near fitted ones, pair by pair; up to whole periods.
+    """Extend flat coordinates from fitted points to points near them, up to whole periods.
 
-    ``u = u_i + c``, with c the wanted step along an edge of the unrolling.
+    ``u = u_i + c``, where c is the wanted step along an edge of the unrolling.
 
     Parameters
     ----------
     points, fitted : ndarray of shape (p, d)
     frames, fitted_frames : ndarray of shape (p, f, d)
     coordinates : ndarray of shape (p, f)
-        Of the fitted points.
+        Coordinates of the fitted points.
 
     Returns
     -------
@@ -138,11 +140,11 @@ def split_flat_axes(
     ----------
     points : ndarray of shape (n, d)
     split : Split
-        Of the points; what is not flat in it stays as it is.
+        Split of the points by holonomy; its curved factors are unchanged.
     task : Task
     graph : NeighborGraph or None
-        Of the points; its largest piece says into what the flat part splits. None takes that of
-        the nearest neighbours, as a fit does.
+        Graph of the points, whose largest piece determines the split of the flat part. None takes
+        the graph of nearest neighbours, as a fit does.
     how : {"split", "keep"}
 
     Returns
@@ -163,12 +165,20 @@ def split_flat_axes(
     if graph is None:
         degree = task.settings.n_neighbors or connecting_degree(split.axes.shape[1])
         graph = neighbor_graph(points, degree, n_jobs=task.settings.n_jobs)
-    maybe = [dim == 1 or flag for dim, flag in zip(split.dims, split.flat, strict=True)]
-    asked = [flag or test for flag, test in zip(maybe, _to_be_tested(split), strict=True)]
-    # A given number of factors counts the flat part as one, or as the caller thinks best.
+    likely = [dim == 1 or flag for dim, flag in zip(split.dims, split.flat, strict=True)]
+    chosen = [flag or test for flag, test in zip(likely, _to_be_tested(split), strict=True)]
+    # A given number of factors counts the flat part as it was found.
     if how == "keep" or task.n_factors is not None:
-        return _as_it_was(split, None)
-    tried, worth = not any(asked) and _may_be_tried(split, task), Worth("perhaps")
+        return _unchanged(split, None)
+    # A single factor without parallel fields is tried if it has few dimensions.
+    tried = (
+        not any(chosen)
+        and task.graph is None
+        and len(split.dims) == 1
+        and 1 < split.dims[0] <= TRIED_DIM
+        and split.fields is not None
+    )
+    worth: Worth = "perhaps"
     if tried:
         with task.stages.stage("flat factors"):
             known = np.isfinite(split.axes).all(axis=(1, 2))
@@ -176,37 +186,38 @@ def split_flat_axes(
                 points[known],
                 split.axes[known],
                 n_jobs=check_jobs(task.settings.n_jobs),
-                random_state=np.random.default_rng(0),  # leaves the other draws as they are
+                random_state=np.random.default_rng(0),  # leaves the random stream unchanged
             )
-            tried = worth.verdict != "no"
-        asked = [tried]
-    if not any(asked):
-        return _as_it_was(split, _only_doubted(split.dims[0]) if worth.half_closed else None)
+        tried = worth in ("perhaps", "closed")
+        chosen = [tried]
+    if not any(chosen):
+        doubts = (doubt("half-closed", FLAT),)
+        dim, nothing = split.dims[0], (np.nan,) * 3
+        closed = FlatEvidence(dim, (dim,), *nothing, doubts=doubts)
+        return _unchanged(split, closed if worth == "half-closed" else None)
     with task.stages.stage("flat factors"):
-        part, own = _unrolled(points, split, task, graph, asked)
+        part, own = _unrolled(points, split, task, graph, chosen)
         if tried:
             part = _with_doubt(part, _why_tried(split))
-        if asked != maybe and (
+        if chosen != likely and (
             not np.isfinite(part.coordinates).any() or (tried and _is_curved(part))
         ):
-            if not any(maybe):
-                curved = worth.verdict != "closed" and (
-                    tried or part.evidence.strain > CLOSED_STRAIN
-                )
-                return _as_it_was(split, None if curved else part.evidence)
-            asked = maybe
-            part, own = _unrolled(points, split, task, graph, asked)
+            if not any(likely):
+                curved = worth != "closed" and (tried or part.evidence.strain > CLOSED_STRAIN)
+                return _unchanged(split, None if curved else part.evidence)
+            chosen = likely
+            part, own = _unrolled(points, split, task, graph, chosen)
     if not np.isfinite(part.coordinates).any():
-        return _as_it_was(split, part.evidence)
+        return _unchanged(split, part.evidence)
     with task.stages.stage("flat factors"):
         known = np.isfinite(split.axes).all(axis=(1, 2))
         part, pieces = with_other_flat_pieces(
             part,
             [rows[known[rows]] for rows in pieces_largest_first(graph.piece)],
-            lambda rows: _unrolled_rows(points, split, task, graph, own, rows),
+            partial(_unrolled_rows, points, split, task, graph, own),
         )
     axes = np.concatenate([split.axes[:, ~own], part.frames], axis=1)
-    dims = [dim for dim, flag in zip(split.dims, asked, strict=True) if not flag] + [*part.dims]
+    dims = [dim for dim, flag in zip(split.dims, chosen, strict=True) if not flag] + [*part.dims]
     flat = [False] * (len(dims) - len(part.dims)) + [True] * len(part.dims)
     order = np.argsort([-dim for dim in dims], kind="stable")
     rows = np.split(np.arange(axes.shape[1]), np.cumsum(dims)[:-1])
@@ -226,23 +237,18 @@ def split_flat_axes(
     )
 
 
-def _as_it_was(split: Split, evidence: FlatEvidence | None) -> FlatAxes:
+def _unchanged(split: Split, evidence: FlatEvidence | None) -> FlatAxes:
+    """Return the axes of a split without a flat part."""
     n, k, _ = split.axes.shape
     nothing = np.zeros((n, 0)), (), (), evidence, np.zeros(k, bool), np.arange(k)
     return FlatAxes(split.axes, split.dims, split.flat, *nothing)
 
 
-def _only_doubted(dim: int) -> FlatEvidence:
-    """What is said of a part of which a sample has one direction that closes."""
-    doubts = (doubt("half-closed", FLAT),)
-    return FlatEvidence(dim, (dim,), np.nan, np.nan, np.nan, doubts=doubts)
-
-
 def _unrolled(
-    points: np.ndarray, split: Split, task: Task, graph: NeighborGraph, asked: list[bool]
+    points: np.ndarray, split: Split, task: Task, graph: NeighborGraph, chosen: list[bool]
 ) -> tuple[FlatPart, np.ndarray]:
-    """The flat part in the largest piece, NaN elsewhere, and which axes it takes."""
-    own = np.repeat(asked, split.dims)
+    """Unroll chosen factors in the largest piece (NaN elsewhere); also return their axes."""
+    own = np.repeat(chosen, split.dims)
     rows = pieces_largest_first(graph.piece)[0]
     part = _unrolled_rows(points, split, task, graph, own, rows)
     ratio = _field_ratio(split)
@@ -264,16 +270,17 @@ def _unrolled_rows(
     own: np.ndarray,
     rows: np.ndarray,
 ) -> FlatPart:
-    """The flat part of the points of one piece."""
+    """Split the flat part at the points of one piece."""
     given = task.graph
     if given is not None and graph.n_pieces > 1:
         given = neighbor_graph(graph=given.adjacency[rows][:, rows])
+    tangent_neighbors = max(part.tangent_neighbors for part in (split, *split.parts))
     return split_flat_part(
         points[rows],
         split.axes[rows][:, own],
         graph=given,
         n_neighbors=task.settings.n_neighbors,
-        tangent_neighbors=_tangent_neighbors(split),
+        tangent_neighbors=tangent_neighbors or None,
         n_jobs=task.settings.n_jobs,
         random_state=task.rng,
     )
@@ -283,36 +290,20 @@ def _with_doubt(part: FlatPart, one: Doubt) -> FlatPart:
     return replace(part, evidence=replace(part.evidence, doubts=(*part.evidence.doubts, one)))
 
 
-def _may_be_tried(split: Split, task: Task) -> bool:
-    """Whether one factor without parallel fields has so few dimensions that it is unrolled."""
-    return (
-        task.graph is None
-        and len(split.dims) == 1
-        and 1 < split.dims[0] <= TRIED_DIM
-        and split.fields is not None
-    )
-
-
 def _why_tried(split: Split) -> Doubt:
     assert split.fields is not None
     return doubt("unrolled-alone", FLAT, variation=split.fields.variation.min())
 
 
 def _is_curved(part: FlatPart) -> bool:
-    """Whether a part that was only tried is one curved factor: then that is the answer."""
+    """Whether a part that was unrolled as a trial is one curved factor."""
     evidence = part.evidence
     closed = sum(map(len, part.periods)) == evidence.dim
     return looks_curved(evidence.dim, evidence.strain, evidence.curvature, closed)
 
 
-def _tangent_neighbors(split: Split) -> int | None:
-    """Neighbours of the tangent fits: the most of any part that may be flat."""
-    counts = [part.tangent_neighbors for part in (split, *split.parts)]
-    return max(counts) or None
-
-
 def _field_ratio(split: Split) -> float:
-    """Next eigenvalue over the last of the parallel fields, where the flat part was told."""
+    """Return the smallest ratio of the next eigenvalue to the last one of the parallel fields."""
     ratios = [np.inf]
     for part in (split, *split.parts):
         if part.fields is not None and any(part.flat):
@@ -323,9 +314,9 @@ def _field_ratio(split: Split) -> float:
 
 
 def _to_be_tested(split: Split) -> list[bool]:
-    """Factors whose fields have constant norms although none was counted as parallel.
+    """Find factors whose fields have constant norms although none was counted as parallel.
 
-    With as many parallel fields as were computed, there is no bulk to tell them from.
+    This occurs if all computed fields are parallel, so that there is no bulk to compare with.
     """
     if split.parts:
         tested = [test for part in split.parts for test in _to_be_tested(part)]

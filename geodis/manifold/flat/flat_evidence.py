@@ -1,4 +1,4 @@
-"""Why the flat part of a manifold was split as it was, and how good its coordinates are."""
+"""Evidence for the split of the flat part of a manifold, and the quality of its coordinates."""
 
 from __future__ import annotations
 
@@ -14,37 +14,38 @@ from geodis.manifold.flat.unroll import Unrolling
 
 @dataclass(frozen=True)
 class FlatEvidence:
-    """Why the flat part was split as it was.
+    """Evidence for the split of the flat part.
 
     Attributes
     ----------
     dim : int
         Dimension f of the flat part.
     factor_dims : tuple of int
-        Into what it was split; ``(f,)`` where it was left whole.
+        Dimensions of the factors; ``(f,)`` if it was not split.
     hol, turn : float
-        Turn of the parallel frame in radians between neighbours, and from end to end.
+        Rotation of the parallel frame in radians between neighbours, and from end to end.
     rel : float
-        Share of the squared steps that the coordinates leave, to noise or curvature.
+        Share of the squared steps that the coordinates do not explain, because of noise or
+        curvature.
     strain : float
-        Relative error of lengths along the coordinates that all edges around a point agree on; see
-        `strain_of`, and for what noise explains of it `curvature`. NaN where nothing was unrolled.
+        Systematic relative error of lengths along the coordinates; see `strain_of`. The part that
+        noise explains is in `curvature`. NaN if nothing was unrolled.
     curvature : Curvature or None
-        What the Gauss equation says; None where it was not asked.
+        Curvature by the Gauss equation; None if it was not measured.
     instability : float
-        Degrees by which the factors turn between halves of the points.
+        Degrees by which the factors rotate between halves of the points.
     contrast : str
-        The contrast that told them apart.
+        The contrast that separated the factors.
     contrasts : tuple of ContrastResult
         The result of every contrast.
     information : ndarray of shape (m, m)
         Largest mutual information between directions of two factors, in nats.
     reasons : tuple of str
-        Why directions stayed together, or all of them.
+        Why some or all directions stayed in one group.
     doubts : tuple of Doubt
         Why the split may be wrong.
     notes : tuple of str
-        What was done, a sentence each.
+        What was done, one sentence each.
     """
 
     dim: int
@@ -64,19 +65,19 @@ class FlatEvidence:
 
     @property
     def refused(self) -> bool:
-        """Whether several dimensions were left as one factor."""
+        """Whether several dimensions remain one factor."""
         return self.dim > 1 and len(self.factor_dims) == 1
 
     @property
     def quality(self) -> float:
-        """Share to which lengths along the coordinates are right, noise aside: ``1 - strain``.
+        """Accuracy of lengths along the coordinates without noise: ``1 - strain``.
 
-        1 for a flat part, about .6 for a whole sphere; 0 where nothing was unrolled.
+        1 for a flat part, about .6 for a whole sphere, and 0 if nothing was unrolled.
         """
         return 0.0 if np.isnan(self.strain) else max(0.0, 1.0 - self.strain)
 
     def __str__(self) -> str:
-        """A sentence for every split, merge, refusal and doubt."""
+        """Describe the split, the reasons against further splits, and the doubts."""
         said = [f"flat part of dimension {self.dim}: {'; '.join(self.notes)}"]
         split = " + ".join(map(str, self.factor_dims))
         if self.refused:
@@ -90,28 +91,24 @@ class FlatEvidence:
         return text + (f". Uncertain: {'; '.join(self.doubts)}" if self.doubts else "")
 
 
-# An unrolling -> by how much lengths along its coordinates are wrong, whatever the noise.
-
-
 def strain_of(unrolled: Unrolling, periods: np.ndarray) -> float:
-    r"""Root mean square relative error of lengths that all edges around a point agree on.
+    r"""Estimate the systematic relative error of lengths along the coordinates, without noise.
 
-    Where a part cannot be unrolled, the residual of an edge at point i is the same linear map of
-    its step as that of the other edges there, r_a = D v_a: the coordinates stretch or turn what
-    is around i. Noise leaves residuals that have nothing to do with each other. So products of
-    different edges alone are summed::
+    Where a part cannot be unrolled, the residuals of all edges at point i are the same linear map
+    of their steps, r_a = D v_a: the coordinates stretch or rotate the neighbourhood of i. Residuals
+    due to noise are independent. Therefore only products of different edges are summed::
 
         strain^2 = sum_i sum_(a != b) (r_a . r_b) (v_a . v_b) / sum_i sum_(a != b) (v_a . v_b)^2
 
-    which is |D|^2 / f for all D of one size, and zero in the mean for noise. Steps and residuals
-    of a point count in units of the edges there, and a residual for no more than its step: a
-    wrong edge is one wrong edge.
+    which is |D|^2 / f for all D of one size, and zero on average for noise. The steps and
+    residuals of a point are relative to the edges there, and a residual is at most as long as its
+    step, which limits the effect of single wrong edges.
 
     Parameters
     ----------
     unrolled : Unrolling
     periods : ndarray of shape (b, f)
-        Of its closed directions: residuals are taken up to whole ones.
+        Periods of its closed directions; residuals are reduced modulo these.
 
     Returns
     -------
@@ -134,21 +131,17 @@ def strain_of(unrolled: Unrolling, periods: np.ndarray) -> float:
         left -= np.rint(left @ np.linalg.pinv(periods)) @ periods
     length, wrong = (np.sqrt((x**2).sum(axis=1)) for x in (steps, left))
     left = left * np.minimum(1.0, length / np.maximum(wrong, 1e-300))[:, None]
-    # Edges that the unrolling hardly counts, long or between bad tangents, hardly count here.
+    # The weights of the unrolling: long edges and those between poor tangents count less.
     root = np.sqrt(unrolled.base)[:, None]
     steps, left = root * steps, root * left
-
-    def both_ends(on_edges: np.ndarray) -> np.ndarray:
-        return np.bincount(edges.i, on_edges, edges.n) + np.bincount(edges.j, on_edges, edges.n)
-
-    f = steps.shape[1]
-    unit = both_ends((steps**2).sum(axis=1)) ** 2
-    agreed = -both_ends((left**2).sum(axis=1) * (steps**2).sum(axis=1))
-    whole = -both_ends((steps**2).sum(axis=1) ** 2)
+    f, at_points = steps.shape[1], edges.sum_at_points
+    unit = at_points((steps**2).sum(axis=1)) ** 2
+    agreed = -at_points((left**2).sum(axis=1) * (steps**2).sum(axis=1))
+    whole = -at_points((steps**2).sum(axis=1) ** 2)
     for a in range(f):
         for b in range(f):
-            agreed += both_ends(left[:, a] * steps[:, b]) ** 2
-            whole += both_ends(steps[:, a] * steps[:, b]) ** 2
+            agreed += at_points(left[:, a] * steps[:, b]) ** 2
+            whole += at_points(steps[:, a] * steps[:, b]) ** 2
     used = unit > 0
     squared = (agreed[used] / unit[used]).sum() / max((whole[used] / unit[used]).sum(), 1e-300)
     return float(np.sqrt(max(squared, 0.0)))

@@ -1,4 +1,4 @@
-"""Points of a flat part -> the graph along which it is unrolled."""
+"""Neighbour graphs for unrolling flat parts, and checks and repairs of the order along curves."""
 
 from __future__ import annotations
 
@@ -16,54 +16,56 @@ from geodis.manifold.local.neighbors import nearest_neighbors, nearest_targets
 from geodis.manifold.local.quadratic_fits import principal_frame
 
 MIN_DEGREE, MAX_DEGREE = 10, 400
-# On a curve many neighbours are shortcuts, and few leave it in pieces: these are tried.
+# Degrees tried on a curve, where many neighbours are shortcuts and few disconnect it.
 CURVE_DEGREES = (2, 3, 4, 6, 8, 12, 20)
-# Of so many points twenty are a short piece of the curve, and need not be tried.
+# With this many points, twenty neighbours span a short piece of the curve, so that fewer need not
+# be tried.
 MANY_ON_CURVE = 1000
-# Residuals that grow by so much with more neighbours, and matter, will not fall again.
+# The search over degrees stops when residuals grow by this factor and are not negligible.
 WORSE, NEGLIGIBLE = 2.0, 1e-3
-# Of the points in the largest piece: enough to leave the others rather than to join them by long
-# edges.
+# With this share of the points in the largest piece, the other points are left out instead of being
+# joined by long edges.
 NEARLY_ALL = 0.95
-# An edge of a curve whose direction has a smaller cosine with the tangent of an end is a short cut
+# Smallest cosine between an edge of a curve and the tangents at its ends; edges below are shortcuts
 # to another turn.
 ALONG = 0.6
-# Rows at which a curve is checked, and neighbours at the fewest: twice the three unknowns, and two.
+# Number of rows at which a curve is checked, and the smallest number of neighbours: two more than
+# twice the three unknowns.
 CHECKED_ROWS, LEAST_CHECKED = 500, 8
-# Numbers in a block of displacements: 8 MB.
+# Number of entries in a block of displacements (8 MB).
 BLOCK_ENTRIES = 2**20
-# Squared errors below this part of the variance of the rows are as good as none: 3 % in length.
+# Squared errors below this share of the variance of the rows are negligible: 3 % in length.
 NO_ERROR = 1e-3
-# Error of rows predicted along a curve over the error of local curved fits. Curves in the right
-# order had .02 to 1.2, wrong ones 1.8 to 1,400. In bands nearly as thick as the ring is wide right
-# orders reach 2.0 too: there nobody can tell.
+# Upper limit of `order_error`. Curves in the right order had .02 to 1.2, wrong ones 1.8 to 1,400.
+# In bands nearly as thick as the ring is wide, right orders reach 2.0 as well and cannot be
+# recognised.
 WRONG_ORDER = 1.6
-# A mended curve must do better: those in the right order had at most 1.1, and a star with its arms
-# on one another 1.8. Of errors that differ by less than the second nothing is concluded.
+# Upper limit of `order_error` for a repaired curve: those in the right order had at most 1.1, and
+# a star with its arms on one another 1.8. Errors within the second factor are equally good.
 MENDED, AS_GOOD = 1.3, 1.2
-# Points around which arms are counted, neighbours that are looked at there, and those that hang
-# together; and an arm has so many points at the fewest, and such a part of those in the shell.
+# Number of centres around which arms are counted, of neighbours of each, and of links per point.
 BRANCH_CENTRES, BRANCH_NEIGHBORS, LINKS = 200, 60, 4
+# Smallest number of points in an arm, and smallest share of the points in the shell.
 SMALLEST_ARM, SMALL_ARM = 3, 0.05
-# Neighbours of all points that are held, at most.
+# Largest number of neighbours of all points held in memory.
 HELD_NEIGHBORS = 2**23
 
 
 def unrolled_with_periods(
     points: np.ndarray, subspaces: np.ndarray, graph: NeighborGraph
 ) -> Periods:
-    """The unrolling of all points of a connected graph, with its closed directions."""
+    """Unroll all points of a connected graph and find the closed directions."""
     return find_periods(unrolled_coordinates(points, parallel_frame(subspaces, graph), graph))
 
 
 def curve_graph(
     points: np.ndarray, tangents: np.ndarray, n_jobs: int, rng: np.random.Generator
 ) -> NeighborGraph | None:
-    """The neighbours with which a curve hangs together and unrolls best; None if none do.
+    """Choose the number of neighbours with which a curve is connected and unrolls best.
 
     A neighbour across a bend is a shortcut whose step no coordinate explains, so the residual
-    grows with the number of neighbours; under noise it falls, because longer steps are less of
-    it.
+    grows with the number of neighbours. Under noise it decreases, because noise is a smaller part
+    of longer steps. None if no number of neighbours connects the curve.
     """
     most = min(CURVE_DEGREES[-1], len(points) - 1)
     near = nearest_neighbors(points, most, n_jobs=n_jobs, random_state=rng)
@@ -76,7 +78,8 @@ def curve_graph(
         rel = periods.unrolling.rel
         if rel > max(WORSE * least[1], NEGLIGIBLE):
             break
-        # A circle with a gap that few neighbours do not bridge unrolls too, as an interval.
+        # Closed curves come first: a circle with a gap that few neighbours do not bridge also
+        # unrolls, as an interval.
         if (found := (not len(periods), rel)) < least:
             best, least = graph, found
     return best
@@ -85,29 +88,30 @@ def curve_graph(
 def order_error(
     points: np.ndarray, coordinates: np.ndarray, periods: np.ndarray, n_neighbors: int
 ) -> float:
-    r"""How badly the order along a curve predicts its rows: 1 for a right one, whatever the noise.
+    r"""Measure how badly the order along a curve predicts its points; about 1 for a right order.
 
-    A row x is predicted from its c nearest others along the curve by a quadratic in the coordinate,
-    and from its c nearest others in space by a quadratic along their first principal direction::
+    A point x is predicted from its c nearest neighbours along the curve by a quadratic in the
+    coordinate, and from its c nearest neighbours in space by a quadratic along their first
+    principal direction::
 
         (mean |x - x_along|^2 + v) / (mean |x - x_local|^2 + v),      v = .001 of the variance
 
-    Noise across the curve is in both, so that a thick band is no error. An order that runs to and
-    fro, or puts two branches on one another, is.
+    Noise across the curve is in both errors, so a thick band has a ratio near 1. An order that
+    runs back and forth or superimposes two branches has a large ratio.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
     coordinates : ndarray of shape (n,)
     periods : ndarray of shape (b, 1)
-        No rows where the curve is open.
+        No rows if the curve is open.
     n_neighbors : int
-        Neighbours c that average over the noise: those of the tangent fits.
+        Number c of neighbours that averages over the noise: that of the tangent fits.
 
     Returns
     -------
     float
-        NaN with fewer than twice as many points as neighbours are needed at least.
+        NaN for fewer than 16 points.
 
     Examples
     --------
@@ -146,7 +150,7 @@ def order_error(
 def _squared_error(
     points: np.ndarray, rows: np.ndarray, near: np.ndarray, along: np.ndarray
 ) -> float:
-    """Of rows predicted at zero by quadratics in the coordinates (r, c) of their neighbours."""
+    """Sum the squared errors of rows predicted by quadratics in the neighbours' coordinates."""
     unit = along / np.maximum(np.abs(along).max(axis=1, keepdims=True), np.finfo(float).tiny)
     design = np.stack([np.ones_like(unit), unit, unit**2], axis=2)
     weights = np.linalg.pinv(design)[:, :1]  # of the constant term
@@ -155,14 +159,14 @@ def _squared_error(
 
 @dataclass(frozen=True)
 class CurveOrder:
-    """Whether the rows follow a fitted curve.
+    """Result of checking the order of points along a fitted curve.
 
     Attributes
     ----------
     error : float
-        As `order_error` says.
+        See `order_error`.
     row : int
-        Where more than two arms meet; -1 where none do, or the order is right.
+        A point where more than two arms meet; -1 if there is none or the order is right.
     """
 
     error: float
@@ -170,14 +174,14 @@ class CurveOrder:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the order along the curve is not that of the rows."""
+        """Whether the order along the curve is wrong."""
         return self.error > WRONG_ORDER
 
 
 def curve_order(
     points: np.ndarray, coordinates: np.ndarray, periods: np.ndarray, n_neighbors: int
 ) -> CurveOrder:
-    """Check the order along a curve, and where it is wrong look for branches.
+    """Check the order along a curve, and look for branch points if it is wrong.
 
     Parameters
     ----------
@@ -210,17 +214,18 @@ def curve_order(
     linked = graph_of_neighbors(nearest_neighbors(points, LINKS), LINKS).adjacency
     inner = count // 3
     third = [
-        _third_arm(linked, r, own[:inner], own[inner:]) for r, own in zip(rows, near, strict=True)
+        _third_arm(linked, np.append(own[:inner], row), own[inner:])
+        for row, own in zip(rows, near, strict=True)
     ]
     most = int(np.argmax(third))
     least = max(SMALLEST_ARM, SMALL_ARM * (count - inner))
     return CurveOrder(error, int(rows[most]) if third[most] >= least else -1)
 
 
-def _third_arm(linked: csr_array, row: int, inner: np.ndarray, shell: np.ndarray) -> int:
-    """Points in the third of the pieces of a shell that hang together with what it encloses."""
+def _third_arm(linked: csr_array, ball: np.ndarray, shell: np.ndarray) -> int:
+    """Return the size of the third largest piece of a shell that is linked to the enclosed ball."""
     piece = connected_components(linked[shell][:, shell], directed=False)[1]
-    touching = np.diff(linked[shell][:, np.append(inner, row)].indptr) > 0
+    touching = np.diff(linked[shell][:, ball].indptr) > 0
     sizes = np.sort(np.bincount(piece)[np.unique(piece[touching])])
     return int(sizes[-3]) if len(sizes) > 2 else 0
 
@@ -228,22 +233,22 @@ def _third_arm(linked: csr_array, row: int, inner: np.ndarray, shell: np.ndarray
 def mended_curve(
     points: np.ndarray, tangents: np.ndarray, periods: Periods, n_neighbors: int | None, n_jobs: int
 ) -> Periods:
-    """The unrolling of a curve, or where its order is wrong that along edges without short cuts.
+    """Unroll a curve again without shortcuts if the order along it is wrong.
 
-    Where turns come as near as the neighbours that hold a curve together, edges lead across: those
-    that do not go along it are left out. Where noise is wider than neighbours are far, the loops of
-    a graph err by more than a period: its edges must be as long as the noise is wide, and lead to
-    some of the neighbours of the tangent fits. Of all these unrollings whose order is right the one
-    that predicts best is taken, and one that closes before others.
+    If two turns of a curve are as close as neighbours along it, some edges lead across; edges that
+    are not along the tangents are left out. If the noise is wider than the distance of neighbours,
+    loops of the graph err by more than a period; then edges must be as long as the noise is wide,
+    and lead to a subset of the neighbours of the tangent fits. Of these unrollings with the right
+    order, closed ones come first, and then the one with the smallest error.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
     tangents : ndarray of shape (n, 1, d)
     periods : Periods
-        The unrolling that there is; returned as it is where its order is right.
+        The present unrolling, which is returned if its order is right.
     n_neighbors : int or None
-        Those of the tangent fits.
+        Number of neighbours of the tangent fits.
     n_jobs : int
     """
     count = n_neighbors or LEAST_CHECKED
@@ -256,7 +261,7 @@ def mended_curve(
     n, most = len(points), CURVE_DEGREES[-1]
     right: list[tuple[float, Periods]] = []
     held = min(max(most, min(count, HELD_NEIGHBORS // n)), n - 1)
-    # Draws of its own leave those of the split as they are.
+    # A separate seed leaves the random stream of the split unchanged.
     near = nearest_neighbors(points, held, n_jobs=n_jobs, random_state=0).indices
     nearest = [near[:, : min(degree, held)] for degree in CURVE_DEGREES]
     for some in [*nearest, near[:, np.linspace(0, held - 1, min(most, held)).astype(np.intp)]]:
@@ -269,7 +274,7 @@ def mended_curve(
     if not right:
         return periods
     least = min(own for own, _ in right)
-    # A circle with a gap that few neighbours do not bridge unrolls too, as an interval.
+    # As in `curve_graph`, closed curves come first.
     good = [
         (not len(found), own, j) for j, (own, found) in enumerate(right) if own < AS_GOOD * least
     ]
@@ -277,9 +282,9 @@ def mended_curve(
 
 
 def _along_tangents(points: np.ndarray, tangents: np.ndarray, near: np.ndarray) -> csr_matrix:
-    """Edges to neighbours (n, c) along the tangents (n, d) of both ends.
+    """Return the edges to neighbours (n, c) that lie along the tangents (n, d) at both ends.
 
-    A small piece that they leave keeps its shortest edge to the largest, which closes no loop.
+    Small disconnected pieces keep their shortest edge to the largest one, which closes no loop.
     """
     n, count = near.shape
     first, second = np.repeat(np.arange(n), count), near.ravel()
@@ -305,7 +310,7 @@ def _along_tangents(points: np.ndarray, tangents: np.ndarray, near: np.ndarray) 
 def connected_graph(
     points: np.ndarray, f: int, n_neighbors: int | None, n_jobs: int, rng: np.random.Generator
 ) -> NeighborGraph:
-    """Nearest neighbours, more where layers of a grid leave pieces of many points each."""
+    """Build a neighbour graph, with more neighbours if large pieces are disconnected."""
     most = len(points) - 1
     degree = n_neighbors or (CURVE_DEGREES[-1] if f == 1 else max(2 * f, MIN_DEGREE))
     while True:

@@ -1,7 +1,7 @@
-"""The flat part of a manifold -> its factors one by one, how good they are, and what is doubted.
+"""Factors of the flat part of a manifold, with evidence and doubts.
 
-Holonomy says nothing about flat factors. They are unrolled to isometric coordinates; what closes
-is found by its periods, and what is left is split by statistical independence.
+Holonomy cannot separate flat factors. They are unrolled to isometric coordinates. Closed
+directions are separated by their periods, and the others by statistical independence.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.graph import NeighborGraph, neighbor_graph
 from geodis.manifold.local.neighbors import distinct_rows
 
-# When there are no coordinates: where lengths along them would be wrong by this much, whatever the
-# noise. Closed curved manifolds have .21 to .7 (S^2 .30 to .38, S^3 .31 to .35, tori of revolution
-# .38, SO(3) .7), half a sphere .11, photographs of one face in all its poses .05 to .11, and flat
-# parts at most .003, under noise of a tenth of their side up to .18 beside a circle of that size.
+# Above this strain a part is refused coordinates. Closed curved manifolds have .21 to .7 (S^2 .30
+# to .38, S^3 .31 to .35, tori of revolution .38, SO(3) .7), half a sphere .11, photographs of a
+# face in all poses .05 to .11. Flat parts have at most .003; under noise of a tenth of their side,
+# up to .18 next to a circle of that size.
 MAX_STRAIN = 0.2
-# When the coordinates are doubted: lengths wrong by this much, a frame that turns from end to end
-# by this much (radians), and squared steps that no coordinates explain. Flat boxes under noise of
-# a hundredth of their side have .01, .02 and .0002.
+# Coordinates are doubted above this strain, rotation of the frame from end to end (radians), or
+# share of squared steps that no coordinates explain. Flat boxes under noise of a hundredth of their
+# side have .01, .02 and .0002.
 DOUBTED_STRAIN, DOUBTED_TURN, DOUBTED_REL = 0.05, 0.1, 0.12
-# Lengths of several factors are also doubted where they are wrong by this much and by so many times
-# what noise explains: clean flat parts have at most .004, and noisy ones less than noise explains.
+# Lengths of several factors are also doubted above this strain if it is so many times what noise
+# explains: clean flat parts have at most .004, and noisy ones less than noise explains.
 FLAT_STRAIN, EXPLAINED = 0.01, 1.5
-# Of so many standard errors curvature is there, though it may be a small part of the bending.
+# Z score above which curvature is significant, even if it is a small part of the bending.
 SEEN = 5.0
 POINTS_A_DIMENSION = 50
-# Of the points in the largest piece of the graph: enough to unroll it alone.
+# Smallest share of the points in the largest piece of the graph for unrolling that piece alone.
 MIN_SHARE = 0.5
 NEARLY_ORTHONORMAL = 1e-3
 
@@ -64,14 +64,14 @@ class FlatPart:
     Attributes
     ----------
     frames : ndarray of shape (n, f, d)
-        Orthonormal rows along the factors; derivatives of the points along the coordinates.
+        Orthonormal rows along the factors: derivatives of the points along the coordinates.
     coordinates : ndarray of shape (n, f)
-        Isometric coordinates in the order of the factors, of median zero, as good as
-        `FlatEvidence.quality` says; NaN at points that could not be unrolled with the others, and
-        everywhere where coordinates would mean nothing, as on a closed curved manifold.
+        Isometric coordinates in the order of the factors, with median zero; see
+        `FlatEvidence.quality`. NaN at points that could not be unrolled with the others, and
+        everywhere if the part was refused, as a closed curved manifold is.
     dims : tuple of int
     periods : tuple of ndarray of shape (b_j, f_j)
-        Periods of every factor in its own coordinates; no rows where it does not close.
+        Periods of every factor in its own coordinates; no rows if it does not close.
     evidence : FlatEvidence
     """
 
@@ -98,15 +98,15 @@ def split_flat_part(
     ----------
     points : array-like of shape (n, d)
     subspaces : array-like of shape (n, f, d)
-        Orthonormal rows spanning the flat part of the tangent space at every point: all of it
-        where the manifold is wholly flat.
+        Orthonormal rows spanning the flat part of the tangent space at every point; the whole
+        tangent space if the manifold is flat.
     graph : NeighborGraph, or what `neighbor_graph` takes for one, optional
-        True neighbours, when they are known.
+        True neighbours, if they are known.
     n_neighbors : int, optional
-        Neighbours in the graph; 2f, at least 10, by default, and more where the graph would
-        be in pieces. On a curve those among 2 to 20 with which it unrolls best.
+        Number of neighbours in the graph. By default 2f, at least 10, and more if the graph would
+        be disconnected; on a curve, the number from 2 to 20 with which it unrolls best.
     tangent_neighbors : int, optional
-        Neighbours that were best for the tangents: the curvature is measured with so many.
+        Number of neighbours that is best for the tangents; used to measure the curvature.
     n_jobs : int, optional
         Threads; one by default, -1 for every core.
     random_state : int, Generator or None
@@ -135,8 +135,8 @@ def split_flat_part(
     if graph is not None and not isinstance(graph, NeighborGraph):
         graph = neighbor_graph(graph=graph)
     rng = check_random_state(random_state)
-    # Only the directions in which the flat part ever points: other factors would only put
-    # distance between points that are neighbours on the flat part.
+    # Project on the span of the flat part: distances along other factors would separate points that
+    # are neighbours on the flat part.
     basis = _span(subspaces)
     where, own, tangents = points @ basis.T, subspaces @ basis.T, basis
     places, representative, place = distinct_rows(where) if graph is None else (where, None, None)
@@ -159,20 +159,20 @@ def split_flat_part(
                 f"{len(inside)} of {len(rows)} points (unroll each on its own, or give a graph)",
             )
         graph = neighbor_graph(graph=graph.adjacency[inside][:, inside])
-        note = f"only the largest piece of its graph, {len(inside)} of {len(rows)} points"
+        note = f"only the largest piece of its graph, {len(inside)} of {len(rows)} points, was used"
     periods = unrolled_with_periods(places[inside], own[inside], graph)
     if f == 1 and not given and n_neighbors is None:
         periods = mended_curve(places[inside], own[inside], periods, tangent_neighbors, workers)
     unrolled = periods.unrolling
     strain = strain_of(unrolled, periods.vectors)
-    # Among given neighbours, near points need not be near on the manifold.
+    # If neighbours are given, nearby points need not be neighbours on the manifold.
     curvature = None if given else measure_curvature(
         places[inside],
         unrolled.frames,
         unrolled.coordinates,
         tangent_neighbors=tangent_neighbors,
         n_jobs=workers,
-        random_state=np.random.default_rng(0),  # leaves the draws of the split as they are
+        random_state=np.random.default_rng(0),  # leaves the random stream of the split unchanged
     )  # fmt: skip
     part = _split(periods, strain, curvature, rng, note)
     frames = np.full((len(rows), f, points.shape[1]), np.nan)
@@ -209,19 +209,19 @@ def _split(
     rng: np.random.Generator,
     note: str,
 ) -> FlatPart:
-    """Judge the unrolling; closed directions by their periods, the others by independence."""
+    """Split closed directions by their periods and the others by independence, with doubts."""
     unrolled = periods.unrolling
     n, f = unrolled.coordinates.shape
     notes = [
-        f"unrolled (its frame turns by {unrolled.turn:.1g} radian from end to end, "
-        f"{unrolled.rel:.1g} of the squared steps left)"
+        f"unrolled (its frame rotates by {unrolled.turn:.1g} radian from end to end, "
+        f"{unrolled.rel:.1g} of the squared steps unexplained)"
     ]
     notes += [note] if note else []
-    # A curve has no curvature of its own: its coordinate is as long as it is.
+    # A curve has no intrinsic curvature, so its coordinate is always isometric.
     if f > 1 and strain > MAX_STRAIN:
         why = (
             f"lengths along any coordinates would be wrong by {strain:.0%}, which noise does not "
-            "explain: it is curved, or too coarsely sampled for its noise"
+            "explain; it is curved, or too sparsely sampled for its noise"
         )
         return _refusal(unrolled.frames, why, unrolled, strain, curvature)
     doubts: list[Doubt] = []
@@ -233,7 +233,7 @@ def _split(
         notes.append(
             f"a direction closes after {lengths}"
             if len(group) == 1
-            else f"{len(group)} directions close together, with periods {lengths}: as one factor"
+            else f"{len(group)} directions close as one factor, with periods {lengths}"
         )
     outside = np.linalg.svd(periods.vectors)[2][len(periods) :] if len(periods) else np.eye(f)
     instability, contrast = 0.0, "none"
@@ -245,21 +245,21 @@ def _split(
         reasons = (f"{n} points are too few to judge {len(outside)} directions",)
         doubts.append(doubt("few-for-directions", FLAT, n=n, directions=len(outside)))
     elif len(outside):
-        told = independent_rotation(unrolled.coordinates @ outside.T, random_state=rng)
-        rows += np.split(told.rotation @ outside, np.cumsum(told.dims)[:-1])
-        dims += told.dims
-        instability, contrast, contrasts = told.instability, told.contrast, told.contrasts
-        reasons = told.reasons
-        # What is shared is said below for all factors.
-        doubts += [one for one in told.doubts if one.code != "shared-information"]
-        if told.instability > MAX_INSTABILITY:
-            doubts.append(doubt("unstable-directions", FLAT, angle=told.instability))
+        found = independent_rotation(unrolled.coordinates @ outside.T, random_state=rng)
+        rows += np.split(found.rotation @ outside, np.cumsum(found.dims)[:-1])
+        dims += found.dims
+        instability, contrast, contrasts = found.instability, found.contrast, found.contrasts
+        reasons = found.reasons
+        # Shared information is measured below for all factors.
+        doubts += [one for one in found.doubts if one.code != "shared-information"]
+        if instability > MAX_INSTABILITY:
+            doubts.append(doubt("unstable-directions", FLAT, angle=instability))
     several = len(dims) > 1
     doubts = [*_doubts_of_unrolling(unrolled, strain, curvature, several), *doubts]
     if curvature is not None and curvature.curved:
         if several and curvature.matters:
             doubts.append(doubt("curved-part", FLAT, curvature=str(curvature)))
-        else:  # by next to nothing, or one factor, which may curve as it likes
+        else:  # negligible, or a single factor, which may be curved
             notes.append(f"it curves ({curvature})")
     order = np.argsort([-dim for dim in dims], kind="stable")
     dims, rows = [dims[j] for j in order], [rows[j] for j in order]
@@ -297,11 +297,11 @@ def _split(
 def _doubts_of_unrolling(
     unrolled: Unrolling, strain: float, curvature: Curvature | None, several: bool
 ) -> list[Doubt]:
-    """Why coordinates that mean something may still not be the latent variables.
+    """List doubts about whether the coordinates are the latent variables.
 
-    A frame may turn by noise or by curvature: where curvature was measured, and was none, by noise.
-    Lengths may be wrong by either too. One factor may curve as it likes; of several, less is taken
-    for a sign that they are none.
+    A rotation of the frame and wrong lengths may be due to noise or curvature; if curvature was
+    measured and is not significant, they are due to noise. A single factor may be curved, whereas
+    for several factors less curvature is evidence against them.
     """
     doubts = []
     f = unrolled.coordinates.shape[1]
@@ -329,7 +329,7 @@ def _refusal(
     strain: float = np.nan,
     curvature: Curvature | None = None,
 ) -> FlatPart:
-    """No coordinates; where there are several dimensions, that they may be factors is a doubt."""
+    """Return a part without coordinates; in several dimensions, that raises a doubt."""
     n, f, _ = frames.shape
     measured = (unrolled.hol, unrolled.turn, unrolled.rel) if unrolled else (np.nan,) * 3
     doubts = (doubt("not-unrolled", FLAT, reason=reason),) if f > 1 else ()
@@ -341,13 +341,13 @@ def _refusal(
         curvature,
         reasons=(reason,),
         doubts=doubts,
-        notes=("left as it was",),
+        notes=("left whole",),
     )
     return FlatPart(frames, np.full((n, f), np.nan), (f,), (np.zeros((0, f)),), evidence)
 
 
 def _span(subspaces: np.ndarray) -> np.ndarray:
-    """Orthonormal rows spanning the directions of all frames, shape (c, d)."""
+    """Return orthonormal rows (c, d) that span the directions of all frames."""
     rows = subspaces.reshape(-1, subspaces.shape[2])
     values, vectors = np.linalg.eigh(rows.T @ rows)
     return vectors[:, values > 1e-9 * values[-1]].T

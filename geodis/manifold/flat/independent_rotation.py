@@ -1,8 +1,7 @@
-"""Flat coordinates -> the rotation to independent factors, or a refusal.
+"""The rotation of isometric flat coordinates to independent factors.
 
-The coordinates of an unrolling are isometric, so what is left to find is one rotation. Where the
-latent variables are independent, it makes the coordinates independent; where that cannot be told
-from the data, directions stay together, and the reason is said.
+If the latent variables are independent, a rotation of the unrolled coordinates makes these
+independent, too. Where the data do not determine it, directions stay in one group, with a reason.
 """
 
 from __future__ import annotations
@@ -30,15 +29,16 @@ from geodis.manifold.flat.contrasts import (
     rank_information,
     split_by_spread_alone,
     why_together,
+    with_floor,
 )
 
-# Rotation of greatest likelihood under an Lp-nested prior, for factors of several dimensions.
+# Maximum-likelihood rotation under an Lp-nested prior, for factors of several dimensions.
 #
-# Pairs of directions say little about factors that look the same from all angles within: a prior
-# on whole groups uses all of their directions at once.
+# Pairs of directions say little about groups that are rotationally symmetric; a prior on whole
+# groups uses all of their directions together.
 
 START_OUTER, START_INNER = 4.0, 2.0
-# Between sharp peaks and a nearly uniform density; beyond, the likelihood hardly changes.
+# From sharp peaks to a nearly uniform density; beyond, the likelihood hardly changes.
 OUTER_LIMITS, INNER_LIMITS = (0.5, 40.0), (0.5, 20.0)
 MAX_POINTS = 5000
 MAX_STEPS = 100
@@ -47,11 +47,11 @@ MAX_STEPS = 100
 def negative_log_likelihood(
     values: np.ndarray, dims: tuple[int, ...], outer: float, inner: np.ndarray
 ) -> float:
-    r"""Mean negative log-density of grouped values under an Lp-nested independent-subspace prior.
+    r"""Return the mean negative log-density under an Lp-nested independent-subspace prior.
 
     With r_g the L_{p_g} norm of group g of size n_g, the function ``f^{p_0} = sum_g r_g^{p_0}``
-    gives a density that is a product over groups, each with its scale s_g of greatest
-    likelihood ``s_g = p_0 / n_g mean(r_g^{p_0})``::
+    gives a density that is a product over groups. The scale of each group has the maximum
+    likelihood value ``s_g = p_0 / n_g mean(r_g^{p_0})``::
 
         log p = log p_0 - n_g / p_0 log s_g - log Gamma(n_g / p_0) - r_g^{p_0} / s_g - log S_g
         S_g = 2^{n_g} Gamma(1 / p_g)^{n_g} / (p_g^{n_g - 1} Gamma(n_g / p_g))
@@ -59,7 +59,7 @@ def negative_log_likelihood(
     Parameters
     ----------
     values : ndarray of shape (n, f)
-        Centred, columns grouped.
+        Centred, with columns ordered by group.
     dims : tuple of int
     outer : float
         The exponent p_0.
@@ -93,14 +93,14 @@ def negative_log_likelihood(
 def lp_nested_rotation(
     points: np.ndarray, rotation: np.ndarray, dims: tuple[int, ...]
 ) -> np.ndarray:
-    """Turn grouped directions to the greatest likelihood, exponents learnt with them.
+    """Maximise the likelihood over rotations of grouped directions and the exponents.
 
     Parameters
     ----------
     points : ndarray of shape (n, f)
-        In random order: the first 5,000 are used.
+        In random order; the first 5,000 are used.
     rotation : ndarray of shape (f, f)
-        Orthonormal rows to start from, grouped.
+        Orthonormal rows to start from, ordered by group.
     dims : tuple of int
 
     Returns
@@ -143,7 +143,7 @@ def lp_nested_rotation(
 
 
 STARTS = 3
-# When a result is doubted.
+# A result is doubted above these angles in degrees and this mutual information in nats.
 MAX_INSTABILITY, MAX_DISAGREEMENT = 8.0, 10.0
 FLAGGED_INFORMATION = 0.015
 
@@ -156,13 +156,13 @@ class ContrastResult:
     ----------
     name : str
     rotation : ndarray of shape (f, f)
-        Rows are directions in the coordinates, grouped.
+        Rows are directions in the coordinates, ordered by group.
     dims : tuple of int
-        Sizes of the groups of directions that could not be told apart, largest first.
+        Sizes of the groups of directions that could not be separated, largest first.
     instability : float
-        Degrees by which the groups turn between halves of the points.
+        Degrees by which the groups rotate between halves of the points.
     reasons : tuple of str
-        Why directions stayed together.
+        Why directions stayed in one group.
     """
 
     name: str
@@ -181,19 +181,19 @@ class Independence:
     rotation : ndarray of shape (f, f)
         Orthonormal rows grouped by factor: ``coordinates @ rotation.T`` are the factors.
     dims : tuple of int
-        Dimension of every factor, largest first; ``(f,)`` where nothing could be split.
+        Dimension of every factor, largest first; ``(f,)`` if nothing could be split.
     contrast : str
-        The contrast that was believed.
+        The selected contrast.
     instability : float
-        Degrees by which the factors turn between halves of the points.
+        Degrees by which the factors rotate between halves of the points.
     information : ndarray of shape (m, m)
-        Largest mutual information between directions of two factors, in nats, less its bias.
+        Largest bias-corrected mutual information between directions of two factors, in nats.
     contrasts : tuple of ContrastResult
         The result of every contrast.
     reasons : tuple of str
-        Why directions stayed together.
+        Why directions stayed in one group.
     doubts : tuple of Doubt
-        Why the split may be wrong; empty where nothing speaks against it.
+        Why the split may be wrong.
     """
 
     rotation: np.ndarray
@@ -207,25 +207,25 @@ class Independence:
 
     @property
     def refused(self) -> bool:
-        """Whether several dimensions were left as one factor."""
+        """Whether several dimensions remain one factor."""
         return len(self.dims) == 1 and self.dims[0] > 1
 
 
 def independent_rotation(coordinates: Any, *, random_state: Any = 0) -> Independence:
     r"""Rotate isometric coordinates into independent groups.
 
-    Over orthonormal rows R, each of three contrasts c is minimised by turning pairs of directions
+    Over orthonormal rows R, each of three contrasts c is minimised by rotating pairs of directions
     (Jacobi), from three starts::
 
         sum_a c(coordinates R_a^T),      c = spacing entropy, log support width, moment entropy
 
-    without whitening: the coordinates are isometric, so their scale is information. Two
-    directions of the result stay together where the contrast hardly depends on the angle between
-    them (less than .025 nat, or less than 6 standard deviations above data whose angles were
-    scrambled), or where they depend on each other and leave part of the product of their supports
-    empty. The contrast with the most groups is believed, and the most stable of those. Where
-    groups have several dimensions, the rotation of greatest likelihood under an Lp-nested prior
-    with learnt exponents takes its place if that is more stable.
+    There is no whitening: the coordinates are isometric, so their scale is informative. Two
+    directions stay in one group if the contrast hardly depends on the angle in their plane (a range
+    below .025 nat, or less than 6 standard deviations above data with random angles), or if they
+    are dependent and part of the product of their supports is empty. Of the contrasts with the most
+    groups, the most stable one is selected. If groups have several dimensions, the
+    maximum-likelihood rotation under an Lp-nested prior with fitted exponents replaces it if that
+    is more stable.
 
     Parameters
     ----------
@@ -238,18 +238,17 @@ def independent_rotation(coordinates: Any, *, random_state: Any = 0) -> Independ
 
     Notes
     -----
-    Independence is assumed, not proved, and only pairs of directions are looked at: three that
-    depend on each other while every two do not are split without a doubt being raised. Two
-    Gaussians of equal variance look the same from all directions and are left together. Of
-    unequal variance they are split along their principal axes, which are the factors only if
-    these are not correlated; nothing in the data can tell, and that is said as a doubt.
+    Independence is assumed, and only pairs of directions are tested: a purely three-way dependence
+    raises no doubt. Two Gaussians of equal variance are rotationally symmetric and stay in one
+    group. Gaussians of unequal variance are split along their principal axes, which are the factors
+    only if these are uncorrelated. The data cannot decide this, so a doubt is raised.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> turn = np.array([[0.8, 0.6], [-0.6, 0.8]])
-    >>> told = independent_rotation(rng.uniform(size=(2000, 2)) @ turn)
-    >>> told.dims, bool(np.abs(told.rotation @ turn.T).max(axis=1).min() > 0.99)
+    >>> found = independent_rotation(rng.uniform(size=(2000, 2)) @ turn)
+    >>> found.dims, bool(np.abs(found.rotation @ turn.T).max(axis=1).min() > 0.99)
     ((1, 1), True)
     """
     points = check_points(coordinates, name="coordinates")
@@ -261,7 +260,8 @@ def independent_rotation(coordinates: Any, *, random_state: Any = 0) -> Independ
     points, floor = jitter_grid(points, rng)
     points = points[rng.permutation(n)]
     results = tuple(
-        _one_contrast(name, contrast, points, floor, rng) for name, contrast in CONTRASTS.items()
+        _one_contrast(name, with_floor(contrast, floor), points, rng)
+        for name, contrast in CONTRASTS.items()
     )
     stable = [result for result in results if result.instability <= MAX_INSTABILITY]
     best = min(stable or results, key=_most_groups)
@@ -270,7 +270,7 @@ def independent_rotation(coordinates: Any, *, random_state: Any = 0) -> Independ
         best = min((best, results[-1]), key=_most_groups)
     found = best.name, best.instability
     if not stable:
-        turn = f"the directions turn by {best.instability:.0f} degrees between halves of the points"
+        turn = f"directions rotate by {best.instability:.0f} degrees between halves of the points"
         reasons = (*best.reasons, turn)
         return Independence(np.eye(f), (f,), *found, np.zeros((1, 1)), results, reasons, ())
     doubts = _disagreement(results, best)
@@ -285,32 +285,40 @@ def independent_rotation(coordinates: Any, *, random_state: Any = 0) -> Independ
 
 
 def _one_contrast(
-    name: str, contrast: Contrast, points: np.ndarray, floor: float, rng: np.random.Generator
+    name: str, contrast: Contrast, points: np.ndarray, rng: np.random.Generator
 ) -> ContrastResult:
+    """Minimise one contrast, and group the directions that it does not separate."""
     f = points.shape[1]
     starts = [np.linalg.svd(points, full_matrices=False)[2]]
     starts += [np.linalg.qr(rng.standard_normal((f, f)))[0] for _ in range(STARTS - 1)]
     few = points[:COARSE_POINTS]
-    first = min((minimise_contrast(few, contrast, s, floor) for s in starts), key=lambda r: r[1])
-    rotation, _ = minimise_contrast(points, contrast, first[0], floor)
+    first = min((minimise_contrast(few, contrast, start) for start in starts), key=lambda r: r[1])
+    rotation, _ = minimise_contrast(points, contrast, first[0])
     together = np.eye(f, dtype=bool)
     reasons = []
     values = points @ rotation.T
     for a, b in combinations(range(f), 2):
-        reason = why_together(values[:, a], values[:, b], contrast, floor, rng)
-        if reason:
+        if reason := why_together(values[:, a], values[:, b], contrast, rng):
             together[a, b] = True
             reasons.append(reason)
     count, label = connected_components(together, directed=False)
     members = sorted(
         (np.flatnonzero(label == g) for g in range(count)),
-        # Largest groups first, and within a size the widest: an order that all can repeat.
+        # The largest groups come first; among groups of one size, the widest.
         key=lambda rows: (-len(rows), -values[:, rows].std(axis=0).max()),
     )
     rotation = rotation[np.concatenate(members)]
     dims = tuple(len(rows) for rows in members)
-    unstable = _instability(points, contrast, rotation, dims, floor)
-    return ContrastResult(name, rotation, dims, unstable, _one_of_a_kind(reasons))
+    unstable = 0.0
+    if len(dims) > 1:
+        refits = [
+            minimise_contrast(half - half.mean(axis=0), contrast, rotation)[0]
+            for half in halves(points)
+        ]
+        unstable = _instability(refits, rotation, dims)
+    # One reason of each kind, which is the text before the numbers.
+    kinds = {reason.split(" (")[0]: reason for reason in reversed(reasons)}
+    return ContrastResult(name, rotation, dims, unstable, tuple(kinds.values()))
 
 
 def _most_groups(result: ContrastResult) -> tuple[int, float]:
@@ -318,43 +326,28 @@ def _most_groups(result: ContrastResult) -> tuple[int, float]:
 
 
 def _by_likelihood(points: np.ndarray, result: ContrastResult) -> ContrastResult:
-    """The same groups, turned to the greatest likelihood under an Lp-nested prior.
+    """Rotate the same groups to the maximum likelihood under an Lp-nested prior.
 
-    Where directions stay together, as in a disc, all of them tell the group from the others, and
-    pairs do not: the error is up to halved.
+    For groups of several dimensions, such as a disc, this uses all directions of a group rather
+    than pairs, and up to halves the error.
     """
     rotation = lp_nested_rotation(points, result.rotation, result.dims)
-    turns = [
-        group_angles(lp_nested_rotation(part, rotation, result.dims), rotation, result.dims)
+    refits = [
+        lp_nested_rotation(part, rotation, result.dims)
         for part in islice(halves(points), 2)  # a fit here costs more than a search over pairs
     ]
-    unstable = float(np.sqrt((np.array(turns) ** 2).mean(axis=0)).max())
+    unstable = _instability(refits, rotation, result.dims)
     return ContrastResult("Lp-nested likelihood", rotation, result.dims, unstable, result.reasons)
 
 
-def _one_of_a_kind(reasons: list[str]) -> tuple[str, ...]:
-    """The first reason of every kind: what stands before the numbers."""
-    return tuple({reason.split(" (")[0]: reason for reason in reversed(reasons)}.values())
-
-
-def _instability(
-    points: np.ndarray,
-    contrast: Contrast,
-    rotation: np.ndarray,
-    dims: tuple[int, ...],
-    floor: float,
-) -> float:
-    """Largest turn in degrees of a group of directions between either half and all points."""
-    if len(dims) == 1:
-        return 0.0
-    turns = []
-    for part in halves(points):
-        turned, _ = minimise_contrast(part - part.mean(axis=0), contrast, rotation, floor)
-        turns.append(group_angles(turned, rotation, dims))
-    return float(np.sqrt((np.array(turns) ** 2).mean(axis=0)).max())
+def _instability(refits: list[np.ndarray], rotation: np.ndarray, dims: tuple[int, ...]) -> float:
+    """Return the root mean square angle in degrees of the group that rotates most in refits."""
+    angles = np.array([group_angles(refit, rotation, dims) for refit in refits])
+    return float(np.sqrt((angles**2).mean(axis=0)).max())
 
 
 def _disagreement(results: tuple[ContrastResult, ...], best: ContrastResult) -> list[Doubt]:
+    """Compare the directions of the entropy with those of the support."""
     by_name = {result.name: result for result in results}
     entropy, support = by_name["entropy"], by_name["support"]
     if entropy.dims != support.dims or len(best.dims) == 1:
@@ -370,19 +363,20 @@ def _disagreement(results: tuple[ContrastResult, ...], best: ContrastResult) -> 
 def information_between(
     values: np.ndarray, dims: tuple[int, ...]
 ) -> tuple[np.ndarray, list[Doubt]]:
-    """Largest mutual information between directions of two groups, and what is said about it.
+    """Measure the mutual information between groups, and doubt those that share too much.
 
     Parameters
     ----------
     values : ndarray of shape (n, f)
-        Columns grouped.
+        Columns ordered by group.
     dims : tuple of int
 
     Returns
     -------
     information : ndarray of shape (m, m)
+        Largest mutual information between directions of two groups, in nats.
     doubts : list of Doubt
-        One for every two groups that share more than chance and .015 nat.
+        One for every two groups whose information exceeds .015 nat and chance.
 
     Examples
     --------
@@ -402,8 +396,8 @@ def information_between(
         if information > FLAGGED_INFORMATION + 2 * error and information > shared[g, h]:
             pairs.append((g, h))
         shared[g, h] = shared[h, g] = max(shared[g, h], information)
-    said = [
+    doubts = [
         doubt("shared-information", FLAT, one=g, other=h, information=shared[g, h])
         for g, h in dict.fromkeys(pairs)
     ]
-    return shared, said
+    return shared, doubts

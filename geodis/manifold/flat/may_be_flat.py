@@ -1,4 +1,4 @@
-"""A part that transport did not find flat -> whether coordinates may be meant all the same."""
+"""Whether a part that holonomy did not find flat should be unrolled, and unrolling by pieces."""
 
 from __future__ import annotations
 
@@ -24,35 +24,22 @@ from geodis.manifold.local.graph import neighbor_graph
 from geodis.manifold.local.neighbors import distinct_rows
 from geodis.manifold.preparation.prepared import same_factors
 
-# Points for each dimension beyond the first that are asked; and more of them where lengths on a
-# surface are wrong and its curvature lies less than so many standard errors from zero. Spheres lie
-# 11 and more from it, 4 spikes at the peak included, and bent cylinders of noisy cells 3 to 8.
-ASKED_POINTS, MORE_POINTS = 500, 1_000
+# Sample sizes for each dimension beyond the first. The second is used where lengths on a surface
+# are wrong and its curvature is less than so many standard errors from zero. Spheres are at 11 and
+# more (4 spikes at the peak included), and bent cylinders of noisy cells at 3 to 8.
+SAMPLED_POINTS, MORE_POINTS = 500, 1_000
 CERTAINLY = 10.0
-
-
-@dataclass(frozen=True)
-class Worth:
-    """Whether coordinates may be meant.
-
-    Attributes
-    ----------
-    verdict : {"no", "perhaps", "closed"}
-        "closed" where every direction closes, as on a torus alone.
-    half_closed : bool
-        Whether the answer is no, but one direction closes: there may be two factors all the same.
-    """
-
-    verdict: Literal["no", "perhaps", "closed"]
-    half_closed: bool = False
+# "closed" if every direction closes, as on a torus; "half-closed" if the part is curved but one
+# direction closes, so that it may be two factors after all.
+Worth = Literal["no", "half-closed", "perhaps", "closed"]
 
 
 def worth_unrolling(
     points: np.ndarray, subspaces: np.ndarray, *, n_jobs: int | None = None, random_state: Any = 0
 ) -> Worth:
-    """Whether an even sample of the points says that coordinates may be meant.
+    """Decide by a sample of the points whether a part may have flat coordinates.
 
-    The unrolling of all of a curved manifold is dear, and few points tell it.
+    Unrolling all points of a curved manifold is expensive, and a sample is enough to recognise it.
 
     Parameters
     ----------
@@ -63,8 +50,8 @@ def worth_unrolling(
 
     Returns
     -------
-    Worth
-        "no" also where the sample is too small, or in pieces.
+    {"no", "half-closed", "perhaps", "closed"}
+        "no" also if the sample is too small or disconnected.
 
     Examples
     --------
@@ -72,34 +59,33 @@ def worth_unrolling(
     >>> from geodis.data.manifolds.flat_products import flat_sample
     >>> sphere = product_manifold("S^2", 1000, random_state=0)
     >>> box = flat_sample("rectangle", 1000, random_state=0)
-    >>> worth_unrolling(sphere.points, sphere.tangents[0]).verdict
+    >>> worth_unrolling(sphere.points, sphere.tangents[0])
     'no'
-    >>> worth_unrolling(box.points, np.concatenate(box.tangents, axis=1)).verdict
+    >>> worth_unrolling(box.points, np.concatenate(box.tangents, axis=1))
     'perhaps'
     """
     n_jobs = check_jobs(n_jobs)
     rng = check_random_state(random_state)
     points, rows, _ = distinct_rows(points)
-    for asked in (ASKED_POINTS, MORE_POINTS):
-        wanted = asked * max(subspaces.shape[1] - 1, 1)
+    for each in (SAMPLED_POINTS, MORE_POINTS):
+        wanted = each * max(subspaces.shape[1] - 1, 1)
         some = np.unique(np.linspace(0, len(points) - 1, wanted).astype(np.intp))
         worth = _worth(points[some], subspaces[rows[some]], n_jobs, rng)
         if worth is not None:
             return worth
         if len(points) <= wanted:
             break
-    return Worth("no")
+    return "no"
 
 
 def looks_curved(dim: int, strain: float, curvature: Curvature | None, closed: bool) -> bool:
-    """Whether a part that transport did not find flat is curved, beyond what images are.
+    """Whether a part that holonomy did not find flat is clearly curved.
 
-    Images of one object in some poses bend so much more than they curve that they are not. Of
-    surfaces, lengths that are wrong are a sign of it where curvature is too uneven to be certain.
-    A surface of which every direction closes is a torus, though: its curvature is zero in the mean
-    (Gauss and Bonnet), and what few cells that are tuned to two circles make of one is uneven, has
-    lengths that are wrong by a tenth, and is meant to be two circles. Tori of revolution are too
-    far from flat for their directions to close.
+    Images of an object in several poses bend much more than they curve and do not count as curved.
+    For surfaces, wrong lengths are evidence of curvature that is too uneven to be significant. A
+    surface whose directions all close is a torus, however: its mean curvature is zero (Gauss and
+    Bonnet). The torus of a few cells tuned to two circles is uneven and has lengths wrong by a
+    tenth, but its factors are two circles. The directions of tori of revolution do not close.
     """
     if dim == 2 and closed:
         return False
@@ -110,19 +96,19 @@ def looks_curved(dim: int, strain: float, curvature: Curvature | None, closed: b
 def _worth(
     points: np.ndarray, subspaces: np.ndarray, n_jobs: int, rng: np.random.Generator
 ) -> Worth | None:
-    """What these points say; None where their lengths are wrong for no reason that is seen."""
+    """Decide by these points; None if lengths are wrong without significant curvature."""
     f = subspaces.shape[1]
     if len(points) < POINTS_A_DIMENSION:
-        return Worth("no")
+        return "no"
     graph = connected_graph(points, f, None, n_jobs, rng)
     inside = np.flatnonzero(graph.piece == np.bincount(graph.piece).argmax())
     if len(inside) < MIN_SHARE * len(points):
-        return Worth("no")
+        return "no"
     graph = neighbor_graph(graph=graph.adjacency[inside][:, inside])
     periods = unrolled_with_periods(points[inside], subspaces[inside], graph)
     strain = strain_of(periods.unrolling, periods.vectors)
     if strain > MAX_STRAIN and f > 2:
-        return Worth("no")
+        return "no"
     curvature = measure_curvature(
         points[inside],
         periods.unrolling.frames,
@@ -132,25 +118,25 @@ def _worth(
     )
     closed = len(periods) == f
     if strain > MAX_STRAIN:
-        return None if curvature is not None and curvature.z < CERTAINLY else Worth("no")
+        return None if curvature is not None and curvature.z < CERTAINLY else "no"
     if looks_curved(f, strain, curvature, closed):
-        return Worth("no", half_closed=f == 2 and len(periods) > 0)
-    return Worth("closed" if closed else "perhaps")
+        return "half-closed" if f == 2 and len(periods) else "no"
+    return "closed" if closed else "perhaps"
 
 
-# The flat part of the largest piece of a graph -> those of the other pieces beside it.
+# The flat parts of the smaller pieces of a graph.
 
 
 @dataclass(frozen=True)
 class FlatPiece:
-    """What closes in one piece of a graph.
+    """Periods of the flat factors in one piece of a graph.
 
     Attributes
     ----------
     rows : ndarray of int, shape (p,)
         Points of the piece that have coordinates.
     periods : tuple of ndarray of shape (b_j, f_j)
-        Of every flat factor, in the piece's coordinates.
+        Periods of every flat factor in the coordinates of the piece.
     """
 
     rows: np.ndarray
@@ -160,24 +146,24 @@ class FlatPiece:
 def with_other_flat_pieces(
     part: FlatPart, pieces: Sequence[np.ndarray], unroll: Callable[[np.ndarray], FlatPart]
 ) -> tuple[FlatPart, tuple[FlatPiece, ...]]:
-    """Unroll every piece on its own, and put its factors in the order of the largest piece's.
+    """Unroll every piece separately, with the factors in the order of the largest piece.
 
     Parameters
     ----------
     part : FlatPart
-        Of the largest piece, with rows for all points: NaN elsewhere.
+        The flat part of the largest piece, with NaN in the rows of other points.
     pieces : sequence of ndarray of int
         Rows of the pieces whose axes are known, largest first.
     unroll : callable
-        Rows -> the flat part of these.
+        Returns the flat part of given rows.
 
     Returns
     -------
     part : FlatPart
-        With the frames and coordinates of all pieces that split alike. Coordinates of different
-        pieces have nothing in common.
+        With the frames and coordinates of all pieces that have the same factors. Coordinates of
+        different pieces are unrelated.
     pieces : tuple of FlatPiece
-        Those that have coordinates, largest first.
+        Pieces that have coordinates, largest first.
 
     Examples
     --------
@@ -204,18 +190,18 @@ def with_other_flat_pieces(
         inside = np.isfinite(other.coordinates).all(axis=1)
         if not inside.any():
             continue
-        alike = _in_order_of(other, inside, part, known)
-        if alike is None:
+        matched = _with_matched_factors(other, inside, part, known)
+        if matched is None:
             continue
-        frames[rows], coordinates[rows] = alike.frames, alike.coordinates
-        found.append(FlatPiece(rows[inside], alike.periods))
+        frames[rows], coordinates[rows] = matched.frames, matched.coordinates
+        found.append(FlatPiece(rows[inside], matched.periods))
     return replace(part, frames=frames, coordinates=coordinates), tuple(found)
 
 
-def _in_order_of(
+def _with_matched_factors(
     other: FlatPart, inside: np.ndarray, part: FlatPart, known: np.ndarray
 ) -> FlatPart | None:
-    """The flat part of a piece with the factors of another's; None where it has others."""
+    """Order the factors of a piece as in another; None if their dimensions differ."""
     if len(part.dims) == 1 and other.dims != part.dims:
         stops = np.cumsum(other.dims)
         periods = [

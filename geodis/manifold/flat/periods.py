@@ -1,7 +1,7 @@
-"""An unrolling -> its closed directions: periods of circles, cylinders and flat tori.
+"""Periods of the closed directions of an unrolling: circles, cylinders and flat tori.
 
-On a closed direction the coordinates come back changed by a period. The steps around a loop then
-sum to a vector of the lattice of periods, and to zero around every other loop.
+Along a closed direction the coordinates return changed by a period. The steps around any loop sum
+to a vector of the lattice of periods, which is zero for contractible loops.
 """
 
 from __future__ import annotations
@@ -14,22 +14,24 @@ from scipy.sparse.csgraph import connected_components
 from geodis.manifold.flat.differences import solve_differences
 from geodis.manifold.flat.unroll import Unrolling, along_tree, integrate, unexplained
 
-# A loop vector longer than so many median steps is a jump over a seam.
+# Thresholds, in median steps, above which a loop vector is taken as a jump across a seam.
 JUMPS = (4.0, 7.0, 12.0, 20.0, 35.0)
-# Loop vectors within this part of their length are copies of one lattice vector.
+# Loop vectors that differ by less than this share of their length are the same lattice vector.
 SAME_VECTOR = 0.2
+# Clusters with a smaller share of the loop vectors are ignored.
 RARE_CLUSTER = 0.02
-# A refined period must stay near the lattice, and few residuals may be ambiguous.
+# Largest relative change of a period by refinement, and largest share of ambiguous residuals.
 NEAR_LATTICE, MANY_AMBIGUOUS = 0.3, 0.01
-# Nor more than this part of the edges over the seam: where noise is wider than neighbours are far,
-# loops that err have every length up to some, and a seam's have one. From the second part on,
-# longer jumps are looked at too.
+# Largest share of ambiguous residuals among the edges across the seam. If noise is wider than the
+# distance of neighbours, wrong loops have all lengths, whereas those across a seam have one. Above
+# the second share, higher thresholds are tried as well.
 AMBIGUOUS_AT_SEAM, CLEAR_SEAM = 0.02, 0.002
+# A period must be at least this many times the threshold.
 SHORTEST_PERIOD = 1.3
 # Lattice vectors at a smaller cosine are orthogonal: two circles rather than one torus.
 ORTHOGONAL = 0.1
-# Steps of a lattice reduction at most. Loops of real data take a few dozen: rounding errors and
-# vectors of length zero must not make it run for ever.
+# Limit on the steps of a lattice reduction, which must stop despite rounding errors and zero
+# vectors. Loops of real data take a few dozen steps.
 MOST_STEPS, ROUNDING = 1_000, 1e-9
 
 
@@ -40,16 +42,15 @@ class Periods:
     Attributes
     ----------
     vectors : ndarray of shape (b, f)
-        Periods in the coordinates of the unrolling; none where nothing closes.
+        Periods in the coordinates of the unrolling; no rows if no direction closes.
     groups : tuple of tuple of int
-        Which vectors belong together: orthogonal ones are circles of their own.
+        Vectors that belong to one factor; orthogonal vectors are separate circles.
     unrolling : Unrolling
-        With coordinates that jump by whole periods where a seam is crossed, wrapped into one
-        period.
+        Its coordinates jump by whole periods across seams and are wrapped into one period.
     n_jumps : int
-        Edges that cross a seam.
+        Number of edges that cross a seam.
     ambiguous : float
-        The part of these of which it is not clear how many periods they jump.
+        Share of these edges for which the number of periods is ambiguous.
     """
 
     vectors: np.ndarray
@@ -63,14 +64,15 @@ class Periods:
 
 
 def find_periods(unrolled: Unrolling) -> Periods:
-    r"""Find the periods of the closed directions, and the coordinates that respect them.
+    r"""Find the periods of the closed directions, and the coordinates modulo these periods.
 
-    Coordinates t are summed along the tree; an edge whose loop vector ``t_j - t_i - c_ij`` is
-    long crosses a seam. Without these edges the coordinates are solved anew; the loop vectors of
-    the seam are then nearly in the lattice of periods. With a reduced basis B of it, the integers
-    ``m = round((u_j - u_i - c) B^-1)`` on every edge, and the parts h of m and r of c that no
-    coordinates explain, the periods are ``P = -(h^T W h)^-1 h^T W r``, and the coordinates
-    minimise ``sum w |u_j - u_i - c_ij - m_ij P|^2``.
+    Coordinates t are summed along the tree. An edge with a long loop vector ``t_j - t_i - c_ij``
+    crosses a seam. The coordinates are solved again without these edges, after which the loop
+    vectors across the seam are nearly in the lattice of periods. Let B be a reduced basis of this
+    lattice, ``m = round((u_j - u_i - c) B^-1)`` the integers on every edge, and h and r the
+    harmonic parts of m and c, which no coordinates explain. Then the periods are
+    ``P = -(h^T W h)^-1 h^T W r``, and the coordinates minimise
+    ``sum w |u_j - u_i - c_ij - m_ij P|^2``.
 
     Examples
     --------
@@ -90,14 +92,14 @@ def find_periods(unrolled: Unrolling) -> Periods:
     typical = float(np.median(np.sqrt((steps**2).sum(axis=1))))
     tree = along_tree(steps, unrolled.tree, edges)
     loops = np.sqrt(((edges.difference(tree) - steps) ** 2).sum(axis=1))
-    # A seam is crossed by a wall of edges, not by a few that err.
+    # Many edges cross a seam; a few long loop vectors are errors.
     needed = max(1.0, edges.n ** ((f - 1) / f) / 3)
     best = Periods(np.zeros((0, f)), (), unrolled, 0, ambiguous=1.0)
     for factor in JUMPS:
         tau = factor * typical
         jumps = loops > tau
         if jumps.sum() < needed:
-            break  # longer thresholds have fewer still
+            break  # higher thresholds have even fewer
         found = _periods_at(unrolled, tree, jumps, tau)
         if found is None or len(found) < len(best) or found.ambiguous >= best.ambiguous:
             continue
@@ -110,13 +112,14 @@ def find_periods(unrolled: Unrolling) -> Periods:
 def _periods_at(
     unrolled: Unrolling, tree: np.ndarray, jumps: np.ndarray, tau: float
 ) -> Periods | None:
+    """Find the periods with the given edges as jumps across seams; None if there are none."""
     edges, steps, base = unrolled.edges, unrolled.steps, unrolled.base
     inside = np.where(jumps, 0.0, base)
     open_values = solve_differences(edges, steps, inside, tree, tolerance=1e-5)
     loops = edges.difference(open_values) - steps
     clusters = _clusters(loops[jumps])
-    # Rare clusters may be loops that err, and halve a lattice that the full ones have: of the
-    # lattices that explain the jumps the one with most directions, and of these the coarsest.
+    # Rare clusters may be wrong loops that refine the lattice. Of the lattices that explain the
+    # jumps, choose one with the most directions, and of these the coarsest.
     best: Periods | None = None
     tried: list[np.ndarray] = []
     for count in range(len(clusters), 0, -1):
@@ -132,14 +135,14 @@ def _periods_at(
 def _periods_of(
     unrolled: Unrolling, open_values: np.ndarray, loops: np.ndarray, basis: np.ndarray, tau: float
 ) -> Periods | None:
-    """The periods near a basis of the lattice; None where it is not one of these loops."""
+    """Refine the periods from a basis of the lattice; None if it does not explain the loops."""
     edges, steps, base = unrolled.edges, unrolled.steps, unrolled.base
     if not len(basis) or np.linalg.norm(basis, axis=1).min() < SHORTEST_PERIOD * tau:
         return None
     whole = np.rint(loops @ np.linalg.pinv(basis))
     if not whole.any(axis=0).all():
         return None
-    # What no coordinates explain: the harmonic part of the integers and of the steps.
+    # The harmonic parts of the integers and of the steps, which no coordinates explain.
     start = np.hstack([np.zeros_like(whole[: edges.n]), open_values])
     potential = solve_differences(edges, np.hstack([whole, steps]), base, start, tolerance=1e-6)
     left = np.hstack([whole, steps]) - edges.difference(potential)
@@ -158,13 +161,13 @@ def _periods_of(
     if ambiguous > min(MANY_AMBIGUOUS * len(steps), AMBIGUOUS_AT_SEAM * over_seam):
         return None
     rel = unexplained(residual, steps, weights)
-    values = _wrapped(values, vectors)
+    values = values - np.rint(values @ np.linalg.pinv(vectors)) @ vectors  # into one period
     new = replace(unrolled, coordinates=values, weights=weights, rel=rel)
     return Periods(vectors, _orthogonal_groups(vectors), new, over_seam, ambiguous / over_seam)
 
 
 def _clusters(vectors: np.ndarray) -> np.ndarray:
-    """Means of the clusters of loop vectors up to sign, the fullest first."""
+    """Return the medians of clusters of loop vectors up to sign, largest cluster first."""
     largest = np.abs(vectors).argmax(axis=1)
     signs = np.sign(vectors[np.arange(len(vectors)), largest])
     left = vectors * signs[:, None]
@@ -172,13 +175,13 @@ def _clusters(vectors: np.ndarray) -> np.ndarray:
     centres: list[np.ndarray] = []
     least = max(1, RARE_CLUSTER * len(vectors))
     while len(left) >= least:
-        # The middle of the densest place, from a few candidates.
+        # The candidate with the most vectors nearby.
         tried = left[:: max(1, len(left) // 50)]
         distance = np.minimum(
             np.linalg.norm(left[:, None] - tried, axis=2),
             np.linalg.norm(left[:, None] + tried, axis=2),
         )
-        # A vector is always near itself, also one of length zero: each round removes at least one.
+        # Every vector is near itself, even a zero vector, so each round removes at least one.
         near = (distance < SAME_VECTOR * np.linalg.norm(tried, axis=1)) | (distance == 0)
         best = int(near.sum(axis=0).argmax())
         members = left[near[:, best]]
@@ -190,13 +193,13 @@ def _clusters(vectors: np.ndarray) -> np.ndarray:
 
 
 def _lattice_basis(vectors: np.ndarray, smallest: float) -> np.ndarray:
-    """A reduced basis of the lattice that some vectors generate; shorter ones are errors.
+    """Return a reduced basis of the lattice generated by vectors with errors up to `smallest`.
 
-    Euclid's algorithm: a vector that depends on the basis but is not in its lattice takes the
-    place of a longer one. Vectors that generate no lattice within `MOST_STEPS` give no basis.
+    As in Euclid's algorithm, a vector that depends on the basis but is not in its lattice replaces
+    a longer one. The basis is empty if the algorithm takes more than `MOST_STEPS` steps.
     """
     pool = sorted(vectors[np.isfinite(vectors).all(axis=1)], key=np.linalg.norm)
-    if pool:  # what is nothing beside the longest vector is rounding
+    if pool:  # relative to the longest vector, shorter ones are rounding errors
         smallest = max(smallest, ROUNDING * float(np.linalg.norm(pool[-1])))
     nothing = basis = np.zeros((0, vectors.shape[1]))
     for _ in range(MOST_STEPS):
@@ -218,7 +221,7 @@ def _lattice_basis(vectors: np.ndarray, smallest: float) -> np.ndarray:
 
 
 def _reduced(basis: np.ndarray) -> np.ndarray:
-    """Subtract basis vectors from longer ones while that makes these shorter."""
+    """Subtract basis vectors from longer ones as long as these become shorter."""
     basis = basis.copy()
     for _ in range(MOST_STEPS):
         basis = basis[np.argsort(np.linalg.norm(basis, axis=1), kind="stable")]
@@ -234,13 +237,8 @@ def _reduced(basis: np.ndarray) -> np.ndarray:
     return basis
 
 
-def _wrapped(values: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Values moved by whole periods into one cell of the lattice around zero."""
-    turns = values @ np.linalg.pinv(vectors)
-    return values - np.rint(turns) @ vectors
-
-
 def _orthogonal_groups(vectors: np.ndarray) -> tuple[tuple[int, ...], ...]:
+    """Group vectors so that different groups are orthogonal."""
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     count, label = connected_components(np.abs(unit @ unit.T) > ORTHOGONAL, directed=False)
     return tuple(tuple(np.flatnonzero(label == g).tolist()) for g in range(count))

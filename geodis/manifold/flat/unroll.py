@@ -1,8 +1,8 @@
-"""Flat subspaces at every point -> a parallel frame -> isometric coordinates.
+"""Isometric coordinates of a flat part of a manifold, by unrolling along a parallel frame.
 
-Where transport around loops does nothing, as on a flat factor, a frame at one point has one copy
-at every other: the parallel frame. Displacements between neighbours, read in it, are differences
-of coordinates: the surface is unrolled up to one rotation and one shift.
+On a flat factor, parallel transport around loops is trivial, so a frame at one point extends to a
+parallel frame at all points. In this frame, displacements between neighbours are differences of
+isometric coordinates, which are unique up to a rotation and a shift.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from geodis.manifold.flat.differences import Edges, edges_of, solve_differences
 from geodis.manifold.linalg import polar_rows, products_of_pairs
 from geodis.manifold.local.graph import NeighborGraph
 
-# Added to the misfit of two tangent spaces, so that the best edges do not outweigh all others.
+# Added to the misfit of two tangent spaces, so that the best edges do not dominate.
 MISFIT_FLOOR = 0.02
 FRAME_ROUNDS, FRAME_TOLERANCE = 4, 1e-4
 # Residuals this many times the median are outliers (Cauchy weights).
@@ -30,7 +30,7 @@ EDGE_BLOCK = 2**16
 
 @dataclass(frozen=True)
 class ParallelFrame:
-    """One frame carried to every point.
+    """A frame transported to every point.
 
     Attributes
     ----------
@@ -39,10 +39,10 @@ class ParallelFrame:
     misfit : ndarray of shape (e,)
         ``f - |U_i U_j^T|^2`` on every edge: zero where the tangent spaces agree.
     tree : ndarray of int, shape (n,)
-        Parent of every point in the tree of best transports; the root is its own.
+        Parent of every point in the tree of best transports; the root is its own parent.
     hol : float
-        Root mean square of ``|frames[j] frames[i]^T - I|`` beyond the misfit, in radians: what
-        transport around loops leaves; near zero where the subspaces are flat.
+        Root mean square rotation between neighbouring frames, in radians, without the misfit of
+        their spans. It measures holonomy and is near zero where the subspaces are flat.
     """
 
     frames: np.ndarray
@@ -58,23 +58,23 @@ class Unrolling:
     Attributes
     ----------
     coordinates : ndarray of shape (n, f)
-        Mean zero; along the rows of `frames`.
+        Mean zero, along the rows of `frames`.
     frames : ndarray of shape (n, f, d)
         The parallel frame: derivatives of the points along the coordinates.
     steps : ndarray of shape (e, f)
         Wanted difference of coordinates along every edge.
     base : ndarray of shape (e,)
-        Weights of the edges before large residuals lower them.
+        Weights of the edges before robust reweighting.
     weights : ndarray of shape (e,)
         Weights in the last round.
     rel : float
-        Weighted share of the squared steps that the coordinates leave.
+        Weighted share of the squared steps that the coordinates do not explain.
     hol : float
-        Of the parallel frame: its turn from a point to a neighbour.
+        Rotation of the parallel frame between neighbours.
     turn : float
-        ``hol`` times the width of the coordinates in edges: the turn from one end to the other,
-        in radians. Near zero on a flat part; of order one or more on a curved one, however dense
-        the points, while `hol` and, where only part of a sphere is seen, `rel` are small.
+        ``hol`` times the width of the coordinates in edges: the rotation from one end to the
+        other, in radians. It is near zero on a flat part and of order one or more on a curved one
+        at any density of points, whereas `hol` (and `rel` on a part of a sphere) may be small.
     edges : Edges
     tree : ndarray of int, shape (n,)
     """
@@ -92,16 +92,16 @@ class Unrolling:
 
 
 def parallel_frame(subspaces: Any, graph: NeighborGraph) -> ParallelFrame:
-    r"""Turn the frames of flat subspaces so that neighbouring ones agree.
+    r"""Rotate the frames of flat subspaces so that neighbouring frames agree.
 
-    A frame is carried from the root along a tree of shortest paths, where an edge costs
-    ``(q_ij + max(q_i, q_j) / 2)^2`` with ``q_ij = f - |U_i U_j^T|^2 + .02`` and q_i its mean at
-    point i: bad tangents lie at the leaves. Then, a few times, with G = E_j E_i^T on every edge,
-    skew matrices A at the points minimise::
+    A frame is transported from the root along a tree of shortest paths. An edge has the cost
+    ``(q_ij + max(q_i, q_j) / 2)^2`` with ``q_ij = f - |U_i U_j^T|^2 + .02`` and q_i the mean at
+    point i, so that poor tangents are leaves of the tree. Then, a few times, with G = E_j E_i^T on
+    every edge, skew matrices A at the points minimise::
 
         sum_ij w_ij |A_j - A_i + (G - G^T) / 2|^2,      w_ij = median(q) / q_ij, Cauchy
 
-    and every frame is turned by the Cayley transform of its A.
+    and every frame is rotated by the Cayley transform of its A.
 
     Parameters
     ----------
@@ -128,10 +128,10 @@ def parallel_frame(subspaces: Any, graph: NeighborGraph) -> ParallelFrame:
     subspaces, edges = _check(subspaces, graph)
     f = subspaces.shape[1]
     overlap = _products(subspaces, edges.j, edges.i)
-    # Past the floor, misfit can be negative by rounding only.
+    # Without the floor, the misfit is negative by rounding only.
     q = np.maximum(f - (overlap**2).sum(axis=(1, 2)), 0.0) + MISFIT_FLOOR
     tree = _best_tree(q, edges)
-    frames = _carried(subspaces, tree)
+    frames = _transported(subspaces, tree)
     base = np.median(q) / q
     weights = base
     last = np.inf
@@ -149,23 +149,23 @@ def parallel_frame(subspaces: Any, graph: NeighborGraph) -> ParallelFrame:
 
 
 def unrolled_coordinates(points: Any, frame: ParallelFrame, graph: NeighborGraph) -> Unrolling:
-    r"""Integrate displacements, read in the parallel frame, to coordinates.
+    r"""Integrate displacements in the parallel frame to coordinates.
 
     For an edge let v_i = E_i (x_j - x_i), v_j = E_j (x_j - x_i) and G = E_j E_i^T. The wanted
-    step is the mean of both with the leading bias of the chord taken away::
+    step is their mean, corrected for the leading bias of the chord::
 
         c_ij = (v_i + v_j) / 2 + ((v_i + v_j) - G v_i - G^T v_j) / 6
 
     and the coordinates minimise ``sum w_ij |u_j - u_i - c_ij|^2`` with weights
-    ``(median(q) / q_ij) / (1 + (h_ij / 2 median(h))^4)``, h the length of the edge, which are
-    lowered three times where residuals are large.
+    ``(median(q) / q_ij) / (1 + (h_ij / 2 median(h))^4)``, where h is the length of the edge. In
+    three rounds of reweighting, edges with large residuals lose weight.
 
     Parameters
     ----------
     points : array-like of shape (n, d)
     frame : ParallelFrame
     graph : NeighborGraph
-        As for the frame.
+        The graph of the frame.
 
     Returns
     -------
@@ -205,9 +205,9 @@ def unrolled_coordinates(points: Any, frame: ParallelFrame, graph: NeighborGraph
 def integrate(
     edges: Edges, steps: np.ndarray, base: np.ndarray, start: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates by reweighted least squares, and the last weights."""
+    """Integrate steps by reweighted least squares; also return the last weights."""
     weights, values = base, start
-    # Where most edges close exactly the typical residual is rounding, or zero: no unit of size.
+    # A floor for the scale of residuals, which is zero or rounding where most edges fit exactly.
     least = 1e-8 * np.sqrt((steps**2).sum(axis=1).max()) + 1e-150
     for _ in range(COORDINATE_ROUNDS):
         values = solve_differences(edges, steps, weights, values, tolerance=1e-5)
@@ -219,7 +219,7 @@ def integrate(
 
 
 def along_tree(steps: np.ndarray, tree: np.ndarray, edges: Edges) -> np.ndarray:
-    """Sums of the steps from the root to every point, by doubling the distance to the ancestor."""
+    """Sum the steps from the root to every point, by pointer doubling."""
     n = len(tree)
     own = np.flatnonzero(tree != np.arange(n))
     key = np.minimum(own, tree[own]) * n + np.maximum(own, tree[own])
@@ -235,7 +235,7 @@ def along_tree(steps: np.ndarray, tree: np.ndarray, edges: Edges) -> np.ndarray:
 
 
 def steps_along(points: np.ndarray, frames: np.ndarray, edges: Edges) -> np.ndarray:
-    """Wanted differences of coordinates along the edges; see `unrolled_coordinates`."""
+    """Return the wanted coordinate differences along edges; see `unrolled_coordinates`."""
     steps = np.empty((len(edges), frames.shape[1]))
     for rows in blocks(len(edges), EDGE_BLOCK):
         i, j = edges.i[rows], edges.j[rows]
@@ -257,14 +257,14 @@ def _check(subspaces: Any, graph: NeighborGraph) -> tuple[np.ndarray, Edges]:
         )
     if graph.n_pieces > 1:
         raise InputError(
-            f"A parallel frame needs a connected graph; got one in {graph.n_pieces} pieces: "
-            "unroll each piece on its own."
+            f"A parallel frame needs a connected graph; got {graph.n_pieces} pieces. "
+            "Unroll each piece separately."
         )
     return subspaces, edges_of(graph)
 
 
 def _products(frames: np.ndarray, to: np.ndarray, origin: np.ndarray) -> np.ndarray:
-    """E_to E_origin^T, pair by pair, shape (e, f, f)."""
+    """Return E_to E_origin^T for every pair, shape (e, f, f)."""
     f = frames.shape[1]
     products = np.empty((len(to), f, f))
     for rows in blocks(len(to), EDGE_BLOCK):
@@ -277,8 +277,8 @@ def _best_tree(q: np.ndarray, edges: Edges) -> np.ndarray:
     at_point = edges.mean_at_points(q)
     cost = (q + np.maximum(at_point[edges.i], at_point[edges.j]) / 2) ** 2
     matrix = edges.symmetric(cost)
-    # The two ends of a longest path bound every distance from below: the point that is nearest
-    # to both is central.
+    # Distances to the two ends of a longest path bound the eccentricity from below, so a point near
+    # both ends is central.
     first = int(np.argmax(dijkstra(matrix, indices=int(np.argmin(at_point)))))
     from_first = dijkstra(matrix, indices=first)
     from_second = dijkstra(matrix, indices=int(np.argmax(from_first)))
@@ -289,27 +289,25 @@ def _best_tree(q: np.ndarray, edges: Edges) -> np.ndarray:
     return tree
 
 
-def _carried(subspaces: np.ndarray, tree: np.ndarray) -> np.ndarray:
-    """Frames of the root carried down the tree, by doubling the distance to the ancestor."""
-    turn = polar_rows(
-        _products(subspaces, tree, np.arange(len(tree)))
-    )  # from a point to its parent
+def _transported(subspaces: np.ndarray, tree: np.ndarray) -> np.ndarray:
+    """Transport the frame of the root down the tree, by pointer doubling."""
+    # From the frame of every point to that of its parent, and in the end to that of the root.
+    turn = polar_rows(_products(subspaces, tree, np.arange(len(tree))))
     ancestor = tree.copy()
     while (ancestor != (above := ancestor[ancestor])).any():
         turn = turn[ancestor] @ turn
         ancestor = above
-    # turn is from the point's own frame to the root's.
     return polar_rows(turn) @ subspaces
 
 
 def _skew_part(products: np.ndarray) -> np.ndarray:
-    """Entries above the diagonal of (G - G^T) / 2, shape (e, f (f - 1) / 2)."""
+    """Return the entries above the diagonal of (G - G^T) / 2, shape (e, f (f - 1) / 2)."""
     a, b = np.triu_indices(products.shape[1], 1)
     return (products[:, a, b] - products[:, b, a]) / 2
 
 
 def _cayley(turn: np.ndarray, f: int) -> np.ndarray:
-    """Rotations (I - A / 2)^-1 (I + A / 2) of skew matrices given by their upper entries."""
+    """Return the rotations (I - A / 2)^-1 (I + A / 2) of skew matrices A given by upper entries."""
     a, b = np.triu_indices(f, 1)
     skew = np.zeros((len(turn), f, f))
     skew[:, a, b], skew[:, b, a] = turn, -turn
@@ -317,7 +315,7 @@ def _cayley(turn: np.ndarray, f: int) -> np.ndarray:
 
 
 def _holonomy(frames: np.ndarray, edges: Edges, weights: np.ndarray) -> float:
-    """Root mean square turn between neighbouring frames, as an angle; pi for a reflection."""
+    """Return the root mean square rotation angle between neighbouring frames."""
     products = _products(frames, edges.j, edges.i)
     turn = polar_rows(products)
     squared = ((turn - np.eye(frames.shape[1])) ** 2).sum(axis=(1, 2)) / 2
@@ -325,6 +323,6 @@ def _holonomy(frames: np.ndarray, edges: Edges, weights: np.ndarray) -> float:
 
 
 def unexplained(left: np.ndarray, steps: np.ndarray, weights: np.ndarray) -> float:
-    """Weighted share of the squared steps that is left."""
+    """Return the weighted share of the squared steps in the residuals."""
     whole = (weights * (steps**2).sum(axis=1)).sum()
     return float((weights * (left**2).sum(axis=1)).sum() / max(whole, 1e-300))

@@ -1,4 +1,4 @@
-"""Unrolled coordinates and their periods -> coordinates that close, and distances around."""
+"""Coordinates without a seam from unrolled coordinates and their periods."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from itertools import product
 
 import numpy as np
 
-# Periods whose product is a smaller share of their squares are at right angles: each is a circle.
+# Periods are orthogonal circles if their inner product is below this share of their squared length.
 ORTHOGONAL = 0.03
 REDUCTIONS = 100
 
 
 @dataclass(frozen=True)
 class ClosedCoordinates:
-    """How flat coordinates become coordinates without a seam.
+    """The map from flat coordinates to coordinates without a seam.
 
     Attributes
     ----------
     periods : ndarray of shape (b, f)
     open_directions : ndarray of shape (f - b, f)
-        Orthonormal rows, at right angles to all periods.
+        Orthonormal rows, orthogonal to all periods.
     forms : ndarray of int, shape (q, b)
-        Whole combinations of the phases: each has a circle.
+        Integer combinations of the phases, one for each circle.
     radii : ndarray of shape (q,)
     turn : ndarray of shape (r, 2 q + f - b)
-        Orients the coordinates: two for every circle, then the open ones. It has rows of zeros
-        where other pieces of a map close in more directions.
+        Orientation of the coordinates: two for every circle, then the open ones. Rows of zeros pad
+        the coordinates if other pieces of a map close in more directions.
     """
 
     periods: np.ndarray
@@ -37,18 +37,18 @@ class ClosedCoordinates:
 
     @property
     def n_coordinates(self) -> int:
-        """The r of the coordinates without a seam."""
+        """Number r of coordinates without a seam."""
         return len(self.turn)
 
     def close(self, flat: np.ndarray) -> np.ndarray:
-        """Coordinates without a seam (n, r)."""
+        """Compute the coordinates without a seam, shape (n, r)."""
         angles = 2 * np.pi * (self._phases(flat) @ self.forms.T)
         circles = np.stack([np.cos(angles), np.sin(angles)], axis=2) * self.radii[:, None]
         open_ = flat @ self.open_directions.T
         return np.hstack([circles.reshape(len(flat), -1), open_]) @ self.turn.T
 
     def slopes(self, flat: np.ndarray) -> np.ndarray:
-        """Derivatives of the coordinates without a seam along the flat ones, (n, r, f)."""
+        """Differentiate the coordinates without a seam along the flat ones, shape (n, r, f)."""
         per_step = 2 * np.pi * np.linalg.pinv(self.periods) @ self.forms.T  # (f, q)
         angles = 2 * np.pi * (self._phases(flat) @ self.forms.T)
         around = np.stack([-np.sin(angles), np.cos(angles)], axis=2) * self.radii[:, None]
@@ -58,7 +58,7 @@ class ClosedCoordinates:
         return self.turn @ slopes
 
     def shortest(self, differences: np.ndarray) -> np.ndarray:
-        """Differences of flat coordinates (p, f), around where that is shorter."""
+        """Reduce differences (p, f) of flat coordinates modulo the periods to the shortest ones."""
         if not len(self.periods):
             return differences
         rest = differences - np.rint(self._phases(differences)) @ self.periods
@@ -68,7 +68,7 @@ class ClosedCoordinates:
         return ways[least, np.arange(len(rest))]
 
     def distances(self, differences: np.ndarray) -> np.ndarray:
-        """Lengths of differences of flat coordinates (p, f), around where that is shorter."""
+        """Return the lengths of differences (p, f) of flat coordinates modulo the periods."""
         return np.linalg.norm(self.shortest(differences), axis=1)
 
     def _phases(self, flat: np.ndarray) -> np.ndarray:
@@ -76,14 +76,14 @@ class ClosedCoordinates:
 
 
 def closed_coordinates(periods: np.ndarray, dim: int) -> ClosedCoordinates:
-    """Find circles whose product has the metric of a flat torus, and what stays open.
+    """Find circles whose product embeds a flat torus isometrically, and the open directions.
 
     With an obtuse superbase of the lattice, ``v_0 + v_1 + ... + v_b = 0`` and
     ``p_ij = -v_i . v_j >= 0``, the flat metric is ``sum_{i<j} p_ij (dc_i - dc_j)^2`` in the
-    coordinates c of ``sum c_i v_i`` (Selling 1874): every pair is a circle of radius
-    ``sqrt(p_ij) / 2 pi`` in the angle ``2 pi (c_i - c_j)``, so that also a hexagonal torus gets
-    coordinates that are isometric. There are such bases up to three periods; with more, each
-    period is a circle, which is isometric where they are at right angles.
+    coordinates c of ``sum c_i v_i`` (Selling 1874). Every pair is a circle of radius
+    ``sqrt(p_ij) / 2 pi`` in the angle ``2 pi (c_i - c_j)``, so that coordinates are isometric even
+    for a hexagonal torus. Such bases exist for up to three periods. With more, each period is a
+    circle, which is isometric if the periods are orthogonal.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def closed_coordinates(periods: np.ndarray, dim: int) -> ClosedCoordinates:
 
 
 def _obtuse(periods: np.ndarray) -> np.ndarray:
-    """Whole combinations of the periods that are an obtuse superbase, by Selling's reduction."""
+    """Find integer combinations of the periods that are an obtuse superbase (Selling)."""
     b = len(periods)
     combined = np.vstack([-np.ones((1, b), int), np.eye(b, dtype=int)])
     for _ in range(REDUCTIONS):
@@ -140,7 +140,7 @@ def _obtuse(periods: np.ndarray) -> np.ndarray:
         i, j = np.unravel_index(products.argmax(), products.shape)
         if products[i, j] <= 1e-9 * np.abs(np.diag(vectors @ vectors.T)).max():
             break
-        # v_i -> -v_i, v_j stays, and v_i goes to the others but one in dimension three.
+        # v_i becomes -v_i, v_j is unchanged, and v_i is added to the others (twice for b = 2).
         others = [o for o in range(b + 1) if o not in (i, j)]
         moved = combined[i].copy()
         if b == 2:

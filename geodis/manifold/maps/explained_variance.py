@@ -1,4 +1,4 @@
-"""The variance of points that their coordinates on all maps explain, by local regression."""
+"""Variance explained by the coordinates on all maps, and their export to AnnData objects."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ import warnings
 from typing import Any
 
 import numpy as np
+from scipy.spatial import KDTree
 
 from geodis.base.check import GeodisWarning, InputError
 from geodis.manifold.fitted import Fit
 from geodis.manifold.local.curved_fit_ratio import quadratic_count, regression_weights
 from geodis.manifold.maps.maps_of_fit import coordinates_at, feature_names, maps_of, topologies_of
 
-BLOCK = 2000  # places at a time: their offsets stay small
+BLOCK = 2000  # number of places in a block
 
 
 def explained_variance(fit: Fit, points: np.ndarray) -> float:
-    """R^2 of points (p, d), predicted from their coordinates on all maps; 0 without maps."""
+    """Compute the R^2 of points (p, d) predicted from their coordinates; 0 without maps."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GeodisWarning)  # points without places lower the score
+        warnings.simplefilter("ignore", GeodisWarning)  # points without coordinates lower R^2
         places = coordinates_at(fit, points)
     if fit.made("maps") is None:
         return 0.0
@@ -29,13 +30,13 @@ def explained_variance(fit: Fit, points: np.ndarray) -> float:
 def r2_of_coordinates(
     own: np.ndarray, fitted: np.ndarray, places: np.ndarray, points: np.ndarray
 ) -> float:
-    """R^2 of points whose coordinates are given, by local regression of the fitted ones.
+    """Compute the R^2 of a local regression of points on their coordinates.
 
     Parameters
     ----------
     own, fitted : ndarray of shape (n, r), (n, d)
     places, points : ndarray of shape (p, r), (p, d)
-        Points whose places are NaN are predicted by the mean.
+        Points whose coordinates are NaN are predicted by the mean.
 
     Examples
     --------
@@ -45,8 +46,6 @@ def r2_of_coordinates(
     >>> round(r2_of_coordinates(own, bent(own), new, bent(new)), 9)
     1.0
     """
-    from scipy.spatial import KDTree
-
     known = np.isfinite(own).all(axis=1)
     own, fitted = own[known], fitted[known]
     mean = fitted.mean(axis=0)
@@ -63,11 +62,8 @@ def r2_of_coordinates(
     return float(1 - ((points - predicted) ** 2).sum() / max(whole, np.finfo(float).tiny))
 
 
-# Coordinates on the maps of a fit -> an AnnData object.
-
-
 def write_places(adata: Any, fit: Fit, places: np.ndarray, key: str) -> Any:
-    """Write coordinates (n, r_0 + r_1 + ...) into `obsm`, and what they are into `uns`."""
+    """Write coordinates (n, r_0 + r_1 + ...) into `obsm`, and their description into `uns`."""
     if not (hasattr(adata, "obsm") and hasattr(adata, "uns") and hasattr(adata, "obs_names")):
         raise InputError(f"adata must be an AnnData object; got {type(adata).__name__}.")
     n = len(adata.obs_names)
@@ -80,7 +76,7 @@ def write_places(adata: Any, fit: Fit, places: np.ndarray, key: str) -> Any:
     stops = np.cumsum([own.n_coordinates for own in maps_of(fit)])[:-1]
     for j, own in enumerate(np.split(places, stops, axis=1)):
         adata.obsm[f"{key}_factor{j}"] = own
-    # Arrays of texts, which files of AnnData can hold.
+    # AnnData files can store arrays of strings.
     adata.uns["geodis"] = {
         "names": np.array([topology.name for topology in topologies_of(fit)], dtype=str),
         "factor_dims": np.asarray(fit.factor_dims),

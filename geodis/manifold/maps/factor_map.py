@@ -1,8 +1,8 @@
-"""What the map of a factor answers, whatever its kind: the base class of all kinds of maps.
+"""Base classes of the maps of factors, of their surfaces, and of geodesics on these.
 
-A new kind of map is one file with two classes and a function: a `FactorMap`; a `Surface` for its
-pieces, on which geodesics are followed; and a function that makes the map from `FactorData`, or
-returns None where the kind does not apply. The function is entered in `KINDS` of `all_maps`.
+A new kind of map consists of a subclass of `FactorMap`, a subclass of `Surface` for its pieces, and
+a function that makes the map from `FactorData` or returns None if the kind does not apply. The
+function is entered in `KINDS` of `map_kinds`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,10 @@ from geodis.manifold.maps.rigid_map import orthonormal_columns
 from geodis.manifold.maps.samples import CoarseSample
 from geodis.manifold.topology.topology_of import Topology, topology_of
 
-# Moving on the map of a factor: surfaces, and the geodesics that are followed on them.
-
 
 @dataclass(frozen=True)
 class Geodesic:
-    """Positions along a geodesic of a factor's map, and a frame transported along it.
+    """Positions along a geodesic of a factor's map, with a parallel frame.
 
     Attributes
     ----------
@@ -36,7 +34,7 @@ class Geodesic:
         Increasing from 0.
     positions : ndarray of shape (q, r)
     frames : ndarray of shape (q, r, k_j)
-        Orthonormal columns, carried by parallel transport from the first.
+        Orthonormal columns, parallel along the curve.
     direction : ndarray of shape (k_j,)
         Of unit length: ``frames[t] @ direction`` points along the curve.
     """
@@ -52,7 +50,7 @@ class Geodesic:
         return self.frames @ self.direction
 
     def at(self, lengths: np.ndarray) -> Geodesic:
-        """The same curve at other lengths, interpolated by cubics.
+        """Interpolate the curve at other lengths by cubics.
 
         Parameters
         ----------
@@ -83,7 +81,7 @@ class Geodesic:
         return Geodesic(lengths, positions, orthonormal_columns(frames), self.direction)
 
     def shifted(self, missed: np.ndarray) -> Geodesic:
-        """The curve with its end moved by a vector (r,); the shift grows linearly with length."""
+        """Shift the end by a vector (r,), and other positions in proportion to length."""
         share = (self.lengths / self.lengths[-1])[:, None]
         return replace(self, positions=self.positions + share * missed)
 
@@ -93,7 +91,7 @@ class Surface(ABC):
 
     @abstractmethod
     def project(self, position: np.ndarray, frame: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The nearest point of the surface, and the frame turned into the tangent space there.
+        """Project a position on the surface, and a frame on the tangent space there.
 
         Parameters
         ----------
@@ -108,12 +106,12 @@ class Surface(ABC):
 
     @abstractmethod
     def frame_at(self, place: np.ndarray, axes: np.ndarray, position: np.ndarray) -> np.ndarray:
-        """Where the map takes the factor's axes at a point, shape (r, k_j).
+        """Return the image (r, k_j) of the factor's axes at a point.
 
         Parameters
         ----------
         place : ndarray of shape (c,)
-            The point in the directions that were kept.
+            The point in the reduced space.
         axes : ndarray of shape (k_j, c)
         position : ndarray of shape (r,)
             The point in the map.
@@ -123,33 +121,32 @@ class Surface(ABC):
     def exp(
         self, position: np.ndarray, frame: np.ndarray, direction: np.ndarray, length: float
     ) -> Geodesic:
-        """The geodesic that starts at a position of the surface in a direction.
+        """Follow the geodesic from a position of the surface in a direction.
 
         Parameters
         ----------
         position : ndarray of shape (r,)
         frame : ndarray of shape (r, k_j)
         direction : ndarray of shape (k_j,)
-            In the frame, of any length but zero.
+            In the frame; nonzero, of any length.
         length : float
         """
 
     @abstractmethod
     def log(self, position: np.ndarray, frame: np.ndarray, end: np.ndarray) -> Geodesic:
-        """The shortest geodesic from a position of the surface to another position (r,)."""
+        """Find the shortest geodesic from a position of the surface to another position (r,)."""
 
 
 def nonzero_direction(vector: np.ndarray) -> np.ndarray:
-    """The vector, or the first axis where it is zero."""
+    """Return the vector, or the first axis if it is zero."""
     return vector if np.linalg.norm(vector) else np.eye(len(vector))[0]
 
 
-# Above this misfit the name of a space comes with a doubt.
+# Above this misfit the name of a space is doubted.
 ROUGH = 0.07
-
-# Unrolled coordinates whose lengths are wrong by no more need no other map beside theirs.
+# Unrolled coordinates with a strain up to this value need no other map.
 EVEN = 0.01
-# How a map is drawn; `plots.map_views.factor_view` has a function for each.
+# How a map is drawn; `plots.geometry.factor_view` has a function for each.
 MapView = Literal["line", "circle", "globe", "unrolled", "ball", "space"]
 
 
@@ -160,9 +157,9 @@ class UnrolledFactor:
     Attributes
     ----------
     coordinates : ndarray of shape (n, k_j)
-        NaN where there are none.
+        NaN for points without coordinates.
     pieces : tuple of (ndarray of int, ndarray of shape (b, k_j))
-        Rows of every piece of the graph that has coordinates, and their periods there.
+        Rows of every piece of the graph that has coordinates, and its periods.
     """
 
     coordinates: np.ndarray
@@ -171,22 +168,22 @@ class UnrolledFactor:
 
 @dataclass(frozen=True)
 class FactorData:
-    """What the map of one factor is made from.
+    """The data from which the map of one factor is made.
 
     Attributes
     ----------
     points : ndarray of shape (n, d)
-        As they were given: they orient the map.
+        The original points, which determine the orientation of the map.
     places : ndarray of shape (n, c)
-        The points in the directions that were kept.
+        The points in the reduced space.
     axes : ndarray of shape (n, k_j, c)
-        Of the factor; NaN where there are none.
+        Axes of the factor; NaN for points without axes.
     unrolled : UnrolledFactor or None
-        Where the factor was unrolled.
+        None if the factor was not unrolled.
     strain : float
-        By how much lengths along the unrolled coordinates are wrong.
+        Relative error of lengths along the unrolled coordinates.
     samples : sequence of (ndarray of int, CoarseSample)
-        Rows of every piece of the graph, largest first, and the points that carry a map of it.
+        Rows of every piece of the graph, largest first, and the sample to which its map is fitted.
     n_jobs : int, optional
     """
 
@@ -200,33 +197,33 @@ class FactorData:
 
     @property
     def is_even(self) -> bool:
-        """Whether the unrolled coordinates are all that the map needs.
+        """Whether the unrolled coordinates are isometric enough to be the only map.
 
-        A curve has no curvature; what was unrolled in more dimensions may have some.
+        A curve has no intrinsic curvature; an unrolled factor of more dimensions may have some.
         """
         return self.unrolled is not None and (self.axes.shape[1] == 1 or self.strain <= EVEN)
 
 
 @dataclass(frozen=True, eq=False)
 class FactorMap(ABC):
-    """Coordinates of one factor, as isometric as they can be.
+    """Nearly isometric coordinates of one factor.
 
     Attributes
     ----------
     dim : int
-        Of the factor, k_j.
+        Dimension k_j of the factor.
     places : ndarray of shape (n, c)
-        The fitted points, in the directions that were kept.
+        The fitted points in the reduced space.
     axes : ndarray of shape (n, k_j, c)
-        Of the factor, along the same directions; NaN where there are none.
+        Axes of the factor in the same space; NaN for points without axes.
     coordinates : ndarray of shape (n, r)
-        NaN where there are none.
+        NaN for points without coordinates.
     residual : float
-        Root mean square of what steps of the factor and of its map differ by, over that of the
-        steps.
+        Root mean square difference between steps of the factor and of its map, relative to the
+        root mean square of the steps.
     piece : ndarray of int, shape (n,)
-        Which piece of the map each point belongs to, from 0 for the largest; -1 for none.
-        Coordinates of different pieces have nothing in common.
+        The piece of the map that each point belongs to, from 0 for the largest; -1 for none.
+        Coordinates of different pieces are unrelated.
     pieces : tuple of Surface
         Largest first.
     """
@@ -241,7 +238,7 @@ class FactorMap(ABC):
 
     @property
     def n_pieces(self) -> int:
-        """Pieces of the graph that have a map."""
+        """Number of pieces of the graph that have a map."""
         return int(self.piece.max()) + 1
 
     @property
@@ -263,22 +260,22 @@ class FactorMap(ABC):
         }
         return findings_html("Map of a factor", rows)
 
-    # What every kind of map must answer.
+    # Every kind of map must define the following.
 
     @property
     @abstractmethod
     def carriers(self) -> np.ndarray:
-        """Fitted points between which the map is extended to new ones, shape (c,)."""
+        """Rows (c,) of the fitted points from which the map is extended to new ones."""
 
     @abstractmethod
     def tangents(self) -> tuple[np.ndarray, np.ndarray]:
-        """Points that carry the largest piece (c,), and the frames (c, r, k_j) there."""
+        """Return rows (c,) of the largest piece, and the frames (c, r, k_j) of the map there."""
 
     @abstractmethod
     def _distances(
         self, label: int, a: np.ndarray, b: np.ndarray, n_jobs: int | None
     ) -> np.ndarray:
-        """Distances (p,) of fitted points a and b of one piece."""
+        """Compute distances (p,) between fitted points a and b of one piece."""
 
     @abstractmethod
     def _extended(
@@ -289,9 +286,9 @@ class FactorMap(ABC):
         axes: np.ndarray,
         n_jobs: int | None,
     ) -> np.ndarray:
-        """Coordinates (p, r) of points next to carriers of one piece."""
+        """Extend coordinates (p, r) to points whose nearest carriers are in one piece."""
 
-    # What a kind may answer in its own way.
+    # A kind may override the following.
 
     @property
     def periods(self) -> np.ndarray | None:
@@ -299,7 +296,7 @@ class FactorMap(ABC):
         return None
 
     def unrolled(self, label: int = 0) -> tuple[np.ndarray, ClosedCoordinates] | None:
-        """Unrolled coordinates (n, k_j), NaN outside a piece, and how they close there.
+        """Return unrolled coordinates (n, k_j), NaN outside a piece, and how they close there.
 
         None for a map that is not flat.
         """
@@ -307,15 +304,15 @@ class FactorMap(ABC):
 
     @property
     def sample(self) -> CoarseSample | None:
-        """Points and edges to which the largest piece was fitted; None where there are none."""
+        """Points and edges to which the largest piece was fitted; None without a fit."""
         return None
 
     def log_chart(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Points of the largest piece (c,), and their logarithms (c, k_j) at a central one."""
+        """Return rows (c,) of the largest piece and logarithms (c, k_j) at a central point."""
         return None
 
     def view(self, name: str) -> MapView:
-        """How the map is drawn, as a factor of this name; "unknown" leaves it to the map."""
+        """Choose how the map is drawn for a factor with this name, which may be "unknown"."""
         if self.dim == 1 and self.n_coordinates == 1:
             return "line"
         if self.dim == 1 and self.n_coordinates == 2 and name in ("circle", "unknown"):
@@ -323,12 +320,12 @@ class FactorMap(ABC):
         return "globe" if self.dim == 2 and self.n_coordinates == 3 else "space"
 
     def topology(self, flat: bool, *, n_jobs: int | None = None) -> Topology:
-        """The name of the factor, its radius and size, and the evidence for them.
+        """Identify the space that the factor is, with its radius, size and the evidence.
 
         Parameters
         ----------
         flat : bool
-            Whether the factor was taken for flat. That is sure only where it was unrolled.
+            Whether the factor is presumably flat, which is certain only if it was unrolled.
         n_jobs : int, optional
             Threads; one by default, -1 for every core.
         """
@@ -347,12 +344,12 @@ class FactorMap(ABC):
         return named
 
     def largest_piece(self) -> FactorMap:
-        """The same map without coordinates in the other pieces."""
+        """Return the map without the coordinates of other pieces."""
         inside = (self.piece == 0)[:, None]
         return replace(self, coordinates=np.where(inside, self.coordinates, np.nan))
 
     def distances(self, a: np.ndarray, b: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
-        """Distances (p,) of fitted points a and b within this factor alone.
+        """Compute geodesic distances (p,) between fitted points a and b in this factor alone.
 
         NaN for points without coordinates, infinite between pieces.
         """
@@ -365,13 +362,13 @@ class FactorMap(ABC):
         return found
 
     def at(self, places: np.ndarray, axes: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
-        """Out-of-sample extension: coordinates (p, r) of other points.
+        """Compute coordinates (p, r) of other points (out-of-sample extension).
 
         Parameters
         ----------
         places : ndarray of shape (p, c)
         axes : ndarray of shape (p, k_j, c)
-            Of this factor at these points.
+            Axes of this factor at these points.
         n_jobs : int, optional
             Threads; one by default, -1 for every core.
         """

@@ -1,4 +1,4 @@
-"""Steps along edges -> a map in a space of as few dimensions as it needs."""
+"""Fitting a map of few dimensions to steps along edges, and orienting it."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from scipy.sparse.csgraph import dijkstra
 from geodis.manifold.flat.differences import Edges
 from geodis.manifold.maps.rigid_map import RigidFit, RigidMap, Steps
 
-# Lengths of edges within a factor -> a first map: shortest paths and landmark scaling.
+# An initial map by shortest paths and landmark multidimensional scaling.
 
 LANDMARKS = 150
-# Edges that do not move in the factor are free, but not absent from a sparse matrix: a share of
-# the mean length.
+# Length of edges that do not move in the factor, as a share of the mean length: zeros would be
+# absent from a sparse matrix.
 FREE = 1e-9
 
 
 def landmark_scaling(
     lengths: np.ndarray, edges: Edges, *, most: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates whose distances are those along edges, by classical scaling of few points.
+    """Compute coordinates whose distances approximate those along edges, by landmark scaling.
 
-    Moving in the other factors costs nothing, so that shortest paths have all points near the
-    geodesic to go over. Landmarks are farthest points; classical scaling of their squared
-    distances, ``B = -H D^2 H / 2``, gives theirs coordinates, and all others theirs by distances
+    Moves in the other factors have no length, so shortest paths may use all points near a geodesic.
+    Landmarks are chosen by farthest-point sampling. Classical scaling of their squared distances,
+    ``B = -H D^2 H / 2``, gives their coordinates; those of all other points follow from distances
     to the landmarks.
 
     Parameters
     ----------
     lengths : ndarray of shape (e,)
-        Of the edges, within one factor.
+        Lengths of the edges within one factor.
     edges : Edges
         Connected.
     most : int
@@ -66,7 +66,7 @@ def landmark_scaling(
 
 
 def _farthest(weights: sparse.csr_array, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Farthest-point sampling: points far from one another, and the distances (count, c) there."""
+    """Choose landmarks by farthest-point sampling; also return the distances (count, c) to them."""
     chosen = [int(np.random.default_rng(0).integers(weights.shape[0]))]
     distances = np.empty((count, weights.shape[0]))
     least = np.full(weights.shape[0], np.inf)
@@ -77,31 +77,31 @@ def _farthest(weights: sparse.csr_array, count: int) -> tuple[np.ndarray, np.nda
     return np.array(chosen[:count]), distances
 
 
-# Coordinates of the scaling whose eigenvalue is above this share of the first: the sphere has
-# three equal ones, SO(3) nine, a circle two.
+# Coordinates of the scaling are kept if their eigenvalue is above this share of the first. A sphere
+# has three equal ones, SO(3) nine, a circle two.
 KEPT = 0.1
-# One coordinate more, where it lowers the misfit by so much; one less, where it raises it by less.
+# A coordinate is added if it lowers the misfit by this share, and removed if that raises it by
+# less.
 WORTH = 0.1
-# A map whose misfit is below needs no more coordinates, and one that stays below needs fewer.
+# No coordinates are added below the first misfit; removal may always raise it to the second.
 GOOD, AS_GOOD = 0.01, 0.004
-# And only a direction in which a map extends by this share of the largest, in squares, may be one
-# that it does not need.
+# A direction may be removed only if its variance is below this share of the largest.
 SMALL = 0.3
 MOST_COORDINATES = 16
 TRIED_ROUNDS = 3
-# Of the places, as polynomials of degree two in so many coordinates of the scaling at least (two
-# sides of a tube lie on one another in the first); directions in which they vary by this share of
-# the first.
+# Places are averaged by quadratic polynomials in at least this many coordinates of the scaling (in
+# the first ones, two sides of a tube coincide).
 WIDE = 6
+# Directions of the average are kept if their variance is above this share of the largest.
 SHOWN = 1e-3
 
 
 def fit_map(steps: Steps, edges: Edges, places: np.ndarray) -> RigidMap:
     """Fit a map to the steps within one factor.
 
-    It starts from scaling of shortest paths, which shows closed factors as they are and flattens
-    those with a boundary; there, from how the points lie in the ambient space on average over the
-    other factors; and takes whichever fits better.
+    There are two initial maps. Scaling of shortest paths suits closed factors, but flattens factors
+    with a boundary. For these, the second map is the position of the points in the ambient space,
+    averaged over the other factors. The better fit is selected.
 
     Parameters
     ----------
@@ -146,12 +146,12 @@ def fit_map(steps: Steps, edges: Edges, places: np.ndarray) -> RigidMap:
 
 
 def _better(fitted: RigidMap, wider: RigidMap) -> RigidMap:
-    """The one with more coordinates, where they are worth it."""
+    """Select the second map if its misfit is clearly smaller."""
     return wider if wider.misfit < (1 - WORTH) * fitted.misfit else fitted
 
 
 def _narrowed(fit: RigidFit, start: np.ndarray) -> RigidMap:
-    """The refined map, without coordinates that it does not need."""
+    """Refine a map and remove coordinates that it does not need."""
     fitted = fit.refine(start, TRIED_ROUNDS)
     while fitted.coordinates.shape[1] > fit.dim:
         extents, vectors = np.linalg.eigh(fitted.coordinates.T @ fitted.coordinates)
@@ -165,9 +165,9 @@ def _narrowed(fit: RigidFit, start: np.ndarray) -> RigidMap:
 
 
 def _on_average(places: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
-    """Where points lie on average over the other factors, along the directions that it shows.
+    """Average places over the other factors.
 
-    The average is a quadratic polynomial in the coordinates of a first map; the columns of the
+    The average is a quadratic polynomial in the coordinates of an initial map. The columns of the
     result are its principal components, at most `MOST_COORDINATES` of them.
     """
     unit = coordinates / coordinates.std(axis=0).max()
@@ -181,19 +181,19 @@ def _on_average(places: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
     return u[:, :kept] * s[:kept]
 
 
-# Orienting a map, which is known only up to rotation, in the same way every time.
+# A reproducible orientation of a map, which is determined only up to rotation.
 
-# A column of the points is believed to show a direction of the map where it shows half as much as
-# the column that shows most: so the choice does not change with every draw of the points.
+# A column of the points may determine a direction of the map if its covariance is at least this
+# share of the largest. So the choice does not change with every sample of the points.
 CLEAR = 0.5
 
 
 def orientation_of(coordinates: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Orthonormal rows: directions in a map, in the order in which the points' columns show them.
+    """Compute a reproducible orientation of a map from the columns of the points.
 
-    The first is that in which the first clear column grows; the second that in which the next
-    one grows, apart from the first; and so on. A fit to other draws of the same points is turned
-    the same way.
+    The first direction is the one in which the first column with sufficient covariance increases;
+    the second direction is that of the next such column, orthogonal to the first; and so on. Fits
+    to other samples of the same points have the same orientation.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def orientation_of(coordinates: np.ndarray, points: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray of shape (r, r)
-        Coordinates times its transpose are the turned ones.
+        Orthonormal rows; the oriented coordinates are ``coordinates @ result.T``.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def orientation_of(coordinates: np.ndarray, points: np.ndarray) -> np.ndarray:
 
 
 def _complement(known: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
-    """The directions that no column shows, by how far the map extends in them."""
+    """Return the directions without covariance with any column, in order of decreasing variance."""
     r = coordinates.shape[1]
     others = np.linalg.svd(np.vstack([known, np.zeros((1, r))]))[2][len(known) :]
     within = coordinates @ others.T

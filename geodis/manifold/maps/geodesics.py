@@ -1,4 +1,4 @@
-"""A map -> geodesics in it: how far apart its points are, and in which direction."""
+"""Geodesic distances and logarithms in a map, by developed shortest paths."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from geodis.manifold.local.neighbors import nearest_neighbors
 from geodis.manifold.maps.rigid_map import steps_within
 
 NEIGHBORS = 30
-# A path that is longer than its development by more goes around something: a hole, a notch.
-# Paths zigzag by a tenth in two dimensions, and by a quarter in four.
+# A path that is longer than its development by more than this factor leads around a hole or a
+# notch. Zigzag alone lengthens paths by a tenth in two dimensions, and by a quarter in four.
 DETOUR = 1.35
 
 
 @dataclass(frozen=True)
 class Geodesics:
-    """The neighbour graph of a map, with a step and a turn along every edge, in both directions.
+    """The neighbour graph of a map, with a step and a rotation for both directions of every edge.
 
     Attributes
     ----------
@@ -29,9 +29,9 @@ class Geodesics:
         Neighbours of every point, as in a CSR matrix.
     lengths : ndarray of shape (e,)
     steps : ndarray of shape (e, k_j)
-        In the frame of the point where the edge begins.
+        In the frame of the point where the edge starts.
     turns : ndarray of shape (e, k_j, k_j)
-        What turns the frame at the end into that at the beginning.
+        Rotation from the frame at the end to that at the start.
     """
 
     indptr: np.ndarray
@@ -41,11 +41,11 @@ class Geodesics:
     turns: np.ndarray
 
     def logarithms(self, source: int) -> tuple[np.ndarray, np.ndarray]:
-        """Where all points lie as seen from one, and how far it is to them.
+        """Compute the logarithms and distances of all points at a source.
 
-        A shortest path in the graph zigzags. Its development does not: the sum of its steps, each
-        carried back to the source by the turns on the way, is the vector at which the exponential
-        map at the source begins, up to curvature times the square of how far the path strays.
+        A shortest path in the graph zigzags, but its development does not: the sum of its steps,
+        each transported back to the source, approximates the logarithm of the end. The error is
+        curvature times the squared deviation of the path from the geodesic.
 
         Parameters
         ----------
@@ -54,10 +54,10 @@ class Geodesics:
         Returns
         -------
         vectors : ndarray of shape (c, k_j)
-            In the frame of the source; NaN where no path leads.
+            In the frame of the source; NaN for points that no path reaches.
         distances : ndarray of shape (c,)
-            Their lengths, or nearly that of the path where this is much longer; infinite where
-            no path leads.
+            Lengths of these vectors, or about that of the path if this is much longer; infinite for
+            points that no path reaches.
         """
         vectors, _, paths = self._developed(source)
         straight = np.linalg.norm(vectors, axis=1)
@@ -72,25 +72,25 @@ class Geodesics:
         *,
         n_jobs: int | None = None,
     ) -> np.ndarray:
-        """Distances of pairs of points, or of points next to them.
+        """Compute distances between pairs of points, or between points near them.
 
         Parameters
         ----------
         a, b : ndarray of int, shape (p,)
         offset_a, offset_b : ndarray of shape (p, k_j), optional
-            From a and b, in their frames, to the points that are meant.
+            Offsets of the actual points from a and b, in their frames.
         n_jobs : int, optional
             Threads; one by default, -1 for every core.
 
         Returns
         -------
         ndarray of shape (p,)
-            Infinite where no path leads.
+            Infinite if no path leads there.
         """
         k = self.steps.shape[1]
         offset_a = np.zeros((len(a), k)) if offset_a is None else offset_a
         offset_b = np.zeros((len(b), k)) if offset_b is None else offset_b
-        if len(np.unique(b)) < len(np.unique(a)):  # paths from every one of the first are sought
+        if len(np.unique(b)) < len(np.unique(a)):  # one search for each distinct source
             a, b, offset_a, offset_b = b, a, offset_b, offset_a
         sources, source = np.unique(a, return_inverse=True)
         order = np.argsort(source, kind="stable")
@@ -112,7 +112,7 @@ class Geodesics:
         return distances
 
     def _developed(self, source: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Vector, frame and length of the shortest path to every point, from one of them."""
+        """Return the vector, frame and length of the shortest path from a source to every point."""
         graph = self.indptr, self.indices, self.lengths, self.steps, self.turns
         return _develop(*graph, int(source))  # type: ignore[no-any-return]
 
@@ -120,7 +120,7 @@ class Geodesics:
 def geodesics_of(
     coordinates: np.ndarray, frames: np.ndarray, *, n_jobs: int | None = None
 ) -> Geodesics:
-    """The neighbour graph of a map, and what it takes to go along its edges.
+    """Build the neighbour graph of a map with the step and the rotation along every edge.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def geodesics_of(
 
 
 def _squared(vectors: np.ndarray) -> np.ndarray:
-    """Squared lengths, summed from the first axis on."""
+    """Return squared lengths, summed in the order of the axes."""
     return sum(column**2 for column in vectors.T)  # type: ignore[return-value]
 
 
@@ -167,7 +167,7 @@ def _squared(vectors: np.ndarray) -> np.ndarray:
 def _develop(  # type: ignore[no-untyped-def]
     indptr, indices, lengths, steps, turns, source
 ):  # pragma: no cover
-    """Dijkstra's shortest paths from a point; every other's vector once the way to it is known."""
+    """Develop Dijkstra's shortest paths from a source to all points."""
     n, k = len(indptr) - 1, steps.shape[1]
     vectors, frames = np.full((n, k), np.nan), np.zeros((n, k, k))
     paths, done = np.full(n, np.inf), np.zeros(n, np.bool_)

@@ -1,4 +1,4 @@
-"""A fit -> the maps of all its factors."""
+"""The kinds of maps, and the best map of every factor."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from geodis.manifold.maps.samples import CoarseSample, coarse_sample, fewest_for
 from geodis.manifold.maps.unrolled_map import unrolled_map
 from geodis.manifold.preparation.prepared import pieces_largest_first
 
-# What makes every kind of map, or returns None where it does not apply. The first map is kept
-# unless a later one is clearly better.
+# Functions that make a map, or return None if the kind does not apply. The first map is kept unless
+# a later one is clearly better.
 KINDS: tuple[Callable[[FactorData], FactorMap | None], ...] = (unrolled_map, refined_map)
-# A later map is better where it is bent and its misfit is a smaller share of the first one's.
+# A later map is better if it is bent and its misfit is below this share of the first one's.
 BETTER = 0.7
 
 
@@ -39,21 +39,20 @@ def factor_maps(
     Parameters
     ----------
     points : ndarray of shape (n, d)
-        As they were given.
+        The original points.
     places : ndarray of shape (n, c)
-        In the directions that were kept.
+        The points in the reduced space.
     axes : ndarray of shape (n, k, c)
-        Grouped by factor; NaN where there are none.
+        Grouped by factor; NaN for points without axes.
     dims : sequence of int
-        Of the factors.
+        Dimensions of the factors.
     graph : NeighborGraph
-        Of the points, with its pieces.
     unrolled : sequence of UnrolledFactor or None
-        Of every factor that was unrolled.
+        None for every factor that was not unrolled.
     strain : float
-        By how much lengths along these are wrong.
+        Relative error of lengths along unrolled coordinates.
     stages : Stages, optional
-        Timed and shown.
+        Progress display.
     n_jobs : int, optional
         Threads; one by default, -1 for every core.
 
@@ -86,10 +85,10 @@ def factor_maps(
 
 
 def _best_map(data: FactorData) -> FactorMap:
-    """The map of the first kind that applies, or of a later one that is clearly better."""
+    """Return the map of the first kind that applies, or a later one that is clearly better."""
     best, *others = [made for kind in KINDS if (made := kind(data)) is not None]
     for other in others:
-        # A gently curved patch that was unrolled is better bent than flattened.
+        # For a gently curved patch that was unrolled, a bent map may be better than a flat one.
         if other.n_coordinates > other.dim and other.residual < BETTER * best.residual:
             best = other
     return best

@@ -1,4 +1,4 @@
-"""A fit -> maps of its factors, their names, and coordinates at new points."""
+"""Maps of the factors of a fit, their names, and coordinates at new points."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from geodis.manifold.preparation.prepared import pieces_largest_first
 from geodis.manifold.topology.space_names import UNKNOWN
 from geodis.manifold.topology.topology_of import Topology, nameless
 
-# Maps of the factors -> how many points have the places of others in all of them.
+# Overlaid maps, in which different points have the same coordinates in all factors.
 
-# Points are apart where they are this many times farther than the longest of their edges. Noise,
-# which lengthens the edges too, does not take them there.
+# Two points are apart if their distance exceeds this multiple of their longest edge. Noise
+# lengthens the edges as well, and so does not separate points.
 APART = 1.25
-# Of the points that have the places of others in all maps: none on a product, also under noise,
-# and a third or more where two sheets lie on one another.
+# Largest share of points at the positions of others: none on a product, also under noise, and a
+# third or more if two sheets coincide in the maps.
 FEW = 0.05
 
 
@@ -44,21 +44,20 @@ def share_at_same_places(
     *,
     n_jobs: int | None = None,
 ) -> float:
-    """Of the points, those whose nearest in all maps together lies apart from them.
+    """Compute the share of points whose nearest neighbour in the joint map is far away in space.
 
-    The maps of a product side by side are an embedding: there are none. Where a space is a product
-    nearby, but not as a whole, half of the points or more: in tensors ``x y^T`` of unit vectors,
-    which -x and -y make too, moving y to -y and back by x leads from a point to another that all
-    maps have at its place.
+    The joint map of a product is an embedding, so the share is zero. It is half or more on a space
+    that is a product only locally. For tensors ``x y^T`` of unit vectors, for example, (x, y) and
+    (-x, -y) are the same point, and different points have the same position in all maps.
 
     Parameters
     ----------
     maps : sequence of FactorMap
     places : ndarray of shape (n, d)
     rows : ndarray of int, shape (c,)
-        Points that carry every map.
+        Carriers that all maps have in common.
     edges : Edges
-        Between them.
+        Edges between these points.
     n_jobs : int, optional
         Threads; one by default, -1 for every core.
 
@@ -73,7 +72,7 @@ def share_at_same_places(
     np.maximum.at(reach, edges.j, lengths)
     joint = np.hstack([own.coordinates[rows] for own in maps])
     near = searcher(joint, n_jobs=n_jobs)(joint, 2)[0]
-    # Of several at the very same place, the point itself may come second.
+    # Among several points at the same position, the point itself may come second.
     nearest = np.where(near[:, 1] == np.arange(len(rows)), near[:, 0], near[:, 1])
     return float((np.linalg.norm(own[nearest] - own, axis=1) > APART * reach).mean())
 
@@ -85,7 +84,7 @@ def common_points(
     graph: NeighborGraph,
     n_jobs: int | None = None,
 ) -> tuple[np.ndarray, Edges]:
-    """Points that carry every map, and the edges between them: those that maps are fitted to."""
+    """Return the carriers that all maps have in common, and the edges between them."""
     sample = next((own.sample for own in maps if own.sample is not None), None)
     if sample is None:  # all were unrolled, from all points
         usable = np.isfinite(axes).all(axis=(1, 2))
@@ -103,17 +102,16 @@ def common_points(
 
 @dataclass(frozen=True)
 class MadeMaps:
-    """The maps of all factors, and what speaks against them together."""
+    """The maps of all factors, and the doubts about them."""
 
     maps: tuple[FactorMap, ...]
     doubts: tuple[Doubt, ...]
 
 
 def maps_of(fit: Fit) -> tuple[FactorMap, ...]:
-    """The map of every factor of a fit, made once.
+    """Return the map of every factor of a fit, computed on first use.
 
-    Where maps put points that lie apart at the same place, the doubts of the fit say so from then
-    on.
+    If the maps superimpose different points, a doubt is then added to those of the fit.
 
     Raises
     ------
@@ -124,6 +122,7 @@ def maps_of(fit: Fit) -> tuple[FactorMap, ...]:
 
 
 def _make_maps(fit: Fit) -> MadeMaps:
+    """Make the maps of a fit, and check whether they superimpose different points."""
     evidence = fit.flat.evidence
     with Stages("maps of the factors", fit.settings.verbose) as stages, one_blas_thread():
         try:
@@ -144,7 +143,7 @@ def _make_maps(fit: Fit) -> MadeMaps:
 
 
 def topologies_of(fit: Fit) -> tuple[Topology, ...]:
-    """Which space every factor of a fit is, with the evidence, found once."""
+    """Identify the space that every factor of a fit is, on first use."""
     try:
         maps = maps_of(fit)
     except MissingResultError as problem:
@@ -154,6 +153,7 @@ def topologies_of(fit: Fit) -> tuple[Topology, ...]:
 
 
 def _name(fit: Fit, maps: Sequence[FactorMap]) -> tuple[Topology, ...]:
+    """Identify every factor; overlaid maps give no names."""
     found = []
     with Stages("names of the factors", fit.settings.verbose) as stages, one_blas_thread():
         for own, flat in zip(maps, fit.flat.flat, strict=True):
@@ -167,20 +167,20 @@ def _name(fit: Fit, maps: Sequence[FactorMap]) -> tuple[Topology, ...]:
 
 
 def distances_in_factor(fit: Fit, factor: int, a: Any, b: Any) -> np.ndarray:
-    """Lengths of geodesics of one factor between fitted points, whose rows are broadcast."""
+    """Compute geodesic distances in one factor between fitted points, whose rows are broadcast."""
     chosen = maps_of(fit)[fit.check_factor(factor)]
     a, b = fit.check_rows(a, "a"), fit.check_rows(b, "b")
     try:
         a, b = np.broadcast_arrays(a, b)
     except ValueError as error:
         raise InputError(
-            f"a and b must be as many rows, or one of them one; got shapes {a.shape} and {b.shape}."
+            f"a and b must have shapes that can be broadcast; got {a.shape} and {b.shape}."
         ) from error
     return chosen.distances(a.ravel(), b.ravel(), n_jobs=fit.n_jobs).reshape(a.shape)
 
 
 def coordinates_at(fit: Fit, points: np.ndarray) -> np.ndarray:
-    """Coordinates of points (p, d) on all maps, side by side; NaN where there are none."""
+    """Compute coordinates of points (p, d) on all maps, concatenated; NaN outside the maps."""
     try:
         maps_of(fit)
     except MissingResultError as problem:
@@ -194,8 +194,8 @@ def coordinates_at(fit: Fit, points: np.ndarray) -> np.ndarray:
     coordinates[lost] = np.nan
     if lost.any():
         warnings.warn(
-            f"{lost.sum():,} of {len(lost):,} points lie beyond the fitted ones, or beside one "
-            "without coordinates: theirs are NaN.",
+            f"{lost.sum():,} of {len(lost):,} points lie beyond the fitted ones, or next to one "
+            "without coordinates; their coordinates are NaN.",
             GeodisWarning,
             stacklevel=3,
         )
@@ -203,7 +203,7 @@ def coordinates_at(fit: Fit, points: np.ndarray) -> np.ndarray:
 
 
 def coordinates_by_factor(fit: Fit, places: np.ndarray, axes: np.ndarray) -> list[np.ndarray]:
-    """Coordinates (p, r_j) of other places in every factor, with the axes (p, k, c) there."""
+    """Compute coordinates (p, r_j) in every factor from places (p, c) and axes (p, k, c)."""
     bounds = pairwise(np.cumsum([0, *fit.flat.dims]))
     return [
         own.at(places, axes[:, start:stop], n_jobs=fit.n_jobs)
@@ -212,7 +212,7 @@ def coordinates_by_factor(fit: Fit, places: np.ndarray, axes: np.ndarray) -> lis
 
 
 def feature_names(fit: Fit) -> np.ndarray:
-    """Names of the columns of all coordinates, such as ``factor0_sphere_x``."""
+    """Name the columns of all coordinates, such as ``factor0_sphere_x``."""
     names = []
     topologies = topologies_of(fit)  # makes the maps, where there can be any
     made = fit.made("maps")
@@ -225,7 +225,7 @@ def feature_names(fit: Fit) -> np.ndarray:
 
 
 def _overlaid(fit: Fit, maps: Sequence[FactorMap]) -> bool:
-    """Whether these maps have points that lie apart at the same place."""
+    """Whether these maps superimpose different points."""
     try:
         rows, edges = common_points(maps, fit.places, fit.flat.axes, fit.graph, n_jobs=fit.n_jobs)
     except InputError:  # too few points that all maps share
@@ -234,7 +234,7 @@ def _overlaid(fit: Fit, maps: Sequence[FactorMap]) -> bool:
 
 
 def _unrolled(fit: Fit) -> list[UnrolledFactor | None]:
-    """Unrolled coordinates of every factor; None of those that were not."""
+    """Return the unrolled coordinates of every factor; None for those that were not unrolled."""
     known: list[UnrolledFactor | None] = []
     column, number = 0, 0
     for dim, is_flat in zip(fit.flat.dims, fit.flat.flat, strict=True):

@@ -1,4 +1,4 @@
-"""The map of a factor that is not flat, or could not be unrolled: fitted to its steps."""
+"""The map of a factor that is curved or could not be unrolled, fitted to its steps."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ from geodis.manifold.maps.geodesics import Geodesics, geodesics_of
 from geodis.manifold.maps.rigid_map import chords_of, orthonormal_columns, steps_within
 from geodis.manifold.maps.samples import CoarseSample
 
-# A new point is placed by so many of the points that carry the map, in blocks of so many.
+# Number of carriers from which a new point is extended, and number of new points in a block.
 NEAREST, BLOCK = 8, 8192
-# A surface is fitted to this share of the points that carry it.
+# Share of the carriers to which a surface is fitted locally.
 SURFACE_SHARE = 0.01
-# A step is this share of the neighbourhood that the surface is fitted to; no more than so many.
+# Step along a geodesic as a share of the radius of the surface fit, and largest number of steps.
 STEP_SHARE, MOST_STEPS = 0.5, 500
-# A geodesic is aimed at its end again until it misses by less, in shares of its length.
+# Tolerance of the end of a geodesic as a share of its length, and largest number of shots.
 MISSED, AIMS = 1e-3, 8
 
 
 @dataclass(frozen=True, eq=False)
 class PieceMap(Surface):
-    """The map of one piece, on the few points that carry it: a surface through these points.
+    """The map of one piece at its carriers, the sample of points to which it was fitted.
 
     Attributes
     ----------
     rows : ndarray of int, shape (c,)
-        Of the fitted points.
+        Rows of the carriers among the fitted points.
     places : ndarray of shape (c, d)
     axes : ndarray of shape (c, k_j, d)
-        Of the factor.
+        Axes of the factor.
     coordinates : ndarray of shape (c, r)
     frames : ndarray of shape (c, r, k_j)
-        Where the map takes the factor's axes.
+        Image of the factor's axes.
     edges : Edges
-        Along which it was fitted, between its points.
+        Edges between the carriers along which the map was fitted.
     """
 
     rows: np.ndarray
@@ -63,12 +63,12 @@ class PieceMap(Surface):
     edges: Edges
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the search and the geodesics, which are soon made again."""
+        """Leave out the search and the geodesics, which are fast to recompute."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @cached_property
     def geodesics(self) -> Geodesics:
-        """Shortest paths along the map, made when they are first asked for."""
+        """Shortest paths along the map, computed on first use."""
         return geodesics_of(self.coordinates, self.frames)
 
     @cached_property
@@ -77,12 +77,12 @@ class PieceMap(Surface):
 
     @property
     def _surface_count(self) -> int:
-        """How many of the points a surface is fitted to."""
+        """Number of carriers to which a surface is fitted locally."""
         carriers, count = len(self.rows), quadratic_count(self.frames.shape[2])
         return min(max(count, int(SURFACE_SHARE * carriers)), carriers)
 
     def widened(self, n_coordinates: int) -> PieceMap:
-        """The same map in a space of more dimensions."""
+        """Pad the map with zeros to more dimensions."""
         more = (0, n_coordinates - self.coordinates.shape[1])
         return replace(
             self,
@@ -93,11 +93,10 @@ class PieceMap(Surface):
     def extended(
         self, targets: np.ndarray, target_axes: np.ndarray, n_jobs: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Out-of-sample extension: coordinates and frames at other places.
+        """Compute coordinates and frames at other places (out-of-sample extension).
 
         ``y = sum_c w_c (y_c + t_c)`` with ``w_c ~ 1 / |x - x_c|^2`` and t_c the chord of the step
-        from a near point c of the map to the place, as in `RigidFit`; a point of the map keeps
-        its coordinates.
+        from a nearby carrier c to the place, as in `RigidFit`. Carriers keep their coordinates.
 
         Parameters
         ----------
@@ -118,7 +117,7 @@ class PieceMap(Surface):
             indices, distances = search(targets[rows], count)
             b = len(indices)
             squared = distances**2
-            # Where a place is one of the map's its own weight is all there is.
+            # At a carrier, only its own weight counts.
             weights = 1 / np.maximum(squared, 1e-18 * (squared[:, -1:] + np.finfo(float).tiny))
             weights /= weights.sum(axis=1, keepdims=True)
             near, target = indices.ravel(), np.repeat(np.arange(b), count)
@@ -141,7 +140,7 @@ class PieceMap(Surface):
         return coordinates, frames
 
     def project(self, position: np.ndarray, frame: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A quadratic surface over the frame; the frame is projected on its tangent space."""
+        """Project on a local quadratic fit, and the frame on its tangent space."""
         near = self.coordinates[self._search(position[None], self._surface_count)[0][0]] - position
         along = near @ frame
         normal = near - along @ frame.T
@@ -150,17 +149,17 @@ class PieceMap(Surface):
         return position + fitted[0], polar_rows(frame.T @ tangent.T @ tangent).T
 
     def frame_at(self, place: np.ndarray, axes: np.ndarray, position: np.ndarray) -> np.ndarray:
-        """Carried from the nearest points that carry the map."""
+        """Extend the frame from the nearest carriers."""
         return self.extended(place[None], axes[None], 1)[1][0]
 
     def exp(
         self, position: np.ndarray, frame: np.ndarray, direction: np.ndarray, length: float
     ) -> Geodesic:
-        """Small steps straight on, each followed by a projection on the surface.
+        """Take small straight steps, each followed by a projection on the surface.
 
-        A frame is projected on every tangent space that is reached, which is parallel transport
-        in the limit of small steps; the curve goes along what is constant in it. Lengths are
-        those of arcs: ``chord (phi / 2) / sin(phi / 2)`` where the direction turns by phi.
+        The frame is projected on the tangent space after every step, which is parallel transport in
+        the limit of small steps. The direction is constant in this frame. Lengths are those of
+        arcs: ``chord (phi / 2) / sin(phi / 2)`` where the direction turns by phi.
         """
         along = direction / np.linalg.norm(direction)
         radius = float(self._search(position[None], self._surface_count)[1][0, -1])
@@ -170,7 +169,7 @@ class PieceMap(Surface):
             if lengths[-1] >= length:
                 break
             ahead = frame @ along
-            # The last step is as long as what is left, and a little more: lengths are of arcs.
+            # The last step is slightly longer than the remaining length, which is that of an arc.
             here = min(step, 1.02 * (length - lengths[-1]) + 1e-9 * length)
             reached, frame = self.project(position + here * ahead, frame)
             chord = float(np.linalg.norm(reached - position))
@@ -186,15 +185,14 @@ class PieceMap(Surface):
         return Geodesic(np.array(lengths[:made]), np.array(positions), np.array(frames), along)
 
     def log(self, position: np.ndarray, frame: np.ndarray, end: np.ndarray) -> Geodesic:
-        """Aimed by the development of the shortest path, and again by what was missed.
+        """Shoot in the direction of the developed shortest path, and correct it by the error.
 
-        What is still missed then, as beyond places where geodesics meet again, is spread along
-        the way.
+        The remaining error, as beyond the cut locus, is distributed along the geodesic.
         """
         start, stop = self._search(np.stack([position, end]), 1)[0][:, 0]
         vector = self.geodesics.logarithms(start)[0][stop]
         if not np.isfinite(vector).all():
-            raise InputError("No way leads from start to end in this factor: it has a gap.")
+            raise InputError("No path leads from start to end in this factor, which has a gap.")
         ends = self.coordinates[[start, stop]] - [position, end]
         aim = frame.T @ (self.frames[start] @ vector + ends[0] - ends[1])
         k = frame.shape[1]
@@ -224,14 +222,14 @@ class PieceMap(Surface):
 
 @dataclass(frozen=True, eq=False)
 class RefinedMap(FactorMap):
-    """A map that was fitted to the steps along edges, piece by piece.
+    """A map fitted to the steps along edges, one piece at a time.
 
     Attributes
     ----------
     nearest : ndarray of int, shape (n,)
-        In the map, the nearest of the points that carry the piece's.
+        Nearest carrier of the piece, in the map.
     offset : ndarray of shape (n, k_j)
-        From there to the point, in that one's frame.
+        Offset from that carrier to the point, in its frame.
     """
 
     pieces: tuple[PieceMap, ...]
@@ -249,16 +247,15 @@ class RefinedMap(FactorMap):
         return CoarseSample(self.pieces[0].rows, self.pieces[0].edges)
 
     def tangents(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of the points that the largest piece was fitted to."""
+        """Return rows and frames of the points that the largest piece was fitted to."""
         return self.pieces[0].rows, self.pieces[0].frames
 
     def log_chart(self) -> tuple[np.ndarray, np.ndarray]:
-        """Points of the largest piece (c,), and their logarithms (c, k_j) at a central one.
+        """Return rows (c,) of the largest piece and their logarithms (c, k_j) at a central point.
 
-        Geodesics from that point become straight lines of their own length. A space without
-        boundary becomes a ball, and points of its skin are the same in pairs or all together: of
-        SO(3) opposite ones, of a sphere all. The chart is oriented by the map's coordinates, and
-        NaN where no path leads.
+        Geodesics from that point become straight lines of the same length. A closed space becomes a
+        ball whose boundary points are identified: antipodal points for SO(3), all points for a
+        sphere. The chart is oriented by the coordinates of the map, and NaN where no path leads.
         """
         piece = self.pieces[0]
         away = piece.coordinates - piece.coordinates.mean(axis=0)
@@ -269,7 +266,7 @@ class RefinedMap(FactorMap):
         return piece.rows, chart @ orientation_of(chart[known], piece.coordinates[known]).T
 
     def view(self, name: str) -> MapView:
-        """A ball around one point, where three coordinates do not show all."""
+        """Draw a ball around one point if three coordinates are not enough."""
         folded = self.n_coordinates > 3 or (self.dim == 3 and name in ("SO(3)", "S^3"))
         return "ball" if folded and 2 <= self.dim <= 3 else super().view(name)
 
@@ -292,9 +289,9 @@ class RefinedMap(FactorMap):
 
 
 def refined_map(data: FactorData) -> RefinedMap | None:
-    """Fit the map of a factor, a piece of the graph at a time, and extend it to all points.
+    """Fit the map of a factor to each piece of the graph, and extend it to all points.
 
-    None where unrolled coordinates are all that is needed.
+    None if the unrolled coordinates are sufficient.
     """
     if data.is_even:
         return None

@@ -1,4 +1,4 @@
-"""A first map -> one that is as rigid as possible: every step keeps its length and direction."""
+"""As-rigid-as-possible maps of a factor, whose differences along edges match its steps."""
 
 from __future__ import annotations
 
@@ -10,22 +10,20 @@ from geodis.base.jobs import njit, over_ranges
 from geodis.manifold.flat.differences import Edges, solve_differences
 from geodis.manifold.linalg import polar_rows
 
-# Displacements between neighbours -> steps within one factor, as long as arcs.
-
-# Beyond so much turning, in radians, a chord says little about its arc.
+# Largest turning of an arc in radians; beyond, its chord says little about it.
 MOST_TURNING = 2.0
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Steps within a factor along pairs of points, in the frames of both ends.
+    """Steps within a factor between pairs of points, in the frames of both ends.
 
     Attributes
     ----------
     out, back : ndarray of shape (e, k_j)
-        From i to j, in the axes of i and in those of j; as long as the arc.
+        Step from i to j, in the axes of i and in those of j, with the length of the arc.
     turning : ndarray of shape (e,)
-        Angle between both in the ambient space.
+        Angle between the two in the ambient space.
     """
 
     out: np.ndarray
@@ -49,21 +47,21 @@ def steps_within(
     to_axes: np.ndarray | None = None,
     n_jobs: int | None = None,
 ) -> Steps:
-    """Steps within one factor from points i to points j.
+    """Compute steps within one factor from points i to points j.
 
-    With ``c = A_i (x_j - x_i)`` the displacement's components along the factor's axes at one end
-    and ``phi`` the angle in the ambient space between those at both ends, the step is
-    ``c phi / sin(phi)``: exact on a circle, whose chord of arc ``r phi`` has the component
-    ``r sin(phi)``.
+    Let ``c = A_i (x_j - x_i)`` be the components of the displacement along the factor's axes at one
+    end, and ``phi`` the angle in the ambient space between the components at both ends. The step is
+    ``c phi / sin(phi)``. This is exact on a circle, where the chord of an arc ``r phi`` has the
+    component ``r sin(phi)``.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
     axes : ndarray of shape (n, k_j, d)
-        Orthonormal rows: those of the factor.
+        Orthonormal rows, the axes of the factor.
     i, j : ndarray of int, shape (e,)
     to_points, to_axes : ndarray, optional
-        What j counts in, where it is not the same.
+        Points and axes indexed by j, by default those indexed by i.
     n_jobs : int, optional
         Threads; one by default, -1 for every core.
 
@@ -103,15 +101,15 @@ def edge_moments(
     at_i: tuple[np.ndarray, np.ndarray],
     at_j: tuple[np.ndarray, np.ndarray],
 ) -> np.ndarray:
-    """Sums over the edges of every point of the outer products of two vectors, shape (n, p, q).
+    """Sum the outer products of two vectors over the edges of every point, shape (n, p, q).
 
     Parameters
     ----------
     i, j : ndarray of int, shape (e,)
-        Ends of the edges, among n points.
+        Ends of the edges among n points.
     n : int
     at_i, at_j : tuple of ndarray of shape (e, p), (e, q)
-        The vectors at both ends; weights are part of one of them.
+        The two vectors at both ends. One of them includes the weights.
 
     Examples
     --------
@@ -167,7 +165,7 @@ def _steps(  # type: ignore[no-untyped-def]
         if norm_p > 0 and norm_q > 0:
             cosine = min(1.0, max(-1.0, both / np.sqrt(norm_p * norm_q)))
             phi = min(np.arccos(cosine), MOST_TURNING)
-            # Of a short step under noise the angle is noise: it is at most that of the subspaces.
+            # For short steps under noise the angle is noise; limit it by that of the subspaces.
             common = 0.0
             for a in range(k):
                 for b in range(k):
@@ -186,27 +184,27 @@ def _steps(  # type: ignore[no-untyped-def]
 
 
 ROUNDS = 10
-# Rounds end when they lower the misfit by less than this share.
+# Rounds stop when the misfit decreases by less than this share.
 IMPROVED = 0.01
 TOLERANCE = 1e-4
-# Steps that turn by more than so many radians, and those longer than the root mean square by more
-# than this share of it, count less: their arcs are known less well.
+# Scales of the turning in radians and of the squared length (relative to its mean) in the weights
+# of steps: the arcs of long and strongly turning steps are less accurate.
 STEEP, LONG = 0.6, 0.1
 
 
 @dataclass(frozen=True)
 class RigidMap:
-    """Coordinates, and how directions of the factor lie in them.
+    """Coordinates of a factor and the frames of the map.
 
     Attributes
     ----------
     coordinates : ndarray of shape (c, r)
         Centred.
     frames : ndarray of shape (c, r, k_j)
-        Orthonormal columns: where the map takes the factor's axes at every point.
+        Orthonormal columns: the image of the factor's axes at every point.
     misfit : float
-        Root mean square of what steps and differences of coordinates differ by, over that of the
-        steps.
+        Root mean square difference between steps and differences of coordinates, relative to the
+        root mean square of the steps.
     """
 
     coordinates: np.ndarray
@@ -215,13 +213,12 @@ class RigidMap:
 
 
 class RigidFit:
-    """Maps whose differences along all edges are the steps of a factor.
+    """Alternating least squares for maps whose differences along edges are the steps of a factor.
 
-    In turn, every point's frame J_i is fitted to its steps by regression and made orthonormal,
-    and the coordinates are the least-squares solution of ``y_j - y_i = t_ij``, where
-    ``t_ij = (J_i c_ij + J_j c_ji) tan(psi / 2) / psi`` is the chord in the map of an arc that
-    turns by psi in it, from the directions at both ends. Long steps and those along a steep arc
-    count less.
+    Two steps alternate. Every frame J_i is fitted to the steps of its point by regression and made
+    orthonormal. The coordinates are the least-squares solution of ``y_j - y_i = t_ij``, where
+    ``t_ij = (J_i c_ij + J_j c_ji) tan(psi / 2) / psi`` is the chord of an arc that turns by psi in
+    the map, from the directions at both ends. Long and strongly turning steps have less weight.
 
     Parameters
     ----------
@@ -242,7 +239,7 @@ class RigidFit:
         self._inverse = np.linalg.inv(gram + ridge * np.eye(self.dim))
 
     def refine(self, start: np.ndarray, rounds: int = ROUNDS) -> RigidMap:
-        """Refine a first map (c, r) for so many rounds at most."""
+        """Refine an initial map (c, r) for at most so many rounds."""
         i, j, steps = self.edges.i, self.edges.j, self.steps
         coordinates = start - start.mean(axis=0)
         differences = self.edges.difference(coordinates)
@@ -260,11 +257,10 @@ class RigidFit:
         return RigidMap(coordinates, frames, misfit)
 
     def _improved(self, frames: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
-        """One damped step towards frames whose mean at both ends of an edge is the difference.
+        """Take a damped step towards frames that explain differences by their mean over both ends.
 
-        The regression of differences on steps would tilt frames where neighbours are on one side,
-        at boundaries and where the density falls. The regression of what the other end leaves of
-        the difference does not.
+        A regression of differences on steps would be biased where neighbours are on one side, at
+        boundaries and density gradients. Subtracting the contribution of the other end avoids this.
         """
         first = np.einsum("erk,ek->er", frames[self.edges.i], self.steps.out)
         last = np.einsum("erk,ek->er", frames[self.edges.j], self.steps.back)
@@ -272,21 +268,14 @@ class RigidFit:
         return orthonormal_columns((frames + self._regression(twice - last, twice - first)) / 2)
 
     def _regression(self, at_i: np.ndarray, at_j: np.ndarray) -> np.ndarray:
-        """At every point, the regression on its steps of values (e, r) seen along them."""
-        return np.swapaxes(self._inverse @ self._moments(at_i, at_j), 1, 2)
-
-    def _moments(self, at_i: np.ndarray, at_j: np.ndarray) -> np.ndarray:
-        """Sums over the edges of every point of w c t^T, for values t at both ends: (n, k, r)."""
-        weights = self._weights[:, None]
-        return edge_moments(
-            self.edges.i,
-            self.edges.j,
-            self.edges.n,
-            (self.steps.out, weights * at_i),
-            (self.steps.back, weights * at_j),
-        )
+        """Regress values (e, r) at both ends of the edges on the steps of every point."""
+        edges, weights = self.edges, self._weights[:, None]
+        out, back = (self.steps.out, weights * at_i), (self.steps.back, weights * at_j)
+        moments = edge_moments(edges.i, edges.j, edges.n, out, back)  # (n, k, r)
+        return np.swapaxes(self._inverse @ moments, 1, 2)
 
     def _misfit(self, coordinates: np.ndarray, chords: np.ndarray) -> float:
+        """Return the root mean square residual relative to the chords."""
         left = ((self.edges.difference(coordinates) - chords) ** 2).sum(axis=1) @ self._weights
         return float(np.sqrt(left / ((chords**2).sum(axis=1) @ self._weights)))
 
@@ -294,7 +283,7 @@ class RigidFit:
 def chords_of(
     from_frames: np.ndarray, to_frames: np.ndarray, out: np.ndarray, back: np.ndarray
 ) -> np.ndarray:
-    """Chords in a map of steps whose directions at both ends are known, shape (e, r).
+    """Compute chords (e, r) in a map from the directions of steps at both ends.
 
     Parameters
     ----------
@@ -314,12 +303,12 @@ def chords_of(
 
 
 def orthonormal_columns(frames: np.ndarray) -> np.ndarray:
-    """The nearest frames (..., r, k) with orthonormal columns."""
+    """Return the nearest frames (..., r, k) with orthonormal columns."""
     return np.swapaxes(polar_rows(np.swapaxes(frames, -1, -2)), -1, -2)
 
 
 def _stretch(first: np.ndarray, last: np.ndarray) -> np.ndarray:
-    """Chord of an arc over the sum of its directions at both ends: tan(psi / 2) / psi."""
+    """Return the chord of an arc relative to the sum of its end directions: tan(psi / 2) / psi."""
     norms = np.linalg.norm(first, axis=1) * np.linalg.norm(last, axis=1)
     cosine = (first * last).sum(axis=1) / np.maximum(norms, np.finfo(float).tiny)
     psi = np.minimum(np.arccos(np.clip(cosine, -1, 1)), MOST_TURNING)

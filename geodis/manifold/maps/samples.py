@@ -1,4 +1,4 @@
-"""New points -> the fitted ones next to them, and whether these reach so far."""
+"""Nearest fitted points of new points, and samples of points to which maps are fitted."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ from geodis.manifold.local.graph import (
 )
 from geodis.manifold.local.neighbors import distinct_rows, nearest_neighbors
 
-# A new point belongs to the fitted ones where it is nearer to one than so many of its neighbours.
+# A new point lies within the data if the nearest fitted point is nearer than its own neighbour of
+# this rank.
 WITHIN_REACH = 40
 
 
 @dataclass(frozen=True)
 class NearestFitted:
-    """The fitted point next to each of some others.
+    """The nearest fitted point of every target.
 
     Attributes
     ----------
     rows : ndarray of int, shape (p,)
     distances : ndarray of shape (p,)
     reach : ndarray of shape (p,)
-        How far the `count` nearest neighbours of that fitted point are; infinite at a fitted point
-        itself.
+        Distance of that fitted point to the last of its `count` nearest neighbours; infinite if the
+        target is a fitted point.
     count : int
     """
 
@@ -44,14 +45,14 @@ class NearestFitted:
 
     @property
     def beyond(self) -> np.ndarray:
-        """Which lie farther off than neighbours do, shape (p,)."""
+        """Which targets lie outside the data, shape (p,)."""
         return self.distances > self.reach
 
 
 def nearest_fitted(
     places: np.ndarray, targets: np.ndarray, *, n_jobs: int | None = None
 ) -> NearestFitted:
-    """Find the fitted point next to each target, and how far its neighbours are.
+    """Find the nearest fitted point of each target, and the distance of its neighbours.
 
     Parameters
     ----------
@@ -83,29 +84,28 @@ def nearest_fitted(
     return NearestFitted(rows, apart, reach, count)
 
 
-# Many points -> few that stand for them, and which of these are neighbours.
-
-# A map is smooth: so many points carry it, and all others lie between them.
+# Largest number of points to which a map is fitted. Maps are smooth and extend to all others.
 MOST_POINTS = 6000
-# A curve alone needs few points; what has more dimensions, or other factors beside it, needs many.
+# Smallest number of points for a map, in general and on a manifold of dimension one.
 FEWEST_POINTS, FEWEST_ON_CURVES = 300, 10
-# Few points on a curve have fewer neighbours: more would be joined across a circle.
+# Number of neighbours; at most this fraction of the points, so that a small circle has no edges
+# across.
 NEIGHBORS, FEWEST_NEIGHBORS, PART = 40, 3, 7
-# An edge of which less than this share, in squares, lies in the tangent spaces at its ends leads
-# across: from one turn of a roll to the next. An arc of two radians still has .29.
+# Smallest squared share of an edge in the tangent spaces at its ends. Edges below are shortcuts, as
+# between the turns of a roll; an arc of two radians still has .29.
 ALONG = 0.25
 BLOCK = 2**16
 
 
 @dataclass(frozen=True)
 class CoarseSample:
-    """Points on which maps are made, connected by edges.
+    """A sample of points to which maps are fitted, with edges.
 
     Attributes
     ----------
     rows : ndarray of int, shape (c,)
     edges : Edges
-        Between them, numbered from 0 to c - 1.
+        Edges between the sampled points, numbered from 0 to c - 1.
     """
 
     rows: np.ndarray
@@ -113,7 +113,7 @@ class CoarseSample:
 
 
 def fewest_for_maps(dim: int) -> int:
-    """Points that a map needs on a manifold of so many dimensions."""
+    """Return the smallest number of points for a map on a manifold of a dimension."""
     return FEWEST_ON_CURVES if dim == 1 else FEWEST_POINTS
 
 
@@ -125,18 +125,18 @@ def coarse_sample(
     given: NeighborGraph | None = None,
     n_jobs: int | None = None,
 ) -> CoarseSample:
-    """Choose points at random, each place once, and connect those that are near.
+    """Sample points at random without copies, and connect neighbours.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
     rows : ndarray of int, shape (r,)
-        Among which to choose: those of one piece.
+        Rows of one piece, to sample from.
     axes : ndarray of shape (n, k, d)
-        Orthonormal rows that span the tangent spaces, of all factors together.
+        Orthonormal rows that span the tangent spaces of all factors.
     given : NeighborGraph, optional
-        The true neighbours of all points, where distances between far points mislead; where so
-        few points are chosen that its edges are cut, distances have to do.
+        The true neighbours of all points, if distances are misleading. It is used only if no points
+        are left out, which would cut its edges.
     n_jobs : int, optional
         Threads; one by default, -1 for every core.
 
@@ -157,8 +157,8 @@ def coarse_sample(
     distinct = rows[distinct_rows(points[rows])[1]]
     if len(distinct) < fewest:
         raise InputError(
-            f"A map of a factor needs at least {fewest} points in one piece, each at "
-            f"a place of its own; got {len(distinct)}."
+            f"A map of a factor needs at least {fewest} points in one piece, all distinct; "
+            f"got {len(distinct)}."
         )
     chosen = np.sort(distinct)
     if len(chosen) > MOST_POINTS:
@@ -170,12 +170,12 @@ def coarse_sample(
         try:
             near = neighbors_in_graph(points[chosen], own, count)
             graph = graph_of_neighbors(near, near.indices.shape[1])
-        except InputError:  # so sparse that its edges have to do
+        except InputError:  # too sparse; use its edges alone
             graph = own
     while graph is None:
         near = nearest_neighbors(points[chosen], count, n_jobs=n_jobs, random_state=rng)
         graph = graph_of_neighbors(near, count)
-        if graph.n_pieces > 1 and 2 * count < len(chosen):  # a gap that few neighbours leave open
+        if graph.n_pieces > 1 and 2 * count < len(chosen):  # a gap that more neighbours may bridge
             graph, count = None, 2 * count
     edges = edges_of(graph)
     along = _along(points[chosen], axes[chosen], edges)
@@ -187,7 +187,7 @@ def coarse_sample(
 
 
 def _along(points: np.ndarray, axes: np.ndarray, edges: Edges) -> np.ndarray:
-    """Which edges lie along the manifold at both ends."""
+    """Find the edges that lie along the tangent spaces at both ends."""
     along = np.empty(len(edges), bool)
     for rows in blocks(len(edges), BLOCK):
         i, j = edges.i[rows], edges.j[rows]

@@ -1,4 +1,4 @@
-"""The map of a flat factor: its unrolled coordinates, closed along their periods."""
+"""The map of a flat factor: unrolled coordinates, closed along their periods."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from geodis.manifold.maps.factor_map import (
 )
 from geodis.manifold.maps.fit_map import orientation_of
 
-# Positions along a geodesic, and Newton steps to the unrolled coordinates of a position.
+# Number of positions along a geodesic, and of Newton steps to invert the closed coordinates.
 STEPS, NEWTON_ROUNDS = 500, 3
 
 
@@ -33,7 +33,7 @@ class UnrolledPiece(Surface):
     flat : ndarray of shape (p, k_j)
         Unrolled coordinates.
     closed : ClosedCoordinates
-        How they close.
+        The periods and the closed coordinates.
     """
 
     rows: np.ndarray
@@ -46,31 +46,31 @@ class UnrolledPiece(Surface):
         return self.closed.close(self.flat)
 
     def project(self, position: np.ndarray, frame: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The position with the nearest unrolled coordinates."""
+        """Project on the image of the unrolled coordinates."""
         flat = self._unrolled(position)[None]
         return self.closed.close(flat)[0], self.closed.slopes(flat)[0]
 
     def frame_at(self, place: np.ndarray, axes: np.ndarray, position: np.ndarray) -> np.ndarray:
-        """Axes lie along the unrolled coordinates everywhere."""
+        """Return the derivatives along the unrolled coordinates, which are the factor's axes."""
         return self.closed.slopes(self._unrolled(position)[None])[0]
 
     def exp(
         self, position: np.ndarray, frame: np.ndarray, direction: np.ndarray, length: float
     ) -> Geodesic:
-        """A straight line in the unrolled coordinates."""
+        """Follow a straight line in the unrolled coordinates."""
         along = direction / np.linalg.norm(direction)
         lengths = np.linspace(0.0, length, STEPS)
         line = self._unrolled(position) + lengths[:, None] * along
         return Geodesic(lengths, self.closed.close(line), self.closed.slopes(line), along)
 
     def log(self, position: np.ndarray, frame: np.ndarray, end: np.ndarray) -> Geodesic:
-        """The straight line to the nearest image of the end."""
+        """Follow the straight line to the nearest image of the end."""
         apart = self._unrolled(end) - self._unrolled(position)
         apart = self.closed.shortest(apart[None])[0]
         return self.exp(position, frame, nonzero_direction(apart), float(np.linalg.norm(apart)))
 
     def _unrolled(self, position: np.ndarray) -> np.ndarray:
-        """Unrolled coordinates of a position: Newton's steps from those of the nearest point."""
+        """Find unrolled coordinates of a position by Newton steps from the nearest point."""
         away = ((self.coordinates - position) ** 2).sum(axis=1)
         flat = self.flat[away.argmin()]
         for _ in range(NEWTON_ROUNDS):
@@ -81,12 +81,12 @@ class UnrolledPiece(Surface):
 
 @dataclass(frozen=True, eq=False)
 class UnrolledMap(FactorMap):
-    """Unrolled coordinates, closed along their periods, piece by piece.
+    """Unrolled coordinates of every piece, closed along their periods.
 
     Attributes
     ----------
     flat : ndarray of shape (n, k_j)
-        Unrolled coordinates, centred where they do not close.
+        Unrolled coordinates, centred if they do not close.
     """
 
     pieces: tuple[UnrolledPiece, ...]
@@ -103,17 +103,17 @@ class UnrolledMap(FactorMap):
         return self.pieces[0].closed.periods
 
     def unrolled(self, label: int = 0) -> tuple[np.ndarray, ClosedCoordinates]:
-        """Unrolled coordinates (n, k_j), NaN outside a piece, and how they close there."""
+        """Return unrolled coordinates (n, k_j), NaN outside a piece, and how they close there."""
         inside = (self.piece == label)[:, None]
         return np.where(inside, self.flat, np.nan), self.pieces[label].closed
 
     def tangents(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of all points of the largest piece."""
+        """Return rows and frames of all points of the largest piece."""
         largest = self.pieces[0]
         return largest.rows, largest.closed.slopes(largest.flat)
 
     def view(self, name: str) -> MapView:
-        """A sheet or a block, with the edges that are one edge marked."""
+        """Draw a sheet or a block, with identified edges marked."""
         return "unrolled" if 2 <= self.dim <= 3 else super().view(name)
 
     def _distances(
@@ -134,7 +134,7 @@ class UnrolledMap(FactorMap):
 
 
 def unrolled_map(data: FactorData) -> UnrolledMap | None:
-    """Make the map of a factor from its unrolled coordinates; None where it has none."""
+    """Make the map of a factor from its unrolled coordinates; None if it has none."""
     if data.unrolled is None:
         return None
     n, dim = data.unrolled.coordinates.shape
@@ -159,7 +159,7 @@ def unrolled_map(data: FactorData) -> UnrolledMap | None:
 
 
 def _orientation(closed: ClosedCoordinates, flat: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """What orients every circle and every open direction on its own, shape (r, r)."""
+    """Orient every circle and every open direction separately, by a matrix (r, r)."""
     coordinates = closed.close(flat)
     turn = np.zeros((coordinates.shape[1],) * 2)
     circles = 2 * len(closed.forms)

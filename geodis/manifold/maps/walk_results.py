@@ -1,4 +1,4 @@
-"""Results of a traversal along one factor, and of an analogy."""
+"""Results of traversals and analogies, and decoding from the joint map of all factors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from geodis.manifold.maps.factor_map import Geodesic
 
 
 class Decodable:
-    """Points in the space of the fitted ones, which may be latents of a model.
+    """Points in the space of the fitted points, which may be latents of a model.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class Decodable:
     nearest : ndarray of int, shape (s,)
         Rows of the nearest samples.
     n_samples : int
-        n, of the fit.
+        Number n of fitted points.
     """
 
     points: np.ndarray
@@ -32,7 +32,7 @@ class Decodable:
     n_samples: int
 
     def decode(self, decoder: Callable[[np.ndarray], Any]) -> np.ndarray:
-        """What a model makes of the points, where these are its latents.
+        """Decode the points by a model of which they are latents.
 
         Parameters
         ----------
@@ -53,12 +53,12 @@ class Decodable:
         return decoded
 
     def nearest_images(self, images: Any) -> np.ndarray:
-        """The images of the nearest samples.
+        """Return the images of the nearest samples.
 
         Parameters
         ----------
         images : array-like of shape (n, ...)
-            Those of the fitted points, in their order.
+            Images of the fitted points, in the same order.
         """
         pictures = to_numpy(images, "images")
         if len(pictures) != self.n_samples:
@@ -71,7 +71,7 @@ class Decodable:
 
 @dataclass(frozen=True, eq=False)
 class Walk(Decodable):
-    """Places along one factor, while the others stay, and the points that belong there.
+    """A traversal: points along a geodesic of one factor, with the other factors fixed.
 
     Attributes
     ----------
@@ -79,22 +79,22 @@ class Walk(Decodable):
     points : ndarray of shape (s, d)
         In the space of the fitted points.
     lengths : ndarray of shape (s,)
-        How far each place is from the start along the factor.
+        Distance of each point from the start along the factor.
     targets : ndarray of shape (s, r)
-        Coordinates of the places, as `GeoManCER.transform` gives them.
+        Coordinates of the points, as returned by `GeoManCER.transform`.
     nearest : ndarray of int, shape (s,)
         Rows of the nearest samples.
     gap : ndarray of shape (s,)
-        How far these are, in all factors together.
+        Distance to the nearest sample in the joint map of all factors.
     spacing : ndarray of shape (s,)
-        Mean distance to the nearest sample there; a place with a `gap` of many spacings
-        is a guess.
+        Mean distance between nearest samples there. A point with a `gap` of many spacings is an
+        extrapolation.
     stopped : float or None
-        The length at which the walk left the data, where it did.
+        The length at which the walk left the data; None if it did not.
     asked : float
         The requested length.
     n_samples : int
-        n, of the fit.
+        Number n of fitted points.
     """
 
     factor: int
@@ -110,7 +110,7 @@ class Walk(Decodable):
 
     @property
     def reason(self) -> str:
-        """Why the walk stopped before its end; empty where it did not."""
+        """Why the walk stopped before its end; empty if it did not."""
         if self.stopped is None:
             return ""
         return (
@@ -142,21 +142,21 @@ class Analogy(Decodable):
     ----------
     points : ndarray of shape (1, d)
     factors : tuple of int
-        Those in which the step from a to b was made.
+        Factors in which the step from a to b was made.
     lengths : ndarray of shape (f,)
-        Of the step, in each of these.
+        Length of the step in each of these.
     targets : ndarray of shape (1, r)
-        Coordinates of d, as `GeoManCER.transform` gives them.
+        Coordinates of d, as returned by `GeoManCER.transform`.
     nearest : ndarray of int, shape (1,)
         Row of the nearest sample.
     gap : ndarray of shape (1,)
-        How far it is, in all factors together.
+        Distance to that sample in the joint map of all factors.
     spacing : ndarray of shape (1,)
-        Mean distance to the nearest sample there.
+        Mean distance between nearest samples there.
     outside : bool
-        d lies outside the data, and is a guess.
+        Whether d lies outside the data and is an extrapolation.
     n_samples : int
-        n, of the fit.
+        Number n of fitted points.
     """
 
     points: np.ndarray
@@ -188,27 +188,27 @@ class Analogy(Decodable):
 
 # Polynomial trend of points over their coordinates in all maps; its residuals are local.
 
-# A polynomial is fitted to so many points at most, and so many at least for each of its terms.
+# Largest number of points for the fit, and smallest number per term.
 MOST_ROWS, PER_TERM = 6000, 10
-# Directions of the terms that vary less, in shares of the one that varies most, are left out.
+# Principal components of the terms are used if their variance is above this share of the largest.
 LEAST = 1e-8
 
 
 @dataclass(frozen=True)
 class Trend:
-    """A polynomial of degree two at most, fitted to all points.
+    """A polynomial of degree at most two, fitted to all points.
 
     Attributes
     ----------
     centre : ndarray of shape (r,)
     scale : float
     mean : ndarray of shape (d,)
-        Of the points.
+        Mean of the points.
     coefficients : ndarray of shape (t, d)
     degree : int
         0, 1 or 2.
     means : ndarray of shape (t,)
-        Of the terms.
+        Means of the terms.
     """
 
     centre: np.ndarray
@@ -219,13 +219,13 @@ class Trend:
     means: np.ndarray
 
     def at(self, coordinates: np.ndarray) -> np.ndarray:
-        """Values at coordinates (..., r), of shape (..., d)."""
+        """Evaluate the polynomial at coordinates (..., r); returns shape (..., d)."""
         standard = (coordinates - self.centre) / self.scale
         return self.mean + (_terms(standard, self.degree) - self.means) @ self.coefficients
 
 
 def fit_trend(coordinates: np.ndarray, points: np.ndarray) -> Trend:
-    """Fit a polynomial of the coordinates to the points, of the highest degree that they determine.
+    """Fit a polynomial in the coordinates, of the highest degree that the points determine.
 
     Parameters
     ----------
@@ -266,34 +266,34 @@ def _terms(standard: np.ndarray, degree: int) -> np.ndarray:
     return np.concatenate([standard[..., :0], standard, squares][: degree + 1], axis=-1)
 
 
-# The maps of all factors side by side: places in them, and the points that belong there.
+# The joint map: the maps of all factors together, with the points that belong to its positions.
 
-# So many nearest samples are the surroundings of a place. Where none of the first ones lies ahead,
-# the data end: in their midst half of them do, and none by chance once in a million.
+# Number of nearest samples around a position. The data end if none of the first 20 lies ahead; in
+# the interior half of them do, and none has a probability of one in a million.
 NEAREST, AHEAD = 40, 20
-# And they end where one stands beyond all of so many along the mean direction from these, of which
-# there is no chance in up to three dimensions either, and goes on outwards: at an angle whose
-# cosine exceeds this. One who walks along an edge does not, and is not so far beyond, in spacings.
+# The data also end if a position is beyond all of the first samples along the mean direction from
+# these, by this share of a spacing, and the walk leads outwards at an angle with this cosine. A
+# walk along an edge does neither.
 BEYOND, OUTWARDS, FARTHER = 30, 0.4, 0.5
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What samples there are around positions in the joint map.
+    """The samples around positions in the joint map.
 
     Attributes
     ----------
     nearest : ndarray of int, shape (s,)
         Row of the nearest sample.
     gap : ndarray of shape (s,)
-        How far it is.
+        Distance to that sample.
     reach : ndarray of shape (s,)
-        How far the nearest samples of that sample are spread: the distance of the last.
+        Distance from that sample to the last of its nearest samples.
     spacing : ndarray of shape (s,)
-        Mean distance to the nearest sample there.
+        Mean distance between nearest samples there.
     left : ndarray of bool, shape (s,)
-        Whether the position lies outside the data: no near sample lies ahead, or it lies beyond
-        all of them and the way leads away, or its gap is larger than the reach.
+        Whether the position lies outside the data: no nearby sample lies ahead, or it lies beyond
+        all of them and the curve leads outwards, or the gap exceeds the reach.
     """
 
     nearest: np.ndarray
@@ -310,15 +310,15 @@ class JointMap:
     Attributes
     ----------
     points : ndarray of shape (n, d)
-        As they were given.
+        The original points.
     rows : ndarray of int, shape (u,)
-        Of them, those of one piece that have coordinates.
+        Points of one piece that have coordinates.
     coordinates : ndarray of shape (u, r)
         Their coordinates in all maps.
     search : callable
-        Finds the nearest of these.
+        Nearest-neighbour search among these.
     dim : int
-        k.
+        Dimension k of all factors together.
     """
 
     points: np.ndarray
@@ -329,15 +329,15 @@ class JointMap:
 
     @cached_property
     def trend(self) -> Trend:
-        """Points as a polynomial of the coordinates, fitted when it is first asked for."""
+        """Points as a polynomial in the coordinates, fitted on first use."""
         return fit_trend(self.coordinates, self.points[self.rows])
 
     def decoded(self, targets: np.ndarray, frames: np.ndarray) -> np.ndarray:
-        """Points that belong to places in the joint map.
+        """Map positions in the joint map to points.
 
-        A polynomial trend, and the value at the place of a local quadratic regression of what
-        it leaves on the tangent coordinates ``u = F^T (y - target)`` of the joint map; see
-        `regression_weights`. The trend lets neighbourhoods be wide: what it leaves is small.
+        The result is a polynomial trend plus a local quadratic regression of its residuals on the
+        tangent coordinates ``u = F^T (y - target)`` of the joint map; see `regression_weights`.
+        The trend allows wide neighbourhoods, as its residuals are small.
 
         Parameters
         ----------
@@ -357,7 +357,7 @@ class JointMap:
         return self.trend.at(targets) + np.einsum("sc,scd->sd", weights, left)
 
     def around(self, way: Geodesic) -> Surroundings:
-        """What samples there are around and ahead of positions on a curve."""
+        """Describe the samples around and ahead of positions on a curve."""
         count = min(NEAREST, len(self.rows) - 1)
         near, distances = self.search(way.positions, count)
         ahead, gap = way.velocities, distances[:, 0]
@@ -372,7 +372,7 @@ class JointMap:
 
 
 def _beyond(offsets: np.ndarray, ahead: np.ndarray, spacing: np.ndarray) -> np.ndarray:
-    """Where all offsets (s, c, k) lie behind, along their mean, and the way (s, k) leads away."""
+    """Whether all offsets (s, c, k) are on one side and the direction (s, k) leads away."""
     behind = offsets.mean(axis=1)
     behind /= np.maximum(np.linalg.norm(behind, axis=1, keepdims=True), np.finfo(float).tiny)
     nearest = np.einsum("sck,sk->sc", offsets, behind).min(axis=1)
@@ -382,16 +382,16 @@ def _beyond(offsets: np.ndarray, ahead: np.ndarray, spacing: np.ndarray) -> np.n
 def joint_map(
     points: np.ndarray, coordinates: Sequence[np.ndarray], usable: np.ndarray, dim: int
 ) -> JointMap:
-    """Put maps side by side.
+    """Combine the coordinates of several maps.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
     coordinates : sequence of ndarray of shape (n, r_j)
     usable : ndarray of bool, shape (n,)
-        Those of one piece.
+        Points of one piece.
     dim : int
-        Of all these factors together.
+        Dimension of all these factors together.
 
     Returns
     -------

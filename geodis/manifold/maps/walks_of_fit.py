@@ -1,4 +1,4 @@
-"""A fit -> walks along one factor while the others are fixed, and analogies between points."""
+"""Traversals along one factor with the others fixed, and analogies between points of a fit."""
 
 from __future__ import annotations
 
@@ -25,11 +25,16 @@ from geodis.manifold.maps.samples import nearest_fitted
 from geodis.manifold.maps.walk_results import Analogy, JointMap, Walk, joint_map
 from geodis.manifold.out_of_sample import axes_of_fit
 
-# A point as its positions on the maps of all factors, and those it takes as one factor varies.
+# Number of positions along a geodesic at which the end of the data is checked.
+CHECKED = 400
+# Two positions within this share of the extent of the maps are the same.
+SAME = 1e-9
+# Number of points used to estimate the extent of a factor.
+ENDS = 500
 
 
 @dataclass(frozen=True)
-class Standpoint:
+class ProductPoint:
     """A position in the map of every factor.
 
     Attributes
@@ -37,28 +42,28 @@ class Standpoint:
     positions : tuple of ndarray of shape (r_j,)
         On the surfaces of the maps.
     frames : tuple of ndarray of shape (r_j, k_j)
-        The factors' axes there.
+        The factors' axes at these positions.
     """
 
     positions: tuple[np.ndarray, ...]
     frames: tuple[np.ndarray, ...]
 
-    def moved(self, ends: Mapping[int, tuple[np.ndarray, np.ndarray]]) -> Standpoint:
-        """The same with other positions and frames in some factors."""
+    def moved(self, ends: Mapping[int, tuple[np.ndarray, np.ndarray]]) -> ProductPoint:
+        """Replace the position and frame in some factors."""
         both = dict(enumerate(zip(self.positions, self.frames, strict=True))) | dict(ends)
         positions, frames = zip(*both.values(), strict=True)
-        return Standpoint(positions, frames)
+        return ProductPoint(positions, frames)
 
     def along(self, factor: int, way: Geodesic) -> Geodesic:
-        """The curve in all maps side by side as one factor moves and the others are fixed.
+        """Return the curve in the joint map along which one factor varies and the others are fixed.
 
-        Its frames are block diagonal, a block for every factor.
+        Its frames are block diagonal, with one block per factor.
 
         Examples
         --------
-        >>> stand = Standpoint((np.zeros(1), np.ones(1)), (np.eye(1), np.eye(1)))
+        >>> point = ProductPoint((np.zeros(1), np.ones(1)), (np.eye(1), np.eye(1)))
         >>> way = Geodesic(np.arange(2.0), np.arange(2.0)[:, None], np.ones((2, 1, 1)), np.ones(1))
-        >>> stand.along(0, way).positions.tolist()
+        >>> point.along(0, way).positions.tolist()
         [[0.0, 1.0], [1.0, 1.0]]
         """
         s = len(way.lengths)
@@ -74,30 +79,20 @@ class Standpoint:
         return Geodesic(way.lengths, positions, frames, direction)
 
     def at_rest(self) -> Geodesic:
-        """The one position in all maps side by side, where nothing moves."""
+        """Return the position in the joint map as a curve of length zero."""
         k = self.frames[0].shape[1]
         still = Geodesic(np.zeros(1), self.positions[0][None], self.frames[0][None], np.zeros(k))
         return self.along(0, still)
 
 
-# The maps of all factors around a point: traversals along one factor, and analogies.
-
-# Positions on the way at which to look where the data end.
-LOOKED_AT = 400
-# Two positions that are nearer, in shares of the extent of the maps, are the same.
-SAME = 1e-9
-# Points by which the extent of a factor is estimated.
-ENDS = 500
-
-
 @dataclass(frozen=True)
-class Terrain:
-    """The maps of all factors in one piece of the graph.
+class ProductSurfaces:
+    """The surfaces of all factors' maps in one piece of the graph.
 
     Attributes
     ----------
     points : ndarray of shape (n, d)
-        As they were given.
+        The original points.
     maps : tuple of FactorMap
     surfaces : tuple of Surface
     usable : ndarray of bool, shape (n,)
@@ -111,52 +106,52 @@ class Terrain:
     usable: np.ndarray
     joint: JointMap
 
-    def stand(
+    def point_at(
         self, place: np.ndarray, axes: np.ndarray, positions: Sequence[np.ndarray]
-    ) -> Standpoint:
-        """Stand at a point (c,) with its axes (k, c) and its coordinates in every map."""
+    ) -> ProductPoint:
+        """Locate a point (c,) with axes (k, c) and given coordinates on every surface."""
         bounds = pairwise(np.cumsum([0, *(own.dim for own in self.maps)]))
         projected = []
         for surface, position, (start, stop) in zip(self.surfaces, positions, bounds, strict=True):
             frame = surface.frame_at(place, axes[start:stop], position)
             projected.append(surface.project(position, frame))
-        return Standpoint(tuple(at[0] for at in projected), tuple(at[1] for at in projected))
+        return ProductPoint(tuple(at[0] for at in projected), tuple(at[1] for at in projected))
 
-    def ahead(
-        self, stand: Standpoint, factor: int, direction: np.ndarray, length: float
+    def exp(
+        self, point: ProductPoint, factor: int, direction: np.ndarray, length: float
     ) -> Geodesic:
-        """The geodesic from a stand in a direction along the factor's axes there."""
-        position, frame = stand.positions[factor], stand.frames[factor]
+        """Follow the geodesic of a factor from a point in a direction along its axes."""
+        position, frame = point.positions[factor], point.frames[factor]
         return self.surfaces[factor].exp(position, frame, direction, length)
 
-    def between(self, stand: Standpoint, end: Standpoint, factor: int) -> Geodesic | None:
-        """The geodesic from one stand to another in a factor; None where they are the same."""
-        position, frame = stand.positions[factor], stand.frames[factor]
+    def log(self, point: ProductPoint, end: ProductPoint, factor: int) -> Geodesic | None:
+        """Find the geodesic of a factor from one point to another; None if they are the same."""
+        position, frame = point.positions[factor], point.frames[factor]
         extent = np.abs(self.joint.coordinates).max()
         if np.linalg.norm(end.positions[factor] - position) <= SAME * extent:
             return None
         return self.surfaces[factor].log(position, frame, end.positions[factor])
 
-    def farthest(self, row: int, factor: int) -> float:
-        """Distance in a factor from a fitted point to the farthest of some others."""
+    def extent_from(self, row: int, factor: int) -> float:
+        """Return the distance in a factor from a fitted point to the farthest of some others."""
         others = self.joint.rows[:: max(1, len(self.joint.rows) // ENDS)]
         found = self.maps[factor].distances(np.full(len(others), row), others, n_jobs=1)
         return float(found[np.isfinite(found)].max())
 
     def walk(
-        self, stand: Standpoint, factor: int, way: Geodesic, length: float, steps: int
+        self, point: ProductPoint, factor: int, way: Geodesic, length: float, steps: int
     ) -> Walk:
-        """Points at even lengths along a geodesic in one factor, as far as there are data."""
+        """Sample a geodesic of one factor evenly up to the end of the data."""
         length = min(length, float(way.lengths[-1]))
-        fine = way.at(np.linspace(0.0, length, LOOKED_AT))
+        fine = way.at(np.linspace(0.0, length, CHECKED))
         moving = self.maps[factor]
         own = joint_map(self.points, [moving.coordinates], self.usable, moving.dim)
-        left = own.around(fine).left | self.joint.around(stand.along(factor, fine)).left
+        left = own.around(fine).left | self.joint.around(point.along(factor, fine)).left
         first = int(np.argmax(left)) if left.any() else len(left)
         stopped = float(fine.lengths[first]) if left.any() else None
         reached = float(fine.lengths[max(first - 1, 0)])
         lengths = np.linspace(0.0, reached, steps if reached > 0 else 1)
-        path = stand.along(factor, way.at(lengths))
+        path = point.along(factor, way.at(lengths))
         near = self.joint.around(path)
         return Walk(
             factor,
@@ -172,16 +167,19 @@ class Terrain:
         )
 
     def analogy(
-        self, a: Standpoint, b: Standpoint, c: Standpoint, factors: Sequence[int]
+        self, a: ProductPoint, b: ProductPoint, c: ProductPoint, factors: Sequence[int]
     ) -> Analogy:
-        """The steps from a to b, carried to c along the geodesics from a to c."""
+        """Transport the steps from a to b along the geodesics from a to c, and follow them from c.
+
+        See `GeoManCER.analogy`.
+        """
         ends, lengths = {}, np.zeros(len(factors))
         for i, factor in enumerate(factors):
-            step = self.between(a, b, factor)
+            step = self.log(a, b, factor)
             if step is None:
                 continue
             lengths[i] = step.lengths[-1]
-            way = self.between(a, c, factor)
+            way = self.log(a, c, factor)
             carried = a.frames[factor] if way is None else way.frames[-1]
             surface = self.surfaces[factor]
             position, frame = surface.project(c.positions[factor], carried)
@@ -203,37 +201,37 @@ class Terrain:
         )
 
 
-def terrain_of(
+def product_surfaces(
     points: np.ndarray, maps: Sequence[FactorMap], piece: np.ndarray, row: int
-) -> Terrain:
-    """The terrain around a fitted point.
+) -> ProductSurfaces:
+    """Collect the surfaces of all maps in the piece of a fitted point.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
-        As they were given.
+        The original points.
     maps : sequence of FactorMap
     piece : ndarray of int, shape (n,)
-        Of the graph.
+        Piece of the graph that each point belongs to.
     row : int
 
     Returns
     -------
-    Terrain
+    ProductSurfaces
     """
     if not all(np.isfinite(own.coordinates[row]).all() for own in maps):
         raise InputError(
-            f"A walk needs coordinates in every factor; got row {row} without: its piece of the "
-            "graph has too few points for a map."
+            f"A walk needs coordinates in every factor; row {row} has none because its piece of "
+            "the graph has too few points for a map."
         )
     usable = piece == piece[row]
     dim = sum(own.dim for own in maps)
     joint = joint_map(points, [own.coordinates for own in maps], usable, dim)
     surfaces = tuple(own.pieces[own.piece[row]] for own in maps)
-    return Terrain(points, tuple(maps), surfaces, usable, joint)
+    return ProductSurfaces(points, tuple(maps), surfaces, usable, joint)
 
 
-# What a point without axes is.
+# Why a point has no axes.
 NO_AXES = (
     "which is an outlier, or in a piece of the graph that does not split like the largest or is "
     "too small"
@@ -262,30 +260,30 @@ def walk_in_factor(
     along = _check_direction(0 if direction is None else direction, chosen, fit.flat.dims[chosen])
     row, new = _check_place(fit, start, "start")
     with one_blas_thread():
-        terrain = terrain_of(fit.points, maps_of(fit), fit.piece, row)
-        stand = _stand(fit, terrain, row, new)
+        surfaces = product_surfaces(fit.points, maps_of(fit), fit.piece, row)
+        point = _point_at(fit, surfaces, row, new)
         if to is None:
-            length = terrain.farthest(row, chosen) if length is None else float(length)
+            length = surfaces.extent_from(row, chosen) if length is None else float(length)
             walks = []
             for way in [along] if direction is not None else [along, -along]:
-                track = terrain.ahead(stand, chosen, way, length)
-                walks.append(terrain.walk(stand, chosen, track, length, steps))
+                ahead = surfaces.exp(point, chosen, way, length)
+                walks.append(surfaces.walk(point, chosen, ahead, length, steps))
                 if walks[-1].stopped is None:
                     break
             return max(walks, key=lambda walk: float(walk.lengths[-1]))
-        end = _stand(fit, terrain, *_check_place(fit, to, "to", piece_of=row))
-        between = terrain.between(stand, end, chosen)
-        if between is None:
+        end = _point_at(fit, surfaces, *_check_place(fit, to, "to", piece_of=row))
+        track = surfaces.log(point, end, chosen)
+        if track is None:
             raise InputError(
-                f"to must be at another place than the start in factor {chosen}; got the same."
+                f"to must differ from the start in factor {chosen}; got the same position."
             )
-        return terrain.walk(stand, chosen, between, np.inf, steps)
+        return surfaces.walk(point, chosen, track, np.inf, steps)
 
 
 def analogy_by_factor(
     fit: Fit, a: Any, b: Any, c: Any, factors: Sequence[int] | None = None
 ) -> Analogy:
-    """The point d with a : b :: c : d, factor by factor; see `GeoManCER.analogy`."""
+    """Find the point d with a : b :: c : d, factor by factor; see `GeoManCER.analogy`."""
     asked = range(fit.n_factors) if factors is None else np.atleast_1d(to_numpy(factors))
     chosen = sorted({fit.check_factor(factor) for factor in list(asked)})
     if not chosen:
@@ -294,13 +292,13 @@ def analogy_by_factor(
     for place, name in ((b, "b"), (c, "c")):
         places.append(_check_place(fit, place, name, piece_of=places[0][0]))
     with one_blas_thread():
-        terrain = terrain_of(fit.points, maps_of(fit), fit.piece, places[0][0])
-        at_a, at_b, at_c = (_stand(fit, terrain, row, new) for row, new in places)
-        return terrain.analogy(at_a, at_b, at_c, chosen)
+        surfaces = product_surfaces(fit.points, maps_of(fit), fit.piece, places[0][0])
+        at_a, at_b, at_c = (_point_at(fit, surfaces, row, new) for row, new in places)
+        return surfaces.analogy(at_a, at_b, at_c, chosen)
 
 
 def _check_direction(direction: Any, factor: int, k: int) -> np.ndarray:
-    """A direction among the k axes of a factor, shape (k,)."""
+    """Convert a direction to a vector (k,) along the k axes of a factor."""
     if np.ndim(direction) == 0:
         return np.eye(k)[check_int(direction, "direction", low=0, high=k - 1)]
     vector = check_numeric(to_numpy(direction, "direction"), "direction").astype(float)
@@ -318,7 +316,7 @@ def _check_direction(direction: Any, factor: int, k: int) -> np.ndarray:
 def _check_place(
     fit: Fit, asked: Any, name: str, *, piece_of: int | None = None
 ) -> tuple[int, np.ndarray | None]:
-    """Row of a fitted point; or of the one nearest to a new one, and the new one (1, d)."""
+    """Return the row of a fitted point, or the row nearest to a new point and that point (1, d)."""
     new = None
     if np.ndim(asked) == 0:
         row = int(fit.check_rows(asked, name))
@@ -336,13 +334,13 @@ def _check_place(
     if piece_of is not None and fit.piece[row] != fit.piece[piece_of]:
         raise InputError(
             f"{name} must be in the same piece of the graph as the start; got a point in "
-            "another one, to which no way leads."
+            "another piece, to which no path leads."
         )
     return row, new
 
 
 def _nearest_row(fit: Fit, new: np.ndarray, name: str) -> int:
-    """Row of the fitted point next to a new one, which must be among them."""
+    """Return the row of the fitted point nearest to a new one, which must lie among them."""
     near = nearest_fitted(fit.places, new @ fit.basis.T, n_jobs=1)
     row = int(near.rows[0])
     if near.beyond[0]:
@@ -352,16 +350,18 @@ def _nearest_row(fit: Fit, new: np.ndarray, name: str) -> int:
         )
     if not fit.with_axes[row]:
         raise InputError(
-            f"{name} must lie beside a point with axes; got one beside row {row}, {NO_AXES}."
+            f"the fitted point nearest to {name} must have axes; got row {row}, {NO_AXES}."
         )
     return row
 
 
-def _stand(fit: Fit, terrain: Terrain, row: int, new: np.ndarray | None) -> Standpoint:
-    """Stand at a fitted point, or at a new one (1, d)."""
+def _point_at(
+    fit: Fit, surfaces: ProductSurfaces, row: int, new: np.ndarray | None
+) -> ProductPoint:
+    """Locate a fitted point, or a new one (1, d), on every surface."""
     if new is None:
         positions = [own.coordinates[row] for own in maps_of(fit)]
-        return terrain.stand(fit.places[row], fit.flat.axes[row], positions)
+        return surfaces.point_at(fit.places[row], fit.flat.axes[row], positions)
     place, axes = new @ fit.basis.T, axes_of_fit(fit, new) @ fit.basis.T
     positions = [own[0] for own in coordinates_by_factor(fit, place, axes)]
-    return terrain.stand(place[0], axes[0], positions)
+    return surfaces.point_at(place[0], axes[0], positions)

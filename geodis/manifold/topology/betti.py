@@ -1,21 +1,23 @@
-"""Distances between places -> Betti numbers over two fields, by persistent homology."""
+"""Betti numbers over two fields by persistent homology of distances along a neighbour graph."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 from scipy.spatial import cKDTree
 
 from geodis.base.check import MissingExtraError, require
+from geodis.manifold.flat.differences import Edges
 from geodis.manifold.topology.scalar_curvature import LocalFits
 
-# Holes that the sampling leaves close soon: by so many spacings of the places, and by so many times
-# their birth, for each dimension and degree. What lives beyond the second pair is a hole of the
-# space; what is beyond the first pair but not the second may be either.
+# Limits of the death in spacings of the landmarks, and of the ratio of death to birth, for each
+# dimension and degree. Bars beyond both limits of `REAL` are holes of the space, and bars within
+# those of `CHANCE` are due to sampling. Bars in between may be either.
 CHANCE = {
     (2, 1): (2.35, 1.8),
     (3, 1): (2.1, 1.75),
@@ -30,9 +32,9 @@ REAL = {
     (3, 2): (2.2, 1.6),
     (4, 2): (2.1, 1.52),
 }
-# Longer scales are not looked at: what lives until here is real.
+# Largest scale in spacings; bars that survive to this scale are real.
 FARTHEST = {1: 4.0, 2: 2.6}
-# Bars that are kept to be shown, of each degree.
+# Number of bars kept for figures, of each degree.
 SHOWN = 6
 
 
@@ -43,13 +45,13 @@ class Betti:
     Attributes
     ----------
     over_two, over_three : tuple of (int or None)
-        From degree one on; None where a bar is neither short nor long.
+        From degree one on; None if a bar is neither clearly short nor clearly long.
     bars_two, bars_three : tuple of ndarray of shape (b, 2)
-        Birth and death of the longest bars of every degree; a death at `reach` is that or later.
+        Birth and death of the longest bars of every degree; deaths are censored at `reach`.
     spacing : float
-        Median distance of a place used to the nearest other.
+        Median nearest-neighbour distance of the landmarks.
     reach : tuple of float
-        The scale up to which each degree was followed.
+        Largest scale of each degree.
     """
 
     over_two: tuple[int | None, ...]
@@ -60,12 +62,12 @@ class Betti:
     reach: tuple[float, ...]
 
     @property
-    def told(self) -> bool:
+    def known(self) -> bool:
         """Whether every number is known."""
         return None not in (*self.over_two, *self.over_three)
 
     def __str__(self) -> str:
-        """In words."""
+        """Describe the numbers in words."""
         parts = []
         for q, (two, three) in enumerate(zip(self.over_two, self.over_three, strict=True)):
             bar = max((b[1] / b[0] for b in self.bars_two[q]), default=0.0)
@@ -77,16 +79,16 @@ class Betti:
 
 
 def betti_numbers(distances: np.ndarray, degree: int, dim: int) -> Betti | None:
-    """Count the holes of every degree that live long; None without ripser.
+    """Count the persistent holes of every degree; None without ripser.
 
     Parameters
     ----------
     distances : ndarray of shape (l, l)
-        Between places that are spread evenly.
+        Distances between evenly spread landmarks.
     degree : int
         The highest degree.
     dim : int
-        Of the space.
+        Dimension of the space.
     """
     try:
         ripser = require("ripser", purpose="Betti numbers").ripser
@@ -114,28 +116,28 @@ def betti_numbers(distances: np.ndarray, degree: int, dim: int) -> Betti | None:
 
 
 def _bars(ripser: Any, distances: np.ndarray, q: int, field: int, reach: float) -> np.ndarray:
-    """Bars of one degree, longest first in proportion to their birth."""
+    """Compute the bars of one degree in decreasing order of the ratio of death to birth."""
     found = ripser(distances, distance_matrix=True, maxdim=q, coeff=field, thresh=reach)["dgms"][q]
     found = np.minimum(np.asarray(found, dtype=float).reshape(-1, 2), reach)
     return found[np.argsort(-found[:, 1] / np.maximum(found[:, 0], 1e-300), kind="stable")]
 
 
 def _count(bars: np.ndarray, q: tuple[int, int]) -> int | None:
-    """Bars that live beyond what sampling leaves open; None if one is between."""
+    """Count bars that are longer than sampling explains; None if a bar is ambiguous."""
     death, ratio = bars[:, 1], bars[:, 1] / np.maximum(bars[:, 0], 1e-300)
     open_ = (death > CHANCE[q][0]) & (ratio > CHANCE[q][1])
     real = (death > REAL[q][0]) & (ratio > REAL[q][1])
     return None if (open_ & ~real).any() else int(real.sum())
 
 
-# Places and frames -> a graph of neighbours that takes no short cuts, and distances along it.
+# A neighbour graph of places without shortcuts, and distances along it.
 
-# Neighbours of a place: a part of those in its fit, within these bounds, by dimension. On a line
-# they must not all lie on one side of a chance gap: 2^-24 is rare among thousands.
+# The number of neighbours is this fraction of those in a local fit, within bounds by dimension. On
+# a line they must not all lie on one side of a random gap, which has probability 2^-24.
 PART_OF_FIT, MOST = 5, 30
 LEAST = {1: 24, 2: 14, 3: 18, 4: 20}
-# An edge whose direction has less than this share (cosine) in the tangent space of an end is a
-# short cut between sheets.
+# Smallest cosine between an edge and the tangent spaces at its ends; edges below are shortcuts
+# between sheets.
 ALONG = 0.6
 
 
@@ -146,23 +148,24 @@ class PlaceGraph:
     Attributes
     ----------
     rows : ndarray of shape (p,)
-        The places in it, as rows of the fits.
-    first, second : ndarrays of shape (e,)
-        Ends of every edge, first < second, counted among `rows`.
+        Its places, as rows of the fits.
+    edges : Edges
+        Between the p places.
     lengths : ndarray of shape (e,)
-    adjacency : csr_matrix of shape (p, p)
-        Symmetric, with the lengths.
     """
 
     rows: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
+    edges: Edges
     lengths: np.ndarray
-    adjacency: csr_matrix
+
+    @cached_property
+    def adjacency(self) -> csr_array:
+        """The symmetric matrix (p, p) of the lengths."""
+        return self.edges.symmetric(self.lengths)
 
 
 def place_graph(fits: LocalFits) -> PlaceGraph:
-    """Link every place to the nearest ones that lie along its tangent space."""
+    """Link every place to the nearest places along its tangent space."""
     places, frames, dim = fits.places, fits.frames, fits.dim
     c = len(places)
     count = int(np.clip(fits.near.shape[1] / PART_OF_FIT, LEAST[dim], MOST))
@@ -183,24 +186,19 @@ def place_graph(fits: LocalFits) -> PlaceGraph:
     at = np.full(c, -1)
     at[rows] = np.arange(len(rows))
     inside = at[first] >= 0
-    first, second, length = at[first[inside]], at[second[inside]], length[inside]
-    return PlaceGraph(rows, first, second, length, _symmetric(first, second, length, len(rows)))
+    edges = Edges(at[first[inside]], at[second[inside]], len(rows))
+    return PlaceGraph(rows, edges, length[inside])
 
 
 def pieces_of(first: np.ndarray, second: np.ndarray, n: int) -> np.ndarray:
-    """Connected piece of every one of n places, given the ends of the links."""
-    links = csr_matrix((np.ones(len(first)), (first, second)), (n, n))
+    """Label the connected component of each of n places, given the ends of the links."""
+    links = csr_array((np.ones(len(first)), (first, second)), (n, n))
     label: np.ndarray = connected_components(links, directed=False)[1]
     return label
 
 
-def _symmetric(first: np.ndarray, second: np.ndarray, values: np.ndarray, n: int) -> csr_matrix:
-    ends = np.concatenate([first, second]), np.concatenate([second, first])
-    return csr_matrix((np.concatenate([values, values]), ends), shape=(n, n))
-
-
 def farthest_distances(graph: PlaceGraph, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Distances along the graph between places each as far as can be from those before it.
+    """Compute distances along the graph between landmarks chosen by farthest-point sampling.
 
     Returns
     -------
@@ -212,7 +210,7 @@ def farthest_distances(graph: PlaceGraph, count: int, rng: np.random.Generator) 
     chosen = [int(start.argmax())]
     rows = np.empty((count, p))
     nearest = np.full(p, np.inf)
-    # One search a landmark: each depends on those before it.
+    # Every landmark depends on the earlier ones, so the searches are sequential.
     for step in range(count):
         rows[step] = dijkstra(graph.adjacency, directed=False, indices=chosen[step])
         nearest = np.minimum(nearest, rows[step])

@@ -1,4 +1,4 @@
-"""Frames at neighbouring places -> whether all of them can be given one handedness."""
+"""Evidence for the topology of a factor: orientability, circle or interval, and boundary."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import lru_cache
 from math import gamma, pi
 
 import numpy as np
-from scipy.sparse import csr_matrix, diags, identity
+from scipy.sparse import csr_array, diags_array, eye_array
 from scipy.sparse.csgraph import dijkstra
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from scipy.special import betainc
@@ -16,29 +16,29 @@ from geodis.base.jobs import blocks
 from geodis.manifold.topology.betti import PlaceGraph, pieces_of
 from geodis.manifold.topology.scalar_curvature import BLOCK, LocalFits
 
-# The lowest frequency of handedness over that of a function. One handedness all round gives zero
-# but for errors of frames; on a space that has none it is a frequency of the space itself.
+# Limits of the lowest eigenvalue of the signed Laplacian relative to that of the unsigned one. It
+# is zero on an orientable space but for errors of the frames, and of order one otherwise.
 ORIENTABLE, NOT_ORIENTABLE = 0.06, 0.15
 # A cut across a surface of e edges crosses about the root of e, .6 to 7 times that as measured on
-# bands, bottles and projective planes; fewer are a bridge between places that do not touch, as
-# where two turns of a roll come near.
+# bands, bottles and projective planes. Fewer edges are a shortcut between parts that do not touch,
+# such as neighbouring turns of a roll.
 BRIDGE = 0.25
 
 
 @dataclass(frozen=True)
 class Handedness:
-    """Whether frames carried around loops come back as they were.
+    """Orientability, from the transport of frames around loops.
 
     Attributes
     ----------
     orientable : bool or None
-        None where it cannot be told.
+        None if undetermined.
     frequency : float
-        Least ``sum w (s_i - sign_ij s_j)^2 / sum s_i^2`` over that of a function of mean zero
-        with the same edges, s being the handedness of every frame: zero where it is the same all
-        round.
+        Minimum of ``sum w (s_i - sign_ij s_j)^2 / sum s_i^2``, where s is the handedness of every
+        frame, relative to that of a function of mean zero on the same edges. Zero on an orientable
+        space.
     against : float
-        Share of the edges that the best choice of handedness does not satisfy.
+        Share of the edges that contradict the best choice of handedness.
     """
 
     orientable: bool | None
@@ -46,36 +46,33 @@ class Handedness:
     against: float
 
     def __str__(self) -> str:
-        """In words."""
-        share = f"{100 * self.against:.2g} % of the edges against the best choice of handedness"
+        """Describe the orientability in words."""
+        share = f"{100 * self.against:.2g} % of the edges contradict the best choice of handedness"
         if self.orientable is None:
-            return f"whether it is orientable cannot be told ({share})"
+            return f"orientability is undetermined ({share})"
         return f"{'orientable' if self.orientable else 'not orientable'}: {share}"
 
 
 def handedness(frames: np.ndarray, graph: PlaceGraph, rng: np.random.Generator) -> Handedness:
-    """Compare the frames at the ends of every edge by the determinant of F_i F_j^T.
+    """Test orientability by the determinant of F_i F_j^T on every edge.
 
-    With s the sign of every frame and w the size of the determinant, the least
-    ``sum w (s_i - sign_ij s_j)^2`` over real s is an eigenvalue; a spanning tree can always be
-    satisfied, and this is what the other edges say, weighed all at once.
+    With s the sign of every frame and w the absolute determinant, the minimum of
+    ``sum w (s_i - sign_ij s_j)^2`` over real s is an eigenvalue of the signed Laplacian.
     """
-    own = frames[graph.rows]
-    p = len(own)
-    transport = np.linalg.det(own[graph.first] @ np.swapaxes(own[graph.second], 1, 2))
-    ends = np.concatenate([graph.first, graph.second]), np.concatenate([graph.second, graph.first])
-    signed = csr_matrix((np.tile(transport, 2), ends), shape=(p, p))
-    plain = csr_matrix((np.tile(np.abs(transport), 2), ends), shape=(p, p))
-    root = diags(1 / np.sqrt(np.maximum(np.asarray(plain.sum(axis=1)).ravel(), 1e-12)))
-    eye = identity(p, format="csr")
+    own, i, j = frames[graph.rows], graph.edges.i, graph.edges.j
+    transport = np.linalg.det(own[i] @ np.swapaxes(own[j], 1, 2))
+    signed = graph.edges.symmetric(transport)
+    plain = graph.edges.symmetric(np.abs(transport))
+    root = diags_array(1 / np.sqrt(np.maximum(plain.sum(axis=1), 1e-12)))
+    eye = eye_array(len(own), format="csr")
     try:
         one = _lowest(eye - root @ signed @ root, rng)
         flat = _lowest(eye - root @ plain @ root, rng)
-    except ArpackNoConvergence:  # very long and thin
+    except ArpackNoConvergence:  # a very long and thin space
         return Handedness(None, np.nan, np.nan)
     frequency = float(one[0][0] / max(flat[0][1], 1e-12))
     sign = np.sign(one[1][:, 0])
-    against = float(np.mean(transport * sign[graph.first] * sign[graph.second] < 0))
+    against = float(np.mean(transport * sign[i] * sign[j] < 0))
     orientable = None
     if frequency < ORIENTABLE:
         orientable = True
@@ -84,11 +81,12 @@ def handedness(frames: np.ndarray, graph: PlaceGraph, rng: np.random.Generator) 
     return Handedness(orientable, frequency, against)
 
 
-def _lowest(matrix: csr_matrix, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The three lowest eigenvalues of a normalised Laplacian, and their vectors."""
+def _lowest(matrix: csr_array, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the three lowest eigenvalues of a normalised Laplacian, and their vectors."""
     n = matrix.shape[0]
-    # Its values lie in [0, 2]: the lowest are the highest of 2 - matrix, quick for Lanczos.
-    flipped = 2 * identity(n, format="csr") - matrix
+    # The eigenvalues lie in [0, 2]. The lowest are the highest of 2 - matrix, which Lanczos finds
+    # quickly.
+    flipped = 2 * eye_array(n, format="csr") - matrix
     values, vectors = eigsh(
         flipped, k=3, which="LA", v0=rng.standard_normal(n), tol=1e-6, ncv=min(60, n)
     )
@@ -96,11 +94,11 @@ def _lowest(matrix: csr_matrix, rng: np.random.Generator) -> tuple[np.ndarray, n
     return 2 - values[order], vectors[:, order]
 
 
-# Factors of dimension one: a circle or an interval, from how many pieces a distance cuts them.
+# Factors of dimension one: circle or interval.
 
-# Slices by the distance from an end, and the share of them that must have one or two pieces.
+# Number of slices by distance from an end, and the smallest share of them with one or two pieces.
 SLICES, MOST = 40, 0.9
-# Pieces with a smaller share of their slice are stray points.
+# Pieces with a smaller share of their slice are ignored as outliers.
 PIECE = 0.1
 
 
@@ -111,10 +109,10 @@ class Line:
     Attributes
     ----------
     closed : bool or None
-        Whether it is a circle; None where it branches or is too noisy.
+        Whether it is a circle; None if it branches or is too noisy.
     length : float
     twofold : float
-        Share of the slices with two pieces.
+        Share of the slices by distance with two pieces.
     """
 
     closed: bool | None
@@ -122,7 +120,7 @@ class Line:
     twofold: float
 
     def __str__(self) -> str:
-        """In words."""
+        """Describe the evidence in words."""
         if self.closed is None:
             return (
                 "neither a circle nor an interval: slices by distance have other numbers of pieces"
@@ -134,17 +132,18 @@ class Line:
 
 
 def follow_line(graph: PlaceGraph) -> Line:
-    """Slice by the distance from the place that is farthest from some place.
+    """Slice a curve by the distance from the place that is farthest from an arbitrary place.
 
-    On an interval that is an end, and every slice has one piece; on a circle every slice but
-    the first and the last has two, and the farthest place is half way round.
+    On an interval this place is an end, and every slice has one piece. On a circle every slice but
+    the first and the last has two pieces, and the farthest place is on the opposite side.
     """
     start = dijkstra(graph.adjacency, directed=False, indices=0)
     far = dijkstra(graph.adjacency, directed=False, indices=int(start.argmax()))
     length = float(far.max())
     which = np.minimum((far / max(length, 1e-300) * SLICES).astype(int), SLICES - 1)
-    kept = which[graph.first] == which[graph.second]
-    label = pieces_of(graph.first[kept], graph.second[kept], len(far))
+    i, j = graph.edges.i, graph.edges.j
+    kept = which[i] == which[j]
+    label = pieces_of(i[kept], j[kept], len(far))
     sizes = np.bincount(label)
     owner = np.zeros(len(sizes), int)
     owner[label] = which
@@ -155,48 +154,48 @@ def follow_line(graph: PlaceGraph) -> Line:
     return Line(closed, 2 * length if closed else length, double)
 
 
-# Neighbours on one side only -> whether a factor ends somewhere; and how large it is.
+# The boundary of a factor, from neighbours on one side only, and its volume.
 
-# Inside a space many neighbours lie further out, in any direction, than this share of the radius;
-# at a rim there are none on one side.
+# In the interior many neighbours in any direction are farther out than this share of the radius; at
+# a boundary there are none on one side.
 OUT = 0.25
-# A place is at the rim where those further out than that, on the emptier side, are fewer than this
-# share of the others. Round balls have .46 to .25 in dimension 2 to 4.
+# A place is at the boundary if neighbours beyond that distance on the emptier side are fewer than
+# this share of the others. Round balls have .46 to .25 in dimension 2 to 4.
 EMPTY = 0.04
-# With more than this part of what a whole ball has out there, a place is inside.
+# A place is in the interior with more than this share of the number expected in a whole ball.
 WHOLE = 0.6
-# A strip so narrow that fewer places are inside is measured at all of them.
+# With a smaller share of interior places, as in a narrow strip, all places are used.
 FEW_INSIDE = 0.03
-# Share of the places at the rim, by dimension: closed spaces have less than the first, from chance
-# gaps among few neighbours; a boundary has more than the second, in the plane even where a sheet is
-# ten times as long as wide.
+# Share of the places at the boundary, by dimension. Closed spaces have less than the first value,
+# from random gaps among few neighbours. Spaces with a boundary have more than the second, in
+# dimension 2 even a sheet ten times as long as wide.
 CLOSED = {2: 0.007, 3: 0.03, 4: 0.06}
 BOUNDED = {2: 0.014, 3: 0.08, 4: 0.15}
-# Pieces of the rim with a smaller share of its places are gaps.
+# Components with a smaller share of the boundary's places are gaps.
 BOUNDARY_PIECE = 0.08
-# Of the radius: as far as neighbours along the tangent space are complete.
+# Share of the radius within which neighbours along the tangent space are complete.
 COMPLETE = 0.8
 
 
 @dataclass(frozen=True)
-class Rim:
-    """Whether there is a boundary, of how many pieces, and the volume inside.
+class Boundary:
+    """The boundary of a space, if there is one, and the volume of its places.
 
     Attributes
     ----------
-    boundary : bool or None
-        None where it cannot be told.
+    exists : bool or None
+        None if undetermined.
     share : float
-        Of the places that lie at the rim.
+        Share of the places that lie at the boundary.
     n_pieces : int
-        Pieces of the boundary, 0 without one.
+        Components of the boundary; 0 without one.
     inside : ndarray of bool, shape (c,)
-        Places whose neighbourhood is whole.
+        Interior places, with a complete neighbourhood.
     volumes : ndarray of shape (c,)
-        The length, area or volume that every place stands for.
+        Length, area or volume that every place represents.
     """
 
-    boundary: bool | None
+    exists: bool | None
     share: float
     n_pieces: int
     inside: np.ndarray
@@ -204,49 +203,53 @@ class Rim:
 
     @property
     def size(self) -> float:
-        """Length, area or volume."""
+        """Total length, area or volume."""
         return float(self.volumes.sum())
 
     def __str__(self) -> str:
-        """In words."""
+        """Describe the boundary in words."""
         share = f"{100 * self.share:.2g} % of the places have neighbours on one side only"
-        if self.boundary is None:
-            return f"whether it has a boundary cannot be told ({share})"
-        if self.boundary:
+        if self.exists is None:
+            return f"whether it has a boundary is undetermined ({share})"
+        if self.exists:
             pieces = "one piece" if self.n_pieces == 1 else f"{self.n_pieces} pieces"
             return f"with a boundary of {pieces}: {share}"
         return f"closed: {share}"
 
 
-def find_rim(points: np.ndarray, fits: LocalFits, graph: PlaceGraph) -> Rim:
-    """Look for places with neighbours on one side only, and add up the volume of all.
+def find_boundary(points: np.ndarray, fits: LocalFits, graph: PlaceGraph) -> Boundary:
+    """Find places with neighbours on one side only, and estimate the volume of all places.
 
-    At a place, ``v = V_k R^k (1 + |h|^2 R^2 / (2 (k + 2))) / (N + 1)`` is the volume for each of
-    the N neighbours within R along the tangent space, right in the mean for any density, with h
-    the second fundamental form. Where there is a boundary, the part of the ball that is inside is
-    read off the offset of the neighbours' mean.
+    At a place, ``v = V_k R^k (1 + |h|^2 R^2 / (2 (k + 2))) / (N + 1)`` is an unbiased estimate of
+    the volume for each of the N neighbours within R along the tangent space, for any density, with
+    h the second fundamental form. Near a boundary, the share of the ball that lies inside follows
+    from the offset of the neighbours' mean.
     """
     dim = fits.dim
     out, offset, count, ball = _sides(points, fits)
-    at_rim = out < EMPTY * (count - out)
-    share = float(at_rim[graph.rows].mean())
-    boundary = None if CLOSED[dim] <= share < BOUNDED[dim] else share >= BOUNDED[dim]
+    at_boundary = out < EMPTY * (count - out)
+    share = float(at_boundary[graph.rows].mean())
+    exists = None if CLOSED[dim] <= share < BOUNDED[dim] else share >= BOUNDED[dim]
     inside = np.ones(len(out), bool)
     volumes = ball / (count + 1)
     n_pieces = 0
-    if boundary:
+    if exists:
         whole = out > WHOLE * _expected(dim) * (count - out)
         inside = whole if whole.mean() > FEW_INSIDE else inside
         offsets, parts = _cut_balls(dim)
         volumes = volumes * np.where(inside, 1.0, np.interp(offset, offsets, parts))
-        n_pieces = _count_pieces(at_rim & ~fits.bad, fits.near)
-    return Rim(boundary, share, n_pieces, inside, volumes)
+        n_pieces = _count_pieces(at_boundary & ~fits.bad, fits.near)
+    return Boundary(exists, share, n_pieces, inside, volumes)
 
 
 def _sides(
     points: np.ndarray, fits: LocalFits
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Neighbours far out on the emptier side, offset of their mean, their number, volume of all."""
+    """Describe the neighbourhood of every place.
+
+    Returns the number of neighbours far out on the emptier side, the offset of the neighbours'
+    mean, their total number, and the volume of the ball that contains them.
+    """
     c, dim = len(points), fits.dim
     out, offset, count, ball = (np.empty(c) for _ in range(4))
     for some in blocks(c, BLOCK):
@@ -268,14 +271,14 @@ def _sides(
 
 
 def _expected(dim: int) -> float:
-    """Volume of a ball further out than OUT in a direction, over the rest."""
+    """Return the volume of a ball beyond OUT in a direction relative to the rest."""
     part = float(betainc((dim + 1) / 2, (dim + 1) / 2, (1 - OUT) / 2))
     return part / (1 - part)
 
 
 @lru_cache
 def _cut_balls(dim: int) -> tuple[np.ndarray, np.ndarray]:
-    """Offset of the mean of a ball that is cut by a plane, and the part of it that is left."""
+    """Tabulate the offset of the mean of a ball cut by a plane, and its remaining share."""
     t = np.linspace(-1, 1, 4001)
     slice_volume = (1 - t**2) ** ((dim - 1) / 2)
     left = np.cumsum(slice_volume)
@@ -284,11 +287,11 @@ def _cut_balls(dim: int) -> tuple[np.ndarray, np.ndarray]:
     return mean[half][::-1], (left / left[-1])[half][::-1]
 
 
-def _count_pieces(at_rim: np.ndarray, near: np.ndarray) -> int:
-    """Pieces that the places at the rim are linked to, small ones left out."""
-    n = len(at_rim)
-    rows = np.repeat(np.flatnonzero(at_rim), near.shape[1])
-    columns = near[at_rim].ravel()
-    kept = at_rim[columns]
-    sizes = np.bincount(pieces_of(rows[kept], columns[kept], n)[at_rim])
-    return int((sizes > BOUNDARY_PIECE * at_rim.sum()).sum())
+def _count_pieces(at_boundary: np.ndarray, near: np.ndarray) -> int:
+    """Count the connected components of places at the boundary, without small ones."""
+    n = len(at_boundary)
+    rows = np.repeat(np.flatnonzero(at_boundary), near.shape[1])
+    columns = near[at_boundary].ravel()
+    kept = at_boundary[columns]
+    sizes = np.bincount(pieces_of(rows[kept], columns[kept], n)[at_boundary])
+    return int((sizes > BOUNDARY_PIECE * at_boundary.sum()).sum())

@@ -1,4 +1,4 @@
-"""Second fundamental forms -> the curvature inside a factor: mean, spread, sign, what it tells."""
+"""Local quadratic fits to the points of a factor, and its curvature by the Gauss equation."""
 
 from __future__ import annotations
 
@@ -17,41 +17,42 @@ from geodis.manifold.local.quadratic_fits import (
     tangent_terms,
 )
 
-# Noisy points -> a quadratic patch at every point: its place, frame and second derivatives.
+# Local quadratic fits to noisy points: a place, a frame and second derivatives at every point.
 
-# Points at which numbers of neighbours are compared.
+# Number of points at which numbers of neighbours are compared.
 TRIED = 240
-# Neighbours that a fit needs for every unknown; and how many are tried by dimension, from so many,
-# which show a rim, growing by so much, to this share of the points.
+# Neighbours that a fit needs per unknown. The numbers tried grow by a factor from a minimum by
+# dimension, which suffices to detect a boundary, to a share of the points.
 FOR_EACH_TERM = 2.6
 FEWEST_NEAR = {1: 40, 2: 48, 3: 60, 4: 52}
 GROWTH, LARGEST = 1.4, 0.09
-# The most neighbours that predict a point nearly as well as the best number: errors of second
-# derivatives fall like the square of the radius.
+# The largest number of neighbours whose prediction error is within this factor of the smallest is
+# selected: errors of second derivatives decrease with the square of the radius.
 NEARLY_BEST = 1.04
-# Below this part of their radius the thickness of neighbours is noise; in a ball of noise a point
-# is predicted well by neighbours all around it.
+# The thickness of a neighbourhood must be below this share of its radius. In a ball of noise,
+# points are predicted well by the neighbours on all sides.
 THIN = 0.16
-# Where points are sparse, neighbours farther than so many times the median radius are left out:
-# they may lie on another turn.
+# Where points are sparse, neighbours beyond this multiple of the median radius are left out: they
+# may lie on another turn.
 WIDEST = 1.4
-# Squares of distances, in radii, up to which neighbours count: the chord is longer than its shadow.
+# Squared distances up to which neighbours are used, in squared radii: chords are longer than their
+# projections.
 MARGIN = 1.1
-# A place moves by no more than this part of its radius; one whose neighbours are left so many times
-# thicker than the median, and thicker than so much of the radius, lies on no patch.
+# A place moves by at most this share of its radius. A fit is bad if its residuals exceed this
+# multiple of the median, and this share of the radius.
 FARTHEST_MOVE, MISFIT, THICK = 0.3, 2.5, 0.12
-# Rows at once.
+# Number of rows in a block.
 BLOCK = 512
 
 
 @dataclass(frozen=True)
 class LocalFits:
-    """Quadratic patches, one a point.
+    """Quadratic fits, one per point.
 
     Attributes
     ----------
     places : ndarray of shape (c, r)
-        Points moved onto their patch: noise is averaged away.
+        Points projected on their fit, which averages over noise.
     frames : ndarray of shape (c, k, r)
         Orthonormal rows spanning the tangent space.
     forms : ndarray of shape (c, k, k, r)
@@ -62,11 +63,11 @@ class LocalFits:
     near : ndarray of shape (c, m)
         Nearest points, by distance.
     bad : ndarray of bool, shape (c,)
-        Places whose neighbours lie on no patch, as where two turns come near.
+        Places where the fit is bad, such as between two nearby turns.
     radii : ndarray of shape (c,)
-        How far along the tangent space the neighbours in the fit reach.
+        Radius of the neighbours in the fit along the tangent space.
     noise : float
-        Standard deviation of the points about their patches, in each normal direction.
+        Standard deviation of the points about their fits in each normal direction.
     """
 
     places: np.ndarray
@@ -93,8 +94,8 @@ def local_fits(
 ) -> LocalFits:
     """Fit ``x = c + sum t_a l_a + sum t_a t_b h_ab / 2`` to the neighbours of every point.
 
-    The number of neighbours is the one that predicts points left out best: a few where points
-    are exact, hundreds where noise is wider than their spacing.
+    The number of neighbours is chosen by leave-one-out prediction: a few if points are exact,
+    hundreds if noise is wider than their spacing.
     """
     c = len(points)
     tree = cKDTree(points)
@@ -103,7 +104,7 @@ def local_fits(
     places, frames = _start(points, near, dim, frames)
     reach = np.linalg.norm(points[near[:, [_least(dim, c) - 1, -1]]] - points[:, None], axis=2)
     radii = np.minimum(reach[:, 1], np.maximum(WIDEST * np.median(reach[:, 1]), reach[:, 0]))
-    # Every other neighbour is enough to begin with.
+    # Every other neighbour is enough in the first rounds.
     step = 2 if near.shape[1] >= 2 * FEWEST_NEAR[dim] else 1
     places, frames, forms = _fit(points, places, frames, None, near[:, ::step], radii)[:3]
     places, frames, forms = _fit(points, places, frames, forms, near[:, ::step], radii)[:3]
@@ -114,13 +115,14 @@ def local_fits(
 
 
 def _least(dim: int, c: int) -> int:
-    """Neighbours that a fit needs."""
+    """Return the number of neighbours that a fit needs."""
     return min(int(FOR_EACH_TERM * tangent_terms(dim)) + 2, c - 1)
 
 
 def _choose_count(
     points: np.ndarray, dim: int, frames: np.ndarray | None, tree: cKDTree, rng: np.random.Generator
 ) -> int:
+    """Select the number of neighbours by leave-one-out prediction at some of the points."""
     c = len(points)
     least = min(FEWEST_NEAR[dim], c - 1)
     most = max(least, min(int(LARGEST * c), c - 1))
@@ -145,7 +147,7 @@ def _choose_count(
 
 
 def _normal(vectors: np.ndarray, frames: np.ndarray) -> np.ndarray:
-    """The parts of vectors (c, r) normal to frames (c, k, r)."""
+    """Return the components of vectors (c, r) normal to frames (c, k, r)."""
     along = np.einsum("cr,ckr->ck", vectors, frames)
     return vectors - np.einsum("ck,ckr->cr", along, frames)
 
@@ -157,7 +159,7 @@ def _start(
     frames: np.ndarray | None,
     rows: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The points themselves, with their frames, or the principal axes of their neighbours."""
+    """Return the points with their frames, or with the principal axes of their neighbours."""
     rows = np.arange(len(points)) if rows is None else rows
     if frames is not None:
         return points[rows], frames[rows]
@@ -177,18 +179,22 @@ def _solve(
     forms: np.ndarray | None,
     radii: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Coefficients of ``x_j - place`` on 1, t_a and t_a t_b, covariance of the last, variance."""
+    """Regress ``x_j - place`` on 1, t_a and t_a t_b.
+
+    Returns the coefficients, the covariance of those of t_a t_b for unit noise, and the residual
+    variance.
+    """
     dim = frames.shape[1]
     chord = points[near] - places[:, None]
     flat = chord @ np.swapaxes(frames, 1, 2)
     if forms is not None:
-        # On a sphere the height is exactly half the square of the chord, not of its shadow.
+        # On a sphere the height is exactly half the squared chord rather than its projection.
         height = np.einsum("cma,cmb,cabr->cmr", flat, flat, forms, optimize=True) / 2
         long = (height**2).sum(axis=2) / np.maximum((flat**2).sum(axis=2), 1e-300)
         flat = flat * np.sqrt(1 + long)[:, :, None]
     far = (flat**2).sum(axis=2) / np.maximum(radii, 1e-300)[:, None] ** 2
     within = far <= MARGIN
-    within[:, : _least(dim, len(points))] = True  # the nearest, where points are sparse
+    within[:, : _least(dim, len(points))] = True  # the nearest are always used
     operators = quadratic_operators(flat, np.exp(-far) * within)
     fitted = operators @ chord
     of_pairs = operators[:, 1 + dim :]
@@ -208,7 +214,7 @@ def _fit(
     near: np.ndarray,
     radii: np.ndarray,
 ) -> tuple[np.ndarray, ...]:
-    """One round: places, frames, forms, covariance of their entries, thickness of what is left."""
+    """Fit once: places, frames, forms, covariance of their entries, residual standard deviation."""
     c, dim, r = frames.shape
     first, second = quadratic_pairs(dim)
     new_places, new_frames = np.empty_like(places), np.empty_like(frames)
@@ -239,38 +245,38 @@ def _fit(
 
 CurvatureSign = Literal["flat", "positive", "negative", "mixed"]
 
-# In units of one over the volume to the power 2 / k (a sphere has 4 pi in two dimensions): below,
-# nothing is seen in the mean, and in the spread.
+# A space is flat below these values of the mean and the spread, in units of 1 / volume^(2 / k) (a
+# sphere has 4 pi in two dimensions).
 FLAT_MEAN, FLAT_SPREAD = 0.8, 2.2
-# Fits bend what is flat a little, in proportion to how it lies in space: below these parts of the
-# mean square of the second fundamental form nothing is seen either.
+# It is also flat below these shares of the mean square of the second fundamental form, since errors
+# of the fits are in proportion to the bending.
 PART_OF_MEAN, PART_OF_SPREAD = 0.06, 0.1
-# The spread over the mean below which a curvature has one sign, or is the same all over; above the
-# last it is certainly not the same.
+# Ratio of spread to mean below which the curvature has one sign, and below which it is constant;
+# above the last value it is not constant.
 ONE_SIGN, ROUND, NOT_ROUND = 0.8, 0.25, 0.4
-# Share of the largest and smallest values that are cut off.
+# Share of the largest and of the smallest values that is clipped.
 TAIL = 0.02
 
 
 @dataclass(frozen=True)
 class ScalarCurvature:
-    """Sectional curvature, the mean over planes at every place.
+    """Sectional curvature averaged over planes.
 
     Attributes
     ----------
     mean, spread : float
-        Mean and standard deviation over the volume; noise is taken out of both.
+        Mean and standard deviation over the volume, corrected for noise.
     sign : {"flat", "positive", "negative", "mixed"}
     even : bool or None
-        Whether it is the same everywhere; None where that cannot be told.
+        Whether it is constant; None if undetermined.
     one_sided : float or None
-        Dimension 3 and 4: size of the Ricci tensor without its trace over the scalar curvature,
-        squared: 0 where no direction is another, 1/6 for S^2 x S^1.
+        In dimension 3 and 4, the squared ratio of the traceless Ricci tensor to the scalar
+        curvature: 0 on isotropic spaces, 1/6 for S^2 x S^1.
     weyl : float or None
-        Dimension 4: size of the Weyl tensor over the scalar curvature, squared: 0 for S^4, 1/6
-        for CP^2, 1/3 for S^2 x S^2.
+        In dimension 4, the squared ratio of the Weyl tensor to the scalar curvature: 0 for S^4,
+        1/6 for CP^2, 1/3 for S^2 x S^2.
     euler : float or None
-        Closed surfaces: the integral of the curvature over 2 pi, which is the Euler number.
+        For closed surfaces, the integral of the curvature over 2 pi, which is the Euler number.
     """
 
     mean: float
@@ -282,11 +288,9 @@ class ScalarCurvature:
     euler: float | None = None
 
     def __str__(self) -> str:
-        """In words."""
-        evenly = {True: ", the same all over", False: ", not the same all over", None: ""}[
-            self.even
-        ]
-        text = f"{self.sign} curvature{evenly}: {self.mean:.3g}, spread {self.spread:.2g}"
+        """Describe the curvature in words."""
+        kind = {True: "constant ", False: "varying ", None: ""}[self.even]
+        text = f"{kind}{self.sign} curvature: {self.mean:.3g}, spread {self.spread:.2g}"
         if self.euler is not None:
             text += f"; its integral gives the Euler number {self.euler:.2f}"
         return text
@@ -295,11 +299,12 @@ class ScalarCurvature:
 def scalar_curvature(
     fits: LocalFits, volumes: np.ndarray, inside: np.ndarray, *, closed: bool, flat: bool = False
 ) -> ScalarCurvature:
-    r"""Curvature by the Gauss equation, at the places whose neighbourhood is whole.
+    r"""Measure curvature by the Gauss equation at places with a complete neighbourhood.
 
     With h the second fundamental form, ``K = (|tr h|^2 - |h|^2) / (k (k - 1))``. Errors of h
     with covariance C add ``(r - k) tr(Q C)`` to it and ``4 sum h Q C Q h + 2 (r - k) tr(Q C Q C)``
-    to its variance, for Q the quadratic form of K in each normal direction; both are taken out.
+    to its variance, where Q is the quadratic form of K in each normal direction. Both are
+    subtracted.
     """
     dim = fits.dim
     if flat:
@@ -337,7 +342,7 @@ def scalar_curvature(
 
 
 def _quadratic(dim: int) -> np.ndarray:
-    """K as a quadratic form of the entries a <= b of a second fundamental form."""
+    """Return K as a quadratic form of the entries a <= b of a second fundamental form."""
     first, second = quadratic_pairs(dim)
     same = (first == second).astype(float)
     return (np.outer(same, same) - np.diag(2 - same)) / (dim * (dim - 1))
@@ -355,7 +360,10 @@ def _even(mean: float, spread: float) -> bool | None:
 
 
 def _shape_of_tensor(forms: np.ndarray, weights: np.ndarray) -> tuple[float | None, float | None]:
-    """Means of ``|Ric|^2 - scal^2 / k`` and ``|Riem|^2 - 2 |Ric|^2 + scal^2 / 3``, over scal^2."""
+    """Return the means of ``|Ric|^2 - scal^2 / k`` and ``|Weyl|^2`` relative to that of scal^2.
+
+    In dimension 4, ``|Weyl|^2 = |Riem|^2 - 2 |Ric|^2 + scal^2 / 3``.
+    """
     dim = forms.shape[1]
     if dim < 3:
         return None, None

@@ -1,4 +1,4 @@
-"""The table of names: boundary, handedness, Betti numbers and curvature -> which space it is."""
+"""Names of spaces from boundary, orientability, Betti numbers and curvature."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from geodis.manifold.topology.scalar_curvature import ScalarCurvature
 
 UNKNOWN = "unknown"
 
-# Name -> what stands in the names of features.
+# Short names, which are parts of the names of features.
 SHORT_NAMES = {
     "interval": "interval",
     "circle": "circle",
@@ -36,16 +36,15 @@ SHORT_NAMES = {
     UNKNOWN: UNKNOWN,
 }
 
-# The integral of the curvature must be this near to the Euler number of the name, and this near to
-# a whole number where it is all there is.
+# Largest difference of the integrated curvature from the Euler number of the name, and from an
+# integer if there are no Betti numbers.
 EULER_AGREES, EULER_ALONE = 0.75, 0.3
-# Below, no direction and no plane of a factor is another, up to noise: the curvature is constant.
+# Below these values of the Ricci and Weyl ratios, the curvature is constant up to noise.
 SAME_DIRECTIONS, SAME_PLANES = 0.03, 0.05
-# Weyl tensors of the symmetric spaces of dimension four: what is nearer to another name speaks
-# against this one.
+# Range of the Weyl ratio of the symmetric spaces of dimension four.
 WEYL = {"S^4": (0.0, 0.07), "CP^2": (0.09, 0.25), "S^2 x S^2": (0.22, 0.45)}
-# Volume over that of the sphere of the same curvature: the sphere itself, or its half, which is
-# the projective space. Tightly bent maps have too much curvature, and so too large a share.
+# Range of the volume relative to the sphere of the same curvature, for spheres and for projective
+# spaces. Tightly bent maps have too much curvature, and so too large a ratio.
 WHOLE_SPHERE, HALF_SPHERE = (0.8, 1.6), (0.33, 0.78)
 
 CLOSED_SURFACES = {
@@ -55,26 +54,25 @@ CLOSED_SURFACES = {
     (False, 0): "Klein bottle",
 }
 
-
-# What part of their sphere of the same curvature spaces are.
+# Volume of spaces relative to the sphere of the same curvature.
 PARTS_OF_SPHERES = {"sphere": 1.0, "projective plane": 0.5, "S^3": 1.0, "SO(3)": 0.5, "S^4": 1.0}
 
 
 def sphere_volume(dim: int) -> float:
-    """Volume of the unit sphere of a dimension: 2 pi, 4 pi, 2 pi^2, 8 pi^2 / 3."""
+    """Return the volume of the unit sphere (2 pi, 4 pi, 2 pi^2, 8 pi^2 / 3, ...)."""
     return 2 * pi ** ((dim + 1) / 2) / gamma((dim + 1) / 2)
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a factor of dimension two to four.
+    """The evidence for a factor of dimension two to four.
 
     Attributes
     ----------
     dim : int
     boundary, orientable : bool or None
     n_pieces : int
-        Of the boundary.
+        Components of the boundary.
     betti : Betti or None
         None without ripser.
     curvature : ScalarCurvature
@@ -92,7 +90,7 @@ class Facts:
 
     @property
     def constant(self) -> bool:
-        """Whether all planes at all places have the same positive curvature."""
+        """Whether the sectional curvature is constant and positive."""
         kind = self.curvature
         return bool(
             kind.even
@@ -103,15 +101,16 @@ class Facts:
 
     @property
     def share_of_sphere(self) -> float | None:
-        """Volume over that of the sphere of the same curvature, where that is constant."""
+        """Volume relative to the sphere of the same curvature, if that is constant."""
         if not self.constant or self.boundary is not False:
             return None
         return self.size * self.curvature.mean ** (self.dim / 2) / sphere_volume(self.dim)
 
     def radius(self, name: str) -> float | None:
-        """Radius of the sphere of the same curvature, where that is constant.
+        """Return the radius of the sphere of the same curvature, if that is constant.
 
-        By the volume where the name says which part of the sphere it is, which is more accurate.
+        It is computed from the volume if the name determines the share of the sphere, which is more
+        accurate.
         """
         if not self.constant:
             return None
@@ -125,11 +124,11 @@ Named = tuple[str, tuple[Doubt, ...]]
 
 
 def name_space(facts: Facts) -> Named:
-    """The name that all facts allow, or "unknown", and why it is not known or not sure."""
+    """Return the name that agrees with all facts, or "unknown", and the doubts about it."""
     if facts.boundary is None:
-        return _untold("whether it has a boundary cannot be told")
-    if facts.betti is not None and not facts.betti.told and facts.dim != 2:
-        return _untold(f"{facts.betti}: a bar is neither short nor long")
+        return _undetermined("whether it has a boundary is undetermined")
+    if facts.betti is not None and not facts.betti.known and facts.dim != 2:
+        return _undetermined(f"{facts.betti}: a bar is neither short nor long")
     table = {2: _surface, 3: _three, 4: _four}[facts.dim]
     if facts.boundary:
         table = _bounded_surface if facts.dim == 2 else _bounded_solid
@@ -140,9 +139,9 @@ def _surface(facts: Facts) -> Named:
     euler = facts.curvature.euler
     assert euler is not None  # closed surfaces have one
     if facts.orientable is None:
-        return _untold("whether it is orientable cannot be told")
+        return _undetermined("whether it is orientable is undetermined")
     doubts: tuple[Doubt, ...] = ()
-    if facts.betti is not None and facts.betti.told:
+    if facts.betti is not None and facts.betti.known:
         two, three = facts.betti.over_two[0], facts.betti.over_three[0]
         assert two is not None and three is not None
         if two - three != (0 if facts.orientable else 1):
@@ -160,7 +159,7 @@ def _surface(facts: Facts) -> Named:
         number = round(euler)
         if abs(euler - number) > EULER_ALONE:
             return _contradiction(
-                f"the curvature gives the Euler number {euler:.2f}", "that is near no whole number"
+                f"the curvature gives the Euler number {euler:.2f}", "this is near no integer"
             )
         doubts = _without_betti("the name rests on the integral of the curvature alone")
     name = CLOSED_SURFACES.get((facts.orientable, number))
@@ -172,20 +171,20 @@ def _surface(facts: Facts) -> Named:
 
 def _bounded_surface(facts: Facts) -> Named:
     if facts.orientable is None:
-        return _untold("whether it is orientable cannot be told")
+        return _undetermined("whether it is orientable is undetermined")
     doubts: tuple[Doubt, ...] = ()
     if facts.betti is None:
-        # Without handles, one piece of boundary for every loop, and one more.
+        # Without handles, the boundary has one component more than there are loops.
         loops = facts.n_pieces - 1 if facts.orientable else facts.n_pieces
-        doubts = _without_betti("the name takes it to have no handles")
-    elif not facts.betti.told:
-        return _untold(f"{facts.betti}: a bar is neither short nor long")
+        doubts = _without_betti("the name assumes that it has no handles")
+    elif not facts.betti.known:
+        return _undetermined(f"{facts.betti}: a bar is neither short nor long")
     elif facts.betti.over_two != facts.betti.over_three:
         return _contradiction("there is a boundary", "the Betti numbers over two fields differ")
     else:
         loops = facts.betti.over_two[0] or 0
-        # b1 is twice the handles, or the crosscaps, and the pieces of the boundary but one. Where a
-        # turn of a sheet touches another there is a loop too many.
+        # b1 is twice the number of handles, or the number of crosscaps, plus the number of boundary
+        # components minus one. If one turn of a sheet touches another, there is a loop too many.
         crossed = loops + 1 - facts.n_pieces
         if loops and (crossed < 0 or (crossed % 2 if facts.orientable else crossed == 0)):
             return _contradiction(f"b1 = {loops}", f"the boundary has {facts.n_pieces} pieces")
@@ -241,18 +240,18 @@ def _four(facts: Facts) -> Named:
 def _bounded_solid(facts: Facts) -> Named:
     holes = None if facts.betti is None else {*facts.betti.over_two, *facts.betti.over_three}
     if facts.curvature.sign == "flat" and holes in (None, {0}):
-        return "block", () if holes else _without_betti("the name takes it to have no holes")
+        return "block", () if holes else _without_betti("the name assumes that it has no holes")
     return _no_name(f"a space of dimension {facts.dim} with boundary that is no flat block")
 
 
 def _by_volume(share: float | None, names: dict[int, str]) -> Named:
-    """Of spaces of constant curvature the volume tells which; all that is left without ripser."""
+    """Identify a space of constant curvature by its volume, without Betti numbers."""
     for order, (low, high) in ((1, WHOLE_SPHERE), (2, HALF_SPHERE)):
         if share is not None and low < share < high and order in names:
             return names[order], _without_betti(
                 f"the name rests on its volume, {share:.2f} of the sphere of the same curvature"
             )
-    return UNKNOWN, _without_betti("its name cannot be told")
+    return UNKNOWN, _without_betti("it has no name")
 
 
 def _checked_by_volume(name: str, share: float | None, allowed: tuple[float, float]) -> Named:
@@ -264,7 +263,7 @@ def _checked_by_volume(name: str, share: float | None, allowed: tuple[float, flo
     return name, ()
 
 
-def _untold(why: str) -> Named:
+def _undetermined(why: str) -> Named:
     return UNKNOWN, (doubt("few-for-name", "name", why=why),)
 
 

@@ -1,4 +1,4 @@
-"""Points of one factor in its map -> which space it is, with the evidence."""
+"""The topology of a factor from the points of its map, with the evidence."""
 
 from __future__ import annotations
 
@@ -25,50 +25,49 @@ from geodis.manifold.topology.betti import (
     farthest_distances,
     place_graph,
 )
-from geodis.manifold.topology.boundary import find_rim, follow_line, handedness
+from geodis.manifold.topology.boundary import find_boundary, follow_line, handedness
 from geodis.manifold.topology.scalar_curvature import ScalarCurvature, local_fits, scalar_curvature
 from geodis.manifold.topology.space_names import SHORT_NAMES, UNKNOWN, Facts, name_space
 
-# Below so many points nothing is said; above so many dimensions neither.
+# Smallest number of points, and largest dimension, for a name.
 FEWEST, MOST_DIMS = 300, 4
-# A graph whose largest piece has fewer of the places is in pieces.
+# Smallest share of the places in the largest piece of a connected graph.
 CONNECTED = 0.97
-# Places on no patch, a turn of a roll near another or noise as thick as the factor, are left out;
-# with more of them nothing is said.
+# Largest share of places with a bad local fit, which are otherwise left out.
 MANY_BAD = 0.1
-# Places between which distances are taken for Betti numbers, by dimension, and how many points
-# there are at least for each: distances along a graph are right beyond a few edges.
+# Number of landmarks for Betti numbers, by dimension, and smallest number of points per landmark:
+# distances along a graph are accurate only beyond a few edges.
 LANDMARKS, POINTS_EACH = {2: 250, 3: 400, 4: 250}, {2: 12, 3: 8, 4: 14}
 
 
 @dataclass(frozen=True, eq=False)
 class Topology:
-    """Which space a factor is, and why.
+    """The space that a factor is, with the evidence.
 
     Attributes
     ----------
     name : str
-        As "sphere", "Moebius band", "SO(3)"; "unknown" where the evidence does not tell.
+        Such as "sphere", "Moebius band" or "SO(3)"; "unknown" if undetermined.
     short : str
-        The name for features: letters and digits alone.
+        The name in letters and digits, for names of features.
     dim : int
     evidence : tuple of str
-        What was seen, a sentence each.
+        One sentence for each piece of evidence.
     boundary, orientable : bool or None
-        None where it cannot be told.
+        None if undetermined.
     betti : Betti or None
-        Betti numbers from degree one on over two fields with their bars; None without ripser and
+        Betti numbers from degree one on over two fields, with their bars; None without ripser and
         where they are not needed.
     curvature : ScalarCurvature or None
-        None in dimension one, where there is none, and where it is not measured.
+        None in dimension one and where it is not measured.
     radius : float or None
-        Of the sphere of the same curvature, where that is the same all over.
+        Radius of the sphere of the same curvature, if that is constant.
     size : float or None
         Length, area or volume.
     symmetric : bool or None
-        Whether every place looks like every other, up to noise.
+        Whether the space is homogeneous, up to noise.
     doubts : tuple of Doubt
-        Why the name is not known, or not certain.
+        Why the name is unknown or uncertain.
     """
 
     name: str
@@ -95,7 +94,7 @@ class Topology:
         return "\n".join([*lines, *(f"  doubt: {one}" for one in self.doubts)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain numbers, texts and lists."""
+        """Convert to plain numbers, texts and lists."""
         return _plain(with_sentences(self))
 
 
@@ -109,25 +108,24 @@ def topology_of(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> Topology:
-    """Name the space that the points of one factor lie on, with the evidence.
+    """Identify the space that the points of one factor lie on, with the evidence.
 
     Parameters
     ----------
     points : array-like of shape (c, r)
-        Points of the factor in a map that keeps lengths, as far as that can be; some thousands,
-        noise and uneven density do no harm. Fewer than 300 get no name.
+        Some thousand points of the factor in a nearly isometric map. Moderate noise and uneven
+        density are tolerated. Fewer than 300 points give no name.
     dim : int
-        Intrinsic dimension k of the factor; from five on nothing is said but that.
+        Intrinsic dimension k of the factor; there are no names from dimension five on.
     frames : array-like of shape (c, k, r), optional
         Orthonormal rows spanning the tangent space in the map; fitted by default.
     flat : bool, optional
-        True where the factor is known to have no curvature, False where it is known to have
-        some; measured by default.
+        Whether the factor is known to be flat (True) or curved (False); measured by default.
     periods : array-like of shape (b, r), optional
-        Vectors by which the points repeat, of a flat factor that was unrolled, r = k.
+        Periods of the coordinates of an unrolled flat factor, r = k.
     random_state : int, Generator or None
     n_jobs : int, optional
-        Threads of the search for neighbours; the result does not depend on it.
+        Threads of the neighbour search; the result does not depend on it.
 
     Returns
     -------
@@ -135,12 +133,12 @@ def topology_of(
 
     Notes
     -----
-    Each place gets a quadratic patch fitted to its neighbours, which averages noise away and has
-    the tangent space and the second fundamental form. The rest is read off the patches: neighbours
-    on one side only are a boundary; frames carried around loops show handedness; distances along
-    the graph of neighbours give Betti numbers through ripser (the extra ``topology``); the Gauss
-    equation gives curvature, whose integral over a closed surface is 2 pi times its Euler number.
-    A name needs every piece of evidence to be clear and none to contradict it.
+    A quadratic fit to the neighbours of every point averages over noise and gives the tangent space
+    and the second fundamental form. Neighbours on one side only indicate a boundary. Transport of
+    frames around loops shows whether the space is orientable. Distances along the neighbour graph
+    give Betti numbers through ripser (the extra ``topology``). The Gauss equation gives curvature,
+    whose integral over a closed surface is 2 pi times its Euler number. A name requires every piece
+    of evidence to be clear and consistent.
 
     Examples
     --------
@@ -160,7 +158,7 @@ def topology_of(
         )
     axes = None if frames is None else _checked_frames(frames, points, dim)
     if periods is not None:
-        points, axes, flat = _rolled_up(points, dim, periods), None, True
+        points, axes, flat = _on_circles(points, dim, periods), None, True
     if dim > MOST_DIMS:
         what = f"a space of more than {MOST_DIMS} dimensions"
         return nameless(dim, doubt("no-name", "name", what=what))
@@ -180,24 +178,24 @@ def topology_of(
         return nameless(dim, doubt("map-in-pieces", "name", share=share))
     if dim == 1:
         return _line(graph)
-    rim = find_rim(points, fits, graph)
-    closed = rim.boundary is False
-    kind = scalar_curvature(fits, rim.volumes, rim.inside, closed=closed, flat=flat is True)
+    boundary = find_boundary(points, fits, graph)
+    closed = boundary.exists is False
+    kind = scalar_curvature(
+        fits, boundary.volumes, boundary.inside, closed=closed, flat=flat is True
+    )
     hand = handedness(fits.frames, graph, rng)
-    # By duality the higher numbers of closed spaces follow, but for b2 in dimension four.
+    # The higher Betti numbers of closed spaces follow by duality, except b2 in dimension four.
     degree = 2 if dim == 4 or (dim == 3 and not closed) else 1
     landmarks = min(LANDMARKS[dim], len(graph.rows) // POINTS_EACH[dim])
     betti = betti_numbers(farthest_distances(graph, landmarks, rng), degree, dim)
-    facts = Facts(dim, rim.boundary, hand.orientable, rim.n_pieces, betti, kind, rim.size)
+    facts = Facts(
+        dim, boundary.exists, hand.orientable, boundary.n_pieces, betti, kind, boundary.size
+    )
     name, doubts = name_space(facts)
     if flat is False and points.shape[1] == dim:
         name, doubts = UNKNOWN, (doubt("flat-map", "name"),)
-    evidence = [
-        f"{rim}",
-        f"{hand}",
-        "no Betti numbers without ripser" if betti is None else f"{betti}",
-    ]
-    evidence.append(f"{kind}")
+    numbers = "no Betti numbers without ripser" if betti is None else f"{betti}"
+    evidence = [f"{boundary}", f"{hand}", numbers, f"{kind}"]
     if facts.share_of_sphere is not None:
         evidence.append(f"volume {facts.share_of_sphere:.2f} of the sphere of the same curvature")
     return Topology(
@@ -205,18 +203,19 @@ def topology_of(
         SHORT_NAMES[name],
         dim,
         tuple(evidence),
-        rim.boundary,
+        boundary.exists,
         hand.orientable,
         betti,
         kind,
         facts.radius(name),
-        rim.size,
-        kind.even if closed else (False if rim.boundary else None),
+        boundary.size,
+        kind.even if closed else (False if boundary.exists else None),
         doubts,
     )
 
 
 def _line(graph: PlaceGraph) -> Topology:
+    """Identify a factor of dimension one."""
     line = follow_line(graph)
     name = {True: "circle", False: "interval", None: UNKNOWN}[line.closed]
     doubts = () if line.closed is not None else (doubt("branching-line", "name"),)
@@ -235,7 +234,7 @@ def _line(graph: PlaceGraph) -> Topology:
 
 
 def nameless(dim: int, why: Doubt, evidence: tuple[str, ...] = ()) -> Topology:
-    """A space without a name, and why it has none."""
+    """Return an unknown space, with the reason."""
     return Topology(UNKNOWN, UNKNOWN, dim, evidence, doubts=(why,))
 
 
@@ -249,8 +248,8 @@ def _checked_frames(frames: Any, points: np.ndarray, dim: int) -> np.ndarray:
     return polar_rows(axes)
 
 
-def _rolled_up(points: np.ndarray, dim: int, periods: Any) -> np.ndarray:
-    """Flat points that repeat, on circles as long as the periods: where orthogonal, an isometry."""
+def _on_circles(points: np.ndarray, dim: int, periods: Any) -> np.ndarray:
+    """Map periodic coordinates to circles as long as the periods, isometrically if orthogonal."""
     r = points.shape[1]
     vectors = check_numeric(to_numpy(periods, "periods"), "periods").astype(float)
     vectors = vectors.reshape(-1, dim) if not vectors.size else vectors

@@ -151,7 +151,7 @@ def test_words_of_a_test_with_splits_and_slight_changes():
     assert found.doubts == (
         "the map of factor 0 splits again into 2 + 2: fit with n_factors=3 to see the parts",
     )
-    assert "  lengths in factor 0 change with the place in factor 1 by 0.16 %" in str(found)
+    assert "  lengths in factor 0 change with the position in factor 1 by 0.16 %" in str(found)
     assert ProductTest((), (1.0,), (0.0,), ((2,),)).verdict == (
         "one factor, whose map does not split again"
     )

@@ -181,7 +181,7 @@ def test_curved_manifolds_are_not_unrolled(spec, n):
     sample = product_manifold(spec, n, random_state=0)
     part = split_flat_part(sample.points, sample.tangents[0], random_state=0)
     assert np.isnan(part.coordinates).all() and part.dims == (sample.dim,)
-    assert "left as it was" in str(part.evidence)
+    assert "left whole" in str(part.evidence)
 
 
 @pytest.mark.parametrize("n", [500, 700])

@@ -77,7 +77,7 @@ def test_contrasts_shift_scale_and_reflect_like_entropies(name):
 def test_contrast_of_a_turned_pair(name):
     first, second = np.random.default_rng(2).uniform(size=(2, 400)) * [[1], [3]]
     angles = np.linspace(0, np.pi / 2, 5)
-    found = over_angles(first, second, angles, CONTRASTS[name], 0.0)
+    found = over_angles(first, second, angles, CONTRASTS[name])
     expected = [
         reference.turned_pair(first, second, angle, lambda x: CONTRASTS[name](x, 0.0))
         for angle in angles
@@ -115,7 +115,7 @@ def test_minimise_contrast_finds_the_known_rotation():
     u = np.random.default_rng(0).uniform(size=(1000, 3)) - 0.5
     points, truth = turned(u, 1)
     for contrast in CONTRASTS.values():
-        found, value = minimise_contrast(points, contrast, np.eye(3), 0.0)
+        found, value = minimise_contrast(points, contrast, np.eye(3))
         np.testing.assert_allclose(found @ found.T, np.eye(3), atol=1e-12)
         assert degrees_off(found, truth, (1, 1, 1)) < 6
         assert value <= contrast((points @ truth.T).T, 0.0).sum() + 0.02

@@ -319,7 +319,7 @@ def test_messages():
     with pytest.raises(InputError, match=r"shape \(n, f, d\), a row for each of the 50 points"):
         parallel_frame(sample.points, graph)
     apart = np.vstack([sample.points, sample.points + 100])
-    with pytest.raises(InputError, match="connected graph; got one in 2 pieces"):
+    with pytest.raises(InputError, match="connected graph; got 2 pieces"):
         parallel_frame(np.tile(sample.tangents[0], (2, 1, 1)), neighbor_graph(apart, 4))
     with pytest.raises(InputError, match="a row for each of 50; got 49"):
         unrolled_coordinates(sample.points[1:], parallel_frame(sample.tangents[0], graph), graph)

@@ -253,7 +253,7 @@ def test_coordinates_are_a_copy():
 
 def test_shapes_that_do_not_fit_get_a_sentence():
     est, _ = fitted("sphere", n=800)
-    with pytest.raises(InputError, match=r"as many rows, or one of them one; got shapes \(2,\)"):
+    with pytest.raises(InputError, match=r"shapes that can be broadcast; got \(2,\)"):
         est.factor_distances(0, [1, 2], [1, 2, 3])
     with pytest.raises(InputError, match="rows of the 800 fitted points; got 5000"):
         est.factor_distances(0, 0, 5000)

@@ -243,7 +243,7 @@ REFUSED = [
     ((0, 0), {"length": -1.0}, r"length must be more than 0; got -1.0"),
     ((0, 0), {"length": np.inf}, r"length must be a finite number; got inf"),
     ((0, 0), {"length": 1.0, "to": 3}, r"to a point or for a length; got both"),
-    ((0, 0), {"to": 0}, r"to must be at another place than the start in factor 0; got the same"),
+    ((0, 0), {"to": 0}, r"to must differ from the start in factor 0; got the same position"),
     ((0, 0), {"to": 5000}, r"to must be rows of the 1,500 fitted points; got 5000"),
     ((0, 0), {"direction": 2}, r"direction must be between 0 and 1; got 2"),
     ((0, 0), {"direction": [1.0]}, r"a vector of 2 numbers along them; got shape \(1,\)"),

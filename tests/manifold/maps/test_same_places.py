@@ -55,7 +55,7 @@ def test_tensors_of_unit_vectors_are_a_product_nearby_only():
     assert found.same > 0.3 and found.overlaid
     assert found.is_product and found.merge is None and found.doubts == (OVERLAID,)
     assert "hold locally but not globally" in found.verdict
-    assert "at the places of others in all maps: " in str(found)
+    assert "superimposed on others in all maps: " in str(found)
 
 
 def twisted_sphere(n, seed, noise=0.0):

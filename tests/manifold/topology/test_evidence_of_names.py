@@ -17,7 +17,7 @@ from geodis.manifold.topology.boundary import (
     OUT,
     _cut_balls,
     _expected,
-    find_rim,
+    find_boundary,
     follow_line,
     handedness,
 )
@@ -48,8 +48,8 @@ def test_curvature_of_an_ellipsoid_place_by_place():
     found = ((h[:, 0, 0] * h[:, 1, 1]).sum(axis=1)) - (h[:, 0, 1] ** 2).sum(axis=1)
     true = 1 / (np.prod(axes) ** 2 * ((sample.points / axes**2) ** 2).sum(axis=1) ** 2)
     assert np.median(np.abs(found / true - 1)) < 0.12
-    rim = find_rim(sample.points, fits, place_graph(fits))
-    kind = scalar_curvature(fits, rim.volumes, rim.inside, closed=True)
+    boundary = find_boundary(sample.points, fits, place_graph(fits))
+    kind = scalar_curvature(fits, boundary.volumes, boundary.inside, closed=True)
     assert_allclose(kind.euler, 2, atol=0.2)  # Gauss and Bonnet
     assert kind.sign == "positive" and kind.even is False
 
@@ -86,7 +86,7 @@ def double_cover_pieces(frames, graph):
             i = label[i]
         return i
 
-    for a, b in zip(graph.first, graph.second, strict=True):
+    for a, b in zip(graph.edges.i, graph.edges.j, strict=True):
         same = np.linalg.det(own[a] @ own[b].T) > 0
         for side in (0, 1):
             label[root(a + side * n)] = root(b + (side if same else 1 - side) * n)
@@ -128,9 +128,9 @@ def test_pieces_of_a_boundary(rng):
     ring = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
     frames = np.tile(np.eye(2), (2000, 1, 1))
     fits = local_fits(ring, 2, frames, rng)
-    rim = find_rim(ring, fits, place_graph(fits))
-    assert (rim.boundary, rim.n_pieces) == (True, 2)
-    assert_allclose(rim.size, 0.75 * np.pi, rtol=0.05)
+    boundary = find_boundary(ring, fits, place_graph(fits))
+    assert (boundary.exists, boundary.n_pieces) == (True, 2)
+    assert_allclose(boundary.size, 0.75 * np.pi, rtol=0.05)
 
 
 def test_lines_are_followed_to_their_length():
@@ -152,7 +152,7 @@ def test_holes_of_exact_distances(with_ripser_module):
     angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
     apart = np.abs(angle[:, None] - angle)
     circle = betti_numbers(np.minimum(apart, 2 * np.pi - apart), 1, 2)
-    assert circle.over_two == circle.over_three == (1,) and circle.told
+    assert circle.over_two == circle.over_three == (1,) and circle.known
     line = betti_numbers(apart, 1, 2)
     assert line.over_two == (0,)
 

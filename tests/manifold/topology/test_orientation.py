@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from geodis import product_manifold
+from geodis.manifold.flat.differences import Edges
 from geodis.manifold.topology.betti import PlaceGraph, place_graph
 from geodis.manifold.topology.boundary import handedness
 from geodis.manifold.topology.scalar_curvature import local_fits
@@ -19,10 +20,10 @@ def test_a_loop_that_hangs_on_a_few_edges_is_none(seed: int) -> None:
     assert handedness(fits.frames, whole, rng).orientable is False
 
     angle = np.arctan2(points[whole.rows, 1], points[whole.rows, 0])
-    across = np.abs(angle[whole.first] - angle[whole.second]) > np.pi
+    across = np.abs(angle[whole.edges.i] - angle[whole.edges.j]) > np.pi
     assert across.sum() > 80
     kept = ~across
     kept[np.flatnonzero(across)[:6]] = True
-    first, second, lengths = whole.first[kept], whole.second[kept], whole.lengths[kept]
-    bridged = PlaceGraph(whole.rows, first, second, lengths, whole.adjacency)
+    edges = Edges(whole.edges.i[kept], whole.edges.j[kept], whole.edges.n)
+    bridged = PlaceGraph(whole.rows, edges, whole.lengths[kept])
     assert handedness(fits.frames, bridged, rng).orientable is not False
