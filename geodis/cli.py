@@ -1,4 +1,4 @@
-"""The command line: arguments -> the functions of the library, one file a command."""
+"""The command line, which maps arguments to the commands in `geodis.commands`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["main", "register_command", "unregister_command"]
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 DEBUG = "--debug"
-# Packages that only some commands need, and that are not installed with geodis.
+# Optional packages that only some commands need.
 OPTIONAL = ("torch", "safetensors", "h5py", "pyarrow", "ripser", "distributed")
 FORMAT_WARNING = warnings.formatwarning
 COMMAND_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
@@ -45,7 +45,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-# The help lists commands under these headings, in this order; those of other packages follow.
+# Commands in the help, by heading and in this order; those of other packages follow.
 CONTENTS: dict[str, tuple[Callable[..., None], ...]] = {
     "Everything on one page": (report_command, compare_command, demo_command),
     "Points": (inspect_command, factorise_command, walk_command, sample_command),
@@ -61,7 +61,7 @@ CONTENTS: dict[str, tuple[Callable[..., None], ...]] = {
 
 
 def command_name(function: Callable[..., Any]) -> str:
-    """What the command line calls a command: `learn_kernel_command` is "learn-kernel"."""
+    """Return the command-line name of a command, such as "learn-kernel"."""
     return getattr(function, "__name__", "").removesuffix("_command").replace("_", "-")
 
 
@@ -76,25 +76,24 @@ def register_command(
 ) -> None:
     """Add a command to the command line.
 
-    A package declares the module that does so as an entry point of the group "geodis.commands";
-    it is imported when the command line starts.
+    A package declares the module that calls this function in the entry-point group
+    "geodis.commands"; the module is imported when the command line starts.
 
     Parameters
     ----------
     function : callable
-        With parameters and a docstring as typer reads them; a parameter that is annotated with a
-        dataclass stands for an option a field. It prints what it has to say, and raises
-        `InputError` for what cannot be used.
+        Has parameters and a docstring as typer reads them; a parameter annotated with a dataclass
+        stands for one option per field. It prints its results, and raises `InputError` for invalid
+        arguments.
     heading : str
-        Where the help lists it.
+        The heading of the command in the help.
     name : str, optional
-        By default that of the function, with dashes and without "_command" at its end.
+        By default the name of the function, with dashes and without "_command".
 
     Raises
     ------
     InputError
-        If there is a command of this name, or it is no word of letters, digits and "-", as that
-        of a lambda.
+        If the name is taken, or does not consist of letters, digits and "-", as that of a lambda.
 
     Examples
     --------
@@ -102,41 +101,41 @@ def register_command(
     ...     pass
     >>> register_command(train_command)
     Traceback (most recent call last):
-    geodis.base.check.InputError: A command needs a name of its own; got 'train', which there is.
+    geodis.base.check.InputError: A command needs a name of its own; got 'train', which is taken.
     """
     name = command_name(function) if name is None else name
     if not (isinstance(name, str) and COMMAND_NAME.fullmatch(name)):
         raise InputError(
-            "The name of a command must be of letters, digits and '-', and begin with a letter or "
-            f"digit; got {name!r}."
+            "The name of a command must consist of letters, digits and '-', and begin with a "
+            f"letter or digit; got {name!r}."
         )
     if name in {command.name for command in app.registered_commands}:
-        raise InputError(f"A command needs a name of its own; got {name!r}, which there is.")
+        raise InputError(f"A command needs a name of its own; got {name!r}, which is taken.")
     flat = flat_options(function)
     alone = typer.Typer()
     alone.command(name)(flat)
-    typer.main.get_command(alone)  # what typer cannot read must fail here, not at every start
+    typer.main.get_command(alone)  # fail here, not at every start, if typer cannot read it
     app.command(name, rich_help_panel=heading)(flat)
 
 
 def unregister_command(name: str) -> None:
-    """Take a command away again that was added."""
+    """Remove a command that was added."""
     added = {command.name for command in app.registered_commands} - OWN_COMMANDS
     if name not in added:
-        raise InputError(f"name must be that of a command that was added; got {name!r}.")
+        raise InputError(f"name must be that of an added command; got {name!r}.")
     app.registered_commands[:] = [one for one in app.registered_commands if one.name != name]
 
 
 def main() -> None:
-    """Run the command line; what goes wrong ends it with one sentence and an exit code.
+    """Run the command line; an error prints one sentence and sets the exit code.
 
-    2 is for input that cannot be used, 130 for an interrupt, 1 for anything else, and ``--debug``,
-    anywhere on the line, shows where it happened.
+    The exit code is 2 for invalid input, 130 for an interrupt, and 1 for any other error. With
+    ``--debug`` anywhere on the line, the traceback is shown.
     """
     arguments = [word for word in sys.argv[1:] if word != DEBUG]
     debug = len(arguments) < len(sys.argv) - 1
     _print_whatever_comes()
-    # It warns where the home folder cannot be written to, and keeps its fonts in a temporary one.
+    # It warns if the home folder is not writable, and then keeps its fonts in a temporary one.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     _load_commands()
     try:
@@ -145,7 +144,7 @@ def main() -> None:
         if end.code == INTERRUPTED:
             print("geodis: interrupted", file=sys.stderr)
         raise
-    except BrokenPipeError:  # the reader, such as `head`, has had enough
+    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(FAILED)
     except (InputError, MissingExtraError) as error:
@@ -169,7 +168,7 @@ def main() -> None:
 
 
 def _print_whatever_comes() -> None:
-    """Let no character end a command after its work, and no warning steer the terminal."""
+    """Replace characters that cannot be printed, and control characters in warnings."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -181,7 +180,7 @@ def _warning_text(*given: Any, **options: Any) -> str:
 
 
 def _load_commands() -> None:
-    """Import the commands of other packages; one that is broken is a note, and no more."""
+    """Import the commands of other packages; print a note for any that fails."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         load_plugins("geodis.commands")

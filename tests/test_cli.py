@@ -323,7 +323,7 @@ def test_a_single_file_is_replaced_by_the_same_command(geodis, tmp_path):
     assert geodis(*words, "--seed", 1)[0] == 0
     np.save(tmp_path / "p.npy", np.zeros(3))
     code, _, err = geodis(*words)
-    assert code == 2 and "p.npy there, not written by geodis or changed since" in err
+    assert code == 2 and "p.npy, not written by geodis or changed since" in err
     assert np.load(tmp_path / "p.npy").shape == (3,)
 
 
@@ -332,7 +332,7 @@ def test_a_folder_or_a_link_in_the_place_of_a_file_is_not_replaced(geodis, tmp_p
     (tmp_path / "inspection.txt").mkdir()
     (tmp_path / "inspection.json").symlink_to(tmp_path / "nothing")
     code, _, err = geodis("inspect", latents, "--out", tmp_path)
-    assert code == 2 and "with inspection.json and inspection.txt: name another folder" in err
+    assert code == 2 and "with inspection.json and inspection.txt: choose another folder" in err
 
 
 def test_images_without_rows_are_told_in_one_sentence(geodis, tmp_path):
@@ -372,7 +372,7 @@ def test_a_command_replaces_what_it_wrote_and_nothing_that_was_changed(geodis, t
     assert (tmp_path / "try").read_text() == "mine"
     (tmp_path / "inspection.txt").write_text("with notes of mine")
     code, _, err = geodis("inspect", latents, "--out", tmp_path)
-    assert code == 2 and "with inspection.txt: name another folder" in err
+    assert code == 2 and "with inspection.txt: choose another folder" in err
     assert (tmp_path / "inspection.txt").read_text() == "with notes of mine"
 
 
@@ -458,9 +458,9 @@ def test_columns_that_are_one_factor_are_one_in_the_report(geodis, monkeypatch, 
     assert code == 2 and "Enough was seen" in err
     assert seen == [({"both": ("size", "<b>kind</b>")}, [[0, 1]])]
     code, _, err = geodis("report", latents, *group)
-    assert code == 2 and "--factor-group belongs to --factors; got it without." in err
+    assert code == 2 and "--factor-group needs --factors; got it without." in err
     code, _, err = geodis("report", latents, "--latent-group", "0,1")
-    assert code == 2 and "--latent-group belongs to --factors; got it without." in err
+    assert code == 2 and "--latent-group needs --factors; got it without." in err
 
 
 def test_a_folder_of_images_is_looked_at_and_reported_on(geodis, tmp_path):

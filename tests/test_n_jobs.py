@@ -260,5 +260,5 @@ def test_it_is_checked_where_nothing_is_searched(name):
         "neighbor_graph": lambda: gd.neighbor_graph(graph=[[0, 1], [1, 0]], n_jobs=0),
         "choose_n_neighbors": lambda: manifold.choose_n_neighbors(POINTS, 3, n_jobs=0),
     }
-    with pytest.raises(InputError, match="n_jobs must be at least 1, or -1 for every core; got 0"):
+    with pytest.raises(InputError, match="n_jobs must be at least 1, or -1 for all cores; got 0"):
         calls[name]()

@@ -1,4 +1,4 @@
-"""What every room stands on: checks, files that are whole or absent, jobs, progress."""
+"""Basics for all other packages: checks, atomic writes, parallel jobs, progress."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Checks at the public doors: say what was needed and what was given. Imports no geodis."""
+"""Checks of arguments, whose errors say what was needed and what was given."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ Choice = TypeVar("Choice")
 
 # A sparse matrix with more entries would take gigabytes once dense (2 GiB in float64).
 MOST_DENSE = 2**28
-# So few rows of so many times more columns are rather points in columns.
+# So few rows, with so many times more columns, suggest that points are in columns.
 FEW_ROWS, MANY_COLUMNS = 20, 10
 
 
 class InputError(ValueError):
-    """What the caller gave cannot be used; the message says what was needed and given."""
+    """An argument is invalid; the message says what was needed and what was given."""
 
 
 class MissingResultError(InputError, AttributeError):
-    """A result that the data do not allow, as an attribute that is not there.
+    """A result that the data do not allow, behaving like a missing attribute.
 
-    `hasattr` is False for it, as for the methods of scikit-learn that an estimator does not have.
+    `hasattr` returns False for it, as for methods that a scikit-learn estimator does not have.
     """
 
 
 class GeodisWarning(UserWarning):
-    """What geodis warns of: there is a result, and something about it that must be known."""
+    """A warning about a result that needs attention."""
 
 
 class MissingExtraError(ImportError):
-    """A package is needed that geodis does not install by itself."""
+    """An optional package is missing."""
 
 
 def require(module: str, *, purpose: str) -> ModuleType:
-    """Import an optional module, or say in one sentence how to install it."""
+    """Import an optional module, or raise an error that says how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -51,22 +51,22 @@ def require(module: str, *, purpose: str) -> ModuleType:
 
 
 def to_numpy(values: Any, name: str = "points") -> np.ndarray:
-    """Turn a numpy array, torch tensor, pandas object or nested sequence into a numpy array.
+    """Convert a numpy array, torch tensor, pandas object or nested sequence to a numpy array.
 
-    Of an AnnData object its ``X`` is meant, made dense where it is sparse.
+    An AnnData object is replaced by its ``X``, made dense if it is sparse.
     """
     if hasattr(values, "obsm") and hasattr(values, "obs_names"):  # AnnData
         values = _matrix_of(values, name)
     if hasattr(values, "to_memory") and not hasattr(values, "__array__"):
         raise InputError(
             f"{name} must be in memory; got a sparse matrix of AnnData that is backed by a file: "
-            "load it by .to_memory(), or some rows at a time by [start:stop].to_memory()."
+            "load it with .to_memory(), or some rows at a time with [start:stop].to_memory()."
         )
-    if hasattr(values, "detach"):  # a torch tensor, perhaps on a GPU or with a gradient
+    if hasattr(values, "detach"):  # a torch tensor, possibly on a GPU or with a gradient
         tensor = values.detach().cpu()
         try:
             values = tensor.numpy()
-        except TypeError:  # bfloat16, which numpy has no word for
+        except TypeError:  # bfloat16, which numpy does not have
             values = tensor.float().numpy()
     if hasattr(values, "tocsr"):
         raise TypeError(f"{name} must be a dense array; got a sparse matrix: use .toarray().")
@@ -79,7 +79,7 @@ def to_numpy(values: Any, name: str = "points") -> np.ndarray:
 
 
 def _matrix_of(annotated: Any, name: str) -> Any:
-    """The matrix X of an AnnData object."""
+    """Return the matrix X of an AnnData object."""
     matrix = annotated.X
     if matrix is None:
         raise InputError(f"{name} must be an AnnData object with X; got one without.")
@@ -96,7 +96,7 @@ def _matrix_of(annotated: Any, name: str) -> Any:
 
 
 def _unmasked(values: np.ma.MaskedArray) -> np.ndarray:
-    """The values with NaN where one is masked, so that nobody takes it for data."""
+    """Replace masked values by NaN, so that they are not taken for data."""
     if not np.ma.getmaskarray(values).any():
         return np.asarray(values.data)
     kind = values.dtype.kind
@@ -116,15 +116,15 @@ def check_numeric(array: np.ndarray, name: str = "points") -> np.ndarray:
             return array.astype(float)
         except ValueError as error:
             raise InputError(f"{name} must hold numbers only: {error}.") from error
-        except TypeError as error:  # scikit-learn asks for this type
+        except TypeError as error:  # scikit-learn expects this type
             raise TypeError(f"{name} must hold numbers only: {error}.") from error
     raise InputError(f"{name} must hold numbers; got an array of dtype {array.dtype}.")
 
 
 def check_finite(array: np.ndarray, name: str = "points") -> np.ndarray:
-    """Require finite entries, and count those that are not."""
-    # One sum sees every NaN and inf without a mask as large as the array; overflow of large
-    # finite entries is possible, so a sum that is not finite is only a reason to look closer.
+    """Require finite entries, and count the others in the message."""
+    # One sum detects every NaN and inf without a mask as large as the array. Finite entries may
+    # overflow, too, so a sum that is not finite is only a reason to check the entries.
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(array.sum(dtype=float))
     if suspicious and not (finite := np.isfinite(array)).all():
@@ -153,9 +153,9 @@ def check_points(
     points : array-like of shape (n, d)
         numpy array, torch tensor, pandas frame or nested sequence.
     name : str
-        What to call the array in a message.
+        The name of the array in messages.
     min_points, min_dims : int
-        The fewest rows and columns that make sense.
+        Minimum numbers of rows and columns.
     dtype : type or None
         The dtype to convert to; None keeps any floating dtype.
 
@@ -170,13 +170,13 @@ def check_points(
            [3., 4.]])
     >>> check_points([1.0, 2.0])
     Traceback (most recent call last):
-    geodis.base.check.InputError: points must have shape (n, d), one row a point; got shape (2,). \
-Reshape your data.
+    geodis.base.check.InputError: points must have shape (n, d), one row per point; \
+got shape (2,). Reshape your data.
     """
     array = check_numeric(to_numpy(points, name), name)
     if array.ndim != 2:
         raise InputError(
-            f"{name} must have shape (n, d), one row a point; got shape {array.shape}. "
+            f"{name} must have shape (n, d), one row per point; got shape {array.shape}. "
             "Reshape your data."
         )
     n, d = array.shape
@@ -197,7 +197,7 @@ Reshape your data.
 
 
 def has_pixels(array: Any) -> bool:
-    """Whether an array is images of bytes, (n, h, w, c) or (n, h, w), as folders of them are.
+    """Return whether an array is uint8 images, (n, h, w, c) or (n, h, w).
 
     Examples
     --------
@@ -208,7 +208,7 @@ def has_pixels(array: Any) -> bool:
 
 
 def rows_of_pixels(array: Any) -> Any:
-    """Images of bytes as rows (n, pixels); anything else as it is.
+    """Flatten uint8 images to rows (n, pixels); return anything else unchanged.
 
     Examples
     --------
@@ -217,25 +217,25 @@ def rows_of_pixels(array: Any) -> Any:
     """
     if not has_pixels(array):
         return array
-    # Not -1, which numpy cannot tell where there are no rows.
+    # Not -1, which numpy cannot infer for zero rows.
     return array.reshape(len(array), math.prod(array.shape[1:]))
 
 
 def shape_hint(shape: Sequence[int]) -> str:
-    """What makes rows of points of an array of another shape.
+    """Say how to turn an array of another shape into rows of points.
 
     Examples
     --------
     >>> shape_hint((10,)), shape_hint((10, 8, 8, 3))
-    ('array[:, None] is one column.', 'Of images, array.reshape(len(array), -1) has the pixels.')
+    ('array[:, None] is one column.', 'For images, use array.reshape(len(array), -1).')
     """
     if len(shape) == 1:
         return "array[:, None] is one column."
-    return "Of images, array.reshape(len(array), -1) has the pixels." if len(shape) > 2 else ""
+    return "For images, use array.reshape(len(array), -1)." if len(shape) > 2 else ""
 
 
 def transposed_question(shape: tuple[int, ...]) -> str:
-    """What to ask of an array that seems to have its points in columns; nothing otherwise.
+    """Return a question about an array that seems to have its points in columns, or "".
 
     Examples
     --------
@@ -255,14 +255,14 @@ transposed array (array.T).'
 
 
 def check_int(value: Any, name: str, low: int | None = None, high: int | None = None) -> int:
-    """Return an integer within [low, high]."""
+    """Require an integer within [low, high]."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise InputError(f"{name} must be an integer; got {value!r}.")
     return int(_check_range(value, name, low, high))
 
 
 def check_real(value: Any, name: str, low: float | None = None, high: float | None = None) -> float:
-    """Return a finite real number within [low, high]."""
+    """Require a finite real number within [low, high]."""
     if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(float(value)):
         raise InputError(f"{name} must be a finite number; got {value!r}.")
     return float(_check_range(value, name, low, high))
@@ -278,7 +278,7 @@ def _check_range(value: Any, name: str, low: float | None, high: float | None) -
 
 
 def check_choice(value: object, name: str, choices: Sequence[Choice]) -> Choice:
-    """Return value if it is one of the choices, with the type that they have.
+    """Require one of the choices, and return it with their type.
 
     Examples
     --------
@@ -295,7 +295,7 @@ def check_choice(value: object, name: str, choices: Sequence[Choice]) -> Choice:
 
 
 def check_random_state(random_state: Any) -> np.random.Generator:
-    """Return a numpy Generator from None, an integer seed, a Generator or a RandomState."""
+    """Make a numpy Generator from None, an integer seed, a Generator or a RandomState."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if isinstance(random_state, np.random.RandomState):
@@ -310,17 +310,17 @@ def check_random_state(random_state: Any) -> np.random.Generator:
     )
 
 
-# How far numbers can be trusted: the rounding that the precision of an array leaves in it.
+# Precision of numbers: the rounding error of arrays of different dtypes.
 
-# Roundings to the dtype that a number has behind it: its own, and those of a sum of a few terms,
-# as a linear layer or a mean leaves them. In half precision numbers are stored, not computed.
+# Number of roundings behind a value: its own, and those of a sum of a few terms, as in a linear
+# layer or a mean. Half-precision values are assumed to be stored, not computed.
 ROUNDINGS, ROUNDINGS_OF_HALF = 4, 1
 
 
 def trusted_digits(dtype: np.dtype) -> float:
-    """The share of a number, about, that rounding to a dtype may have changed.
+    """Return the approximate relative error that rounding to a dtype may have caused.
 
-    Double precision for what is not a float, and for more than double, which ends there.
+    Non-float dtypes, and floats longer than double, are treated as double precision.
 
     Examples
     --------
@@ -332,13 +332,13 @@ def trusted_digits(dtype: np.dtype) -> float:
 
 
 def rounding_of(values: np.ndarray, dtype: np.dtype | None = None) -> np.ndarray:
-    """How much of each column is rounding, in the units of the column.
+    """Return the rounding error of each column, in the units of the column.
 
     Parameters
     ----------
     values : ndarray of shape (..., z)
     dtype : dtype, optional
-        In which the values were computed, where they have been converted since.
+        The dtype in which the values were computed, if they were converted later.
 
     Returns
     -------

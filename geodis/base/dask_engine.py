@@ -1,4 +1,4 @@
-"""Tasks on the workers of a Dask cluster, few under way at a time."""
+"""Run tasks on the workers of a Dask cluster, a limited number at a time."""
 
 from __future__ import annotations
 
@@ -31,31 +31,31 @@ from geodis.base.engine import (
     portable_error,
 )
 
-# Tasks under way for every thread of the cluster: one that runs and two that wait their turn, so
-# that no worker is idle while an outcome travels.
+# Tasks per thread of the cluster: one runs and two wait, so that no worker is idle while an outcome
+# is transferred.
 A_THREAD = 3
-# Seconds after which the workers of a cluster are counted again.
+# Seconds between counts of the workers of a cluster.
 COUNT_AGAIN = 1.0
 LOOK_UP = 0.5
-DEADLY = "Every worker that took this task died on it, perhaps of too little memory."
+DEADLY = "Every worker that ran this task died, possibly from lack of memory."
 
 
 def require_distributed() -> Any:
-    """The package distributed, or a sentence that says what is missing."""
+    """Import the package distributed, or raise an error that says how to install it."""
     return require("distributed", purpose="a cluster")
 
 
 class DaskEngine(Engine):
     """Runs tasks on the workers of a `distributed.Client`.
 
-    The scheduler gives a task whose worker died to another worker, as often as its setting
-    ``allowed-failures`` says (three times by default). What went through all of that is tried
-    once more at the end, alone; if its workers die again, that is its outcome.
+    The scheduler moves a task whose worker died to another worker, as often as its setting
+    ``allowed-failures`` permits (three times by default). Tasks that exceed this are repeated
+    alone at the end; if their workers die again, the outcome is an error.
 
     Parameters
     ----------
     client : distributed.Client
-        Of workers with geodis.
+        A client whose workers have geodis installed.
     """
 
     def __init__(self, client: Any) -> None:
@@ -85,8 +85,8 @@ class DaskEngine(Engine):
                     suspects.append((index, task))
                 else:
                     yield index, outcome
-            # Dask blames a death on every task that the worker had, those too that only waited
-            # there. Alone it is the task.
+            # Dask blames a death on every task assigned to the worker, even if it was only waiting.
+            # A task that runs alone is responsible itself.
             for index, task in suspects:
                 calls.begin(index, task)
                 outcome = calls.next()[2]
@@ -95,7 +95,7 @@ class DaskEngine(Engine):
             calls.drop()
 
     def _room(self) -> int:
-        """How many tasks may be under way; a cluster may grow, shrink or be about to start."""
+        """Return the number of tasks to submit; a cluster may grow, shrink or be starting."""
         if time.monotonic() > self._counted + COUNT_AGAIN:
             self.n_workers = max(1, sum(self.client.nthreads().values()))
             self._counted = time.monotonic()
@@ -103,7 +103,7 @@ class DaskEngine(Engine):
 
 
 class _Calls:
-    """The calls of one function that are under way on a cluster."""
+    """The running calls of one function on a cluster."""
 
     def __init__(
         self, client: Any, function: Callable[..., Any], shared: tuple[Any, ...], told: Told | None
@@ -113,11 +113,11 @@ class _Calls:
         self._function = function
         self._name = f"{getattr(function, '__name__', 'task')}-{uuid.uuid4().hex[:12]}"
         self._numbers = count()
-        # By value in the scheduler's memory: a worker that takes the place of a dead one gets it
-        # from there, while data that was scattered would be lost with the last worker that had it.
+        # Kept by value in the scheduler's memory, from which a worker that replaces a dead one gets
+        # it. Scattered data would be lost with the last worker that had a copy.
         self._shared = self._submit(f"shared-{self._name}", _as_given, _Sent(shared))
         self._tasks: dict[Any, tuple[int, Any]] = {}
-        # Ends of calls, and what is told of those under way, which has no future.
+        # Ended calls with their futures, and progress reports, which have no future (None).
         self._heard: SimpleQueue[tuple[Any, Any]] = SimpleQueue()
         if told is not None:
             client.subscribe_topic(self._name, lambda event: self._heard.put((None, event[1])))
@@ -134,7 +134,7 @@ class _Calls:
         self._client.loop.add_callback(self._watch, future)
 
     async def _watch(self, future: Any) -> None:
-        """Wait for a call on the client's own thread, and keep what comes of it."""
+        """Wait for a call on the client's own thread, and queue its outcome."""
         found: Any
         try:
             found = await self._client.gather(future, asynchronous=True)
@@ -146,7 +146,7 @@ class _Calls:
         import dask
 
         try:
-            # What is shared may be large, and is sent once: Dask's warning knows no better way.
+            # Shared data may be large, but are sent once: Dask's warning does not apply.
             with dask.config.set({"distributed.admin.large-graph-warning-threshold": "100GB"}):
                 return self._client.submit(*call, key=key)
         except (TypeError, AttributeError, pickle.PicklingError) as error:
@@ -154,7 +154,7 @@ class _Calls:
             raise EngineError(f"Tasks of a cluster must be picklable; got {reason}.") from error
 
     def next(self) -> tuple[int, Any, TaskOutcome | None]:
-        """Wait for the next one to end; without an outcome it is suspected of killing workers."""
+        """Wait for the next call to end; an outcome of None means that it may kill workers."""
         future, found = self._wait()
         index, task = self._tasks.pop(future)
         if isinstance(found, bytes):
@@ -163,13 +163,13 @@ class _Calls:
             raise EngineError("The cluster must last to the end; its scheduler was lost.")
         if type(found).__name__ == "KilledWorker":
             return index, task, None
-        return index, task, TaskOutcome(error=found)  # of what could not be read there
+        return index, task, TaskOutcome(error=found)  # the worker could not read the call
 
     def _wait(self) -> tuple[Any, bytes | BaseException]:
         while True:
             try:
                 future, found = self._heard.get(timeout=LOOK_UP)
-            except Empty:  # Windows hears of Ctrl-C between two waits alone
+            except Empty:  # on Windows, Ctrl-C is noticed only between two waits
                 continue
             if future is not None:
                 return future, found
@@ -177,7 +177,7 @@ class _Calls:
                 self._told(*found)
 
     def drop(self) -> None:
-        """Give up what is under way without waiting: a cluster that is gone never answers."""
+        """Abandon running calls without waiting: a lost cluster never answers."""
         if self._told is not None:
             self._client.unsubscribe_topic(self._name)
         for future in (*self._tasks, self._shared):
@@ -186,7 +186,7 @@ class _Calls:
 
 
 class _Sent:
-    """Keeps Dask from looking for futures inside what is sent."""
+    """Prevents Dask from looking for futures inside a value."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -199,14 +199,14 @@ def _as_given(sent: _Sent) -> _Sent:
 def _call(
     function: Callable[..., Any], index: int, task: Any, shared: _Sent, topic: str | None
 ) -> bytes:
-    """Return the pickled outcome: of a value that cannot be pickled Dask would ask for ever."""
+    """Return the pickled outcome: Dask would request a value that cannot be pickled for ever."""
     from cloudpickle import dumps
 
     listener = None if topic is None else partial(_tell, topic, index)
     outcome = call_task(function, task, shared.value, portable=True, listener=listener)
     try:
         return dumps(outcome)
-    except Exception as error:  # whatever objects do when they are pickled
+    except Exception as error:  # objects may raise anything when they are pickled
         return dumps(TaskOutcome(error=portable_error(error)))
 
 
@@ -216,18 +216,18 @@ def _tell(topic: str, index: int, share: float) -> None:
     get_worker().log_event(topic, (index, share))
 
 
-# Clients of Dask clusters: of processes on this machine, of an address, of a user's own.
+# Clients of Dask clusters: local processes, a scheduler's address, or the user's own client.
 
-# How long a scheduler may take to answer, and to name its first worker.
+# Seconds for a scheduler to answer, and for its first worker to appear.
 PATIENCE = 10
-# How long workers may take to end when nothing is under way.
+# Seconds for idle workers to end.
 GOODBYE = 2
 
-# A worker on this machine needs no statistical profile of its tasks (a sample every ten
-# milliseconds), no balance of memory, nothing on a page. A compiled kernel may keep the
-# interpreter for minutes: it is not dead. Looking at itself fifty times a second costs a process a
-# hundredth of a core and more. Memory given back to the system at every chance, as
-# Dask's variables for the allocator ask, costs more time than small tasks take themselves.
+# Local workers need no statistical profile (a sample every ten milliseconds), no memory balancing
+# and no dashboard. A worker may not answer for minutes while a compiled kernel holds the
+# interpreter lock: this does not mean that it is dead. Monitoring fifty times a second would cost
+# one percent of a core or more per process. Dask's allocator variables, which return memory to the
+# system at every chance, would cost more time than small tasks take.
 LOCAL_SETTINGS: dict[str, Any] = {
     "distributed.worker.profile.enabled": False,
     "distributed.scheduler.active-memory-manager.start": False,
@@ -242,7 +242,7 @@ LOCAL_SETTINGS: dict[str, Any] = {
 
 @contextmanager
 def local_client(n_workers: int) -> Iterator[Any]:
-    """Start processes of one thread each, and end them whatever they do.
+    """Start single-threaded worker processes, and end them in any case.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def local_client(n_workers: int) -> Iterator[Any]:
     distributed.Client
     """
     if getattr(multiprocessing.current_process(), "_inheriting", False):
-        sys.exit(1)  # a worker that imports the script; the process that started it says why
+        sys.exit(1)  # a worker imports the script; the process that started it reports the reason
     distributed = require_distributed()
     import dask
 
@@ -269,14 +269,14 @@ def local_client(n_workers: int) -> Iterator[Any]:
                         threads_per_worker=1,
                         processes=True,
                         silence_logs=logging.CRITICAL,
-                        # No page, and any port that is free.
+                        # No dashboard, and any free port.
                         scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
                     )
                 client = distributed.Client(cluster, set_as_default=False)
             except (OSError, RuntimeError, asyncio.TimeoutError) as error:
                 raise EngineError(
-                    "Worker processes could not be started; a script that asks for them must do "
-                    f"so under `if __name__ == '__main__':` ({innermost(error)})."
+                    "Worker processes must be started under `if __name__ == '__main__':` in a "
+                    f"script; got an error at their start ({innermost(error)})."
                 ) from error
             yield client
             finished = True
@@ -288,9 +288,9 @@ def local_client(n_workers: int) -> Iterator[Any]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Leave it to outcomes and errors to say what happened; Dask logs the same as tracebacks.
+    """Silence Dask's log, which repeats outcomes and errors as tracebacks.
 
-    After an error it stays like that: Dask goes on telling of it from threads of its own.
+    After an error the log stays silent, because Dask's own threads go on reporting it.
     """
     log = logging.getLogger("distributed")
     level = log.level
@@ -301,16 +301,16 @@ def _quiet() -> Iterator[None]:
 
 @contextmanager
 def _interrupts_later() -> Iterator[None]:
-    """Keep Ctrl-C waiting, and from threads and processes that start meanwhile for good.
+    """Delay Ctrl-C, and block it for good in threads and processes that start inside the block.
 
-    A cluster that is half made cannot be closed, and workers would print where they were.
+    A partly started cluster cannot be closed, and workers would print tracebacks.
     """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # which lets signals through where it is first called
+    resource_tracker.ensure_running()  # which unblocks signals when it is first called
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -319,7 +319,7 @@ def _interrupts_later() -> Iterator[None]:
 
 
 def _end(cluster: Any, client: Any, at_once: bool) -> None:
-    """Close a local cluster; at once means in the middle of a task."""
+    """Close a local cluster, in the middle of its tasks if `at_once`."""
     nannies = list(cluster.workers.values())
     pids = [nanny.pid for nanny in nannies]
     if at_once:
@@ -337,7 +337,7 @@ def _end(cluster: Any, client: Any, at_once: bool) -> None:
 
 
 def _restore(variables: dict[str, str]) -> None:
-    """Take back what Dask sets in the environment of this process for its workers."""
+    """Undo Dask's changes to the environment variables of this process."""
     for name in set(os.environ) - set(variables):
         del os.environ[name]
     os.environ.update(variables)
@@ -345,7 +345,7 @@ def _restore(variables: dict[str, str]) -> None:
 
 @contextmanager
 def connected(cluster: Any) -> Iterator[Any]:
-    """Connect to a cluster by its address, or take a client, and see that its workers can help.
+    """Connect to a cluster by address, or use a client, and check its workers.
 
     Parameters
     ----------
@@ -367,16 +367,16 @@ def connected(cluster: Any) -> Iterator[Any]:
 
 @contextmanager
 def _client_at(distributed: Any, cluster: str) -> Iterator[Any]:
-    # In two steps, to have what failed in hand: left to the garbage collector, Dask's client closes
-    # itself in the midst of whatever runs then, and can wait for a lock that its own thread holds.
+    # In two steps, to keep a reference to a failed client: Dask's client closes itself when it is
+    # garbage-collected, and may then wait for a lock that its own thread holds.
     client = distributed.Client.__new__(distributed.Client)
     try:
         try:
             client.__init__(cluster, timeout=PATIENCE, set_as_default=False)
         except (OSError, asyncio.TimeoutError, ValueError) as error:
             raise EngineError(
-                f"cluster must be the address of a running Dask scheduler, or 'local'; got "
-                f"{cluster!r}, where none answered."
+                f"cluster must be 'local' or the address of a running Dask scheduler; got "
+                f"{cluster!r}, which does not answer."
             ) from error
         yield client
     finally:
@@ -385,7 +385,7 @@ def _client_at(distributed: Any, cluster: str) -> Iterator[Any]:
 
 
 def check_workers(client: Any, where: str) -> None:
-    """Require workers that have geodis of the version here."""
+    """Require workers with the same version of geodis."""
     from geodis import __version__
 
     try:
@@ -393,7 +393,7 @@ def check_workers(client: Any, where: str) -> None:
     except (TimeoutError, asyncio.TimeoutError) as error:
         raise EngineError(f"A cluster needs a worker; got none at {where}.") from error
 
-    def version() -> str:  # a function in a function is sent by value: geodis is not asked for
+    def version() -> str:  # a nested function is pickled by value, so workers need no geodis
         try:
             from geodis import __version__
         except ImportError:

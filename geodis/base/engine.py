@@ -1,4 +1,4 @@
-"""What an engine is: tasks in, outcomes out as they come, and one function that calls a task."""
+"""Engines run tasks and yield outcomes; here are their interface and the serial engine."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from typing import Any
 from geodis.base.check import InputError
 from geodis.base.jobs import check_jobs, one_blas_thread
 
-# How far a long task is: told where it runs, heard where the engine was opened.
+# Progress of a long task, reported where it runs and received where the engine was opened.
 
-# Seconds between two words of one task.
+# Minimum seconds between two reports of one task.
 SELDOM = 0.5
 
 _LISTENER: ContextVar[Callable[[float], None] | None] = ContextVar("listener", default=None)
 
 
 def tell_progress(share: float) -> None:
-    """Say how much of the task that calls this is done, 0 to 1; outside of a task it does nothing.
+    """Report the completed share (0 to 1) of the running task; outside a task, do nothing.
 
     Parameters
     ----------
     share : float
-        Passed on at most twice a second, so that a loop may say it at every step.
+        Forwarded at most twice a second, so a loop may report every step.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def tell_progress(share: float) -> None:
 
 @contextmanager
 def heard_by(listener: Callable[[float], None] | None) -> Iterator[None]:
-    """Pass on what is told inside, now and then."""
+    """Forward progress reported inside the block, at a limited rate."""
     last = -math.inf
 
     def now_and_then(share: float) -> None:
@@ -64,22 +64,22 @@ def heard_by(listener: Callable[[float], None] | None) -> Iterator[None]:
         _LISTENER.reset(token)
 
 
-# Hears the index of a task and the share of it that is done.
+# Receives the index of a task and its completed share.
 Told = Callable[[int, float], None]
 
 
 class EngineError(InputError):
-    """Tasks cannot run where they were sent, or what ran them is gone."""
+    """Tasks cannot run on the requested engine, or the engine was lost."""
 
 
 @dataclass(frozen=True)
 class TaskOutcome:
-    """What became of a task: its value, or the exception that ended it.
+    """The result of a task: its value, or the exception that ended it.
 
     Attributes
     ----------
     value : object
-        What the function returned; None if it raised.
+        The return value of the function; None if it raised.
     error : Exception or None
 
     Examples
@@ -99,9 +99,9 @@ class TaskOutcome:
 
 
 class Engine(ABC):
-    """Runs tasks that do not need one another.
+    """Runs independent tasks.
 
-    What comes out does not depend on the engine or on the number of its workers, but for the order.
+    The outcomes, but not their order, are independent of the engine and its number of workers.
     """
 
     n_workers: int = 1
@@ -115,29 +115,29 @@ class Engine(ABC):
         shared: tuple[Any, ...] = (),
         told: Told | None = None,
     ) -> Iterator[tuple[int, TaskOutcome]]:
-        """Call ``function(task, *shared)`` for every task, and give outcomes as they come.
+        """Call ``function(task, *shared)`` for every task, and yield outcomes as they arrive.
 
-        Few tasks are under way at a time, and more are taken only when an outcome is asked for:
-        neither a million tasks nor their outcomes stand in memory. Whoever stops asking, by
-        `break` or by Ctrl-C, ends it; what has not begun never does.
+        Only a few tasks run at a time, and more are started only when an outcome is requested, so
+        neither a million tasks nor their outcomes are held in memory. If the caller stops
+        iterating, by `break` or Ctrl-C, the remaining tasks are never started.
 
         Parameters
         ----------
         function : callable
-            Its numpy calls get one BLAS thread: sums in another order differ in their last digits.
+            Called with one BLAS thread, because the order of sums affects their last digits.
         tasks : iterable
         shared : tuple
-            Sent to every worker once, such as a fitted model; not to be changed.
+            Sent to every worker once, such as a fitted model; must not be modified.
         told : callable, optional
-            Called with the index of a task and the share of it that is done, as `tell_progress`
-            says it there, while an outcome is waited for.
+            Called with the index of a task and its completed share, reported with
+            `tell_progress`, while waiting for an outcome.
 
         Yields
         ------
         index : int
-            Of the task in ``tasks``.
+            Index of the task in ``tasks``.
         outcome : TaskOutcome
-            An exception of one task is its outcome, and the others go on.
+            An exception of one task is its outcome; the other tasks continue.
 
         Raises
         ------
@@ -154,16 +154,16 @@ def call_task(
     portable: bool = False,
     listener: Callable[[float], None] | None = None,
 ) -> TaskOutcome:
-    """Call a function on a task; an exception is the outcome.
+    """Call a function on a task, and return its value or exception as an outcome.
 
     Parameters
     ----------
     function, task, shared
         As in `Engine.run`.
     portable : bool
-        Replace an exception that cannot be sent to another process by one that can.
+        Replace an exception that cannot be sent to another process.
     listener : callable, optional
-        Told the share of the task that is done.
+        Called with the completed share of the task.
 
     Examples
     --------
@@ -180,27 +180,24 @@ def call_task(
 
 
 def portable_error(error: Exception) -> Exception:
-    """Return the exception, or one with its text if another process could not read it."""
+    """Return the exception, or a RuntimeError with its text if it cannot be pickled."""
     try:
         if isinstance(pickle.loads(pickle.dumps(error)), Exception):
             return error
-    except Exception:  # whatever an exception of other people's does when it is pickled
+    except Exception:  # other people's exceptions may raise anything when they are pickled
         pass
     return RuntimeError(f"{type(error).__name__}: {error}")
 
 
 def innermost(error: BaseException) -> BaseException:
-    """Return the first of a chain of exceptions, which says what was the matter."""
+    """Return the first of a chain of exceptions, which names the cause."""
     while (earlier := error.__cause__ or error.__context__) is not None:
         error = earlier
     return error
 
 
-# Tasks one after the other, in this process.
-
-
 class SerialEngine(Engine):
-    """Runs one task after the other, in their order.
+    """Runs tasks in order in this process.
 
     Examples
     --------
@@ -221,22 +218,23 @@ class SerialEngine(Engine):
             yield index, call_task(function, task, shared, listener=listener)
 
 
-# From what a user says of a cluster to an engine, closed again whatever happens.
+# Engines from the user's description of a cluster.
 
 LOCAL = "local"
 
 
 @contextmanager
 def open_engine(cluster: Any = None, *, n_workers: int | None = None) -> Iterator[Engine]:
-    """Open what runs tasks, and close what was opened at the end.
+    """Open an engine, and close at the end what was opened for it.
 
     Parameters
     ----------
     cluster : None, str or distributed.Client
-        None for one task after the other in this process, "local" for processes on this machine,
-        the address of the scheduler of a Dask cluster, as tcp://10.0.0.1:8786, or a client.
+        None to run tasks serially in this process, "local" for processes on this machine, the
+        address of a Dask scheduler such as tcp://10.0.0.1:8786, or a client.
     n_workers : int, optional
-        Of "local" alone: processes of one thread each; by default, and for -1, one a core.
+        Only for "local": the number of single-threaded processes; one per core by default and for
+        -1.
 
     Yields
     ------
@@ -245,9 +243,9 @@ def open_engine(cluster: Any = None, *, n_workers: int | None = None) -> Iterato
     Raises
     ------
     EngineError
-        If the cluster cannot be reached, or has no geodis or another version of it.
+        If the cluster cannot be reached, or its workers lack this version of geodis.
     MissingExtraError
-        If a cluster is asked for and distributed is not installed.
+        If a cluster is requested and distributed is not installed.
 
     Examples
     --------

@@ -1,7 +1,8 @@
-"""How many jobs, and work on blocks, ranges or items in threads or processes: one place, one rule.
+"""Parallel work on blocks, ranges or items, in threads or processes.
 
-The rule: None is what the function does by default, -1 is every core, a positive number is as
-many; 0, numbers below -1 and booleans are refused. A result never depends on it.
+`n_jobs` has the same meaning everywhere: None is the default of the function, -1 is all cores,
+and a positive number is that many jobs; 0, numbers below -1 and booleans are refused. Results
+never depend on it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 
 from geodis.base.check import InputError, check_int
 
-# Ranges that each thread gets in turn: rows differ in what they cost.
+# Ranges per thread, because rows differ in cost.
 RANGES = 4
 
 Item = TypeVar("Item")
@@ -31,14 +32,14 @@ Result = TypeVar("Result")
 
 
 def check_jobs(n_jobs: int | None, default: int = 1) -> int:
-    """Return how many jobs to run, at least one.
+    """Return the number of jobs to run, at least one.
 
     Parameters
     ----------
     n_jobs : int or None
-        None for the default, -1 for every core.
+        None for the default, -1 for all cores.
     default : int
-        What None stands for; -1 for every core.
+        The meaning of None; -1 for all cores.
 
     Examples
     --------
@@ -47,12 +48,12 @@ def check_jobs(n_jobs: int | None, default: int = 1) -> int:
     """
     asked = default if n_jobs is None else check_int(n_jobs, "n_jobs", low=-1)
     if asked == 0:
-        raise InputError("n_jobs must be at least 1, or -1 for every core; got 0.")
+        raise InputError("n_jobs must be at least 1, or -1 for all cores; got 0.")
     return os.cpu_count() or 1 if asked == -1 else asked
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:
-    """Slices that cover range(n)."""
+    """Yield slices that cover range(n)."""
     for start in range(0, n, size):
         yield slice(start, min(n, start + size))
 
@@ -63,9 +64,9 @@ def in_threads(
     n_jobs: int | None,
     done: Callable[[float], None] | None = None,
 ) -> list[Result]:
-    """Do the work on every item, in threads if more than one is asked for.
+    """Apply a function to every item, in threads if there is more than one job.
 
-    An error or Ctrl-C ends it without waiting for items that have not begun.
+    An error or Ctrl-C ends the work without waiting for items that have not started.
 
     Parameters
     ----------
@@ -73,12 +74,12 @@ def in_threads(
     items : iterable
     n_jobs : int or None
     done : callable, optional
-        Told the share of the items that are finished.
+        Called with the share of the items that are finished.
 
     Returns
     -------
     list
-        One result an item, in their order.
+        One result per item, in order.
 
     Examples
     --------
@@ -109,7 +110,7 @@ def in_threads(
 def over_ranges(work: Callable[[int, int], None], n: int, n_jobs: int | None) -> None:
     """Call work(start, stop) on ranges that cover range(n), on n_jobs threads.
 
-    For compiled code that releases the interpreter and writes its own rows only.
+    For compiled code that releases the interpreter lock and writes only its own rows.
     """
     workers = check_jobs(n_jobs)
     if workers == 1 or n < 2 * RANGES:
@@ -128,8 +129,8 @@ def over_blocks(
 ) -> None:
     """Call work on every block of rows, on n_jobs threads with one BLAS thread each.
 
-    numpy releases the interpreter in its loops over small matrices, so threads do run at once.
-    A block writes its own rows only: the result does not depend on the number of threads.
+    numpy releases the interpreter lock in loops over small matrices, so threads do run in parallel.
+    A block writes only its own rows, so results do not depend on the number of threads.
     """
     with one_blas_thread():
         in_threads(work, blocks(n, size), n_jobs, done)
@@ -138,7 +139,7 @@ def over_blocks(
 def in_processes(
     work: Callable[..., Result], arguments: Iterable[tuple[Any, ...]], n_jobs: int | None
 ) -> Iterator[Result]:
-    """Call work(*arguments) for each, in processes if more than one is asked for; in their order.
+    """Call work(*arguments) for each, in processes if there is more than one job; in order.
 
     Examples
     --------
@@ -156,23 +157,23 @@ def in_processes(
 
 @cache
 def _blas_libraries() -> Any:
-    """The loaded BLAS libraries, listed once: listing takes time, and swallows a Ctrl-C."""
+    """List the loaded BLAS libraries once: listing takes time and can lose a Ctrl-C."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """Leave the processors to our own threads: on small matrices BLAS threads wait for each other.
+    """Limit BLAS to one thread: on small matrices its threads mostly wait for each other.
 
-    Sums in another order would differ in their last digits besides.
+    Another order of sums would also change their last digits.
     """
     return _blas_libraries().limit(limits=1, user_api="blas")
 
 
 @cache
 def _learning_libraries() -> Any:
-    """The libraries with threads of their own, listed when scikit-learn has loaded its own."""
+    """List the libraries with their own threads, after importing scikit-learn."""
     import sklearn.linear_model  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
@@ -180,28 +181,28 @@ def _learning_libraries() -> Any:
 
 
 def one_thread_each() -> AbstractContextManager[Any]:
-    """One thread for BLAS and for OpenMP inside scikit-learn.
+    """Limit BLAS and scikit-learn's OpenMP to one thread.
 
-    On small matrices their threads wait for each other, and take seven times as long where other
-    programs run; in processes they would multiply.
+    On small matrices their threads wait for each other, and take seven times as long if other
+    programs run; in several processes they would multiply.
     """
     return _learning_libraries().limit(limits=1)
 
 
-# numba's compiler, which keeps what it compiled on the disk where it can.
+# Compilation by numba, with its cache on disk if possible.
 
 
 def njit(*, cache: bool = False, **options: Any) -> Callable[[Any], Any]:
-    """`numba.njit`, without the cache where there is no folder that it could be written to.
+    """Apply `numba.njit`, without the cache if no folder for it is writable.
 
-    numba raises for ``cache=True`` when it can write neither beside the source nor to the home
-    folder, as in many containers. The function is then compiled again in every process.
+    With ``cache=True``, numba raises an error if it can write neither next to the source nor to the
+    home folder, as in many containers. The function is then compiled again in every process.
 
     Parameters
     ----------
     cache : bool
     **options
-        As of `numba.njit`.
+        Options of `numba.njit`.
 
     Examples
     --------
@@ -215,7 +216,7 @@ def njit(*, cache: bool = False, **options: Any) -> Callable[[Any], Any]:
     def compiled(function: Callable[..., Any]) -> Any:
         made = numba.njit(**options)(function)
         if cache and hasattr(made, "enable_caching"):  # not under NUMBA_DISABLE_JIT
-            with suppress(RuntimeError):  # it keeps the cache it has, which stores nothing
+            with suppress(RuntimeError):  # keep the present cache, which stores nothing
                 made.enable_caching()
         return made
 
@@ -223,9 +224,9 @@ def njit(*, cache: bool = False, **options: Any) -> Callable[[Any], Any]:
 
 
 def import_compiled(name: str) -> ModuleType:
-    """Import a library whose own functions ask numba for a cache.
+    """Import a library whose own functions use numba's cache.
 
-    Where numba finds no folder for it, a temporary one is used until this process ends.
+    If numba finds no folder for it, a temporary one is used until this process ends.
 
     Examples
     --------

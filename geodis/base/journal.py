@@ -1,8 +1,8 @@
-"""What a run leaves on the disk so that the next one goes on from there.
+"""Files from which an interrupted run continues.
 
-A `Journal` has a line for every finished task; an item file has one finished task. Files of arrays
-and tensors, which parts and checkpoints are, carry the same checksum in their notes. All of them
-refuse work under other settings by naming the `differences`.
+A `Journal` has one line for each finished task; an item file has one finished task. Files of
+arrays and tensors (parts and checkpoints) have the same checksum in their notes. All of them
+refuse to continue under other settings and name the `differences`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CHECKSUM = "checksum"
 
 
 def digest_of(pieces: Iterable[bytes | memoryview]) -> str:
-    """SHA-256 of pieces in their order, the first 16 hexadecimal digits.
+    """Return the first 16 hexadecimal digits of the SHA-256 of an ordered sequence of pieces.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def digest_of(pieces: Iterable[bytes | memoryview]) -> str:
 
 
 def plain_digest(values: Mapping[str, Any], pieces: Iterable[bytes | memoryview] = ()) -> str:
-    """Digest of plain values by name, in any order, and of bytes that belong to them.
+    """Return a digest of plain values by name, independent of order, and of bytes.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def plain_digest(values: Mapping[str, Any], pieces: Iterable[bytes | memoryview]
 
 
 def array_pieces(arrays: Mapping[str, np.ndarray]) -> Iterator[bytes | memoryview]:
-    """Names, dtypes, shapes and every byte, in the order of the names; objects as they print."""
+    """Yield names, dtypes, shapes and bytes in the order of the names; objects by their repr."""
     for name, array in sorted(arrays.items()):
         yield f"{name} {array.dtype} {array.shape}".encode()
         if array.dtype.hasobject:
@@ -66,7 +66,7 @@ def array_pieces(arrays: Mapping[str, np.ndarray]) -> Iterator[bytes | memoryvie
 def differences(
     before: Mapping[str, Any], now: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any, Any]]:
-    """Settings that differ: name, value before and value now; those within settings by their names.
+    """Yield name, earlier and present value of each setting that differs, also in nested settings.
 
     Examples
     --------
@@ -82,12 +82,12 @@ def differences(
 
 
 def write_item(path: str | os.PathLike[str], item: Mapping[str, Any]) -> None:
-    """Write what one finished task gave as a JSON file with a checksum, whole or not at all."""
+    """Write the result of one task as JSON with a checksum, atomically."""
     write_json(path, {**item, CHECKSUM: plain_digest(item)}, durable=True)
 
 
 def read_item(path: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """Read what `write_item` wrote; None where there is no file.
+    """Read the result written by `write_item`; None if the file does not exist.
 
     Examples
     --------
@@ -103,40 +103,40 @@ def read_item(path: str | os.PathLike[str]) -> dict[str, Any] | None:
         return None
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(
-            f"{path} cannot be read ({error}): remove it, and it is made again."
+            f"{path} cannot be read ({error}): remove it to compute it again."
         ) from None
     if not isinstance(item, dict) or item.pop(CHECKSUM, None) != plain_digest(item):
         raise InputError(
-            f"{path} must have the checksum that it was written with; got another one: it was "
-            "damaged or altered, so remove it, and it is made again."
+            f"{path} must have its original checksum; got another one: it was damaged or altered. "
+            "Remove it to compute it again."
         )
     return item
 
 
 class Journal:
-    """Keeps what finished tasks gave, by their names, under the settings that they had.
+    """Keeps the results of finished tasks by name, under fixed settings.
 
-    Every entry is a line of JSON and handed to the system at once, so that a process that is killed
-    loses what was under way alone. A last line that is not whole, of a full disk or a machine that
-    went down, is taken away. While it is open no other process can open it.
+    Every entry is a line of JSON and is passed to the system immediately, so a killed process loses
+    only its running tasks. An incomplete last line, from a full disk or a crash of the machine, is
+    removed. While the journal is open, no other process can open it.
 
     Parameters
     ----------
     path : str or path
-        Made if it is not there.
+        Created if it does not exist.
     settings : mapping
-        Plain values that decide what tasks give.
+        Plain values that determine the results of tasks.
 
     Attributes
     ----------
     entries : dict of str to object
-        What was there, and what was added since.
+        Earlier entries, and those added since.
 
     Raises
     ------
     InputError
-        If there is work of other settings in the file, or it is no journal, or open elsewhere. It
-        is left as it is.
+        If the file has work under other settings, is not a journal, or is open elsewhere. The
+        file is left unchanged.
 
     Examples
     --------
@@ -149,8 +149,8 @@ class Journal:
     {'a': [1.5]}
     >>> Journal(path, {"seed": 1}).__enter__()
     Traceback (most recent call last):
-    geodis.base.check.InputError: Work goes on under the settings it began with, or in another \
-place; got seed 1 for 0 in journal.
+    geodis.base.check.InputError: Work must continue under its original settings, or in another \
+folder; got seed 1 instead of 0 in journal.
     """
 
     def __init__(self, path: str | os.PathLike[str], settings: Mapping[str, Any]) -> None:
@@ -179,7 +179,7 @@ place; got seed 1 for 0 in journal.
         self._close()
 
     def add(self, name: str, value: Any) -> None:
-        """Keep what a task gave: plain values, of which numbers come back bit for bit."""
+        """Store the result of a task: plain values, with numbers that are restored exactly."""
         if self._file is None:
             raise InputError("A journal must be open to be added to; got a closed one.")
         self._write([name, value])
@@ -191,22 +191,22 @@ place; got seed 1 for 0 in journal.
         try:
             self._file.write(text)
             self._file.flush()
-        except OSError as error:  # no room on the disk, most of the time
+        except OSError as error:  # usually a full disk
             raise InputError(
-                f"{self.path} cannot be written to ({error.strerror}); what is finished is kept, "
-                "and the same call goes on from there."
+                f"{self.path} cannot be written to ({error.strerror}); finished work is kept, and "
+                "the same call continues from there."
             ) from error
 
     def _read(self, file: BinaryIO) -> None:
         file.seek(0)
         head = file.readline()
-        if not head.endswith(b"\n"):  # new, or ended in the middle of its first line
+        if not head.endswith(b"\n"):  # new, or its first line is incomplete
             self._begin(file)
             return
         if self._found(head) != self.settings:
             if file.readline().endswith(b"\n"):
                 self._refuse(self._found(head))
-            self._begin(file)  # no work stands under the other settings
+            self._begin(file)  # there is no work under the other settings
             return
         whole = file.tell()
         for line in file:
@@ -225,7 +225,7 @@ place; got seed 1 for 0 in journal.
         self._write({"settings": self.settings})
 
     def _found(self, head: bytes) -> dict[str, Any]:
-        """The settings that stand in the first line."""
+        """Return the settings in the first line."""
         try:
             return dict(json.loads(head)["settings"])
         except (ValueError, KeyError, TypeError) as error:
@@ -235,9 +235,9 @@ place; got seed 1 for 0 in journal.
 
     def _refuse(self, found: Mapping[str, Any]) -> None:
         different = differences(found, self.settings)
-        other = [f"{name} {now} for {then}" for name, then, now in different]
+        other = [f"{name} {now} instead of {then}" for name, then, now in different]
         raise InputError(
-            "Work goes on under the settings it began with, or in another place; got "
+            "Work must continue under its original settings, or in another folder; got "
             f"{listed(sorted(other))} in {self.path.name}."
         )
 
@@ -245,7 +245,7 @@ place; got seed 1 for 0 in journal.
         if self._file is not None:
             with suppress(OSError):
                 os.fsync(self._file.fileno())
-            with suppress(OSError):  # of a line that could not be written
+            with suppress(OSError):  # from a line that could not be written
                 self._file.close()
             self._file = None
 
@@ -255,5 +255,6 @@ def _lock(file: BinaryIO, path: Path) -> None:
         lock_file(file.fileno())
     except BlockingIOError as error:
         raise InputError(
-            f"Another process works on {path.name}: wait for it, or end it."
+            f"{path.name} must be used by one process at a time; got a second one: wait for the "
+            "first, or end it."
         ) from error

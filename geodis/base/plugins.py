@@ -1,12 +1,11 @@
-"""What other packages add to geodis: entry points, found by the group that they are declared in.
+"""Entry points by which other packages extend geodis.
 
-A package declares in its pyproject, for instance,
+A package declares in its pyproject, for example,
 
     [project.entry-points."geodis.scores"]
     my_scores = "my_package.scores"
 
-and geodis imports that module when scores are first asked for; importing it registers what it
-has.
+and geodis imports that module when scores are first requested. Importing it registers its scores.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ Group = Literal[
 
 @cache
 def load_plugins(group: Group) -> tuple[str, ...]:
-    """Import what other packages declare in a group, once; return the names of their entries.
+    """Import the modules that other packages declare in a group, and return their names.
 
-    One that cannot be imported is left out with a warning: it must not take geodis with it.
+    A module that cannot be imported is skipped with a warning.
 
     Examples
     --------
@@ -45,7 +44,7 @@ def load_plugins(group: Group) -> tuple[str, ...]:
     for entry in entry_points(group=group):
         try:
             entry.load()
-        except (Exception, SystemExit) as problem:  # a script that ends itself is no plugin
+        except (Exception, SystemExit) as problem:  # importing a script may end the program
             warnings.warn(
                 f"{entry.name} of {entry.value}, declared in {group}, could not be loaded: "
                 f"{type(problem).__name__}: {problem}",
@@ -57,14 +56,14 @@ def load_plugins(group: Group) -> tuple[str, ...]:
     return tuple(loaded)
 
 
-# Classes by their names: those of a kind that are defined, in other packages too.
+# Lookup of classes by name, including those defined in other packages.
 
 Kind = TypeVar("Kind")
 _DEFINED = count()
 
 
 class Numbered:
-    """A base of classes that are looked up by name: each knows how many were defined before it."""
+    """A base of classes that are looked up by name: numbered in order of definition."""
 
     _number: ClassVar[int] = -1
 
@@ -75,7 +74,7 @@ class Numbered:
 
 
 def newest_of_each(kinds: Iterable[type[Kind]]) -> list[type[Kind]]:
-    """Leave out what was defined anew in its place, as a class of a notebook that is run again.
+    """Keep the latest definition of each class, as when a notebook cell is run again.
 
     Examples
     --------
@@ -90,7 +89,7 @@ def newest_of_each(kinds: Iterable[type[Kind]]) -> list[type[Kind]]:
 
 
 def only_one(kinds: list[type[Kind]]) -> type[Kind]:
-    """Return the one class of a name, or say where there is another."""
+    """Return the only class of a name, or raise an error that lists several."""
     if len(kinds) > 1:
         places = " and ".join(f"{kind.__module__}.{kind.__qualname__}" for kind in kinds)
         raise InputError(
@@ -100,7 +99,7 @@ def only_one(kinds: list[type[Kind]]) -> type[Kind]:
 
 
 def all_subclasses(kind: type[Kind]) -> list[type[Kind]]:
-    """List all classes below one; those that were defined later come later among their siblings.
+    """List all subclasses at any depth, in order of definition among siblings.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Named stages: shown on a terminal while they run, and timed."""
+"""Named stages of a computation: shown on a terminal while they run, timed and logged."""
 
 from __future__ import annotations
 
@@ -11,42 +11,41 @@ from typing import Any
 
 from geodis.base.text import printable
 
-# The one logger of geodis: silent until a program says where its words go.
-
-# `logging.basicConfig(level="INFO")` shows every stage with its time; DEBUG what goes on in it.
+# The logger of geodis is silent by default. `logging.basicConfig(level="INFO")` shows every stage
+# with its time, and DEBUG also shows its progress.
 LOG = logging.getLogger("geodis")
 LOG.addHandler(logging.NullHandler())
 
 
-LINE = 78  # letters of the line in a notebook
+LINE = 78  # width of the line in a notebook
 
 
 def in_notebook() -> bool:
-    """Whether what runs is a cell of a notebook, whose output is no terminal and still seen."""
+    """Return whether the code runs in a notebook cell."""
     ask = getattr(sys.modules.get("IPython"), "get_ipython", None)
-    # Shells of others, as Colab's, are made from it.
+    # Other shells, such as Colab's, are derived from it.
     kinds = () if ask is None else type(ask()).__mro__
     return any(kind.__name__ == "ZMQInteractiveShell" for kind in kinds)
 
 
 class Stages:
-    """Times the stages of a long computation and shows the one under way.
+    """Times the stages of a long computation and shows the current one.
 
-    The line stands on standard error, only on a terminal or in a notebook, and is gone at the end,
-    so that what a program prints is the same with and without it. The logger "geodis" is told of
-    every stage and its time, whatever `verbose` is.
+    The progress line is written to standard error, only on a terminal or in a notebook, and removed
+    at the end, so it does not change what a program prints. The logger "geodis" records every stage
+    and its time, whatever `verbose` is.
 
     Parameters
     ----------
     title : str
-        What the stages belong to.
+        Name of the computation.
     verbose : bool or int
-        Show the line; 0 or False is silent.
+        Show the progress line; 0 or False is silent.
 
     Attributes
     ----------
     seconds : dict of str to float
-        Wall-clock time of every stage so far; a stage run twice adds up.
+        Wall-clock time of every stage so far; repeated stages are added up.
 
     Examples
     --------
@@ -104,12 +103,12 @@ class Stages:
             LOG.info("%s: %s took %.3f s", self.title, name, elapsed)
 
     def advance(self, fraction: float, note: str = "") -> None:
-        """Say how much of the stage under way is done, 0 to 1."""
+        """Report the completed share of the current stage, 0 to 1."""
         LOG.debug("%s: %s %.0f %%", self.title, self._name, 100 * fraction)
         self._show(f"{self._name} {note}".rstrip(), fraction)
 
     def _write(self, text: str) -> None:
-        """One line below a notebook's cell, over the one before."""
+        """Overwrite the progress line below a notebook cell."""
         sys.stderr.write(f"\r{text:<{LINE}}\r")
         sys.stderr.flush()
 

@@ -1,4 +1,4 @@
-"""Points that need not fit in memory: anything with a shape and slices of rows, read in blocks."""
+"""Points that may be larger than memory, read in blocks of rows."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 from geodis.base.check import InputError, check_int, check_numeric, to_numpy
 from geodis.base.jobs import blocks
 
-# Bytes that are read at once.
+# Bytes read at a time.
 BLOCK_BYTES = 2**25
 
 
 @dataclass(frozen=True)
 class RowSource:
-    """Rows of numbers that are read when asked for.
+    """Rows of numbers that are read on request.
 
     Attributes
     ----------
@@ -26,9 +26,9 @@ class RowSource:
         Rows n and columns d.
     dtype : dtype
     read : callable
-        ``read(start, stop)`` gives an array of shape (stop - start, d).
+        ``read(start, stop)`` returns an array of shape (stop - start, d).
     step : int
-        Rows that are best read at once: whole chunks of what is stored in chunks.
+        Number of rows to read at a time: whole chunks of chunked data.
     """
 
     shape: tuple[int, int]
@@ -37,22 +37,22 @@ class RowSource:
     step: int
 
     def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """All rows, in blocks."""
+        """Yield all rows in blocks."""
         for rows in blocks(self.shape[0], self.step):
             yield rows, self.read(rows.start, rows.stop)
 
 
 def row_source(X: Any, name: str = "X") -> RowSource:
-    """Wrap memory maps, HDF5 datasets, zarr and Dask arrays, and whatever else has rows.
+    """Wrap memory maps, HDF5 datasets, zarr and Dask arrays, and other arrays.
 
-    What has a shape and slices of rows is read slice by slice, and a memory map from its file, so
-    that what was read does not stay in memory. All else becomes an array.
+    Objects with a shape and row slices are read slice by slice, and memory maps from their file, so
+    that rows that were read do not stay in memory. Everything else is converted to an array.
 
     Parameters
     ----------
     X : array-like of shape (n, d)
     name : str
-        What to call it in a message.
+        The name of the array in messages.
 
     Returns
     -------
@@ -68,13 +68,14 @@ def row_source(X: Any, name: str = "X") -> RowSource:
         return X
     lazy = not isinstance(X, np.ndarray) and hasattr(X, "shape") and hasattr(X, "dtype")
     if isinstance(X, np.memmap):
-        pass  # as an array it would forget its file
+        pass  # as a plain array it would lose its file
     elif not lazy or hasattr(X, "iloc") or hasattr(X, "detach") or hasattr(X, "tocsr"):
         X = to_numpy(X, name)
     shape = tuple(X.shape)
     if len(shape) != 2 or 0 in shape:
         raise InputError(
-            f"{name} must have shape (n, d), one row a point; got shape {shape}. Reshape your data."
+            f"{name} must have shape (n, d), one row per point; got shape {shape}. "
+            "Reshape your data."
         )
     dtype = np.dtype(X.dtype)
     check_numeric(np.empty(0, dtype), name)
@@ -82,7 +83,7 @@ def row_source(X: Any, name: str = "X") -> RowSource:
 
 
 def even_rows(n: int, count: int, rng: np.random.Generator) -> np.ndarray:
-    """An even sample of range(n): one row at random out of every n / count, in order.
+    """Draw an even sample of range(n): one random row from each of `count` intervals, in order.
 
     Examples
     --------
@@ -98,14 +99,14 @@ def even_rows(n: int, count: int, rng: np.random.Generator) -> np.ndarray:
 def read_rows(
     source: RowSource, rows: np.ndarray, done: Callable[[float], None] | None = None
 ) -> np.ndarray:
-    """Some rows, in increasing order, in one pass over what they lie in.
+    """Read rows with increasing indices in one pass over the blocks that contain them.
 
     Parameters
     ----------
     source : RowSource
     rows : ndarray of int, shape (r,)
     done : callable, optional
-        Told the share that was read.
+        Called with the share that was read.
 
     Returns
     -------
@@ -127,12 +128,12 @@ def read_rows(
 
 
 def check_sample(sample: Any, source: RowSource) -> int:
-    """How many rows a sample has: an integer, no more than there are rows."""
+    """Return the number of rows in a sample: an integer, at most the number of all rows."""
     return min(check_int(sample, "sample", low=2), source.shape[0])
 
 
 def _step(X: Any, d: int, dtype: np.dtype) -> int:
-    """Rows to read at once: about `BLOCK_BYTES`, and whole chunks."""
+    """Return the rows to read at a time: about `BLOCK_BYTES`, and whole chunks."""
     rows = max(1, BLOCK_BYTES // (d * dtype.itemsize))
     chunks = getattr(X, "chunks", None)
     if chunks:
@@ -152,7 +153,7 @@ def _reader(X: Any) -> Callable[[int, int], np.ndarray]:
             values = np.fromfile(path, dtype, (stop - start) * d, offset=begin)
             if len(values) < (stop - start) * d:
                 raise InputError(
-                    f"{path} must keep its rows while it is read; rows {start} to {stop} are gone."
+                    f"{path} must keep its rows while it is read; got none for {start} to {stop}."
                 )
             return values.reshape(-1, d)
 
@@ -160,7 +161,7 @@ def _reader(X: Any) -> Callable[[int, int], np.ndarray]:
 
     def by_slice(start: int, stop: int) -> np.ndarray:
         rows = X[start:stop]
-        if hasattr(rows, "compute"):  # of a Dask array: in this process
+        if hasattr(rows, "compute"):  # a Dask array, computed in this process
             rows = rows.compute(scheduler="synchronous")
         return np.asarray(rows)
 
@@ -168,13 +169,13 @@ def _reader(X: Any) -> Callable[[int, int], np.ndarray]:
 
 
 def _place_in_file(X: np.memmap) -> tuple[str, int] | None:
-    """The file of a memory map and where its first entry lies; None where its order is another."""
+    """Return the file and offset of a memory map; None if its entries are not contiguous."""
     root = X
     while isinstance(root.base, np.memmap):
         root = root.base
     if not isinstance(root.base, mmap.mmap) or root.filename is None or not X.flags.c_contiguous:
         return None
-    if root.mode == "c":  # what was written there is in memory alone
+    if root.mode == "c":  # copy-on-write changes exist only in memory
         return None
     inside = X.__array_interface__["data"][0] - root.__array_interface__["data"][0]
     return str(root.filename), int(root.offset + inside)

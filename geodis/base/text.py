@@ -1,4 +1,4 @@
-"""Numbers and lists as they stand in sentences and tables."""
+"""Numbers and lists formatted for sentences, tables and notebooks."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-# Control characters except tab and line feed, halves of characters, and what Unicode leaves out.
+# Control characters except tab and line feed, lone surrogates, and Unicode noncharacters.
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 def printable(text: object) -> str:
-    r"""Text of a user or a file without what would steer a terminal or break XML.
+    r"""Replace characters that could control a terminal or break XML.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def printable(text: object) -> str:
 
 
 def function_name(function: Any) -> str:
-    """The name of a function, or of the class of another object that can be called.
+    """Return the name of a function, or of the class of another callable.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def function_name(function: Any) -> str:
 
 
 def listed(words: Sequence[Any]) -> str:
-    """Words as a sentence lists them; at least one.
+    """Join words as in a sentence; at least one.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def listed(words: Sequence[Any]) -> str:
 
 
 def counted(count: int, name: str) -> str:
-    """A number of things, in the singular where it is one.
+    """Format a count with its noun, singular for one.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def counted(count: int, name: str) -> str:
 
 
 def number_text(value: float) -> str:
-    """A number as a table shows it, and nothing where there is none.
+    """Format a number for a table; NaN is empty.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def number_text(value: float) -> str:
 
 
 def fixed(value: float, digits: int = 2) -> str:
-    """A number with so many digits, and zero without a sign.
+    """Format a number with a fixed number of digits, and zero without a sign.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def fixed(value: float, digits: int = 2) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence of a reason, ended by a full stop.
+    """Return the first sentence of a text, ending with a full stop.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def first_sentence(text: str) -> str:
 
 
 def with_notes(lines: Sequence[str], notes: Sequence[str]) -> str:
-    """Findings, a line each, and below them what speaks against them.
+    """Join findings, one per line, and notes below them.
 
     Examples
     --------
@@ -106,13 +106,13 @@ def with_notes(lines: Sequence[str], notes: Sequence[str]) -> str:
     return "\n".join([*lines, *([""] if notes else []), *(f"note: {text}" for text in notes)])
 
 
-# Findings as a small table of HTML, for notebooks: without scripts, every text escaped.
+# Findings as a small HTML table for notebooks: no scripts, and all text is escaped.
 
 STYLE = "text-align:left;vertical-align:top;padding:0.1em 1em 0.1em 0"
 
 
 def findings_html(title: str, rows: Mapping[str, str], notes: Iterable[str] = ()) -> str:
-    """A title, what was found by name, and what to doubt.
+    """Format a title, findings by name, and notes as HTML.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Files that replace those of an earlier run in a folder all together, or not at all.
+"""Write a set of files that replaces an earlier set in a folder, completely or not at all.
 
-A manifest in the folder lists every file that was written there, with its SHA-256. A folder with
-anything else is refused, so that nothing is replaced that somebody else wrote or changed.
+A manifest in the folder lists all files written there with their SHA-256. A folder with any other
+content is refused, so that nothing is replaced that somebody else wrote or changed.
 """
 
 from __future__ import annotations
@@ -29,25 +29,24 @@ from geodis.base.write import lock_file, write_json
 
 MANIFEST = ".geodis-files.json"
 STAGING = ".geodis-making-"
-# Written by file browsers into folders that somebody looked at.
+# Files that file browsers create in folders.
 OF_BROWSERS = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 SHOWN = 3
 
 
 @contextmanager
 def whole_set(folder: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give an empty folder; when the block ends well, its files become those of `folder`.
+    """Provide an empty folder whose files become those of `folder` at the end of the block.
 
-    The new folder takes the place of the old one in one step of the file system, so that even a
-    process that is killed leaves all of the old files or all of the new ones. Where the system
-    cannot do that (Windows, a mounted folder, the current folder), files are moved one by one;
-    what a kill leaves unfinished is finished by the next call. An exception or an interrupt leaves
-    `folder` as it was.
+    The new folder replaces the old one in one step of the file system, so even a killed process
+    leaves either all old files or all new ones. If the system cannot do that (Windows, a mounted
+    folder, the current folder), files are moved one by one, and the next call finishes what a
+    killed process left. An exception or an interrupt leaves `folder` unchanged.
 
     Raises
     ------
     InputError
-        If `folder` holds anything that an earlier call did not write, or that was changed since.
+        If `folder` holds anything that no earlier call wrote, or that was changed since.
 
     Examples
     --------
@@ -79,26 +78,27 @@ def whole_set(folder: str | os.PathLike[str]) -> Iterator[Path]:
                 _put(made, folder)
         finally:
             lock.close()
-            if made.parent != folder or not _listed_in(made):  # what was begun within is finished
-                _remove(made)  # by the next call
+            # A set that was begun inside the folder is finished by the next call.
+            if made.parent != folder or not _listed_in(made):
+                _remove(made)
     finally:
-        for one in new:  # those that stayed empty
+        for one in new:  # remove folders that stayed empty
             with suppress(OSError):
                 one.rmdir()
 
 
 def check_whole_set(folder: str | os.PathLike[str]) -> None:
-    """Raise what would stop `whole_set`, and leave no trace."""
+    """Raise the error that would stop `whole_set`, without leaving any files."""
     with suppress(_OnlyTriedError), whole_set(folder):
         raise _OnlyTriedError
 
 
 class _OnlyTriedError(Exception):
-    """Ends a set before it is written."""
+    """Ends a trial of `whole_set`."""
 
 
 def _new_staging(folder: Path) -> tuple[Path, IO[bytes]]:
-    """A folder to write into, and its lock: beside `folder` if it can be exchanged with that."""
+    """Make a locked folder to write into: next to `folder` if the two can be exchanged."""
     if not os.path.ismount(folder) and folder not in (Path.cwd(), *Path.cwd().parents):
         with suppress(OSError):
             made, lock = _locked(folder.parent)
@@ -116,7 +116,7 @@ def _same_owner(made: Path, folder: Path) -> bool:
 
 
 def _locked(parent: Path) -> tuple[Path, IO[bytes]]:
-    """Make a folder with a locked manifest, which says that this process is alive."""
+    """Make a folder with a locked manifest, which shows that this process is alive."""
     while True:
         made = parent / f"{STAGING}{secrets.token_hex(4)}"
         made.mkdir()
@@ -131,7 +131,7 @@ def _locked(parent: Path) -> tuple[Path, IO[bytes]]:
             continue
         except OSError:  # some file systems have no locks
             return made, file
-        # Until it was locked, another process may have taken it for abandoned and removed it.
+        # Before it was locked, another process may have taken it for abandoned and removed it.
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file.fileno()), (made / MANIFEST).stat()):
                 return made, file
@@ -139,9 +139,9 @@ def _locked(parent: Path) -> tuple[Path, IO[bytes]]:
 
 
 def _finish_earlier(folder: Path) -> None:
-    """Finish or remove what processes left that were killed."""
+    """Finish or remove what killed processes left."""
     for made in folder.parent.glob(f"{STAGING}*"):
-        with suppress(OSError):  # of another user, or just being removed by another process
+        with suppress(OSError):  # another user's, or being removed by another process
             written = _listed_in(made)
             if _is_abandoned(made) and not (written and any(_not_own(made, written))):
                 _remove(made)
@@ -156,7 +156,7 @@ def _finish_earlier(folder: Path) -> None:
 
 
 def _is_abandoned(made: Path) -> bool:
-    """Whether we made it, and no process writes to it."""
+    """Return whether a folder is one of ours to which no process writes."""
     if made.is_symlink() or not made.is_dir():
         return False
     try:
@@ -170,7 +170,7 @@ def _is_abandoned(made: Path) -> bool:
 
 
 def manifest_hashes(path: Path) -> dict[str, str] | None:
-    """SHA-256 of every file that a manifest lists, by name; None if it cannot be read."""
+    """Return the SHA-256 of each file in a manifest by name; None if it cannot be read."""
     try:
         hashes = json.loads(path.read_text(encoding="utf-8"))["sha256"]
         return {str(name): str(text) for name, text in hashes.items()}
@@ -179,14 +179,14 @@ def manifest_hashes(path: Path) -> dict[str, str] | None:
 
 
 def add_to_manifest(manifest: Path, paths: Iterable[Path]) -> None:
-    """List files beside a manifest in it, in addition to those that it lists by now."""
+    """Add files to the manifest in their folder."""
     added = {path.name: _hash(path) for path in paths if path.is_file()}
     if added:
         write_json(manifest, {"sha256": (manifest_hashes(manifest) or {}) | added})
 
 
 def is_listed(path: Path, *hashes: str | None) -> bool:
-    """Whether a path is a regular file, no link, with one of these SHA-256."""
+    """Return whether a path is a regular file, not a link, with one of these SHA-256."""
     return path.is_file() and not path.is_symlink() and _hash(path) in hashes
 
 
@@ -198,12 +198,12 @@ def _write_manifest(made: Path) -> None:
     names = [name for name in _names_in(made) if (made / name).is_file() and name != MANIFEST]
     files = {name: _hash(made / name) for name in names}
     text = json.dumps({"written by": "geodis", "sha256": files}, indent=1)
-    # In place, because the open manifest carries the lock.
+    # Write in place, because the open manifest carries the lock.
     (made / MANIFEST).write_text(text + "\n", encoding="utf-8")
 
 
 def _listed_in(folder: Path) -> dict[str, set[str]]:
-    """The manifest of a folder, which is among its files."""
+    """Return the files listed in a folder's manifest, including the manifest itself."""
     known = manifest_hashes(folder / MANIFEST)
     if known is None:
         return {}
@@ -213,7 +213,7 @@ def _listed_in(folder: Path) -> dict[str, set[str]]:
 def _check_own(
     folder: Path, skip: Path | None = None, also: dict[str, set[str]] | None = None
 ) -> None:
-    """Refuse a folder with anything that no manifest of ours lists."""
+    """Refuse a folder with anything that our manifests do not list."""
     known = _listed_in(folder)
     for name, hashes in (also or {}).items():
         known[name] = known.get(name, set()) | hashes
@@ -221,14 +221,14 @@ def _check_own(
     if found:
         more = ["others"] if len(found) > SHOWN else []
         raise InputError(
-            "The folder to write to must be new, empty, or hold nothing but what geodis wrote "
-            f"there; got {folder} with {listed([*found[:SHOWN], *more])}: name another folder, "
-            "or move these files away."
+            "The folder to write to must be new, empty, or hold only files written by geodis; "
+            f"got {folder} with {listed([*found[:SHOWN], *more])}: name another folder, or move "
+            "these files away."
         )
 
 
 def _not_own(folder: Path, known: dict[str, set[str]], skip: Path | None = None) -> Iterator[str]:
-    """What is in a folder and not in a manifest, or not as it says there."""
+    """Yield what is in a folder and not in a manifest, or has changed."""
     parents = {parent.as_posix() for name in known for parent in Path(name).parents}
     for name in _names_in(folder, skip):
         path = folder / name
@@ -244,7 +244,7 @@ def _not_own(folder: Path, known: dict[str, set[str]], skip: Path | None = None)
 
 
 def _names_in(folder: Path, skip: Path | None = None) -> Iterator[str]:
-    """Files, and folders without any, relative to the folder."""
+    """Yield files and empty folders by their path relative to the folder."""
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(one for one in folders if Path(place, one) != skip)
         links = [one for one in folders if Path(place, one).is_symlink()]
@@ -255,7 +255,7 @@ def _names_in(folder: Path, skip: Path | None = None) -> Iterator[str]:
 
 
 def _put(made: Path, folder: Path) -> None:
-    """Let the new folder be `folder`: in one step, or else file by file."""
+    """Move the new folder to `folder`, in one step or file by file."""
     if made.parent == folder:
         _move_files(made, folder)
         return
@@ -267,7 +267,7 @@ def _put(made: Path, folder: Path) -> None:
         else:
             made.rename(folder)
             return
-    except OSError:  # which this system, or this file system, cannot
+    except OSError:  # not supported by this system or file system
         within = folder / made.name
         made.rename(within)
         _move_files(within, folder)
@@ -276,7 +276,7 @@ def _put(made: Path, folder: Path) -> None:
 
 
 def _exchange(one: Path, other: Path) -> None:
-    """Exchange two folders in one step, or raise OSError where the system has none for it."""
+    """Exchange two folders in one step; raise OSError if the system does not support it."""
     library: Any = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
     paths = os.fsencode(one), os.fsencode(other)
     if sys.platform == "linux" and hasattr(library, "renameat2"):
@@ -291,7 +291,7 @@ def _exchange(one: Path, other: Path) -> None:
 
 
 def _move_files(made: Path, folder: Path) -> None:
-    """Move all files, then delete earlier ones that have no successor; the manifest comes last."""
+    """Move all files, delete earlier ones without a successor, and move the manifest last."""
     known, now = _listed_in(folder), _listed_in(made)
     for name in list(_names_in(made)):
         if name in now and name != MANIFEST:
@@ -309,8 +309,8 @@ def _move_files(made: Path, folder: Path) -> None:
 
 
 def _remove(made: Path) -> None:
-    """Remove a folder, or what can be; the manifest, which says that it is ours, goes last."""
-    with suppress(OSError):  # another process may be removing it too
+    """Remove a folder as far as possible; the manifest, which marks it as ours, goes last."""
+    with suppress(OSError):  # another process may be removing it as well
         for path in made.iterdir():
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
@@ -322,7 +322,7 @@ def _remove(made: Path) -> None:
 
 @contextmanager
 def _interrupts_later() -> Iterator[None]:
-    """Hold an interrupt back until the block ends; elsewhere than in the main thread none comes."""
+    """Delay an interrupt to the end of the block; only the main thread receives any."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

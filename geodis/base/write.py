@@ -1,4 +1,4 @@
-"""Files that are whole or absent: write to a temporary name, then rename."""
+"""Atomic writes (to a temporary name, then renamed), JSON, and locks of files and folders."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Texts that a spreadsheet would run as a formula; apostrophes before them make them texts.
+# Texts that a spreadsheet would run as formulas; an apostrophe in front prevents this.
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
@@ -33,19 +33,19 @@ def whole_file(
     durable: bool = False,
     older: str | os.PathLike[str] | None = None,
 ) -> Iterator[Path]:
-    """Give a temporary path beside `path`; rename it to `path` when the block ends well.
+    """Provide a temporary path next to `path`, which is renamed to `path` at the end of the block.
 
-    An exception or an interrupt leaves what stood at `path` before, and no temporary file. The
-    temporary name keeps the suffix of `path`, because numpy and matplotlib choose by it.
+    An exception or an interrupt leaves the previous file at `path`, and no temporary file. The
+    temporary name keeps the suffix of `path`, because numpy and matplotlib choose a format by it.
 
     Parameters
     ----------
     path : path
     durable : bool
-        Wait until the bytes and the new name are on the disk, so that a loss of power leaves a
-        whole file too.
+        Wait until the bytes and the new name are on the disk, so that the file is complete even
+        after a power failure.
     older : path, optional
-        Where what stood at `path` before is moved to, instead of being replaced.
+        Move the previous file at `path` here instead of replacing it.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def whole_file(
     temporary = Path(name)
     try:
         yield temporary
-        # mkstemp makes files that only the owner may read; a result is an ordinary file.
+        # mkstemp makes files that only the owner can read; results are ordinary files.
         umask = os.umask(0)
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)
@@ -78,9 +78,9 @@ def whole_file(
 
 
 def left_behind(path: str | os.PathLike[str]) -> list[Path]:
-    """Temporary files of writes to `path` whose process was killed.
+    """List the temporary files of killed writes to `path`.
 
-    Whoever removes them must know that nobody else is writing to `path`.
+    Before removing them, make sure that nobody else is writing to `path`.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def left_behind(path: str | os.PathLike[str]) -> list[Path]:
 
 def _to_disk(path: Path) -> None:
     """Wait until a file, or the names in a folder, are on the disk."""
-    if path.is_dir() and os.name == "nt":  # a folder cannot be opened there
+    if path.is_dir() and os.name == "nt":  # folders cannot be opened on Windows
         return
     handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
@@ -105,9 +105,9 @@ def _to_disk(path: Path) -> None:
 
 
 def without_formulas(table: pd.DataFrame) -> pd.DataFrame:
-    """The table for a CSV file: texts that a spreadsheet would run begin with an apostrophe.
+    """Put an apostrophe before texts of a CSV file that a spreadsheet would run as formulas.
 
-    `with_formulas` takes it away again. Numbers stay as they are.
+    `with_formulas` removes it again. Numbers are unchanged.
 
     Examples
     --------
@@ -122,14 +122,14 @@ def without_formulas(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_formulas(table: pd.DataFrame) -> pd.DataFrame:
-    """What `without_formulas` was given."""
+    """Undo `without_formulas`."""
     return _map_texts(
         table, lambda text: text[1:] if text[:1] == "'" and FORMULA.match(text) else text
     )
 
 
 def _map_texts(table: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFrame:
-    """Change the texts among the cells."""
+    """Apply a function to all texts in a table."""
     from pandas.api.types import is_numeric_dtype
 
     def changed(cell: Any) -> Any:
@@ -139,7 +139,7 @@ def _map_texts(table: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFram
 
 
 def to_jsonable(value: Any) -> Any:
-    """Turn numpy scalars and arrays, tuples and NaN into what JSON can hold (NaN becomes null)."""
+    """Convert numpy scalars and arrays, tuples and NaN (to null) to values that JSON can hold."""
     if isinstance(value, dict):
         return {str(key): to_jsonable(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf" and np.isfinite(value).all():
@@ -156,13 +156,13 @@ def to_jsonable(value: Any) -> Any:
 
 
 def write_json(path: str | os.PathLike[str], value: Any, *, durable: bool = False) -> Path:
-    """Write a value as indented JSON, whole or not at all."""
+    """Write a value as indented JSON, atomically."""
     with whole_file(path, durable=durable) as temporary:
         temporary.write_text(json.dumps(to_jsonable(value), indent=2, allow_nan=False) + "\n")
     return Path(path)
 
 
-# Locks of the system: they are gone with the process that held them, however it ended.
+# System locks, which end with the process that holds them.
 
 try:
     import fcntl
@@ -171,19 +171,19 @@ except ImportError:  # Windows
 
 
 def lock_file(handle: int) -> None:
-    """Lock an open file for this process until it is closed, or raise BlockingIOError at once.
+    """Lock an open file for this process until it is closed, or raise BlockingIOError.
 
     Parameters
     ----------
     handle : int
-        Of the system, as from `os.open` or ``file.fileno()``.
+        A system file handle, as from `os.open` or ``file.fileno()``.
 
     Raises
     ------
     BlockingIOError
-        Another process, or another open file of this one, has the lock.
+        If another process, or another open file of this one, holds the lock.
     OSError
-        The file system knows no locks.
+        If the file system does not support locks.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def lock_file(handle: int) -> None:
         return
     import msvcrt  # type: ignore[import-not-found, unused-ignore]
 
-    # One byte far behind what is written, which others may then still read.
+    # Lock one byte far behind the content, so that others can still read the file.
     os.lseek(handle, 2**30, os.SEEK_SET)
     try:
         msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
@@ -209,28 +209,28 @@ LOCK = ".lock"
 
 
 class FolderHeldError(InputError):
-    """Another run is at work in the folder."""
+    """Another run is using the folder."""
 
 
 class FolderLock:
-    """Hold a folder while a block runs; another run is refused in one sentence.
+    """Hold a folder during a block; any other run raises an error.
 
-    The lock is the system's own, on a file in the folder, so that a killed process leaves nothing
-    to clear away. The file says who holds it.
+    The lock is a system lock on a file in the folder, so a killed process leaves nothing to clean
+    up. The file names the holder.
 
     Parameters
     ----------
     folder : path
-        It must be there.
+        Must exist.
     name : str
-        Of the file: locks of other names hold the folder against their own kind alone.
+        Name of the lock file; locks with different names do not exclude each other.
 
     Raises
     ------
     FolderHeldError
         If another process, or another thread of this one, holds it.
     InputError
-        If nothing can be written there.
+        If the folder cannot be written to.
 
     Examples
     --------
@@ -256,7 +256,7 @@ class FolderLock:
         return self
 
     def _try(self) -> int | None:
-        """Open and lock the file; None where its holder removed it in between."""
+        """Open and lock the file; return None if its holder removed it in between."""
         try:
             handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
@@ -269,9 +269,9 @@ class FolderLock:
             os.close(handle)
             self._refuse()
         except OSError as error:
-            # Some network file systems know no locks. A run without a lock is better than none.
+            # Some network file systems have no locks. A run without a lock is better than none.
             warnings.warn(
-                f"{self._folder} cannot be locked ({error}): see that no other run writes there.",
+                f"{self._folder} cannot be locked ({error}): make sure that no other run uses it.",
                 GeodisWarning,
                 stacklevel=4,
             )
@@ -296,15 +296,15 @@ class FolderLock:
 
     def __exit__(self, *exception: object) -> None:
         assert self._handle is not None
-        # Removed while it is still held, so that nobody removes the file of the next holder.
-        with suppress(PermissionError):  # Windows removes no open file: it stays, unlocked
+        # Removed while it is still locked, so that the file of the next holder is never removed.
+        with suppress(PermissionError):  # Windows cannot remove open files: it stays, unlocked
             self._path.unlink(missing_ok=True)
         os.close(self._handle)
         self._handle = None
 
 
 def _still_named(handle: int, path: Path) -> bool:
-    """Whether the name still stands for the file that was opened."""
+    """Return whether the path still refers to the opened file."""
     try:
         named = path.stat()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""`geodis demo`: images whose factors are found in a supervised code, and not in their pixels."""
+"""`geodis demo`: images whose factors are found in a supervised code, but not in their pixels."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from geodis.report.results import Report
 
 
-# Supervised codes of images: kernel ridge regression of their labels on components of pixels.
+# Supervised codes of images: kernel ridge regression of labels on principal components of pixels.
 
 COMPONENTS = 60
-# Width of the kernel in median distances, and the ridge: least errors on other images.
+# Kernel width in median distances, and ridge, chosen for the smallest errors on other images.
 WIDTH, RIDGE = 2.0, 1e-6
 SAMPLED, BLOCK = 500, 1000
 
 
 def pixel_components(known: np.ndarray, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The principal components of the pixels of some images, and the same of others."""
+    """Compute principal components of the pixels of known images, and project others onto them."""
     from scipy.linalg import eigh
 
     flat = known.reshape(len(known), -1).astype(np.float32) / np.float32(255)
@@ -35,7 +35,8 @@ def pixel_components(known: np.ndarray, images: np.ndarray) -> tuple[np.ndarray,
     flat -= mean
     n = len(flat)
     count = min(COMPONENTS, n - 1)
-    # Of fewer images than pixels the inner products are the smaller matrix with these spectra.
+    # With fewer images than pixels, the matrix of inner products is the smaller one with this
+    # spectrum.
     squares, own = eigh((flat @ flat.T).astype(float), subset_by_index=(n - count, n - 1))
     lengths = np.sqrt(np.maximum(squares[::-1], np.finfo(float).tiny))
     own = own[:, ::-1]
@@ -47,18 +48,17 @@ def pixel_components(known: np.ndarray, images: np.ndarray) -> tuple[np.ndarray,
 def learnt_codes(
     known: TurntableSample, own: np.ndarray, new: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Codes (n, 5) of images by their components, fitted to the labels of other images.
+    """Predict codes (n, 5) of images from their components, fitted to the labels of other images.
 
-    The labels of the known images, the cosine and sine of their true angle and the direction of
-    their lamp, are regressed on; the columns are then mixed by a random rotation, so that no axis
-    is a label.
-    Ridge regression with a Gaussian kernel ``k(x, y) = exp(-|x - y|^2 / 2 w^2)``.
+    The labels of the known images (cosine and sine of the true angle, and direction of the lamp)
+    are predicted by ridge regression with a Gaussian kernel ``k(x, y) = exp(-|x - y|^2 / 2 w^2)``.
+    A random rotation then mixes the columns, so that no axis is a label.
 
     Parameters
     ----------
     known : TurntableSample
     own, new : ndarray of shape (k, c), (n, c)
-        Components of the known images, and of those that get codes.
+        Components of the known images, and of the images to encode.
     rng : Generator
     """
     from scipy.linalg import solve
@@ -76,21 +76,21 @@ def learnt_codes(
 
 
 IMAGES, KNOWN, REFUSED = 5000, 2000, 2000
-SEEN, SHOWN = 32, 48  # pixels that codes are made of, and of the images on the page
+SEEN, SHOWN = 32, 48  # pixels of the images that are encoded, and of those on the page
 FOUND_TITLE = "5,000 images: what changes from one to another?"
 REFUSED_TITLE = "The same images, compared pixel by pixel"
 FOUND_ABOUT = (
-    "An object on a turntable, lit by a lamp that comes from anywhere. The code is supervised: "
-    "each image became {z} numbers by a regression that was fitted to the labels, the true angle "
-    "and lamp, of {known:,} other images. The {n:,} images here it had never seen. GeoManCER was "
-    "given these numbers alone, without labels, axes or a number of factors: it shows that factors "
-    "are found in a good code, not that such a code can be learnt without labels."
+    "An object on a turntable under a lamp from any direction. The code is supervised: a "
+    "regression was fitted to the labels (true angle and lamp) of {known:,} other images, and "
+    "turns each of the {n:,} images here into {z} numbers. GeoManCER was given these numbers "
+    "alone, without labels, axes or a number of factors. This shows that factors are found in a "
+    "good code, not that such a code can be learnt without labels."
 )
 REFUSED_ABOUT = (
-    "{n:,} of the same images, each as the first {z} principal components of its pixels: no labels "
-    "were used. Pixels change much when an edge passes over them, and how much depends on "
-    "the turn and on the lamp together, so that the points are no product. A method that "
-    "always answers would answer here, too; this page says what speaks against believing it."
+    "{n:,} of the same images, each represented by the first {z} principal components of its "
+    "pixels, without labels. Pixels change strongly when an edge passes over them, by an amount "
+    "that depends jointly on angle and lamp, so the points are not a product. A method that always "
+    "answers would answer here as well; this page lists the evidence against such an answer."
 )
 
 
@@ -120,8 +120,8 @@ def demo_command(given: DemoOptions, common: CommonOptions) -> None:
         check_out(out / name)
     rng = np.random.default_rng(common.seed)
     say(
-        f"{IMAGES:,} images of an object that turns under a lamp that moves, by a code that was "
-        f"fitted to the true angle and lamp of {KNOWN:,} others:"
+        f"{IMAGES:,} images of an object that rotates under a moving lamp, encoded by a "
+        f"regression on the true angle and lamp of {KNOWN:,} others:"
     )
     known = turntable_sample(KNOWN, SEEN, random_state=rng)
     drawn = turntable_sample(IMAGES, SEEN, random_state=rng)
@@ -134,7 +134,7 @@ def demo_command(given: DemoOptions, common: CommonOptions) -> None:
     truth = what_was_found(found, drawn)
     for text in (found.summary[0], truth):
         say(f"  {text}")
-    say(f"\nThe same images without that code, {REFUSED:,} of them by their pixels:")
+    say(f"\nThe same images without that code: {REFUSED:,} of them, by their pixels:")
     pixels = pixels[:REFUSED]
     about = REFUSED_ABOUT.format(n=REFUSED, z=pixels.shape[1])
     titled = REFUSED_TITLE, about
@@ -157,7 +157,7 @@ def _report_on(
     titled: tuple[str, str],
     common: CommonOptions,
 ) -> Report:
-    """Write the arrays as a user would have them, and the report on them."""
+    """Write the arrays as files of a user, and a report on them."""
     from geodis.report.build import report, write_report
 
     title, about = titled
@@ -177,7 +177,7 @@ def _report_on(
 
 
 def what_was_found(report: Report, drawn: TurntableSample) -> str:
-    """How well the maps tell the angle and the lamp, in a sentence."""
+    """Say in a sentence how well the maps predict the angle and the lamp."""
     from geodis.base.check import InputError
     from geodis.data.factors import as_factors
     from geodis.scores.match_given_factors import match_given_factors

@@ -1,4 +1,4 @@
-"""`geodis distances`: whether distances in data, latents and ground truth agree."""
+"""`geodis distances` and `geodis learn-kernel`: compare distances, and learn a loss from them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class DistanceOptions:
 
 @dataclass(frozen=True)
 class Compared:
-    """A grid, the latents of its points, if any, and the loss that sees its images."""
+    """A grid, the latents of its points, if any, and the loss on its images."""
 
     grid: FactorGrid
     code: Any
@@ -98,7 +98,7 @@ def distances_command(source: DataSource, chosen: DistanceOptions, common: Commo
 def compare_given(
     compared: Compared, chosen: DistanceOptions, common: CommonOptions
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The tables of distances by name, and why others cannot be made."""
+    """Compute the tables of distances by name, and the reasons why others are missing."""
     from geodis.distances import distance_correlations, factor_importance, overlap
 
     grid, loss = compared.grid, compared.loss
@@ -120,7 +120,7 @@ def compare_given(
         results["importance"] = factor_importance(grid, loss, n_pairs=chosen.pairs, **options)
         try:
             results["overlap"] = overlap(grid, loss, n_pairs=chosen.pairs // 2, **options)
-        except InputError as problem:  # no three values on a traversal: the rest stands without
+        except InputError as problem:  # no traversal has three values; the other tables remain
             refused["overlap"] = str(problem)
     return results, refused
 
@@ -128,7 +128,7 @@ def compare_given(
 def draw_distances(
     folder: OutputFolder, compared: Compared, results: dict[str, Any], common: CommonOptions
 ) -> None:
-    """Draw the tables, as far as there are factors of few values, and images."""
+    """Draw the tables, as far as there are images and factors with few values."""
     from geodis import plots
     from geodis.distances import traversal_matrices
 
@@ -149,7 +149,7 @@ def draw_distances(
 
 
 def open_compared(source: DataSource, chosen: DistanceOptions, quiet: bool) -> Compared:
-    """The grid, latents in order of its index, and the loss."""
+    """Open the grid, the latents in the order of its index, and the loss."""
     from geodis.data.files.load import load_array
     from geodis.distances import code_of_rows, resolve_loss
     from geodis.kernels import load_kernel
@@ -185,7 +185,7 @@ def _open_grid(source: DataSource, latents: str | None, quiet: bool) -> FactorGr
 
 
 def _ratios(compared: Compared, seed: int) -> tuple[dict[str, Any], list[str]]:
-    """Ratios of the latents along traversals; correlations of distances stand in the tables."""
+    """Compute ratios of latents along traversals, which the tables of distances do not include."""
     from geodis.scores.registry import choose_scores
 
     ratios: dict[str, Any] = {}
@@ -196,7 +196,7 @@ def _ratios(compared: Compared, seed: int) -> tuple[dict[str, Any], list[str]]:
         options = {"random_state": seed} if entry.random else {}
         try:
             score = entry.compute(compared.code, compared.grid, **options)
-        except entry.refusals as problem:  # too few traversals: the distances stand without
+        except entry.refusals as problem:  # too few traversals; the distances remain
             ratios[entry.name] = {"refused": str(problem)}
             lines.append(f"{entry.name}: {problem}")
             continue
@@ -205,7 +205,7 @@ def _ratios(compared: Compared, seed: int) -> tuple[dict[str, Any], list[str]]:
     return ratios, lines
 
 
-# `geodis learn-kernel`: learn the loss that makes a model see the right distances.
+# `geodis learn-kernel`
 
 
 @dataclass(frozen=True)
@@ -274,11 +274,11 @@ def learn_kernel_command(
     folder = output_file(out, "the learnt loss", beside)
     grid = open_data(source, common.quiet)
     if not isinstance(grid, FactorGrid):
-        raise InputError("--images need --factors, one row an image; got none.")
+        raise InputError("--images need --factors, one row per image; got none.")
     loss = learn_loss(grid, learnt, learning, common)
     with folder:
         save_kernel(loss, folder.path(out.name))
-        folder.path(settings)  # which is written with it
+        folder.path(settings)  # written by save_kernel
         if isinstance(loss, LossKernel):
             folder.save_figure(picture, plot_kernels({loss.name: loss}).ravel()[0])
     made = loss.made
@@ -294,7 +294,7 @@ def learn_kernel_command(
 def learn_loss(
     grid: FactorGrid, learnt: LearntLossOptions, learning: LearningOptions, common: CommonOptions
 ) -> LossKernel | FeatureLoss:
-    """A learnt kernel, or a learnt network where --features asks for one."""
+    """Learn a kernel, or a network if --features is given."""
     from geodis.kernels import FeatureOptions, KernelOptions, learn_features, learn_kernel
 
     choices: dict[str, Any] = {

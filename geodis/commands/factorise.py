@@ -1,4 +1,4 @@
-"""`geodis factorise`: split points into independent factors."""
+"""`geodis factorise` and `geodis walk`: find independent factors, and move along one of them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FILES = {
     "maps.png": "the map of each factor with all points",
 }
 
-# Results that the summary holds as they are.
+# Results that are copied to the summary unchanged.
 PLAIN = (
     *("n_factors", "factor_dims", "flat", "uncertain", "doubts"),
     *("n_copies", "noise", "converged", "eigenvalues"),
@@ -67,7 +67,7 @@ class FactoriseOptions:
     metric: MetricOption = "euclidean"
 
     def settings(self) -> dict[str, Any]:
-        """The settings of `GeoManCER`."""
+        """The arguments of `GeoManCER`."""
         return {
             "dim": "auto" if self.dim is None else self.dim,
             "n_factors": "auto" if self.factors is None else self.factors,
@@ -110,8 +110,8 @@ def factorise_command(
 ) -> None:
     """Split points into independent factors, with the directions of each (GeoManCER).
 
-    With --out the maps of the factors are computed too. They take longer, and only they show where
-    factors hold locally but not globally, so a result that is certain without them may become
+    With --out the maps of the factors are computed, too. This takes longer, but only maps show
+    whether local factors exist globally, so a result that is certain without them may become
     uncertain.
 
     Examples: `geodis factorise latents.npy --out factors`, `geodis factorise run.npz:z --dim 5`,
@@ -122,11 +122,11 @@ def factorise_command(
         return
     for name in ("resample", "cluster", "workers"):
         if getattr(parts, name):
-            raise InputError(f"--{name} belongs to --sample; got it without.")
+            raise InputError(f"--{name} needs --sample; got it without.")
     folder = None if files.out is None else OutputFolder(files.out, FILES)
     points = load_points(files.file)
     est, notes = fit_and_note(points, fit, common)
-    maps = {} if folder is None else {"maps": maps_or_note(est)}  # first: they may add a doubt
+    maps = {} if folder is None else {"maps": maps_or_note(est)}  # first, as it may add a doubt
     values = {"file": files.file, **factorisation_summary(est, notes), **maps}
     say(est.summary(), values, common.as_json)
     if folder is not None:
@@ -140,11 +140,11 @@ def factorise_command(
 def _factorise_in_parts(
     files: FactoriseFiles, fit: FactoriseOptions, parts: PartsOptions, common: CommonOptions
 ) -> None:
-    """Fit a sample, map all rows, and print what was found."""
+    """Fit a sample, map all rows, and print the result."""
     from geodis.parts import factorise_parts
 
     if files.out is None:
-        raise InputError("--sample writes parts into a folder, which --out names; got none.")
+        raise InputError("--sample needs --out, a folder for the parts; got none.")
     assert parts.sample is not None
     made = factorise_parts(
         files.file,
@@ -166,7 +166,7 @@ def _factorise_in_parts(
 def fit_and_note(
     points: Any, options: FactoriseOptions, common: CommonOptions
 ) -> tuple[GeoManCER, list[str]]:
-    """Fit, and print the warnings of the fit on standard error."""
+    """Fit, and print the warnings of the fit to standard error."""
     from geodis.manifold.geomancer import GeoManCER
 
     est = GeoManCER(**options.settings(), random_state=common.seed, verbose=int(common.verbose))
@@ -180,7 +180,7 @@ def fit_and_note(
 
 
 def maps_or_note(est: GeoManCER) -> list[dict[str, Any]]:
-    """Descriptions of the maps of the factors; a note if there are none."""
+    """Describe the maps of the factors; print a note if there are none."""
     from geodis.report.sections.maps import describe_maps
 
     try:
@@ -191,7 +191,7 @@ def maps_or_note(est: GeoManCER) -> list[dict[str, Any]]:
 
 
 def factorisation_summary(est: GeoManCER, notes: list[str]) -> dict[str, Any]:
-    """All results except arrays with a row per point, as plain values."""
+    """Collect all results except arrays with a row per point, as plain values."""
     import numpy as np
     import scipy
 
@@ -236,7 +236,7 @@ def factorisation_summary(est: GeoManCER, notes: list[str]) -> dict[str, Any]:
 def write_factorisation(
     folder: OutputFolder, points: np.ndarray, est: GeoManCER, values: dict[str, Any]
 ) -> None:
-    """Write arrays, summary and figures, each file whole or not at all."""
+    """Write arrays, summary and figures, each file atomically."""
     from geodis import plots
 
     folder.write_array("axes.npy", est.axes_)
@@ -251,7 +251,7 @@ def write_factorisation(
 
 
 def write_maps(folder: OutputFolder, est: GeoManCER) -> None:
-    """Write the coordinates of every point on the maps of the factors, and the maps as a figure."""
+    """Write the coordinates of all points on the maps of the factors, and draw the maps."""
     import numpy as np
     import pandas as pd
 
@@ -265,14 +265,14 @@ def write_maps(folder: OutputFolder, est: GeoManCER) -> None:
     folder.save_figure("maps.png", plots.plot_maps(est))
 
 
-# `geodis walk`: move along one factor of some points while the others stay.
+# `geodis walk`
 
 WALK_FILES = {
     "walk.png": "what changes along the walk",
     "points.npy": "the positions, as points: (steps, columns)",
     "walk.json": "lengths, nearest rows and their distances",
 }
-# What is known of a walk beside its points.
+# Results of a walk besides its points.
 FOUND = ("asked", "stopped", "reason", "lengths", "nearest", "gap", "spacing")
 
 
@@ -313,7 +313,7 @@ class ShownOptions:
 def walk_command(
     given: WalkOptions, shown: ShownOptions, fit: FactoriseOptions, common: CommonOptions
 ) -> None:
-    """Move along one factor while the others stay, and draw what changes.
+    """Move along one factor with the others fixed, and draw what changes.
 
     Examples: `geodis walk codes.npy --factor 0 --images images.npy --out walk`, `geodis walk
     z.npy --factor 1 --start 5 --to 80 --model run --out walk`
@@ -335,7 +335,7 @@ def walk_command(
     )
     if decoder is not None:
         decoded = walk.decode(decoder)
-        pictures = decoded if decoded.ndim == 4 else None  # else no image
+        pictures = decoded if decoded.ndim == 4 else None  # otherwise not images
     values = {
         "file": given.file,
         "factor": given.factor,
@@ -359,7 +359,7 @@ def walk_command(
 
 
 def _images_of(shown: ShownOptions, points: np.ndarray) -> np.ndarray | None:
-    """The images of --images, one for every row."""
+    """Load the images of --images, one per row."""
     from geodis.data.files.load import load_array
 
     if shown.images is None:
@@ -377,7 +377,7 @@ def _images_of(shown: ShownOptions, points: np.ndarray) -> np.ndarray | None:
 
 
 def _decoder(run: Path, device: str) -> Callable[[np.ndarray], np.ndarray]:
-    """The decoder of --model, which is opened before the fit because that may take long."""
+    """Open the decoder of --model; this is done before the fit, which may take long."""
     from geodis.commands.trained_models import open_model
     from geodis.models import decode
 

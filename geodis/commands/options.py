@@ -1,4 +1,4 @@
-"""Options of commands in groups: a command takes dataclasses, the command line flat options."""
+"""Options shared by commands: dataclasses whose fields become options of the command line."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from geodis.data.grids.grid import FactorGrid
 
 
-TYPER = "typer"  # the entry of a field's metadata that says how the command line shows it
+TYPER = "typer"  # the key in a field's metadata for its typer description
 
 
 def option(default: Any, text: str, *names: str, **settings: Any) -> Any:
-    """A field of a group of options.
+    """Define a field of a group of options.
 
     Parameters
     ----------
     default : object
-        ``...`` for an option that must be given.
+        ``...`` for a required option.
     text : str
-        The help.
+        The help text.
     *names : str
         Such as "--json"; by default the name of the field.
     **settings
@@ -51,7 +51,7 @@ def option(default: Any, text: str, *names: str, **settings: Any) -> Any:
 
 
 def argument(text: str) -> Any:
-    """A field of a group of options that is given by its position."""
+    """Define a field of a group of options that is given by position."""
     return field(metadata={TYPER: typer.Argument(help=text, show_default=False)})
 
 
@@ -61,7 +61,7 @@ POINTS = (
     "of images, or - for standard input."
 )
 FileArgument = Annotated[str, typer.Argument(help=POINTS, show_default=False)]
-# Options that several groups have.
+# Options in several groups.
 CountsOption = Annotated[
     bool, typer.Option("--counts", help="The values are counts: take square roots first.")
 ]
@@ -99,7 +99,7 @@ class CommonOptions:
         return not self.quiet
 
     def settings(self) -> dict[str, Any]:
-        """Arguments that the functions of all rooms take."""
+        """Arguments that most functions of the library take."""
         return {"random_state": self.seed, "verbose": self.verbose}
 
 
@@ -125,7 +125,7 @@ class FactorColumns:
     )
 
     def load(self, file: str) -> Factors:
-        """The factors of a file."""
+        """Load the factors of a file."""
         from geodis.data.factors import as_factors
         from geodis.data.files.load import load_factors
 
@@ -158,7 +158,7 @@ class PageOptions:
 
 
 def periods_of(pairs: Sequence[str] | None) -> dict[str, float]:
-    """Periods of factors written as name=360.
+    """Parse periods of factors, written as name=360.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def periods_of(pairs: Sequence[str] | None) -> dict[str, float]:
 
 
 def groups_of(pairs: Sequence[str] | None) -> dict[str, list[str]] | None:
-    """Factors of several columns written as name=column,column.
+    """Parse factors of several columns, written as name=column,column.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def groups_of(pairs: Sequence[str] | None) -> dict[str, list[str]] | None:
 
 
 def numbers_of(lists: Sequence[str] | None) -> list[list[int]] | None:
-    """Groups of latents written as 0,1.
+    """Parse groups of latents, written as 0,1.
 
     Examples
     --------
@@ -220,8 +220,8 @@ def numbers_of(lists: Sequence[str] | None) -> list[list[int]] | None:
 def flat_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the flat parameters that typer reads.
 
-    A parameter that is annotated with a dataclass stands for the fields of that dataclass, in
-    order. They are options of the command line, and are packed into the dataclass for the call.
+    A parameter annotated with a dataclass stands for the fields of that dataclass, in order. They
+    become options of the command line, and are packed into the dataclass for the call.
 
     Parameters
     ----------
@@ -276,12 +276,12 @@ def _options_of(group: type) -> Iterator[inspect.Parameter]:
 
 
 def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    """A parameter by name alone: those without a default may then follow those with one."""
+    """Make a keyword-only parameter: one without a default may follow one with a default."""
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, kind, default=default, annotation=annotation)
 
 
-# Data that is named on the command line: a set by its name, or images of the user's own.
+# Data named on the command line: a data set by name, or the user's images.
 
 
 @dataclass(frozen=True)
@@ -307,7 +307,7 @@ class DataSource:
     )
 
     def given(self) -> dict[str, Any]:
-        """What was given, as `source_of` reads it."""
+        """The options that were given, in the form that `source_of` reads."""
         return {
             name: str(value) if isinstance(value, Path) else value
             for name, value in vars(self).items()
@@ -316,7 +316,7 @@ class DataSource:
 
 
 def source_of(given: Mapping[str, Any]) -> DataSource:
-    """The source that `DataSource.given` wrote down."""
+    """Restore a source from the result of `DataSource.given`."""
     unknown = set(given) - {each.name for each in fields(DataSource)}
     if unknown:
         raise InputError(
@@ -328,29 +328,29 @@ def source_of(given: Mapping[str, Any]) -> DataSource:
 
 
 def load_points(file: str) -> np.ndarray:
-    """The points of a file, or the pixels of its images."""
+    """Load the points of a file, or the pixels of its images as rows."""
     from geodis.data.files.load import load_array
 
     return rows_of_pixels(load_array(file))
 
 
 def open_data(source: DataSource, quiet: bool) -> FactorGrid | np.ndarray:
-    """Open the images of --data or --images: a grid, or an array if there are no factors."""
+    """Open the images of --data or --images: a grid, or an array without factors."""
     return as_variant(_open_plain(source, quiet), source)
 
 
 def as_variant(rows: FactorGrid | np.ndarray, source: DataSource) -> FactorGrid | np.ndarray:
-    """The same rows, or what --variant makes of them."""
+    """Apply --variant to the rows, if it is given."""
     from geodis.data.grids.grid import FactorGrid
     from geodis.data.grids.variants import VariantName, variant_of
 
     if source.variant is None:
         if source.picture is not None or source.visibility is not None:
             option = "--visibility" if source.picture is None else "--picture"
-            raise InputError(f"{option} belongs to --variant; got it without.")
+            raise InputError(f"{option} needs --variant; got it without.")
         return rows
     if not isinstance(rows, FactorGrid):
-        raise InputError("--variant needs --factors beside --images; got none.")
+        raise InputError("--variant needs --factors with --images; got none.")
     variant = cast(VariantName, source.variant)  # which `variant_of` checks
     return variant_of(rows, variant, picture=source.picture, visibility=source.visibility)
 
@@ -362,50 +362,50 @@ def _open_plain(source: DataSource, quiet: bool) -> FactorGrid | np.ndarray:
 
     if (source.data is None) == (source.images is None):
         given = "both" if source.data is not None else "neither"
-        raise InputError(f"Data is named by --data or by --images; got {given}.")
+        raise InputError(f"Data must be named by --data or --images; got {given}.")
     if source.data is not None:
         if source.factors is not None:
-            raise InputError(f"--factors go with --images; got them with --data {source.data}.")
+            raise InputError(f"--factors need --images; got --data {source.data}.")
         return named_grid(source, quiet)
     refuse_options_of_data(source, "--images")
     images = load_array(str(source.images))
     if source.factors is None:
         if source.period:
-            raise InputError("--period belongs to --factors; got it without.")
+            raise InputError("--period needs --factors; got it without.")
         return images
     return FactorGrid.from_arrays(images, factors_of(source))
 
 
 def factors_of(source: DataSource) -> Factors:
-    """The factors of --factors, cyclic where --period says so."""
+    """Load the factors of --factors, with the periods of --period."""
     from geodis.data.files.load import load_factors
 
     return load_factors(str(source.factors), periods=periods_of(source.period))
 
 
 def named_grid(source: DataSource, quiet: bool) -> FactorGrid:
-    """Open the grid that --data names, with --spacing and --path where it takes them."""
+    """Open the grid named by --data, with --spacing and --path if they apply."""
     from geodis.data.grids.published import published_grid
 
     name, spacing, path = source.data, source.spacing, source.path
     if source.period:
-        raise InputError(f"--period belongs to --factors; got it with --data {name}.")
+        raise InputError(f"--period needs --factors; got --data {name}.")
     if spacing is not None and name != "xysquares":
-        raise InputError(f"--spacing belongs to xysquares; got it with {name}.")
+        raise InputError(f"--spacing needs --data xysquares; got --data {name}.")
     if name in PUBLISHED:
         if path is None:
-            raise InputError(f"--data {name} needs --path, the file that you have; got none.")
+            raise InputError(f"--data {name} needs --path, the published file; got none.")
         return published_grid(name, path, verbose=not quiet)
     if name not in BUILT_IN:
         names = ", ".join((*BUILT_IN, *PUBLISHED))
         raise InputError(f"--data must be one of {names}; got {name}.")
     if path is not None:
-        raise InputError(f"--path belongs to {', '.join(PUBLISHED)}; got it with {name}.")
+        raise InputError(f"--path needs one of {', '.join(PUBLISHED)} as --data; got {name}.")
     return built_in_grid(name, **({} if spacing is None else {"spacing": spacing}))
 
 
 def refuse_options_of_data(source: DataSource, given: str) -> None:
-    """Say that --spacing and --path belong to --data, where other data is given."""
+    """Refuse --spacing and --path unless --data is given."""
     if source.spacing is not None or source.path is not None:
         option = "--path" if source.spacing is None else "--spacing"
-        raise InputError(f"{option} belongs to --data; got it with {given}.")
+        raise InputError(f"{option} needs --data; got {given}.")

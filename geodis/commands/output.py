@@ -1,4 +1,4 @@
-"""What commands print, and the folders that they write to."""
+"""Printing, and output folders in which no file of the user is replaced."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WRITTEN = ".geodis-written.json"
 
 
 def check_folder(folder: Path, must: str = "--out must be") -> None:
-    """Require a folder that can be written to, before the work begins."""
+    """Require a writable folder, before the work begins."""
     new = [one for one in (folder, *folder.parents) if not one.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -31,13 +31,13 @@ def check_folder(folder: Path, must: str = "--out must be") -> None:
             f"{must} a folder that can be written to; got {folder} ({problem.strerror})."
         ) from problem
     finally:
-        for one in new:  # those that stayed empty
+        for one in new:  # remove folders that stayed empty
             with suppress(OSError):
                 one.rmdir()
 
 
 def say(text: object, values: Mapping[str, Any], as_json: bool) -> None:
-    """Print a text, or the same as JSON."""
+    """Print a text, or the corresponding values as JSON."""
     tell(json.dumps(to_jsonable(values), indent=2) if as_json else text)
 
 
@@ -47,26 +47,26 @@ def tell(text: object, *, error: bool = False) -> None:
 
 
 class OutputFolder:
-    """A folder that may also hold other files, none of which is replaced.
+    """A folder that may contain other files, none of which is replaced.
 
-    A manifest in the folder lists the files that geodis wrote there with their SHA-256, as that of
-    `geodis.base.whole_set` does.
+    A manifest in the folder lists the files written by geodis with their SHA-256, as in
+    `geodis.base.whole_set`.
 
     Parameters
     ----------
     folder : Path
     files : mapping of str to str
-        What each file that may be written holds.
+        The files that may be written, and what each contains.
     single : bool
-        Whether --out names a file in the folder rather than the folder.
+        Whether --out names a file in the folder instead of the folder.
     begun : bool
-        Whether the files there are known to be of an earlier run and may be replaced.
+        Whether the existing files are known to be from an earlier run and may be replaced.
 
     Raises
     ------
     InputError
-        If the folder cannot be written to, or holds a file of one of these names that geodis did
-        not write, or that has changed since.
+        If the folder is not writable, or has a file with one of these names that geodis did not
+        write or that was changed since.
     """
 
     def __init__(
@@ -85,65 +85,65 @@ class OutputFolder:
         if taken and single:
             raise InputError(
                 "--out must be a file that replaces none of yours; got "
-                f"{listed([str(folder / name) for name in taken])} there, not written by geodis or "
-                "changed since: name another file."
+                f"{listed([str(folder / name) for name in taken])}, not written by geodis or "
+                "changed since: choose another file."
             )
         if taken:
             raise InputError(
                 "--out must be a folder in which no file of yours is replaced; got "
-                f"{folder} with {listed(taken)}: name another folder."
+                f"{folder} with {listed(taken)}: choose another folder."
             )
 
     def __enter__(self) -> OutputFolder:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Add what was written to the manifest."""
+        """Add the written files to the manifest."""
         add_to_manifest(self.folder / WRITTEN, self._written)
 
     def path(self, name: str) -> Path:
-        """The path of a file that is about to be written; the one before enters the manifest."""
+        """Return the path for a file to write, and add the previous one to the manifest."""
         assert name in self._files
         add_to_manifest(self.folder / WRITTEN, self._written[-1:])
         self._written.append(self.folder / name)
         return self.folder / name
 
     def write_text(self, name: str, text: str) -> None:
-        """Write a text, whole or not at all."""
+        """Write a text atomically."""
         with whole_file(self.path(name)) as temporary:
             temporary.write_text(text + "\n", encoding="utf-8")
 
     def write_json(self, name: str, values: Any) -> None:
-        """Write values as JSON, whole or not at all."""
+        """Write values as JSON, atomically."""
         write_json(self.path(name), values)
 
     def write_array(self, name: str, array: Any) -> None:
-        """Write an array as .npy, whole or not at all."""
+        """Write an array as .npy, atomically."""
         import numpy as np
 
         with whole_file(self.path(name)) as temporary:
             np.save(temporary, array)
 
     def save_figure(self, name: str, axis: Any) -> None:
-        """Write the figure of some axes, whole or not at all."""
+        """Write the figure of some axes, atomically."""
         from geodis import plots
 
         plots.save_figure(axis, self.path(name))
 
     def list_files(self, as_json: bool, others: Mapping[Path, str] | None = None) -> None:
-        """Print what was written and where, unless JSON was printed."""
+        """Print the paths and contents of the written files, unless JSON was printed."""
         if not as_json:
             there = {path: self._files[path.name] for path in self._written if path.exists()}
             list_files("Written", {**there, **(others or {})})
 
 
 def output_file(out: Path, meaning: str, beside: Mapping[str, str] | None = None) -> OutputFolder:
-    """The folder of a file that --out names, and of files beside it."""
+    """Open the folder of a file named by --out, for this file and others next to it."""
     return OutputFolder(out.parent, {out.name: meaning, **(beside or {})}, single=True)
 
 
 def list_files(title: str, meanings: Mapping[Path, str]) -> None:
-    """Print the paths of files and what each holds."""
+    """Print the paths of files and what each contains."""
     tell(f"\n{title}:")
     width = max(len(str(path)) for path in meanings)
     for path, meaning in meanings.items():

@@ -1,4 +1,4 @@
-"""`geodis compare`: several runs, seeds or layers of the same rows on one page."""
+"""`geodis report` and `geodis compare`: pages about one run or several."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from geodis.report.results import Report
 
 
-# Trained models to compare: the latents of the same images from each of them.
+# Latents of the same images from several trained models.
 
-CONFIG = "config.json"  # what a folder of `geodis train` holds
+CONFIG = "config.json"  # in every folder written by `geodis train`
 TRAINED = ("model.safetensors", "checkpoint.safetensors")
 
 
 class EncodedRuns(NamedTuple):
-    """Latents of the same images, and what is known of these."""
+    """Latents of the same images from several models, and what is known of the images."""
 
     latents: dict[str, np.ndarray]
     models: list[str]
@@ -53,9 +53,9 @@ class EncodedRuns(NamedTuple):
 
 
 def trained_runs(given: list[str]) -> dict[str, tuple[Path, str]]:
-    """Map the name of every trained run to its folder and model.
+    """Return the folder and model of every trained run, by the name of the run.
 
-    A folder is a run, or holds one run per seed. Empty if other things are given.
+    A folder is a run, or holds one run per seed. The result is empty if other things are given.
     """
     found: list[tuple[Path, str]] = []
     others = []
@@ -67,15 +67,15 @@ def trained_runs(given: list[str]) -> dict[str, tuple[Path, str]]:
         found += [(seed, "" if seed == path else path.resolve().name) for seed in seeds]
     if found and others:
         raise InputError(
-            f"Runs to compare must all be trained models, or all files of latents; got "
-            f"{', '.join(others)} beside models."
+            f"Runs to compare must be either trained models or files of latents; got "
+            f"{', '.join(others)} with models."
         )
     names = short_names([seed for seed, _ in found])
     return {name: (seed, model or name) for name, (seed, model) in zip(names, found, strict=True)}
 
 
 def short_names(paths: list[Path]) -> list[str]:
-    """The shortest endings of the paths that all differ.
+    """Return the shortest endings of the paths that are all different.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def short_names(paths: list[Path]) -> list[str]:
 
 
 def is_trained(path: Path) -> bool:
-    """Whether a folder is what `geodis train` wrote."""
+    """Return whether `geodis train` wrote a folder."""
     return (path / CONFIG).is_file() and any((path / name).is_file() for name in TRAINED)
 
 
@@ -102,7 +102,7 @@ def _runs_in(path: Path) -> list[Path]:
 def encode_runs(
     runs: dict[str, tuple[Path, str]], images: str | None, max_points: int, common: CommonOptions
 ) -> EncodedRuns:
-    """Encode the same images by every model: those given, or those the first was trained on."""
+    """Encode the same images with every model: those given, or the first model's training data."""
     from dataclasses import replace
 
     from geodis.commands.trained_models import data_of, images_at, open_model, sampled_rows
@@ -123,12 +123,12 @@ def encode_runs(
     return EncodedRuns(latents, [model for _, model in runs.values()], factors, seen)
 
 
-# `geodis report`: everything that applies to a file of latents, on one page.
+# `geodis report`
 
 
 @dataclass(frozen=True)
 class ReportFiles:
-    """What a report is on."""
+    """What the report is about."""
 
     latents: FileArgument
     factors: str | None = option(
@@ -145,7 +145,7 @@ class ReportFiles:
     times: str | None = option(None, "Recording time of each row.", show_default=False)
 
     def given(self) -> dict[str, str]:
-        """The files by what they hold."""
+        """The given files, by what they hold."""
         return {name: file for name, file in vars(self).items() if file is not None}
 
 
@@ -206,7 +206,7 @@ def report_command(
             "--only": effort.only,
         }
         for name in (name for name, value in needing.items() if value):
-            raise InputError(f"{name} belongs to --factors; got it without.")
+            raise InputError(f"{name} needs --factors; got it without.")
     factors = None if files.factors is None else columns.load(files.factors)
     metric: Any = fit.metric
     with nothing_written(page.out):
@@ -238,7 +238,7 @@ def report_command(
 def finish_page(
     made: Any, meanings: Mapping[Path, str], page: PageOptions, common: CommonOptions
 ) -> None:
-    """Print what a page says and where it was written; open it on request."""
+    """Print the findings of a page and the files that were written; open it on request."""
     if page.open_page:
         typer.launch(made.path.resolve().as_uri())
     if common.as_json:
@@ -249,19 +249,19 @@ def finish_page(
 
 
 def name_on_page(file: str) -> str:
-    """The name of a file on the page.
+    """Return the name of a file for the page.
 
     Examples
     --------
     >>> name_on_page("deep/z.npy"), name_on_page("-")
-    ('z.npy', 'what was piped in')
+    ('z.npy', 'standard input')
     """
-    return "what was piped in" if file == "-" else Path(file).name
+    return "standard input" if file == "-" else Path(file).name
 
 
 @contextmanager
 def nothing_written(out: Path) -> Iterator[None]:
-    """Print that an interrupt left the folder unchanged."""
+    """On an interrupt, print that the folder is unchanged."""
     try:
         yield
     except KeyboardInterrupt:
@@ -270,13 +270,13 @@ def nothing_written(out: Path) -> Iterator[None]:
 
 
 def tell_at_once(text: str) -> None:
-    """Print what is known so far at a terminal; all of it follows on standard output."""
+    """Print preliminary findings on a terminal; all findings follow on standard output."""
     if sys.stderr.isatty():
         tell(f"  {text}", error=True)
 
 
 def report_files(report: Report) -> dict[Path, str]:
-    """The files of a report, and what each holds."""
+    """Return the files of a report, and what each contains."""
     assert report.path is not None
     folder = report.path.parent
     return {
@@ -330,7 +330,7 @@ def compare_command(
     from geodis.report.comparison.compare import compare
 
     if (columns.period or columns.factor_group) and given.factors is None:
-        raise InputError("--period and --factor-group belong to --factors; got them without.")
+        raise InputError("--period and --factor-group need --factors; got them without.")
     check_out(page.out)
     table = scored_runs(given.runs)
     trained = {} if table is not None else trained_runs(given.runs)
@@ -373,9 +373,9 @@ def compare_command(
 
 
 def scored_runs(given: list[str]) -> Any:
-    """The table of a sweep or of scores-many if its file or folder is all that is given.
+    """Load the table of a sweep or of scores-many if its file or folder is the only argument.
 
-    None for anything else.
+    Return None for anything else.
     """
     import pandas as pd
 
@@ -398,7 +398,7 @@ def scored_runs(given: list[str]) -> Any:
 
 
 def runs_of(given: list[str]) -> dict[str, tuple[str, str]]:
-    """Map the name of every run to its file and its model.
+    """Return the file and model of every run, by the name of the run.
 
     Examples
     --------
@@ -415,7 +415,7 @@ def runs_of(given: list[str]) -> dict[str, tuple[str, str]]:
         seeds = sorted(path for path in Path(text).iterdir() if path.suffix in ARRAY_FILES)
         if not seeds:
             raise InputError(
-                f"A folder must hold a file of latents for every seed; got {text} with none."
+                f"A folder must hold one file of latents per seed; got {text} with none."
             )
         model = Path(text).resolve().name
         found += [(f"{model}/{path.stem}", str(path), model) for path in seeds]

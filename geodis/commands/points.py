@@ -1,4 +1,4 @@
-"""`geodis inspect`: look at a file of points."""
+"""`geodis inspect` and `geodis sample`: look at points, and draw points to try things on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from geodis.commands.options import (
 from geodis.commands.output import OutputFolder, output_file, say
 
 FILES = {
-    "inspection.json": "the same for machines",
+    "inspection.json": "the same, machine-readable",
     "inspection.txt": "the table above",
     "principal_components.png": "variance along each principal component",
 }
@@ -70,7 +70,7 @@ def inspect_command(given: InspectOptions, common: CommonOptions) -> None:
         folder.list_files(common.as_json)
 
 
-# `geodis sample`: draw points from a product of manifolds.
+# `geodis sample`
 
 
 @dataclass(frozen=True)

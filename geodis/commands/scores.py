@@ -1,4 +1,4 @@
-"""`geodis scores`: every disentanglement score of latents and factors in files."""
+"""`geodis scores` and `geodis scores-many`: disentanglement scores of one or many models."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FILES = {
     "scores.json": "every score with its parts by factor and latent, settings, seed, versions",
     "scores.md": "the table",
-    "scores.png": "every score beside its chance level",
+    "scores.png": "every score with its chance level",
 }
 
 
@@ -80,7 +80,7 @@ def scores_command(
         **common.settings(),
     )
     if not len(table.frame):
-        raise InputError(f"None of the scores asked for applies: {'; '.join(table.remarks())}")
+        raise InputError(f"The requested scores must apply; got none: {'; '.join(table.remarks())}")
     values = {
         "latents": given.latents,
         "factors": given.factors,
@@ -96,7 +96,7 @@ def scores_command(
 
 
 def write_scores(folder: OutputFolder, table: ScoreTable, values: dict[str, Any]) -> None:
-    """Write the table, and the figures of the scores in it."""
+    """Write the table, and the figures of its scores."""
     from geodis import plots
     from geodis.scores.registry import entries
 
@@ -114,7 +114,7 @@ def write_scores(folder: OutputFolder, table: ScoreTable, values: dict[str, Any]
             folder.save_figure(f"{caption.name}.png", axis)
 
 
-# `geodis scores-many`: scores of thousands of models in one table, resumed where it stopped.
+# `geodis scores-many`
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class ManyOptions:
         show_default=False,
     )
     out: Path = option(
-        ..., "The table: .parquet or .csv; a journal is written beside it.", dir_okay=False
+        ..., "The table: .parquet or .csv; a journal is written next to it.", dir_okay=False
     )
     key: str | None = option(None, "Name of the array in each file.")
     page: Path | None = option(None, "Folder for a page about the table.", file_okay=False)

@@ -1,4 +1,4 @@
-"""`geodis sweep`: train and score every model of a grid that a file writes down."""
+"""`geodis sweep`: train and score all models of a grid that a file describes."""
 
 from __future__ import annotations
 
@@ -46,12 +46,13 @@ class SweepOptions:
 def sweep_command(given: SweepOptions, where: ClusterOptions, common: CommonOptions) -> None:
     """Train and score a grid of models; if it was interrupted, the same command continues.
 
-    The file says `seeds = 5`, `scores = ["mig", "dci"]`, `score_at = [2000]`, a table [training]
-    with steps, batch_size, learning_rate, ..., a table [data.NAME] for every data set, with what
-    `geodis train` takes of data, and a table [[models]] for every family: `model = "beta-vae"`,
+    The file has `seeds = 5`, `scores = ["mig", "dci"]`, `score_at = [2000]`; a table [training]
+    with steps, batch_size, learning_rate, ...; a table [data.NAME] for every data set, with the
+    data options of `geodis train`; and a table [[models]] for every family: `model = "beta-vae"`,
     `latents = 10`, `beta = [1, 4, 16]`, `loss = "box:31"`. A list stands for each of its entries in
-    turn. Beside these: `n = 2000`, images that are scored; `threads = 1`, of torch, for every run;
-    `stack = 32`, perceptrons of one shape that are trained at once.
+    turn. Optional entries are `n = 2000`, the number of images that are scored; `threads = 1`, the
+    torch threads per run; and `stack = 32`, the number of perceptrons of one shape that are trained
+    together.
 
     Examples: `geodis sweep study.toml --out study`,
     `geodis sweep study.toml --cluster local --out study`
@@ -68,7 +69,7 @@ def sweep_command(given: SweepOptions, where: ClusterOptions, common: CommonOpti
         name: partial(open_grid_of, found_from_anywhere(_table(given, f"data.{name}", file)))
         for name, given in _table(choices.pop("data"), "data", file).items()
     }
-    # Tables beside finished runs are of a sweep; other sweeps may write them at the same time.
+    # Tables next to finished runs are a sweep's; other sweeps may write them at the same time.
     folder = OutputFolder(out, TABLES, begun=any(out.glob(f"{RUNS}/*/{ROW}")))
     try:
         with folder:
@@ -85,7 +86,7 @@ def sweep_command(given: SweepOptions, where: ClusterOptions, common: CommonOpti
                 **choices,
             )
     except KeyboardInterrupt:
-        tell(f"{out} keeps what is done; the same command goes on from it.", error=True)
+        tell(f"{out} keeps what is done; the same command continues from there.", error=True)
         raise
     values = {"out": str(out), "planned": done.planned, "trained": done.trained}
     values |= {"diverged": done.diverged, "elsewhere": done.elsewhere}
@@ -95,7 +96,7 @@ def sweep_command(given: SweepOptions, where: ClusterOptions, common: CommonOpti
 
 
 def read_grid(file: Path) -> dict[str, Any]:
-    """Read what a file says of a sweep, and refuse what it cannot mean."""
+    """Read the description of a sweep, and refuse unknown or missing entries."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -107,7 +108,7 @@ def read_grid(file: Path) -> dict[str, Any]:
     except ValueError as error:
         raise InputError(f"{file} cannot be read as TOML: {str(error).rstrip('.')}.") from None
     if unknown := sorted(set(entries) - set(ENTRIES)):
-        raise InputError(f"{file} may say {', '.join(ENTRIES)}; got {', '.join(unknown)}.")
+        raise InputError(f"{file} may have {', '.join(ENTRIES)}; got {', '.join(unknown)}.")
     if missing := [name for name in ("models", "data") if name not in entries]:
         raise InputError(f"{file} must have [[models]] and [data.NAME]; got no {missing[0]}.")
     if not isinstance(entries["models"], list):
@@ -116,11 +117,9 @@ def read_grid(file: Path) -> dict[str, Any]:
 
 
 def seeds_from(first: int, seeds: Any, file: Path) -> list[int]:
-    """As many seeds as a file says, from another first one on."""
+    """Return as many consecutive seeds as the file asks for, from another first seed."""
     if not isinstance(seeds, int):
-        raise InputError(
-            f"--seed says where seeds = N begin; got it with seeds = {seeds} in {file}."
-        )
+        raise InputError(f"--seed needs seeds = N in the file; got seeds = {seeds} in {file}.")
     return list(range(first, first + seeds))
 
 
@@ -131,7 +130,7 @@ def _table(value: Any, name: str, file: Path) -> Mapping[str, Any]:
 
 
 def found_from_anywhere(given: Mapping[str, Any]) -> DataSource:
-    """The source with absolute paths: workers have a working directory of their own."""
+    """Make the paths of a source absolute, because workers have other working directories."""
     from geodis.data.files.load import STANDARD_INPUT
 
     paths = {
@@ -143,10 +142,10 @@ def found_from_anywhere(given: Mapping[str, Any]) -> DataSource:
 
 
 def open_grid_of(source: DataSource) -> FactorGrid:
-    """The grid of a source; images without factors have nothing to be scored by."""
+    """Open the grid of a source; images without factors cannot be scored."""
     from geodis.data.grids.grid import FactorGrid
 
     grid = open_data(source, quiet=True)
     if not isinstance(grid, FactorGrid):
-        raise InputError("A sweep needs factors beside images: factors = FILE; got none.")
+        raise InputError("A sweep needs factors for its images: factors = FILE; got none.")
     return grid

@@ -1,4 +1,4 @@
-"""`geodis train`: train a model on a grid or on images of your own."""
+"""`geodis train`: train a model on a grid or on the user's images."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FILES = {
     "training.png": "the same as a picture",
 }
 
-# Options of training that `TrainOptions` calls the same.
+# Options of training that have the same name in `TrainOptions`.
 PASSED_ON = (
     *("category", "precision", "horizon"),
     *("adversary_learning_rate", "prior_learning_rate"),
@@ -41,7 +41,7 @@ PASSED_ON = (
 
 @dataclass(frozen=True)
 class TrainingSource(DataSource):
-    """Images or rows to learn from, and their factors if groups are made of them."""
+    """Images or rows to learn from, and their factors if pairs or triplets are made of them."""
 
     images: str | None = option(None, "Your own images (n, h, w, c) or rows (n, d).")
     factors: str | None = option(None, "Factors of the same rows, for pairs and triplets.")
@@ -121,9 +121,9 @@ def train_command(
 ) -> None:
     """Train a model whose latents geodis can analyse; Ctrl-C keeps the state reached.
 
-    The same command continues from the folder, and with more --steps trains longer, with the
-    result that training this long at once would have given. Changes of options that would change
-    the numbers are refused. Learnt exponents of a prior are printed beside the published ones.
+    The same command continues from the folder. With more --steps it trains longer, with the same
+    result as a single longer training. Changed options that would change the numbers are refused.
+    Learnt exponents of a prior are printed with the published ones.
 
     Examples: `geodis train --data xysquares --model ada-tvae --steps 5000 --out run`,
     `geodis train --images X.npy --factors f.csv --model tvae --set beta=0.01 --out run`
@@ -148,7 +148,7 @@ def train_command(
 
 
 def is_begun(out: Path) -> bool:
-    """Whether a folder holds a run, whose files training may replace."""
+    """Return whether a folder holds a run, whose files training may replace."""
     from geodis.base.safetensors_files import read_note
     from geodis.models.saving import CHECKPOINT, OLDER_CHECKPOINT, read_config
     from geodis.models.training.during import HEADER
@@ -160,7 +160,7 @@ def is_begun(out: Path) -> bool:
     with suppress(InputError):
         training = read_config(out).get("training")
         return isinstance(training, dict) and "identity" in training
-    # A run that was killed before its first checkpoint leaves its log alone.
+    # A run that was killed before its first checkpoint leaves only its log.
     if [name for name in FILES if (out / name).exists()] != ["history.csv"]:
         return False
     with suppress(OSError, UnicodeDecodeError), (out / "history.csv").open(encoding="utf-8") as log:
@@ -171,7 +171,7 @@ def is_begun(out: Path) -> bool:
 def refuse_options_of_other_models(
     kind: type[Model], built: ModelOptions, training: TrainingChoices
 ) -> None:
-    """Refuse options that belong to models of another kind."""
+    """Refuse options of other kinds of models."""
     from geodis.models import Autoencoder
 
     options = [("--supervision", training.supervision, "models of triplets", kind.groups == 3)]
@@ -180,13 +180,13 @@ def refuse_options_of_other_models(
         options.append((f"--{name}", value, "autoencoders", issubclass(kind, Autoencoder)))
     for option_name, value, owners, fits in options:
         if value is not None and not fits:
-            raise InputError(f"{option_name} belongs to {owners}; got it with {kind.__name__}.")
+            raise InputError(f"{option_name} needs {owners}; got {kind.__name__}.")
 
 
 def build_model(
     kind: type[Model], rows: FactorGrid | np.ndarray, built: ModelOptions, seed: int
 ) -> Model:
-    """An untrained model of the kind, with the options that are given."""
+    """Make an untrained model of the kind, with the given options."""
     from geodis.models import Autoencoder, channel_moments
     from geodis.models.saving import loss_named
 
@@ -203,16 +203,16 @@ def build_model(
 
 
 def require_factors(model: Model, rows: FactorGrid | np.ndarray, supervision: str | None) -> None:
-    """Say that pairs, triplets and labels are made of factors, where there are only images."""
+    """Require factors for models of pairs, triplets or labels."""
     perceived = model.groups == 3 and supervision == "perceived"
     if hasattr(rows, "image_shape") or perceived or not (model.groups > 1 or model.labelled):
         return
     other = ", or --supervision perceived" if model.groups == 3 else ""
-    raise InputError(f"{type(model).__name__} needs --factors beside --images{other}; got none.")
+    raise InputError(f"{type(model).__name__} needs --factors with --images{other}; got none.")
 
 
 def shape_of(rows: FactorGrid | np.ndarray) -> Any:
-    """What a model has to take: a grid itself, or (channels, height, width) or (columns,)."""
+    """Return a model's input: the grid itself, or (channels, height, width) or (columns,)."""
     from geodis.data.grids.grid import FactorGrid
 
     if isinstance(rows, FactorGrid):
@@ -260,12 +260,12 @@ def run_training(
         )
     except KeyboardInterrupt:
         if (out / CHECKPOINT).exists():
-            tell(f"{out} keeps what is done; the same command goes on from it.", error=True)
+            tell(f"{out} keeps what is done; the same command continues from there.", error=True)
         raise
 
 
 def watched(model: Model, rows: Any, training: TrainingChoices, seed: int) -> dict[str, Any]:
-    """What is followed beside the terms of the loss: callbacks by name."""
+    """Return callbacks that record scores, divergences and exponents, by name."""
     from geodis.models import divergence_during, learnt_exponents, score_during
     from geodis.models.training.during import require_parts
 
@@ -281,7 +281,7 @@ def watched(model: Model, rows: Any, training: TrainingChoices, seed: int) -> di
 
 
 def stopping(name: str, patience: int, callbacks: Mapping[str, Any]) -> EarlyStopping:
-    """Early stopping: terms are better where they are lower, scores as their cards say."""
+    """Make an early-stopping rule: losses should fall, and scores follow their cards."""
     from geodis.models import EarlyStopping
     from geodis.scores.registry import entries
 
@@ -292,7 +292,7 @@ def stopping(name: str, patience: int, callbacks: Mapping[str, Any]) -> EarlySto
 
 
 def exponents_of(model: Model) -> tuple[str, dict[str, list[float]]]:
-    """Exponents that were learnt beside the published ones: a line of text, and values."""
+    """Return learnt exponents of a prior with the published ones, as text and values."""
     from geodis.models import learnt_exponents
     from geodis.models.priors import PUBLISHED_EXPONENTS
 
@@ -310,7 +310,7 @@ def exponents_of(model: Model) -> tuple[str, dict[str, list[float]]]:
 
 
 def logger_named(name: str, out: Path) -> RunLogger:
-    """A logger by its name on the command line, which writes into the folder of the run."""
+    """Return the logger of this name, which writes into the folder of the run."""
     from geodis.models import CSVLogger, TensorBoardLogger
 
     if name not in ("csv", "tensorboard"):
@@ -321,7 +321,7 @@ def logger_named(name: str, out: Path) -> RunLogger:
 def write_run(
     folder: OutputFolder, done: Training, source: DataSource, values: Mapping[str, Any]
 ) -> None:
-    """Add what the run was made of, and other values, to what training wrote itself."""
+    """Add the data, command and other values to the files written by training."""
     from geodis import plots
     from geodis.models.saving import CHECKPOINT, CONFIG, WEIGHTS, read_config
 

@@ -1,4 +1,4 @@
-"""`geodis encode`: latents of a trained model, for everything else that geodis does."""
+"""`geodis encode` and `geodis traverse`: latents of a trained model, and pictures of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from geodis.models import Model
 
 
-# What the commands on models share: the run they open, its data and settings.
+# Shared functions: open a run with its data and settings.
 
 RunArgument = Annotated[
     Path, typer.Argument(help="Folder that `geodis train` wrote.", show_default=False)
@@ -28,17 +28,17 @@ RunArgument = Annotated[
 
 
 def data_of(run: Path, quiet: bool) -> FactorGrid | np.ndarray:
-    """The data that a run was trained on."""
+    """Open the data on which a run was trained."""
     from geodis.models.saving import read_config
 
     given = read_config(run).get("data")
     if given is None:
-        raise InputError(f"{run} does not say what it was trained on: pass --images.")
+        raise InputError(f"{run} must say what it was trained on; got nothing: give --images.")
     return open_data(source_of(given), quiet)
 
 
 def sampled_rows(n: int, most: int | None, seed: int) -> np.ndarray:
-    """At most so many numbers of n rows, drawn at random, in order."""
+    """Draw at most `most` of n row numbers at random, in order."""
     import numpy as np
 
     from geodis.base.check import check_random_state
@@ -49,23 +49,23 @@ def sampled_rows(n: int, most: int | None, seed: int) -> np.ndarray:
 
 
 def images_at(rows: FactorGrid | np.ndarray, index: Any) -> np.ndarray:
-    """Some images of a grid, or rows of an array."""
+    """Return some images of a grid, or rows of an array."""
     from geodis.data.grids.grid import FactorGrid
 
     return rows.images(index, "auto") if isinstance(rows, FactorGrid) else rows[index]
 
 
 def open_model(run: Path, device: str = "auto") -> Model:
-    """The model of a run, on its device."""
+    """Load the model of a run onto its device."""
     from geodis.models import load_model
     from geodis.models.training.step import choose_device
 
-    chosen: Any = device  # "cuda:1" too, which the check knows
+    chosen: Any = device  # may be "cuda:1", which choose_device accepts
     return load_model(run).to(choose_device(chosen))
 
 
 def settings_of(pairs: list[str] | None) -> dict[str, Any]:
-    """Settings written as name=value."""
+    """Parse settings written as name=value."""
     settings: dict[str, Any] = {}
     for pair in pairs or []:
         name, equals, text = pair.partition("=")
@@ -135,9 +135,9 @@ def encode_command(given: EncodeOptions, common: CommonOptions) -> None:
     say(f"{out}: {parts}", {"out": str(out), "arrays": shapes}, common.as_json)
 
 
-# `geodis traverse`: a picture of what every latent does.
+# `geodis traverse`
 
-# Images from which the range of each latent is estimated.
+# Number of images from which the range of each latent is estimated.
 MEASURED = 2000
 
 
@@ -156,7 +156,7 @@ class TraverseOptions:
 
 
 def traverse_command(given: TraverseOptions, common: CommonOptions) -> None:
-    """Draw what the decoder makes of one latent at a time, the most used latents first.
+    """Decode one latent at a time, the latents with the largest spread first.
 
     Examples: `geodis traverse run`, `geodis traverse run --index 100 --out traversals.pdf`
     """

@@ -1,4 +1,4 @@
-"""Where points, images and factors come from: sampled manifolds, drawn images, users' files."""
+"""Sources of points, images and factors: sampled manifolds, rendered images, users' files."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""A table of any kind -> its columns as they are, and their names."""
+"""Tables of any kind, split into columns, and columns read as numbers or labels."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Tables of pyarrow, from memory or from a Parquet file -> columns of pandas.
+# Tables of pyarrow, in memory or from a Parquet file.
 
 
 def columns_of_arrow(table: Any) -> tuple[list[Any], tuple[str, ...]]:
-    """Take a table of pyarrow apart; a pandas index stored with it is left out.
+    """Split a table of pyarrow into pandas series, without a stored pandas index.
 
     Returns
     -------
@@ -35,30 +35,30 @@ def columns_of_arrow(table: Any) -> tuple[list[Any], tuple[str, ...]]:
 
 
 def frame_of_arrow(table: Any) -> pd.DataFrame:
-    """Convert to pandas, and make categoricals again of those that Parquet stores as their values.
+    """Convert a table to pandas, restoring categoricals that Parquet stores as plain values.
 
-    The order of their categories is not stored with these: they are without one.
+    Parquet does not store the order of their categories, so they become unordered.
     """
     import pandas as pd
 
     frame = table.to_pandas()
-    known = {str(name): name for name in frame.columns}  # pandas may have had numbers for names
+    known = {str(name): name for name in frame.columns}  # names in pandas may be numbers
     for name in _rebuilt(table).keys() & known.keys():
         frame[known[name]] = pd.Categorical(np.asarray(_integers(table, name)))
     return frame
 
 
 def exact_column(table: Any, series: pd.Series) -> pd.Series:
-    """A column of the frame, or what of the table that one has lost, or a warning that it is lost.
+    """Return a column of the frame, or a more exact copy from the table.
 
-    Of integers with gaps pandas makes floats; here they are objects. Ordered categories of
-    anything but text come out of Parquet without their order.
+    pandas converts integers with gaps to floats; here they become objects. A warning is given for
+    ordered categories of values other than text, whose order Parquet does not store.
     """
     name = str(series.name)
     if _rebuilt(table).get(name):
         warnings.warn(
-            f"The order of the categories of {name} is not in the file, which stores that of text "
-            "alone: they are read as labels without one.",
+            f"{name} must have text categories to keep their order in the file; got others, "
+            "which are read as unordered labels.",
             GeodisWarning,
             stacklevel=2,
         )
@@ -68,7 +68,7 @@ def exact_column(table: Any, series: pd.Series) -> pd.Series:
 
 
 def _rebuilt(table: Any) -> dict[str, bool]:
-    """Categoricals of pandas that are none in the table, by name; and whether they were ordered."""
+    """Return pandas categoricals that are plain in the table: their names, and whether ordered."""
     return {
         column["field_name"]: bool((column.get("metadata") or {}).get("ordered"))
         for column in (table.schema.pandas_metadata or {}).get("columns", ())
@@ -79,7 +79,7 @@ def _rebuilt(table: Any) -> dict[str, bool]:
 
 
 def _type(table: Any, name: str) -> str:
-    """The type of a column, "" where there is none or several of the name."""
+    """Return the type of a column; "" if no or several columns have the name."""
     j = table.schema.get_field_index(name)
     return "" if j < 0 else str(table.schema.field(j).type)
 
@@ -88,9 +88,9 @@ def _integers(table: Any, name: str) -> pd.Series:
     return table.column(name).to_pandas(integer_object_nulls=True)
 
 
-# One column of values of any kind -> numbers, or labels.
+# Columns of values of any kind, read as numbers or labels.
 
-# Beyond it two integers may share one float64, and an identity would be lost.
+# Beyond this, two integers may become the same float64.
 LARGEST_EXACT = 2**53
 
 
@@ -101,11 +101,11 @@ class Labels:
     Attributes
     ----------
     codes : ndarray of int64, shape (n,)
-        -1 where the label is missing.
+        -1 for a missing label.
     categories : tuple of str
-        What each code means.
+        The label of each code.
     ordered : bool
-        Whether the order of the categories means something, as in low < medium < high.
+        Whether the order of the categories is meaningful, as in low < medium < high.
     """
 
     codes: np.ndarray
@@ -116,12 +116,12 @@ class Labels:
         if len(set(self.categories)) < len(self.categories):
             twice = next(x for x in self.categories if self.categories.count(x) > 1)
             raise InputError(
-                f"The labels of a factor must all read differently; got several that read {twice}."
+                f"The labels of a factor must differ as text; got several that read {twice}."
             )
 
     @classmethod
     def of(cls, values: Any) -> Labels:
-        """Encode text, None where it is missing, sorted; or take over a pandas categorical.
+        """Encode texts (None if missing) in sorted order, or convert a pandas categorical.
 
         Examples
         --------
@@ -139,14 +139,14 @@ class Labels:
 
     @classmethod
     def in_order_of(cls, values: np.ndarray, missing: np.ndarray) -> Labels:
-        """Encode values that have an order but are no numbers, as large integers and dates."""
+        """Encode ordered values that are not numbers, such as large integers and dates."""
         distinct, present = np.unique(values[~missing], return_inverse=True)
         codes = np.full(len(values), -1, dtype=np.int64)
         codes[~missing] = present.reshape(-1)
         return cls(codes, tuple(map(str, distinct)), ordered=True)
 
     def numbers(self) -> np.ndarray:
-        """Return the codes, NaN where the label is missing."""
+        """Return the codes, NaN for a missing label."""
         missing = self.codes < 0
         return np.where(missing, np.nan, self.codes) if missing.any() else self.codes
 
@@ -160,14 +160,14 @@ def read_column(values: Any, name: str) -> Column:
     Parameters
     ----------
     values : array-like of shape (n,), or Labels
-        What `as_factors` describes.
+        As described for `as_factors`.
     name : str
-        What to call it in a message.
+        The name of the column in messages.
 
     Returns
     -------
     ndarray of shape (n,) of integers or floats, or Labels
-        NaN, or the code -1, where a value is missing.
+        NaN, or the code -1, for missing values.
 
     Examples
     --------
@@ -183,13 +183,13 @@ def read_column(values: Any, name: str) -> Column:
     dtype = getattr(values, "dtype", None)
     if hasattr(dtype, "categories") and hasattr(dtype, "ordered"):
         return Labels.of(values)
-    if str(dtype).startswith(("str", "large_string")):  # text of pandas, which says so
+    if str(dtype).startswith(("str", "large_string")):  # text of pandas
         return _read_text(np.asarray(values, dtype=object))
     if hasattr(dtype, "na_value") and not isinstance(dtype, np.dtype):
         plain = getattr(dtype, "numpy_dtype", np.dtype(object))
         if plain.kind in "biuf" and not values.isna().any():
             return _read_array(values.to_numpy(dtype=plain), name)
-        # A type of pandas: as an array of its own choice, integers with gaps would be floats.
+        # Other pandas types: pandas' own array would turn integers with gaps into floats.
         return _read_objects(np.asarray(values, dtype=object), name)
     if isinstance(values, list | tuple):
         return _read_list(values, name)
@@ -200,7 +200,9 @@ def read_column(values: Any, name: str) -> Column:
 
 def _read_array(array: np.ndarray, name: str) -> Column:
     if array.ndim != 1:
-        raise InputError(f"{name} must have shape (n,), one value a row; got shape {array.shape}.")
+        raise InputError(
+            f"{name} must have shape (n,), one value per row; got shape {array.shape}."
+        )
     kind = array.dtype.kind
     if kind == "O":
         return _read_objects(array, name)
@@ -209,7 +211,7 @@ def _read_array(array: np.ndarray, name: str) -> Column:
     if kind in "mM":
         return Labels.in_order_of(array, np.isnat(array))
     if kind == "b":
-        return array.astype(np.int64)  # numpy does not subtract booleans
+        return array.astype(np.int64)  # numpy cannot subtract booleans
     if kind in "iu" and _is_beyond(array):
         return Labels.in_order_of(array, np.zeros(len(array), dtype=bool))
     if kind in "iuf":
@@ -219,7 +221,7 @@ def _read_array(array: np.ndarray, name: str) -> Column:
 
 
 def _read_list(values: Sequence[Any], name: str) -> Column:
-    """As an array, unless its one dtype would turn numbers into text, or round them."""
+    """Read a list as an array, or as objects if an array would change or round its values."""
     values = without_masked(values)
     array = to_numpy(values, name)
     # As float64, because 2^53 would be infinite in float16.
@@ -231,14 +233,14 @@ def _read_list(values: Sequence[Any], name: str) -> Column:
 
 
 def without_masked(values: Sequence[Any]) -> Sequence[Any]:
-    """Return a list with None for every masked value, of which numpy would warn."""
+    """Replace masked values in a list by None, because numpy would warn about them."""
     if any(value is np.ma.masked for value in values):
         return [None if value is np.ma.masked else value for value in values]
     return values
 
 
 def _read_objects(array: np.ndarray, name: str) -> Column:
-    """Python's own values: labels if all are text, numbers if all of them convert."""
+    """Read Python objects: labels if all are text, numbers if all can be converted."""
     from pandas import Period
 
     missing = _is_missing(array)
@@ -263,13 +265,13 @@ def _read_objects(array: np.ndarray, name: str) -> Column:
 def _read_times(array: np.ndarray, missing: np.ndarray) -> Labels:
     try:
         return Labels.in_order_of(array, missing)
-    # Times with a zone and times without have no common order, nor have months and days.
+    # Times with and without a time zone have no common order, nor have months and days.
     except (TypeError, ValueError):
         return _read_text(array)
 
 
 def _read_text(array: np.ndarray) -> Labels:
-    if array.dtype.kind == "O":  # of any values, of which some may be missing
+    if array.dtype.kind == "O":  # any values, some possibly missing
         missing = _is_missing(array)
         text = (x.decode("utf-8", "replace") if isinstance(x, bytes) else str(x) for x in array)
         array = np.fromiter(text, dtype=object, count=len(array))
@@ -292,7 +294,7 @@ def _read_polars(series: Any, name: str) -> Column:
     if not (series.null_count() or kind.startswith(("Enum", "String", "Categorical"))):
         return _read_array(series.to_numpy(), name)
     objects = np.fromiter(series.to_list(), dtype=object, count=len(series))
-    if kind.startswith("Enum"):  # the only categories of polars that have an order of their own
+    if kind.startswith("Enum"):  # the only ordered categories of polars
         from pandas import Categorical
 
         return Labels.of(Categorical(objects, list(series.dtype.categories), ordered=True))
@@ -300,21 +302,21 @@ def _read_polars(series: Any, name: str) -> Column:
 
 
 def _decoded(text: np.ndarray) -> np.ndarray:
-    """Text of numpy as its plain kind, or as objects."""
+    """Convert numpy bytes to str, and other texts to objects."""
     if text.dtype.kind == "S":
         return np.char.decode(text, "utf-8", "replace")
     return text if text.dtype.kind == "U" else text.astype(object)
 
 
 def _is_missing(array: np.ndarray) -> np.ndarray:
-    """Where a column of objects has no value: None, NaN, NaT or NA of pandas."""
+    """Return where an object column has no value: None, NaN, NaT or pandas' NA."""
     from pandas import isna
 
     return np.asarray(isna(array))
 
 
 def _is_beyond(integers: np.ndarray) -> bool:
-    """Whether there is an integer too large for all its neighbours to be exact in float64."""
+    """Return whether an integer is too large to be exact in float64."""
     return bool(integers.size and max(-int(integers.min()), int(integers.max())) > LARGEST_EXACT)
 
 
@@ -327,7 +329,7 @@ def _with_gaps(numbers: np.ndarray, missing: np.ndarray) -> np.ndarray:
 
 
 def check_codes(name: str, codes: np.ndarray, count: int) -> None:
-    """Refuse codes that number no label: NaN is a label that is missing."""
+    """Require codes of labels in range; NaN marks a missing label."""
     present = codes[~np.isnan(codes)]
     if not len(present):
         return
@@ -339,18 +341,18 @@ def check_codes(name: str, codes: np.ndarray, count: int) -> None:
 
 
 def columns_of(table: Any) -> tuple[list[Any], tuple[str, ...] | None]:
-    """Take a table apart, without a look at its values.
+    """Split a table into columns without reading their values.
 
     Parameters
     ----------
     table : array-like of shape (n, f), or (n,) for one column
-        What `as_factors` describes, but not `Factors`.
+        As described for `as_factors`, except `Factors`.
 
     Returns
     -------
     columns : list of f array-likes of shape (n,)
     names : tuple of f str, or None
-        None where the table has none.
+        None if the table has no names.
 
     Examples
     --------
@@ -363,8 +365,7 @@ def columns_of(table: Any) -> tuple[list[Any], tuple[str, ...] | None]:
         table = table.obs
     if isinstance(table, str | os.PathLike):
         raise InputError(
-            f"factors must be values, not the name of a file; got {os.fspath(table)!r}: use "
-            "load_factors."
+            f"factors must be values, not a file name; got {os.fspath(table)!r}: use load_factors."
         )
     if isinstance(table, Mapping):
         return list(table.values()), tuple(map(str, table))
@@ -393,7 +394,7 @@ def columns_of(table: Any) -> tuple[list[Any], tuple[str, ...] | None]:
 
 
 def _stacked(rows: Sequence[Any]) -> np.ma.MaskedArray:
-    """Rows of which some are masked as one masked array: np.asarray would drop their masks."""
+    """Stack rows, some of them masked, as a masked array: np.asarray would drop their masks."""
     try:
         return np.ma.stack([np.ma.asarray(row) for row in rows])
     except ValueError as error:
@@ -401,7 +402,7 @@ def _stacked(rows: Sequence[Any]) -> np.ma.MaskedArray:
 
 
 def _is_series(table: Any) -> bool:
-    """Whether it is one column: a series or index of pandas or polars, or a categorical."""
+    """Return whether a table is one column: a series, index or categorical."""
     dtype = getattr(table, "dtype", None)
     known = any(hasattr(table, name) for name in ("iloc", "to_list"))
     return dtype is not None and (known or hasattr(dtype, "categories"))
@@ -410,13 +411,13 @@ def _is_series(table: Any) -> bool:
 def _columns_of_array(array: np.ndarray) -> list[np.ndarray]:
     if array.ndim not in (1, 2):
         raise InputError(
-            f"factors must have shape (n, f), one row a point; got shape {array.shape}."
+            f"factors must have shape (n, f), one row per point; got shape {array.shape}."
         )
     return [array] if array.ndim == 1 else [array[:, j] for j in range(array.shape[1])]
 
 
 def _columns_of_list(rows: Sequence[Any]) -> list[Any]:
-    """Column by column, so that each keeps its own kind: numbers beside text stay numbers."""
+    """Split rows into columns of their own kinds, so that numbers next to text stay numbers."""
     array = to_numpy(rows, "factors")
     if array.ndim != 2:
         return [rows] if array.ndim == 1 else _columns_of_array(array)

@@ -1,8 +1,8 @@
-"""Why unsupervised disentanglement needs assumptions: a map that entangles and leaves no trace.
+"""A map that entangles latents and cannot be detected: theorem 1 of Locatello et al. (2019).
 
-Theorem 1 of Locatello et al. (2019): for independent latents z there are infinitely many
-bijections f whose every output depends on every input, while f(z) is distributed as z. A model
-of the data sees the distribution only, and cannot tell the code z from the code f(z).
+For independent latents z there are infinitely many bijections f for which every output depends on
+every input, while f(z) has the distribution of z. A model of the data sees only the distribution,
+and cannot distinguish the code z from the code f(z). Disentanglement therefore needs assumptions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scipy.stats import rankdata
 from geodis.base.check import InputError, check_choice, check_points, check_real
 
 Marginals: TypeAlias = Literal["empirical", "normal", "uniform"]
-# The quantile function of the normal is infinite at 0 and 1; beyond this a float64 is 1.
+# The normal quantile function is infinite at 0 and 1; a float64 closer to 1 rounds to 1.
 EDGE = 1e-15
 
 
@@ -32,23 +32,23 @@ def entangle(
 
         f(u) = g^-1(h^-1(A h(g(u)))),   g_i = P(z_i <= .),   h_i = the normal quantile function,
 
-    with A orthogonal and without zeros. g(z) is uniform, h(g(z)) standard normal, and so is A
-    times it; the way back gives independent coordinates with the marginals of z. By default
-    A = I - 2 v v^T with v_1^2 = alpha and the other entries of v alike.
+    with A orthogonal and without zeros. g(z) is uniform, and h(g(z)) is standard normal, and so is
+    its product with A; the inverse maps give independent coordinates with the marginals of z. By
+    default A = I - 2 v v^T with v_1^2 = alpha and equal other entries of v.
 
     Parameters
     ----------
     points : array-like of shape (n, d)
         Rows with independent coordinates, d > 1.
     marginals : "empirical", "normal", "uniform", or sequence of d distributions
-        What each coordinate is drawn from. "normal" and "uniform" are N(0, 1) and U(0, 1);
-        distributions have `cdf` and `ppf`, as frozen ones of `scipy.stats` have. "empirical"
-        takes any coordinates as they come: ranks stand for g, and the result is a reordering of
-        each column, so that no test of a single coordinate can tell the two apart.
+        Distribution of each coordinate. "normal" and "uniform" are N(0, 1) and U(0, 1);
+        distributions need `cdf` and `ppf`, as frozen ones of `scipy.stats` have. "empirical"
+        accepts any coordinates: g is estimated by ranks, and the result permutes each column, so
+        no test of a single coordinate can distinguish the two.
     alpha : float
-        In (0, 0.5), a family of maps.
+        Parameter of the default A, in (0, 0.5).
     mixing : array-like of shape (d, d), optional
-        A, instead.
+        The matrix A, instead of the default.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def entangle(
     >>> w = entangle(z, "uniform")
     >>> bool(np.allclose(entangle(w, "uniform"), z, atol=1e-9))
     True
-    >>> bool(abs(np.corrcoef(z.T, w.T)[0, 3]) > 0.5)  # w_1 follows z_0 ...
+    >>> bool(abs(np.corrcoef(z.T, w.T)[0, 3]) > 0.5)  # w_1 depends on z_0 ...
     True
     >>> bool(abs(np.corrcoef(w.T)[0, 1]) < 0.05)  # ... and is independent of w_0
     True
@@ -74,7 +74,7 @@ def entangle(
         if len(laws) != d or not all(hasattr(x, "cdf") and hasattr(x, "ppf") for x in laws):
             raise InputError(
                 f"marginals must be one of {', '.join(get_args(Marginals))}, or {d} distributions "
-                f"with cdf and ppf, one a column; got {len(laws)} objects."
+                f"with cdf and ppf, one per column; got {len(laws)} objects."
             )
         uniform = np.column_stack([law.cdf(x) for law, x in zip(laws, points.T, strict=True)])
         mixed = _from_normal(_to_normal(uniform) @ matrix.T)
@@ -95,7 +95,7 @@ def entangle(
 
 
 def entangling_matrix(d: int, alpha: float = 0.25) -> np.ndarray:
-    """Return A = I - 2 v v^T of the proof, (d, d): orthogonal, and no entry is zero.
+    """Return the matrix A = I - 2 v v^T of the proof, (d, d), orthogonal and without zeros.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def entangling_matrix(d: int, alpha: float = 0.25) -> np.ndarray:
     """
     alpha = check_real(alpha, "alpha")
     if not 0 < alpha < 0.5:
-        raise InputError(f"alpha must lie between 0 and 0.5, both excluded; got {alpha}.")
+        raise InputError(f"alpha must be strictly between 0 and 0.5; got {alpha}.")
     v = np.full(d, np.sqrt((1 - alpha) / (d - 1)))
     v[0] = np.sqrt(alpha)
     return np.eye(d) - 2 * np.outer(v, v)

@@ -1,4 +1,4 @@
-"""Factors of variation, and the one door through which factors of any kind come in."""
+"""Factors of variation with names, labels, periods and groups, and their conversion from tables."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import numpy as np
 from geodis.base.check import InputError, check_finite, check_real
 from geodis.data.columns import Labels, check_codes, columns_of, read_column
 
-# Factors of several columns: which columns belong together.
+# Groups of columns that form one factor.
 
 
 def read_factor_groups(groups: Any, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Check which columns are one factor: a point of a sphere, a rotation, a position.
+    """Check groups of columns that form one factor, such as a direction, rotation or position.
 
     Parameters
     ----------
     groups : mapping of str to sequence
-        Name of the factor -> its columns, by name or by number.
+        Name of each factor and its columns, by name or position.
     names : sequence of f str
-        Of the columns.
+        Names of all columns.
 
     Returns
     -------
     dict of str to tuple of str
-        Every column in one group at most; the groups have names of their own.
+        Every column is in at most one group; group names differ from column names.
 
     Examples
     --------
@@ -80,22 +80,22 @@ MOST_LABELS_SHOWN = 4
 class Factors:
     """Factors of variation of n points, with their names.
 
-    Functions that take an array take this as it is; `len` counts the points.
+    Functions that take an array accept this object; `len` counts the points.
 
     Attributes
     ----------
     values : ndarray of shape (n, f)
-        Numbers, and integer codes for labels; NaN where a number or a label is missing.
+        Numbers, and integer codes for labels; NaN for missing values.
     names : tuple of f str
         All different.
     categories : mapping of str to tuple of str
-        For each factor made of labels, by name: the label of every code.
+        The labels of each factor made of labels, in order of their codes, by name.
     ordered : collection of str
-        Names of the factors whose labels have an order, as low < medium < high.
+        Names of the factors with ordered labels, as low < medium < high.
     periods : mapping of str to float
-        For each cyclic factor of numbers, by name: after how much it is the same again.
+        Periods of the cyclic factors, by name.
     groups : mapping of str to tuple of str
-        For each factor of several columns, by a name of its own: the names of these columns.
+        Names of the columns of each factor with several columns, by the name of the factor.
 
     Examples
     --------
@@ -143,7 +143,7 @@ class Factors:
         if numbers := [name for name in self.ordered if name not in self.categories]:
             raise InputError(
                 f"ordered must name factors made of labels; got {', '.join(numbers)}, "
-                "of numbers, which have their order."
+                "made of numbers, which are always ordered."
             )
         for name, labels in self.categories.items():
             check_codes(name, self.values[:, place[name]], len(labels))
@@ -156,11 +156,11 @@ class Factors:
 
     @property
     def kinds(self) -> tuple[FactorKind, ...]:
-        """What every factor is made of: labels, ordered labels, numbers or cyclic numbers."""
+        """The kind of every factor: labels, ordered labels, numbers or cyclic numbers."""
         return tuple(map(self.kind_of, self.names))
 
     def kind_of(self, name: str) -> FactorKind:
-        """What one factor is made of.
+        """Return the kind of one factor.
 
         Examples
         --------
@@ -175,17 +175,17 @@ class Factors:
 
     @property
     def has_own_names(self) -> bool:
-        """Whether the names are others than "factor 0", "factor 1", ..."""
+        """Whether any names were given, so that they differ from "factor 0", "factor 1", ..."""
         return self.names != default_names(len(self.names))
 
     @property
     def are_plain(self) -> bool:
-        """Whether an array says all of it: numbers without names of their own, periods, groups."""
+        """Whether the array of values says everything: no names, labels, periods or groups."""
         return not self.has_own_names and set(self.kinds) <= {"numbers"} and not self.groups
 
     @property
     def complete(self) -> np.ndarray:
-        """Rows (n,) in which nothing is missing and every number is finite."""
+        """Rows (n,) without missing or infinite values."""
         return np.isfinite(self.values).all(axis=1)
 
     def take(self, rows: Any) -> Factors:
@@ -198,7 +198,7 @@ class Factors:
         return replace(self, values=self.values[rows])
 
     def refuse_missing(self) -> Factors:
-        """Return the factors as they are, or say in one sentence which has values missing.
+        """Return the factors unchanged, or raise an InputError if values are missing.
 
         Examples
         --------
@@ -216,7 +216,7 @@ class Factors:
         return self
 
     def called(self, j: int) -> str:
-        """What to call factor j in a message.
+        """Return the name of factor j for a message.
 
         Examples
         --------
@@ -242,7 +242,7 @@ class Factors:
         return "\n".join([counted, *table])
 
     def _range(self, name: str, present: np.ndarray) -> str:
-        """Describe the distinct values of one factor, which are sorted."""
+        """Describe the sorted distinct values of one factor."""
         if not len(present):
             return "all missing"
         if name not in self.categories:
@@ -261,39 +261,39 @@ def as_factors(
     periods: Mapping[str, float] | None = None,
     groups: Mapping[str, Sequence[str | int]] | None = None,
 ) -> Factors:
-    """Read factors of any kind.
+    """Convert a table of any kind to factors.
 
     Parameters
     ----------
     factors : array-like of shape (n, f), or (n,) for one factor
         An array, a list (of rows, which may mix text and numbers, or of records by name), a
         tensor, a pandas or polars frame or series, a table of pyarrow, a mapping of names to
-        columns, a structured array, whose fields are the factors, a masked array, an AnnData
-        object, whose ``obs`` is meant, a `FactorGrid`, all rows of it, or `Factors`, which stay as
-        they are. The name of a file is for `load_factors`.
+        columns, a structured array (its fields are the factors), a masked array, an AnnData
+        object (its ``obs``), a `FactorGrid` (all its rows), or `Factors`, which are unchanged.
+        For a file name, use `load_factors`.
     names : sequence of f str, optional
-        Instead of those that the factors have; without any, "factor 0", "factor 1", ...
+        Replace the names of the factors; by default "factor 0", "factor 1", ... if unnamed.
     periods : mapping of str to float, optional
-        By name: the period of a factor of cyclic numbers, such as an angle.
+        The periods of cyclic numeric factors, such as angles, by name.
     groups : mapping of str to sequence of str or int, optional
-        By a name of its own: the columns of a factor that has several, such as a point of a sphere.
+        The columns of each factor with several columns, such as a direction, by its name.
 
     Returns
     -------
     Factors
-        What is missing (None, NaN, NaT, NA, masked) is NaN.
+        Missing values (None, NaN, NaT, NA, masked) are NaN.
 
     Notes
     -----
-    What a column becomes:
+    Columns are read as:
 
-    - *numbers*: integers and floats of any width, booleans (0 and 1), and objects that all
-      convert to numbers;
-    - *labels*: text, in its alphabetical order, even if it looks like numbers ("01" is not "1"),
-      and categoricals, in the order of their categories, whatever these are;
-    - *ordered labels*: ordered categoricals, Enum of polars, dates, periods, times, durations, and
-      integers beyond 2^53, of which several would be one float: their labels are their digits, in
-      the order of the numbers.
+    - *numbers*: integers and floats of any width, booleans (0 and 1), and objects that can all be
+      converted to numbers;
+    - *labels*: text, in alphabetical order, even if it looks like numbers ("01" is not "1"), and
+      categoricals, in the order of their categories, whatever these are;
+    - *ordered labels*: ordered categoricals, polars Enum, dates, periods, times, durations, and
+      integers beyond 2^53, which may not be exact as floats: their labels are their digits, in
+      numerical order.
 
     Complex numbers are refused.
 
@@ -321,13 +321,13 @@ def as_factors(
 
 def _check_names(names: Any) -> tuple[str, ...]:
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InputError(f"names must be a sequence of names, one a factor; got {names!r}.")
+        raise InputError(f"names must be a sequence of names, one per factor; got {names!r}.")
     return tuple(map(str, names))
 
 
 def _require_one_each(names: tuple[str, ...], count: int) -> None:
     if len(names) != count or len(set(names)) != len(names):
-        raise InputError(f"names must be {count} different names, one a factor; got {names}.")
+        raise InputError(f"names must be {count} different names, one per factor; got {names}.")
 
 
 def _read(factors: Any, new_names: tuple[str, ...] | None) -> Factors:
@@ -343,7 +343,7 @@ def _read(factors: Any, new_names: tuple[str, ...] | None) -> Factors:
 
 
 def from_columns(columns: Mapping[str, np.ndarray | Labels]) -> Factors:
-    """Put columns that were read side by side.
+    """Combine columns that were read into factors.
 
     Parameters
     ----------
@@ -357,7 +357,7 @@ def from_columns(columns: Mapping[str, np.ndarray | Labels]) -> Factors:
         raise InputError("factors must hold at least one row and one factor; got none.")
     if len(lengths) > 1:
         raise InputError(
-            f"factors must have as many values of each; got from {lengths[0]} to {lengths[-1]}."
+            f"factors must have equally many values; got from {lengths[0]} to {lengths[-1]}."
         )
     return Factors(
         np.column_stack(numbers),
@@ -383,7 +383,7 @@ def _renamed(factors: Factors, names: tuple[str, ...]) -> Factors:
 
 
 def default_names(count: int) -> tuple[str, ...]:
-    """What factors without names are called.
+    """Return the names of unnamed factors.
 
     Examples
     --------
@@ -394,7 +394,7 @@ def default_names(count: int) -> tuple[str, ...]:
 
 
 def called(names: Sequence[str], j: int) -> str:
-    """What to call factor j in a message, with names or without.
+    """Return the name of factor j for a message, with or without names.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""States -> counts of a population of tuned cells, with the true directions of every factor."""
+"""Simulated spike counts of cells tuned to latent states, with the true tangents of the factors."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from geodis.data.manifolds.directions import (
     unit_vectors,
 )
 
-# State spaces that cells are tuned to: states at random or along a walk, and their frames.
+# State spaces to which cells are tuned: sampling, walks, embeddings and tangent frames.
 
-# A state, where it lies for the tuning, and the directions in which it can change: (n, p) and
-# (n, k, p) of states (n, s).
+# The embedding of states (n, s) that determines the tuning: points (n, p) and frames (n, k, p).
 Placed = tuple[np.ndarray, np.ndarray]
-# Directions of the three waves of a grid, 120 degrees apart, and a cell of the lattice on which
-# all three come back: the third is minus the sum of the others.
+# Directions of the three waves of a grid, 120 degrees apart, and a unit cell of the lattice on
+# which all three are periodic: the third wave vector is minus the sum of the others.
 _TURNS = np.arange(3) * 2 * np.pi / 3
 WAVES = np.stack([np.cos(_TURNS), np.sin(_TURNS)])
 CELL = 2 * np.pi * np.array([[1, 1 / np.sqrt(3)], [0, 2 / np.sqrt(3)]])
@@ -30,20 +29,20 @@ CELL = 2 * np.pi * np.array([[1, 1 / np.sqrt(3)], [0, 2 / np.sqrt(3)]])
 
 @dataclass(frozen=True)
 class StateSpace:
-    """A space of states with the width of the tuning of cells to it.
+    """A space of states, and the width of the tuning curves of cells.
 
     Attributes
     ----------
     name : str
     dim : int
     width : float
-        Of the tuning, where a spec names none.
+        Width of the tuning curves, unless the caller gives another.
     draw : callable
-        (n, rng) -> states (n, s), uniform.
+        (n, rng) -> uniform states (n, s).
     walk : callable
         (starts (1, s), steps (n - 1, k)) -> states (n, s) along a path.
     place : callable
-        states -> points (n, p) whose distances are those of the tuning, and frames (n, k, p).
+        states -> points (n, p), whose distances determine the tuning, and frames (n, k, p).
     """
 
     name: str
@@ -55,12 +54,12 @@ class StateSpace:
 
 
 def added(start: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    """Steps one after the other."""
+    """Add steps cumulatively to a start."""
     return start + np.vstack([np.zeros_like(start), np.cumsum(steps, axis=0)])
 
 
 def reflected(start: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    """Steps one after the other in [0, 1], back from its walls.
+    """Add steps cumulatively in [0, 1], with reflection at the walls.
 
     Examples
     --------
@@ -71,9 +70,10 @@ def reflected(start: np.ndarray, steps: np.ndarray) -> np.ndarray:
 
 
 def along_great_circles(start: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    """Steps on the unit sphere, each along the great circle on which the last one left it.
+    """Walk on the unit sphere, each step relative to the direction of the previous one.
 
-    With turns T_i about axes orthogonal to e_0, state t is Q T_1 ... T_t e_0 where Q e_0 starts.
+    With rotations T_i about axes orthogonal to e_0, state t is Q T_1 ... T_t e_0, where Q e_0 is
+    the start.
     """
     turns = turns_about(np.pad(steps, ((0, 0), (1, 0))))
     shift = 1
@@ -121,7 +121,7 @@ SPACES = {
 
 
 def read_states(spec: str | Sequence[str]) -> list[StateSpace]:
-    """State spaces of a spec, as "ring x grid" or a list of names.
+    """Return the state spaces of a spec such as "ring x grid" or a list of names.
 
     Examples
     --------
@@ -133,33 +133,33 @@ def read_states(spec: str | Sequence[str]) -> list[StateSpace]:
     unknown = [name for name in read if name not in SPACES]
     if unknown or not read:
         raise InputError(
-            f"states must be {', '.join(SPACES)}, or several of them joined by ' x '; got {spec!r}."
+            f"states must be one or several of {', '.join(SPACES)} joined by ' x '; got {spec!r}."
         )
     return [SPACES[name] for name in read]
 
 
-# Rates at which the mean slope of a function of counts is tabled, evenly in their square root, and
-# the counts that are summed: beyond so many standard deviations above the rate they do not matter.
+# The mean slope of a function of counts is tabulated at so many rates, evenly in their square root;
+# counts beyond so many standard deviations above the rate are neglected.
 TABLED, DEVIATIONS = 300, 8.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PopulationSample:
-    """Counts of cells that are tuned to states, and the states.
+    """Spike counts of cells tuned to states, and the states.
 
     Attributes
     ----------
     counts : ndarray of int, shape (n, c)
-        Spikes of every cell at every state.
+        Spike counts of every cell at every state.
     rates : ndarray of shape (n, c)
         Their means.
     states : list of m ndarrays of shape (n, s_j)
-        Of every factor: an angle, a place, a place in the plane that a grid repeats in, a unit
-        vector.
+        States of every factor: an angle, a position, a position in the plane of a periodic
+        grid, or a unit vector.
     preferred : list of m ndarrays of shape (c_j, s_j)
-        States that the cells tuned to every factor prefer.
+        States preferred by the cells tuned to each factor.
     slopes : list of m ndarrays of shape (n, k_j, c)
-        How the rates change along every factor.
+        Derivatives of the rates along every factor.
     names : tuple of m str
     """
 
@@ -181,17 +181,17 @@ class PopulationSample:
         return sum(self.factor_dims)
 
     def tangents(self, function: Callable[[Any], Any] | None = None) -> list[np.ndarray]:
-        r"""True directions of the factors in the counts, or in a function of every count.
+        r"""Return the true tangents of the factors in the counts, or in a function of each count.
 
-        What is measured at a state x scatters around E f(N), N of Poisson's law with the rate
-        r(x); and of that law::
+        The measurements at a state x scatter around E f(N), with N Poisson-distributed with rate
+        r(x), and for the Poisson distribution::
 
             d E f(N) / dr = E [f(N + 1) - f(N)]
 
         Parameters
         ----------
         function : callable, optional
-            Of an array of counts, as `numpy.sqrt`.
+            Applied to an array of counts, such as `numpy.sqrt`; by default the identity.
 
         Returns
         -------
@@ -217,37 +217,37 @@ def sample_population(
     step: float | None = None,
     random_state: Any = None,
 ) -> PopulationSample:
-    r"""Draw counts of a population of cells, each of which prefers some states.
+    r"""Draw spike counts of a population of tuned cells.
 
     Parameters
     ----------
     spec : str or sequence of str
-        State spaces joined by ``x``: "ring" (head direction), "grid" (the torus on which grid
-        cells repeat), "track", "arena" (places), "sphere" (gaze); as "ring x grid".
+        State spaces joined by ``x``: "ring" (head direction), "grid" (the torus of grid cells),
+        "track", "arena" (positions), "sphere" (gaze); for example "ring x grid".
     n : int
-        States.
+        Number of states.
     cells : int
-        In all, with preferred states drawn uniformly; shared out evenly among the factors.
+        Total number of cells, with uniform preferred states, divided evenly among the factors.
     peak : float
-        Spikes that a cell is expected to give at its preferred state.
+        Expected number of spikes of a cell at its preferred state.
     width : float, optional
-        Of the tuning, in units of the state space (a ring and a sphere have radius 1, a track and
-        an arena side 1); one that suits each by default.
+        Width of the tuning, in units of the state space (rings and spheres have radius 1, tracks
+        and arenas side 1); by default a suitable width for each.
     joint : bool
-        Every cell is tuned to all factors at once.
+        Tune every cell to all factors jointly.
     step : float, optional
-        The states follow a walk with normal steps of this standard deviation in every direction,
-        row after row, instead of being drawn independently.
+        If given, the states follow a random walk with normal steps of this standard deviation in
+        every direction; otherwise they are independent.
     random_state : int, Generator or None
 
     Returns
     -------
     PopulationSample
-        ``counts`` are Poisson with the rates of states x, for a cell that prefers c::
+        ``counts`` are Poisson-distributed; a cell that prefers c has at state x the rate::
 
             rate = peak exp(-sum_j |x_j - c_j|^2 / (2 width_j^2))
 
-        where j runs over the factors that the cell is tuned to.
+        where the sum is over the factors to which the cell is tuned.
 
     Examples
     --------
@@ -273,7 +273,7 @@ def sample_population(
     preferred = [
         space.draw(len(which), cells_rng) for space, which in zip(spaces, tuned, strict=True)
     ]
-    pulls = []  # slopes of the exponent along every factor
+    pulls = []  # derivatives of the exponent along every factor
     for j, (space, w, which) in enumerate(zip(spaces, widths, tuned, strict=True)):
         points, frames = space.place(states[j])  # (n, p), (n, k, p)
         centres = space.place(preferred[j])[0]  # (c_j, p)
@@ -294,7 +294,7 @@ def sample_population(
 
 
 def mean_slope(function: Callable[[Any], Any], rates: np.ndarray) -> np.ndarray:
-    """E [f(N + 1) - f(N)] of Poisson counts N with these rates.
+    """Return E [f(N + 1) - f(N)] for Poisson counts N with these rates.
 
     Examples
     --------
@@ -312,7 +312,7 @@ def mean_slope(function: Callable[[Any], Any], rates: np.ndarray) -> np.ndarray:
 
 
 def _states(space: StateSpace, n: int, step: float | None, rng: np.random.Generator) -> np.ndarray:
-    """States at random, or along a walk."""
+    """Draw independent states, or states along a walk."""
     if step is None:
         return space.draw(n, rng)
     return space.walk(space.draw(1, rng), step * rng.standard_normal((n - 1, space.dim)))

@@ -44,7 +44,7 @@ def test_floating_dtype_is_kept_on_request(dtype):
         ([["a"], ["b"]], "must hold numbers"),
         (np.array([["a"], [None]], dtype=object), "must hold numbers only"),
         ([[1j]], "Complex data not supported"),
-        ([1.0, 2.0], r"shape \(n, d\), one row a point; got shape \(2,\)"),
+        ([1.0, 2.0], r"shape \(n, d\), one row per point; got shape \(2,\)"),
         (np.zeros((1, 3)), "1 sample.* minimum of 2 is required"),
         (np.zeros((3, 0)), "0 feature.* minimum of 1 is required"),
     ],
@@ -141,7 +141,7 @@ def test_the_matrix_of_annotated_data_is_meant():
     backed = SimpleNamespace(shape=(3, 2), to_memory=lambda: dense)
     for door in (Annotated(backed), backed):
         with pytest.raises(
-            InputError, match=r"by a file: load it by \.to_memory\(\), or some rows"
+            InputError, match=r"by a file: load it with \.to_memory\(\), or some rows"
         ):
             check_points(door)
     large = Annotated(sparse.csr_matrix((2**15, 2**14)), {"X_pca": dense})

@@ -53,7 +53,7 @@ def test_a_killed_worker_costs_no_outcome(client, tmp_path):
 
 def test_a_task_that_always_kills_is_given_up_and_no_other(client):
     got = shown(DaskEngine(client).run(tasks.always_dies, range(6)))
-    assert got.pop(1).startswith("Every worker that took this task died on it")
+    assert got.pop(1).startswith("Every worker that ran this task died")
     assert got == {i: i for i in (0, 2, 3, 4, 5)}
 
 

@@ -39,14 +39,16 @@ def test_other_settings_and_other_files_are_refused_and_left(tmp_path):
     with Journal(path, {"seed": 0, "bins": None}) as journal:
         journal.add("a", 1)
     before = path.read_bytes()
-    with pytest.raises(InputError, match=r"got bins 5 for None and seed 1 for 0 in j\."):
+    with pytest.raises(
+        InputError, match=r"got bins 5 instead of None and seed 1 instead of 0 in j\."
+    ):
         Journal(path, {"seed": 1, "bins": 5}).__enter__()
     assert path.read_bytes() == before
     with Journal(tmp_path / "none", {"seed": 0}):
         pass  # nothing is lost where nothing was done
     with Journal(tmp_path / "none", {"seed": 1}) as journal:
         journal.add("a", 1)
-    with pytest.raises(InputError, match="got seed 0 for 1"):
+    with pytest.raises(InputError, match="got seed 0 instead of 1"):
         Journal(tmp_path / "none", {"seed": 0}).__enter__()
     path.write_text("model,value\na,1\n")
     with pytest.raises(InputError, match="A journal must begin with its settings; got j"):
@@ -56,7 +58,10 @@ def test_other_settings_and_other_files_are_refused_and_left(tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such lock")
 def test_two_cannot_have_it_open(tmp_path):
-    with Journal(tmp_path / "j", {}), pytest.raises(InputError, match="Another process works on j"):
+    with (
+        Journal(tmp_path / "j", {}),
+        pytest.raises(InputError, match="j must be used by one process at a time"),
+    ):
         Journal(tmp_path / "j", {}).__enter__()
     with Journal(tmp_path / "j", {}):
         pass
@@ -67,7 +72,7 @@ def test_a_full_disk_is_a_sentence_and_keeps_what_is_finished(tmp_path):
     with Journal(tmp_path / "j", {}) as journal:
         journal.add("a", 1)
         file, journal._file = journal._file, open("/dev/full", "wb")  # noqa: PTH123, SIM115
-        with pytest.raises(InputError, match=r"No space left.* goes on from there\."):
+        with pytest.raises(InputError, match=r"No space left.* continues from there\."):
             journal.add("b", 2)
         journal._close()
         journal._file = file
@@ -86,10 +91,12 @@ def test_an_item_comes_back_and_a_damaged_one_is_refused(tmp_path):
     write_item(path, {"score": 0.1, "steps": (1, 2), "none": float("nan")})
     assert read_item(path) == {"score": 0.1, "steps": [1, 2], "none": None}
     path.write_text(path.read_text().replace("0.1", "0.2"))
-    with pytest.raises(InputError, match=r"must have the checksum .* remove it, and it is made ag"):
+    with pytest.raises(
+        InputError, match=r"must have its original checksum; .* Remove it to compute it ag"
+    ):
         read_item(path)
     path.write_text("{")
-    with pytest.raises(InputError, match=r"cannot be read .* remove it, and it is made again"):
+    with pytest.raises(InputError, match=r"cannot be read .* remove it to compute it again"):
         read_item(path)
 
 

@@ -61,7 +61,9 @@ def test_a_memory_map_is_read_from_its_file(tmp_path):
     """Pages of a map stay in memory once they are touched."""
     source = row_source(mapped(tmp_path))
     os.truncate(tmp_path / "table.npy", 200)
-    with pytest.raises(InputError, match="must keep its rows while it is read; rows 10 to 20"):
+    with pytest.raises(
+        InputError, match="must keep its rows while it is read; got none for 10 to 20"
+    ):
         source.read(10, 20)
 
 
@@ -124,7 +126,9 @@ def test_hdf5_datasets_are_read_in_their_chunks(tmp_path):
 
 @pytest.mark.parametrize("given", [np.zeros(3), np.zeros((3, 0)), Sliced(np.zeros((2, 2, 2)))])
 def test_what_has_no_rows_of_points_is_refused(given):
-    with pytest.raises(InputError, match=r"X must have shape \(n, d\), one row a point; got shape"):
+    with pytest.raises(
+        InputError, match=r"X must have shape \(n, d\), one row per point; got shape"
+    ):
         row_source(given)
 
 

@@ -109,7 +109,7 @@ def test_a_sample_without_traversals_keeps_its_distances(measure, tmp_path):
     np.save(tmp_path / "Z.npy", rng.standard_normal((40, 3)))
     code, out, _ = measure("--factors", tmp_path / "F.npy", "--latents", tmp_path / "Z.npy")
     assert code == 0
-    assert "combinations of the factors are there" in out
+    assert "combinations of the factors are present" in out
     assert "linearity_ratio needs at least 5 sets of rows" in out
 
 
@@ -133,12 +133,12 @@ def test_images_without_traversals_keep_what_needs_none(measure, tmp_path):
     [
         ([], "got none"),
         (["--images", "X.npy"], "got only --images"),
-        (["--factors", "F", "--images", "X.npy", "--spacing", 8], "--spacing belongs to --data"),
-        (["--factors", "F.csv", "--images", "X.npy", "--path", "F"], "--path belongs to --data"),
-        (["--data", "sprites", "--path", "F"], "--path belongs to dsprites"),
-        (["--data", "dsprites", "--path", "F", "--spacing", 8], "--spacing belongs to xysquares"),
+        (["--factors", "F", "--images", "X.npy", "--spacing", 8], "--spacing needs --data"),
+        (["--factors", "F.csv", "--images", "X.npy", "--path", "F"], "--path needs --data"),
+        (["--data", "sprites", "--path", "F"], "--path needs one of dsprites"),
+        (["--data", "dsprites", "--path", "F", "--spacing", 8], "--spacing needs --data xysquares"),
         (["--data", "mnist"], "got mnist"),
-        (["--data", "xyobject", "--spacing", 3], "--spacing belongs to xysquares"),
+        (["--data", "xyobject", "--spacing", 3], "--spacing needs --data xysquares"),
         (["--data", "dsprites"], "needs --path"),
         (
             ["--data", "xysquares", "--images", "X.npy"],

@@ -109,7 +109,7 @@ def test_a_model_is_trained_encoded_and_drawn(geodis, images):
         assert geodis(*again, "--quiet")[0] == 0
     (run / "traversals.png").write_text("mine")
     code, _, err = geodis("traverse", run, "--quiet")
-    assert code == 2 and "traversals.png there, not written by geodis or changed since" in err
+    assert code == 2 and "traversals.png, not written by geodis or changed since" in err
     assert (run / "traversals.png").read_text() == "mine"
 
 
@@ -174,7 +174,7 @@ def test_rows_without_factors_and_other_images(geodis, tmp_path):
         (("train", "--out", "run", "--data", "dsprites"), "needs --path"),
         (
             ("train", "--out", "run", "--data", "sprites", "--factors", "f.csv"),
-            "--factors go with --images; got them with --data sprites",
+            "--factors need --images; got --data sprites",
         ),
         (("train", "--out", "run", "--data", "sprites", "--set", "beta"), "--set takes name=value"),
         (
@@ -191,7 +191,7 @@ def test_rows_without_factors_and_other_images(geodis, tmp_path):
         ),
         (
             ("train", "--out", "run", "--images", "x.npy", "--spacing", "3"),
-            "--spacing belongs to --data; got it with --images",
+            "--spacing needs --data; got --images",
         ),
         (
             (
@@ -205,7 +205,7 @@ def test_rows_without_factors_and_other_images(geodis, tmp_path):
                 "--loss",
                 "mse",
             ),
-            "--loss belongs to autoencoders; got it with MetricEncoder",
+            "--loss needs autoencoders; got MetricEncoder",
         ),
         (
             (
@@ -218,11 +218,11 @@ def test_rows_without_factors_and_other_images(geodis, tmp_path):
                 "info-wgan-gp",
                 "--standardise",
             ),
-            "--standardise belongs to autoencoders; got it with InfoWGANGP",
+            "--standardise needs autoencoders; got InfoWGANGP",
         ),
         (
             ("train", "--out", "run", "--data", "sprites", "--supervision", "perceived"),
-            "--supervision belongs to models of triplets; got it with BetaVAE",
+            "--supervision needs models of triplets; got BetaVAE",
         ),
         (("encode", "run", "--out", "z.npy"), "--out must end in .npz; got z.npy"),
         (("encode", "run", "--out", "z.npz"), "folder of a trained model; it has no config.json"),
@@ -248,9 +248,9 @@ def test_scores_to_watch_need_factors_and_images_a_shape(geodis, tmp_path):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ("tvae", "TVAE needs --factors beside --images, or --supervision perceived"),
-        ("ada-gvae", "AdaGVAE needs --factors beside --images; got none."),
-        ("metric-encoder", "MetricEncoder needs --factors beside --images; got none."),
+        ("tvae", "TVAE needs --factors with --images, or --supervision perceived"),
+        ("ada-gvae", "AdaGVAE needs --factors with --images; got none."),
+        ("metric-encoder", "MetricEncoder needs --factors with --images; got none."),
     ],
 )
 def test_factors_are_asked_for_where_they_are_needed(model, message, geodis, images):
@@ -268,7 +268,7 @@ def test_a_run_that_was_stopped_says_how_it_goes_on(geodis, images, monkeypatch)
         (images / "run" / name).unlink()
     monkeypatch.setattr("geodis.models.training.training_run.take_step", stop)
     code, _, err = start(geodis, images, "--model", "vae", "--steps", 4)
-    assert code == 130 and "keeps what is done; the same command goes on from it" in err
+    assert code == 130 and "keeps what is done; the same command continues from there" in err
     code, _, err = geodis("encode", images / "run", "--out", images / "z.npz")
     assert code == 2 and "its training was stopped: let it go on first" in err
 

@@ -66,7 +66,7 @@ def test_a_period_is_a_name_and_a_number(pair):
 
 
 def test_periods_belong_to_factors_of_files():
-    with pytest.raises(InputError, match="--period belongs to --factors; got it with --data"):
+    with pytest.raises(InputError, match="--period needs --factors; got --data"):
         open_data(DataSource(data="xysquares", period=["x=3"]), quiet=True)
 
 
@@ -84,8 +84,8 @@ def test_a_source_may_be_a_variant_of_a_set(tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"picture": "p.png"}, "--picture belongs to --variant; got it without"),
-        ({"visibility": 5.0}, "--visibility belongs to --variant; got it without"),
+        ({"picture": "p.png"}, "--picture needs --variant; got it without"),
+        ({"visibility": 5.0}, "--visibility needs --variant; got it without"),
         ({"variant": "grey"}, "variant must be one of 'color', .*; got 'grey'"),
     ],
 )
@@ -96,5 +96,5 @@ def test_what_is_no_variant_gets_a_sentence(given, message):
 
 def test_images_without_factors_have_no_variant(tmp_path):
     np.save(tmp_path / "x.npy", np.zeros((4, 8, 8), np.uint8))
-    with pytest.raises(InputError, match="--variant needs --factors beside --images; got none"):
+    with pytest.raises(InputError, match="--variant needs --factors with --images; got none"):
         open_data(DataSource(images=str(tmp_path / "x.npy"), variant="color"), quiet=True)

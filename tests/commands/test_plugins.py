@@ -92,7 +92,7 @@ def test_a_broken_command_is_a_note_and_the_others_work(declare, geodis, name, s
 
 
 def test_a_name_is_taken_once():
-    with pytest.raises(InputError, match="got 'train', which there is"):
+    with pytest.raises(InputError, match="got 'train', which is taken"):
         cli.register_command(lambda: None, name="train")
 
 
@@ -116,5 +116,5 @@ def test_a_command_goes_again():
     cli.unregister_command("nothing")
     assert cli.app.registered_commands == before
     for name in ("nothing", "train"):
-        with pytest.raises(InputError, match=f"that was added; got '{name}'"):
+        with pytest.raises(InputError, match=f"an added command; got '{name}'"):
             cli.unregister_command(name)

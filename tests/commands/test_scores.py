@@ -106,4 +106,4 @@ def test_scores_that_do_not_apply_are_no_success(geodis, tmp_path):
     np.save(tmp_path / "z.npy", np.arange(300.0)[:, None])
     code, out, err = geodis("scores", tmp_path / "z.npy", "--factors", path, "--only", "mig")
     assert code != 0 and not out
-    assert "None of the scores asked for applies: skipped mig: factor 'name' has 300" in err
+    assert "The requested scores must apply; got none: skipped mig: factor 'name' has 300" in err

@@ -70,7 +70,7 @@ def test_a_table_of_others_is_kept_and_that_of_a_sweep_is_replaced(geodis, study
     (study / "out").mkdir()
     (study / "out" / "table.csv").write_text("mine")
     code, _, err = geodis(*command)
-    assert code == 2 and "with table.csv: name another folder" in err
+    assert code == 2 and "with table.csv: choose another folder" in err
     assert [path.read_text() for path in (study / "out").iterdir()] == ["mine"]
     (study / "out" / "table.csv").unlink()
     assert geodis(*command)[0] == 0
@@ -86,7 +86,7 @@ def test_an_interrupt_says_how_it_goes_on(geodis, study, monkeypatch):
     monkeypatch.setattr("geodis.models.sweep", stop)
     command = ("sweep", study / "study.toml", "--out", study / "out", "--quiet")
     code, _, err = geodis(*command)
-    assert code == 130 and "keeps what is done; the same command goes on from it" in err
+    assert code == 130 and "keeps what is done; the same command continues from there" in err
     monkeypatch.undo()
 
 
@@ -94,13 +94,13 @@ def test_an_interrupt_says_how_it_goes_on(geodis, study, monkeypatch):
     ("before", "after", "message"),
     [
         ("seeds = 2", "seeds = ", "cannot be read as TOML"),
-        ("seeds = 2", "seed = 2", "may say models, data, .*; got seed"),
-        ("[[models]]", "[[model]]", "may say models, data, .*; got model"),
+        ("seeds = 2", "seed = 2", "may have models, data, .*; got seed"),
+        ("[[models]]", "[[model]]", "may have models, data, .*; got model"),
         ('model = "beta-vae"', 'model = "vat"', "The model must be one of"),
         ("beta = [1.0, 4.0]", "gamma = 3", "BetaVAE has the settings beta; got gamma"),
         ("steps = 4", "step = 4", "The sweep trains by steps"),
-        ("factors =", "spacing = 3 # ", "--spacing belongs to --data; got it with --images"),
-        ("factors =", "# ", "needs factors beside images"),
+        ("factors =", "spacing = 3 # ", "--spacing needs --data; got --images"),
+        ("factors =", "# ", "needs factors for its images"),
         ("images =", "pictures =", "A source of data has data, .*; got pictures"),
         ("[data.dots]", "[data]", r"must have a table \[data.images\]"),
         ("seeds = 2", 'seeds = "2"', "seeds must be an integer; got '2'"),
@@ -141,7 +141,7 @@ def test_seeds_may_begin_elsewhere(geodis, study):
     file = study / "study.toml"
     file.write_text(file.read_text().replace("seeds = 2", "seeds = [5, 6]"))
     code, _, err = geodis(*command, 3)
-    assert code == 2 and "--seed says where seeds = N begin; got it with seeds = [5, 6]" in err
+    assert code == 2 and "--seed needs seeds = N in the file; got seeds = [5, 6]" in err
 
 
 def test_paths_are_the_same_from_another_directory(study, monkeypatch):

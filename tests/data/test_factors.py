@@ -240,10 +240,10 @@ def test_an_order_that_a_file_does_not_hold_is_not_made_up(tmp_path):
     level = pd.Categorical([3, 1, 2], categories=[3, 1, 2], ordered=True)
     pd.DataFrame({"level": level}).to_parquet(tmp_path / "factors.parquet")
     assert as_factors(level).values.tolist() == [[0], [1], [2]]
-    with pytest.warns(UserWarning, match="order of the categories of level is not in the file"):
+    with pytest.warns(UserWarning, match="level must have text categories to keep their order"):
         known = gd.load_factors(tmp_path / "factors.parquet")
     assert known.kinds == ("labels",) and known.categories == {"level": ("1", "2", "3")}
-    with pytest.warns(UserWarning, match="order of the categories of level is not in the file"):
+    with pytest.warns(UserWarning, match="level must have text categories to keep their order"):
         again = as_factors(parquet_table(tmp_path / "factors.parquet"))
     same(again, known)
     pd.DataFrame({"level": level.as_unordered()}).to_parquet(tmp_path / "plain.parquet")
@@ -505,7 +505,7 @@ def test_scores_see_the_labels_of_a_grid():
 
 def test_labels_with_sizes_are_refused_unless_their_codes_are_known():
     with pytest.raises(
-        InputError, match="whole numbers where sizes are given; got labels in factor 0"
+        InputError, match="whole numbers if sizes are given; got labels in factor 0"
     ):
         gd.FactorGrid.from_arrays(None, ["b", "a"], sizes=[3])
     assert gd.FactorGrid.from_arrays(None, as_factors(["b", "a"]), sizes=[3]).sizes == (3,)
@@ -517,13 +517,13 @@ def test_labels_with_sizes_are_refused_unless_their_codes_are_known():
 @pytest.mark.parametrize(
     ("factors", "message"),
     [
-        ("f.csv", r"values, not the name of a file; got 'f\.csv': use load_factors"),
-        (Path("f.csv"), r"values, not the name of a file; got 'f\.csv': use load_factors"),
-        (5, r"factors must have shape \(n, f\), one row a point; got shape \(\)"),
+        ("f.csv", r"values, not a file name; got 'f\.csv': use load_factors"),
+        (Path("f.csv"), r"values, not a file name; got 'f\.csv': use load_factors"),
+        (5, r"factors must have shape \(n, f\), one row per point; got shape \(\)"),
         (np.zeros((2, 2, 2)), r"got shape \(2, 2, 2\)"),
         (np.zeros((0, 2)), "at least one row and one factor; got none"),
         ({}, "at least one row and one factor; got none"),
-        ({"x": [1, 2], "y": [1]}, "as many values of each; got from 1 to 2"),
+        ({"x": [1, 2], "y": [1]}, "equally many values; got from 1 to 2"),
         ({"x": np.zeros((2, 2))}, r"factor 'x' must have shape \(n,\), .*; got shape \(2, 2\)"),
         ([1j, 2.0], "factor 0 must hold real numbers or labels; got complex numbers"),
         (np.array([1j, None], dtype=object), "got complex numbers"),
@@ -565,8 +565,8 @@ def test_factors_that_contradict_themselves(arguments, message):
     [
         ({"periods": [3]}, r"periods must be a mapping of names to numbers; got \[3\]"),
         ({"periods": 3}, "periods must be a mapping of names to numbers; got 3"),
-        ({"names": 5}, "names must be a sequence of names, one a factor; got 5"),
-        ({"names": "ab"}, "names must be a sequence of names, one a factor; got 'ab'"),
+        ({"names": 5}, "names must be a sequence of names, one per factor; got 5"),
+        ({"names": "ab"}, "names must be a sequence of names, one per factor; got 'ab'"),
     ],
 )
 def test_names_and_periods_of_another_type(options, message):
@@ -581,7 +581,9 @@ def test_names_tell_double_columns_apart():
 
 def test_names_must_fit():
     for names in (["a"], ["a", "a"], ["a", "b", "c"]):
-        with pytest.raises(InputError, match="names must be 2 different names, one a factor; got"):
+        with pytest.raises(
+            InputError, match="names must be 2 different names, one per factor; got"
+        ):
             as_factors(np.zeros((3, 2)), names=names)
 
 

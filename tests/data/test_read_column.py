@@ -42,7 +42,7 @@ def test_a_column_is_the_same_in_a_frame_a_dict_and_a_file(name, rows, tmp_path)
     assert known.kinds == (kind,) and known.complete.tolist() == [row != 1 for row in rows]
     same(as_factors(dict(table.items())), known)
     if name == "ordered integers":  # Parquet keeps the order of text alone: said, not guessed
-        with pytest.warns(UserWarning, match="order of the categories of ordered integers"):
+        with pytest.warns(UserWarning, match="ordered integers must have text categories"):
             stored = gd.load_factors(tmp_path / "table.parquet")
         assert stored.kinds == ("labels",)
         return
@@ -111,7 +111,7 @@ def test_a_list_of_masked_rows_keeps_its_mask():
 
 
 def test_labels_that_read_alike_are_refused():
-    with pytest.raises(InputError, match="must all read differently; got several that read 1"):
+    with pytest.raises(InputError, match="must differ as text; got several that read 1"):
         as_factors(pd.Categorical([1, "1"]))
 
 

@@ -157,7 +157,9 @@ def test_columns_of_one_factor_are_as_far_apart_as_the_point_has_moved(rng):
     with pytest.raises(InputError, match="the same groups on both sides"):
         ground_truth(a, apart.take(np.arange(20)))
     grid = FactorGrid.from_arrays(None, known)
-    assert "Factors of several columns, which count one by one: direction." in grid.note
+    assert (
+        "Factors of several columns, of which each is treated separately: direction." in grid.note
+    )
 
 
 def test_a_grid_says_which_circles_do_not_go_round_in_it():
@@ -165,4 +167,4 @@ def test_a_grid_says_which_circles_do_not_go_round_in_it():
     known = as_factors(table, periods={"angle": 360.0, "turn": 360.0})
     grid = FactorGrid.from_arrays(None, known)
     assert grid.kinds == ("numbers", "cyclic")
-    assert grid.note.endswith("do not go round in even steps: angle.")
+    assert grid.note.endswith("their values are not evenly spaced: angle.")

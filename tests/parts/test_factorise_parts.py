@@ -341,7 +341,7 @@ def test_a_cluster_that_does_not_answer_is_said_before_anything_is_fitted(
 ):
     dask_clients = pytest.importorskip("geodis.base.dask_engine")
     monkeypatch.setattr(dask_clients, "PATIENCE", 0.3)
-    with pytest.raises(InputError, match=r"got 'tcp://127.0.0.1:9', where none answered"):
+    with pytest.raises(InputError, match=r"got 'tcp://127.0.0.1:9', which does not answer"):
         factorise_parts(big[0], tmp_path / "out", cluster="tcp://127.0.0.1:9", **OPTIONS)
     with pytest.raises(InputError, match="n_workers must be left out unless"):
         factorise_parts(big[0], tmp_path / "out", n_workers=2, **OPTIONS)
@@ -385,7 +385,7 @@ def test_the_command_line(big, tmp_path, geodis):
     code, _, said = geodis("factorise", file, *options)
     assert code == 2 and "--sample writes parts into a folder, which --out names; got none" in said
     code, _, said = geodis("factorise", file, "--resample")
-    assert code == 2 and "--resample belongs to --sample; got it without" in said
+    assert code == 2 and "--resample needs --sample; got it without" in said
     code, _, said = geodis("factorise", file, "--sample", 500, "--out", out)
     assert code == 2 and "choose another --out" in said
 

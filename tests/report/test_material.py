@@ -88,7 +88,7 @@ def test_thinning_keeps_rows_together():
         ((np.eye(3), None, np.full((3, 2, 2), np.nan)), "got floats from nan to nan"),
         ((np.eye(3), None, np.zeros((3, 2))), r"\(n, h, w\)"),
         ((np.full((3, 2), np.nan),), "rows that are finite"),
-        ((np.eye(3), 5), r"factors must have shape \(n, f\), one row a point; got shape \(\)"),
+        ((np.eye(3), 5), r"factors must have shape \(n, f\), one row per point; got shape \(\)"),
     ],
 )
 def test_bad_input_is_said_in_one_sentence(arguments, message):

@@ -235,7 +235,7 @@ def test_infinite_scores_have_no_interval():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_jobs": 0}, "n_jobs must be at least 1, or -1 for every core; got 0"),
+        ({"n_jobs": 0}, "n_jobs must be at least 1, or -1 for all cores; got 0"),
         ({"n_jobs": 1.5}, "n_jobs must be an integer; got 1.5"),
         ({"chance": "often"}, "chance must be an integer; got 'often'"),
         ({"chance": 1.5}, "chance must be an integer; got 1.5"),

@@ -1,1 +1,1 @@
-"""Users' files -> arrays of points, and factors with their names. Nothing pickled is loaded."""
+"""Read users' files as arrays of points and as named factors. Pickles are never loaded."""

@@ -1,4 +1,4 @@
-"""How AnnData stores one array in a group of several, in HDF5 files and zarr stores."""
+"""Decode the arrays that AnnData stores as groups of several arrays, in HDF5 and zarr."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from geodis.data.columns import Column, Labels, read_column
 from geodis.data.files.formats import Contents, Stored
 from geodis.data.files.limits import CATEGORY_BYTES, INTEGER_BYTES, check_columns, check_unpacked
 
-SPARSE = ("csr_matrix", "csc_matrix")  # in the order of the axis that they compress
+SPARSE = ("csr_matrix", "csc_matrix")  # the position is the axis that is compressed
 CATEGORICAL = "categorical"
 MASKED = ("nullable-integer", "nullable-boolean", "nullable-string-array")
 REDUCED = "obsm/X_pca"
@@ -25,7 +25,7 @@ Parts = Mapping[str, Stored]
 
 
 def with_defaults(contents: Contents, names: Sequence[str]) -> Contents:
-    """Contents in which X holds the points and these columns of obs the factors."""
+    """Use X as the points and the named columns of obs as the factors."""
     check_columns(contents.path, len(names))
     return replace(contents, default="X", columns={name: f"obs/{name}" for name in names})
 
@@ -33,17 +33,17 @@ def with_defaults(contents: Contents, names: Sequence[str]) -> Contents:
 def array_of_group(
     contents: Contents, key: str, attributes: Mapping[str, Any], parts: Callable[[], Parts]
 ) -> Stored | None:
-    """The array that a group stores in several parts; None for a group of arrays.
+    """Return the array that a group encodes in several parts, or None for an ordinary group.
 
     Parameters
     ----------
     contents : Contents
-        Of the file, as far as it is known.
+        The contents of the file found so far.
     key : str
     attributes : mapping
-        Of the group: "encoding-type", and what belongs to it.
+        Attributes of the group: "encoding-type" and the entries that it requires.
     parts : callable
-        Lists the arrays in the group.
+        Returns the arrays in the group by name.
     """
     encoding = attributes.get("encoding-type")
     if encoding in SPARSE:
@@ -64,7 +64,7 @@ def array_of_group(
 
 
 def _part(key: str, parts: Parts, name: str) -> np.ndarray:
-    """One of the arrays of a group; texts as objects."""
+    """Read one array of a group; texts become an object array."""
     if name not in parts:
         raise ValueError(f"{key} must have an array {name}")
     part = parts[name].read()
@@ -83,7 +83,7 @@ def _numbers(key: str, parts: Parts, name: str) -> np.ndarray:
 def _dense(
     contents: Contents, key: str, parts: Parts, shape: tuple[int, ...], axis: int
 ) -> np.ndarray:
-    """A sparse matrix as a dense array."""
+    """Read a sparse matrix as a dense array."""
     path = contents.path
     if math.prod(shape) >= MOST_DENSE:
         reduced = REDUCED in contents.arrays or REDUCED in contents.parts
@@ -106,9 +106,9 @@ def dense_from_indices(
     shape: tuple[int, ...],
     axis: int,
 ) -> np.ndarray:
-    """A compressed sparse matrix of a file as a dense array, after a check of its indices.
+    """Convert a compressed sparse matrix from a file to a dense array, checking its indices first.
 
-    scipy's compiled code writes wherever the indices point.
+    The check is needed because scipy's compiled code writes wherever the indices point.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def dense_from_indices(
     indptr : ndarray of shape (shape[axis] + 1,)
     shape : tuple of int
     axis : int
-        The compressed one: 0 for rows (CSR), 1 for columns (CSC).
+        The compressed axis: 0 for rows (CSR), 1 for columns (CSC).
 
     Examples
     --------
@@ -155,7 +155,7 @@ def _labels(contents: Contents, key: str, parts: Parts, ordered: bool) -> Labels
 
 
 def labels_of_codes(codes: np.ndarray, names: tuple[str, ...], ordered: bool) -> Labels:
-    """Categories by number, -1 for none."""
+    """Make labels from category codes, where -1 marks a missing value."""
     if codes.dtype.kind not in "iu":
         raise ValueError(f"codes of categories must be whole numbers; got {codes.dtype}")
     if codes.size and not -1 <= codes.min() <= codes.max() < len(names):
@@ -166,7 +166,7 @@ def labels_of_codes(codes: np.ndarray, names: tuple[str, ...], ordered: bool) ->
 
 
 def _masked(contents: Contents, key: str, parts: Parts) -> Column:
-    """Values with a mask that is true where one is missing; objects are texts."""
+    """Read values with a mask that is true where a value is missing; objects are texts."""
     check_unpacked(contents.path, INTEGER_BYTES * math.prod(parts["values"].shape), key)
     missing = np.asarray(_numbers(key, parts, "mask"), dtype=bool)
     values = _part(key, parts, "values")

@@ -1,4 +1,4 @@
-"""Array formats: npy, npz, safetensors and torch files -> their contents; nothing is unpickled."""
+"""Readers of npy, npz, safetensors and torch files and of folders of images, without unpickling."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BFLOAT16 = "BF16"
 
 @register_reader(".npy")
 def read_npy(path: Path, mmap: bool) -> Contents:
-    """One array after a header; numpy's own loader is not needed, so neither is its unpickling."""
+    """Read an npy file without numpy's own loader, which could unpickle objects."""
     with path.open("rb") as file:
         shape, fortran_order, dtype = npy_header(file)
         _refuse_objects(path, dtype)
@@ -49,9 +49,9 @@ def read_npy(path: Path, mmap: bool) -> Contents:
 
 @register_reader(".npz")
 def read_npz(path: Path, mmap: bool) -> Contents:
-    """Arrays in a zip archive; they are read into memory, for most are compressed."""
+    """List the arrays of an npz archive; each is read into memory because most are compressed."""
     arrays = {}
-    # Open as long as its arrays may be asked for: its list of members is read but once.
+    # Keep the archive open so that its directory is read only once.
     archive = zipfile.ZipFile(path)
     check_count(path, len(archive.infolist()))
     for member in archive.infolist():
@@ -75,13 +75,13 @@ def _read_npz_member(path: Path, archive: zipfile.ZipFile, member: str) -> np.nd
 
 
 def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Read shape, Fortran order and dtype; the file then stands at the first byte of data."""
+    """Read shape, Fortran order and dtype, and leave the file at the first byte of the data."""
     version = np.lib.format.read_magic(file)
     if version == (1, 0):
         return np.lib.format.read_array_header_1_0(file)
     if version == (2, 0):
         return np.lib.format.read_array_header_2_0(file)
-    raise ValueError(f"plain arrays have the npy versions 1.0 and 2.0; got {version}")
+    raise ValueError(f"arrays must have npy version 1.0 or 2.0; got {version}")
 
 
 def _refuse_objects(path: Path, dtype: np.dtype) -> None:
@@ -94,7 +94,7 @@ def _refuse_objects(path: Path, dtype: np.dtype) -> None:
 
 @register_reader(".safetensors")
 def read_safetensors(path: Path, mmap: bool) -> Contents:
-    """Tensors as raw bytes after a JSON header that says where each of them lies."""
+    """List the tensors of a safetensors file (raw bytes after a JSON header)."""
     places = read_header(path).places
     return Contents(
         path, {name: _safetensor(path, name, place, mmap) for name, place in places.items()}
@@ -119,19 +119,19 @@ def _widen_bfloat16(halves: np.ndarray) -> np.ndarray:
 
 @register_reader(".pt", ".pth")
 def read_torch(path: Path, mmap: bool) -> Contents:
-    """One tensor, or a dict of tensors, through torch's loader of weights only."""
+    """Read one tensor or a dict of tensors with torch's weights-only loader."""
     torch = require("torch", purpose=f"Reading {path.suffix} files")
     try:
-        # Files of torch before 1.6 are no zip archives, and torch refuses to map those.
+        # Files written before torch 1.6 are not zip archives, and torch cannot map those.
         can_map = zipfile.is_zipfile(path)
         if can_map:
             with zipfile.ZipFile(path) as archive:
                 check_unpacked(path, sum(member.file_size for member in archive.infolist()))
         saved = torch.load(path, map_location="cpu", weights_only=True, mmap=mmap and can_map)
     except pickle.UnpicklingError as error:
-        # torch's own message advises weights_only=False, which would run what the file says.
+        # torch's own message suggests weights_only=False, which would execute code from the file.
         raise ValueError(
-            "it holds something other than tensors, and geodis never unpickles: save with "
+            "it contains something other than tensors, and geodis never unpickles: save with "
             "torch.save({'latents': latents}, path)"
         ) from error
     named = saved if isinstance(saved, dict) else {"": saved}
@@ -151,18 +151,18 @@ def read_torch(path: Path, mmap: bool) -> Contents:
 
 def _tensor_to_numpy(tensor: Any) -> np.ndarray:
     tensor = tensor.detach()
-    # A view may repeat its bytes: torch.zeros(1).expand(2**40) is a file of a kilobyte.
+    # A view may repeat its bytes: torch.zeros(1).expand(2**40) is stored in one kilobyte.
     check_written(tensor.untyped_storage().nbytes(), tuple(tensor.shape), tensor.element_size())
     if str(tensor.dtype) == "torch.bfloat16":
         tensor = tensor.float()  # exact, and numpy has no bfloat16
     return tensor.numpy()
 
 
-# Folders of images -> one array of them, in the order of their names.
+# Folders of images, read as one array in the natural order of the file names.
 
 Read = TypeVar("Read")
 
-# Formats that hold pixels and nothing to run: Pillow calls other programs for some others.
+# Pixel formats only: for some others, Pillow calls external programs.
 FORMATS = {
     ".png": "PNG",
     ".jpg": "JPEG",
@@ -173,20 +173,20 @@ FORMATS = {
     ".tiff": "TIFF",
     ".webp": "WEBP",
 }
-# Modes of Pillow that are pixels of 8 bits already; palettes and bits are spread out.
-AS_THEY_ARE = ("L", "RGB", "RGBA")
-SPREAD = {"P": "RGB", "1": "L", "LA": "RGBA"}
-# Lists of files that geodis wrote.
+# Pillow's 8-bit modes are used unchanged; palettes and bits are converted.
+UNCONVERTED = ("L", "RGB", "RGBA")
+CONVERTED = {"P": "RGB", "1": "L", "LA": "RGBA"}
+# A folder with such a file was written by geodis and is skipped.
 WRITTEN = ".geodis-*.json"
-# The factor of folders in a folder.
+# Name of the factor that is made of the subfolders.
 CLASS = "class"
 
 
 def read_images(folder: Path, mmap: bool) -> Contents:
-    """Images (n, h, w, c) of one size, uint8, of the folder and of those in it.
+    """Read all images of a folder and its subfolders as one uint8 array (n, h, w, c).
 
-    Grey images beside coloured ones become coloured. Where all lie in folders of their own, these
-    are the factor ``class``. Pillow comes with matplotlib.
+    All images must have the same size. If some are in colour, greyscale images are converted to
+    colour. If every image is in a subfolder, the subfolders become the factor ``class``.
     """
     files = _images_below(folder)
     if not files:
@@ -209,7 +209,7 @@ def read_images(folder: Path, mmap: bool) -> Contents:
 
 
 def _images_below(folder: Path) -> list[Path]:
-    """Images in the order of their names, without what is hidden and what geodis drew."""
+    """List images in natural order of their names, skipping hidden folders and geodis output."""
     found = []
     for place, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
@@ -226,7 +226,7 @@ def _images_below(folder: Path) -> list[Path]:
 
 
 def natural(file: Path) -> list[tuple[int, str]]:
-    """Sort key by which 2.png comes before 10.png.
+    """Return a sort key that puts 2.png before 10.png.
 
     Examples
     --------
@@ -246,23 +246,23 @@ def _read(folder: Path, files: Sequence[Path], shape: tuple[int, ...]) -> np.nda
 
 
 def image_pixels(file: Path, wanted: tuple[int, ...] | None) -> np.ndarray:
-    """The pixels (h, w, c) of one image, which must have the shape of the first."""
+    """Read the pixels (h, w, c) of one image, and require the shape of the first image if given."""
     return _opened(file, lambda image: _checked(file, image, wanted))
 
 
 def _opened(file: Path, read: Callable[[Any], Read]) -> Read:
-    """What a function reads of an image, or one sentence."""
+    """Apply a function to an opened image; any failure becomes an InputError."""
     from PIL import Image
 
     check_regular(file)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of damaged metadata; a bomb is refused below
+        warnings.simplefilter("ignore")  # about damaged metadata; oversized images fail below
         try:
             with Image.open(file, formats=[FORMATS[file.suffix.lower()]]) as image:
                 return read(image)
         except InputError:
             raise
-        # Broad on purpose: what Pillow raises on damaged files is in no documented set.
+        # Deliberately broad: what Pillow raises on damaged files is not documented.
         except Exception as error:
             reason = str(error).strip().splitlines()[:1] or [type(error).__name__]
             raise InputError(
@@ -271,8 +271,8 @@ def _opened(file: Path, read: Callable[[Any], Read]) -> Read:
 
 
 def _pixel_mode(image: Any) -> str:
-    """The mode that the pixels of an image are converted to, by its header."""
-    mode = SPREAD.get(image.mode, image.mode)
+    """Return the mode to which an image is converted, from its header."""
+    mode = CONVERTED.get(image.mode, image.mode)
     return "RGBA" if mode == "RGB" and "transparency" in image.info else mode
 
 
@@ -287,9 +287,9 @@ def _checked(file: Path, image: Any, wanted: tuple[int, ...] | None) -> np.ndarr
     mode = _pixel_mode(image)
     if mode == "L" and wanted is not None and wanted[2] == 3:
         mode = "RGB"
-    if mode not in AS_THEY_ARE:
+    if mode not in UNCONVERTED:
         raise InputError(
-            f"{file} must have pixels of 8 bits in grey or colour; got Pillow's mode {image.mode}."
+            f"{file} must have 8-bit grey or colour pixels; got Pillow's mode {image.mode}."
         )
     pixels = np.asarray(image if image.mode == mode else image.convert(mode))
     pixels = pixels[..., None] if pixels.ndim == 2 else pixels

@@ -1,4 +1,4 @@
-"""Parquet and Feather files -> their columns, once their sizes are known to be bearable."""
+"""Readers of Parquet and Feather files that check the unpacked size before reading."""
 
 from __future__ import annotations
 
@@ -22,19 +22,17 @@ from geodis.data.files.limits import (
 )
 from geodis.data.files.text_tables import column_of_series, contents_of_frame
 
-# How many rows and bytes a message of Arrow unpacks to, read from its head alone.
-#
-# Arrow unpacks the buffers of a batch when it opens it, and tells their sizes afterwards. They
-# stand in its head, a flat buffer: a table begins with the distance to its list of fields, which
-# says how far from the table each field is (0: nowhere).
+# Arrow allocates the buffers of a record batch when it opens it. Their sizes are read here from the
+# header of the message first. The header is a flatbuffer: a table begins with the distance to its
+# list of fields, which gives the offset of each field from the table (0 if absent).
 
-# Numbers of the fields in the published schema of messages.
+# Field numbers in Arrow's message schema.
 HEADER, BATCH_OF_DICTIONARY = 2, 1
 LENGTH, BUFFERS, COMPRESSION = 0, 2, 3
 
 
 def size_of_message(message: Any) -> tuple[int, int]:
-    """Rows of a record batch or a dictionary, and the bytes of its buffers once unpacked.
+    """Return the number of rows of a record batch or dictionary, and its unpacked size in bytes.
 
     Parameters
     ----------
@@ -70,19 +68,19 @@ def size_of_message(message: Any) -> tuple[int, int]:
 
 
 def _unpacked_size(body: Any, offset: int) -> int:
-    """What stands before a packed buffer; -1 where it lies in the file as it is."""
+    """Return the unpacked size before a compressed buffer; -1 marks an uncompressed buffer."""
     return max(int(struct.unpack_from("<q", body, offset)[0]), 0)
 
 
 def _table(head: bytes, table: int, number: int) -> int:
-    """Where the table begins that a field refers to."""
+    """Return the position of the table to which a field refers."""
     if not (at := _field(head, table, number)):
-        raise ValueError("a message of Arrow says nothing of what it holds")
+        raise ValueError("a message of Arrow must have a header; got none")
     return int(at + struct.unpack_from("<I", head, at)[0])
 
 
 def _field(head: bytes, table: int, number: int) -> int:
-    """Where a field of a table stands; 0 where it has none."""
+    """Return the position of a field of a table, or 0 if the field is absent."""
     fields = table - struct.unpack_from("<i", head, table)[0]
     (size,) = struct.unpack_from("<H", head, fields)
     if 4 + 2 * number >= size:
@@ -91,16 +89,16 @@ def _field(head: bytes, table: int, number: int) -> int:
     return table + distance if distance else 0
 
 
-# Bytes of an entry once it is read: of a number, a bit too, because factors have 8 bytes each; of a
-# date and a decimal, which become objects of Python.
+# Bytes of one value after reading. Factors take 8 bytes per number, even for booleans; dates and
+# decimals become Python objects.
 NUMBER, DATE, DECIMAL = 8, 48, 112
-# An Arrow file is a stream of messages between a mark of eight bytes and a list of their places.
+# An Arrow file is a stream of messages after a magic string of eight bytes.
 STREAM_BEGINS = 8
 
 
 @register_reader(".parquet")
 def read_parquet(path: Path, mmap: bool) -> Contents:
-    """Columns of a Parquet file; a pandas index stored with them is left out."""
+    """Read the columns of a Parquet file, without a stored pandas index."""
     parquet = require("pyarrow.parquet", purpose="Reading .parquet files")
     with parquet.ParquetFile(path) as file:
         schema = file.schema_arrow
@@ -110,7 +108,7 @@ def read_parquet(path: Path, mmap: bool) -> Contents:
         check_unpacked(path, rows * row_bytes(schema))
         check_unpacked(path, sum(group.total_byte_size for group in groups))
         texts = [field.name for field in schema if _is_text(field.type)]
-    # A few long texts may stand in many rows: as a dictionary they are stored once.
+    # Read texts as dictionaries, because a few long texts may be repeated in many rows.
     with parquet.ParquetFile(path, read_dictionary=texts) as file:
         flat = [schema.field(i).name for i in _flat(path, schema)]
         table = file.read(columns=None if len(flat) == len(schema) else flat)
@@ -119,7 +117,7 @@ def read_parquet(path: Path, mmap: bool) -> Contents:
 
 @register_reader(".feather", ".arrow")
 def read_feather(path: Path, mmap: bool) -> Contents:
-    """Columns of a Feather file, which is Arrow's own format; a pandas index is left out."""
+    """Read the columns of a Feather file (Arrow's own format), without a stored pandas index."""
     pyarrow = require("pyarrow", purpose=f"Reading {path.suffix} files")
     ipc = require("pyarrow.ipc", purpose=f"Reading {path.suffix} files")
     with pyarrow.OSFile(str(path), "rb") as source, ipc.open_file(source) as file:
@@ -134,7 +132,7 @@ def read_feather(path: Path, mmap: bool) -> Contents:
 
 
 def _check_messages(path: Path, source: Any, width: int) -> None:
-    """Hold what the messages say that they unpack to against the limit, and unpack none."""
+    """Compare the unpacked sizes declared by the messages with the limit, without unpacking."""
     from pyarrow import ipc
 
     source.seek(STREAM_BEGINS)
@@ -149,7 +147,7 @@ def _check_messages(path: Path, source: Any, width: int) -> None:
 
 
 def row_bytes(schema: Any) -> int:
-    """The bytes that one row of these columns takes once it is read, without the texts themselves.
+    """Return the bytes that one row takes after reading, not counting the characters of texts.
 
     Examples
     --------
@@ -163,7 +161,7 @@ def row_bytes(schema: Any) -> int:
 def _entry_bytes(kind: Any) -> int:
     from pyarrow import types
 
-    if hasattr(kind, "storage_type"):  # an extension of a type of Arrow's own
+    if hasattr(kind, "storage_type"):  # an extension type
         return _entry_bytes(kind.storage_type)
     if types.is_fixed_size_binary(kind):
         return TEXT_BYTES + int(kind.byte_width)
@@ -181,7 +179,7 @@ def _is_text(kind: Any) -> bool:
 
 
 def _flat(path: Path, schema: Any) -> list[int]:
-    """The columns of which each entry is one value. Lists may share their values, without end."""
+    """Return the columns of single values. Nested lists could share values without limit."""
     found = [j for j, field in enumerate(schema) if not _is_nested(field.type)]
     if not found:
         raise InputError(
@@ -199,7 +197,7 @@ def _is_nested(kind: Any) -> bool:
 
 
 def _text_bytes(column: Any) -> int:
-    """The bytes that the texts of a column may take in Python; each category counts once."""
+    """Return the bytes that the texts of a column may take in Python, counting a category once."""
     import pyarrow.compute as compute
     from pyarrow import types
 
@@ -207,7 +205,7 @@ def _text_bytes(column: Any) -> int:
     for chunk in column.chunks:
         values = getattr(chunk, "storage", chunk)
         values = values.dictionary if types.is_dictionary(values.type) else values
-        if str(values.type).endswith("_view"):  # of 16 bytes an entry, which begin with its length
+        if str(values.type).endswith("_view"):  # entries of 16 bytes that begin with the length
             views = np.frombuffer(values.buffers()[1] or b"", "<i4")
             views = views[4 * values.offset : 4 * (values.offset + len(values)) : 4]
             length += int(views[np.asarray(values.is_valid())].sum(dtype=np.int64))
@@ -217,7 +215,7 @@ def _text_bytes(column: Any) -> int:
 
 
 def _without_dictionaries(path: Path, table: Any, names: set[str]) -> Any:
-    """Texts as columns of their own again, once it is known how long they are together."""
+    """Replace dictionary columns by plain text once the total length of the text is known."""
     import pyarrow.compute as compute
 
     length = 0
@@ -259,6 +257,6 @@ def _read_exact(path: Path, table: Any, series: Any) -> Column:
     from pyarrow import types
 
     kind = table.schema.field(str(series.name)).type
-    if types.is_integer(kind) and series.dtype.kind == "f":  # with gaps they become objects
+    if types.is_integer(kind) and series.dtype.kind == "f":  # integers with gaps become objects
         check_unpacked(path, INTEGER_BYTES * len(series), str(series.name))
     return column_of_series(exact_column(table, series))

@@ -1,4 +1,7 @@
-"""File formats by their suffix: a reader registers where it is written, and packages add theirs."""
+"""Registry of file readers, and the contents of a file that readers return.
+
+A reader registers its suffixes with `register_reader`; other packages add theirs by an entry point.
+"""
 
 from __future__ import annotations
 
@@ -17,21 +20,19 @@ from geodis.base.plugins import load_plugins
 from geodis.data.columns import Column
 from geodis.data.factors import FactorKind, Factors
 
-# What one file holds: arrays by key, read when asked for, and messages that list them.
-
-# A message stays readable; a model checkpoint can hold thousands of arrays.
+# Keeps messages readable: a model checkpoint can hold thousands of arrays.
 MOST_LISTED = 12
 
-# What repeats a few bytes, or was never written, may be as large as this without being stored.
+# An array may be at most this large if few of its bytes are stored.
 MOST_UNWRITTEN = 2**30
 
-# What a parser says may have the whole header of a file in it.
+# A parser's message may quote the whole header of a file.
 MOST_REASON = 300
 
 TEXT = "text"
 
-# The first bytes of the files that are most often found under a wrong name, with the byte after
-# PK and PAR1, which are names of columns too.
+# First bytes of files that often have a wrong suffix. PK and PAR1 include the next byte, because
+# columns may have these names.
 SIGNATURES = {
     b"\x93NUMPY": "a NumPy array",
     b"PK\x03": "a zip archive",
@@ -46,10 +47,10 @@ SIGNATURES = {
 
 @dataclass(frozen=True)
 class Stored:
-    """An array in a file: what can be said without reading it, and how to read it.
+    """An array in a file: its shape and dtype, and functions that read it.
 
-    As a factor it may be read otherwise: identities that no array of floats can hold are kept.
-    What is stored in chunks gives some of its rows, best as many at once as a chunk has.
+    `read_factor` reads it for use as a factor, keeping integers that floats cannot represent.
+    `read_rows` reads rows from start to stop, best in multiples of `chunk_rows`.
     """
 
     shape: tuple[int, ...]
@@ -61,7 +62,7 @@ class Stored:
 
 
 def unreadable(shape: tuple[int, ...], dtype: str, problem: Exception) -> Stored:
-    """An array that is listed, and refused with this exception when it is read."""
+    """Return an array that is listed but raises this exception when it is read."""
 
     def read() -> Column:
         raise problem
@@ -77,13 +78,13 @@ class Contents:
     ----------
     path : Path
     arrays : dict of str to Stored
-        By key; the key is empty where the format has one array without a name.
+        By key; the key is empty if the format holds one unnamed array.
     default : str or None
-        The key that a caller means who gives none.
+        The key that is used if the caller gives none.
     columns : dict of str to str or None
-        Of a file with a table: the name of each column and its key.
+        For a table: the key of each column by name.
     parts : dict of str to Stored
-        What is reached by its key, but is part of another array: a field of records.
+        Parts of other arrays that have a key, such as a field of records.
     """
 
     path: Path
@@ -93,11 +94,11 @@ class Contents:
     parts: dict[str, Stored] = field(default_factory=dict)
 
     def stored(self, key: str) -> Stored:
-        """The array of a key, or the part of one."""
+        """Return the array, or the part of an array, with this key."""
         return self.arrays[key] if key in self.arrays else self.parts[key]
 
     def choose(self, key: str | None) -> str:
-        """Return the key of the one array that is meant, or list what there is."""
+        """Return the key of the requested array, or raise an error that lists the keys."""
         if key is None:
             key = self.default
         if key is None and len(self.arrays) == 1:
@@ -112,17 +113,17 @@ class Contents:
         raise InputError(f"{self.path} needs the key of one array{example}; {self.listing()}.")
 
     def read(self, key: str) -> Column:
-        """Read one array; whatever its bytes do to the reader ends as an InputError."""
+        """Read one array, raising InputError for any damage."""
         with reading(self.path):
             return self.stored(key).read()
 
     def read_factor(self, key: str) -> Column:
-        """Read one array as `read` does, but for factors."""
+        """Read one array for use as a factor."""
         with reading(self.path):
             return (self.stored(key).read_factor or self.stored(key).read)()
 
     def listing(self) -> str:
-        """Say which keys there are, with shape and dtype."""
+        """List the keys with shape and dtype, for a message."""
         if not self.arrays:
             return "it holds no arrays"
         every = {**self.arrays, **self.parts}
@@ -133,7 +134,7 @@ class Contents:
 
 
 def quoted(text: str, most: int = 80) -> str:
-    r"""Text from a file for a message: one short line without control characters.
+    r"""Shorten text from a file to one line without control characters, for a message.
 
     Examples
     --------
@@ -146,13 +147,13 @@ def quoted(text: str, most: int = 80) -> str:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn whatever a parser raises on bad bytes into one sentence about the file."""
+    """Turn any exception of a parser into an InputError about the file."""
     try:
         yield
     except (InputError, MissingExtraError):
         raise
-    # Broad on purpose: on damaged files the parsers of zip, npy, HDF5, Parquet and torch raise
-    # struct.error, KeyError, RecursionError, MemoryError and more, in no documented set.
+    # Deliberately broad: on damaged files the parsers of zip, npy, HDF5, Parquet and torch raise
+    # struct.error, KeyError, RecursionError, MemoryError and more, and no list is documented.
     except Exception as error:
         lines = str(error).strip().splitlines()
         reason = quoted(lines[0].rstrip("."), MOST_REASON) if lines else type(error).__name__
@@ -164,7 +165,7 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def suffix_of(path: Path) -> str:
-    """The suffix of a file in lower case, and that before it where it is compressed.
+    """Return the suffix in lower case, including the one before .gz.
 
     Examples
     --------
@@ -175,7 +176,7 @@ def suffix_of(path: Path) -> str:
 
 
 def begins_like(path: Path) -> str:
-    """Guess from its first bytes what a file is, for a message."""
+    """Guess the type of a file from its first bytes, for a message."""
     try:
         with path.open("rb") as file:
             start = file.read(256)
@@ -189,7 +190,7 @@ def begins_like(path: Path) -> str:
 
 
 def check_fits(n_bytes: int, shape: tuple[int, ...], dtype: np.dtype) -> None:
-    """Require that the bytes that are there are enough for an array of this shape."""
+    """Require enough bytes for an array of this shape."""
     needed = math.prod(shape) * dtype.itemsize
     if min(shape, default=0) < 0 or needed > n_bytes:
         raise ValueError(
@@ -199,11 +200,11 @@ def check_fits(n_bytes: int, shape: tuple[int, ...], dtype: np.dtype) -> None:
 
 
 def check_written(n_bytes: int, shape: tuple[int, ...], itemsize: int) -> None:
-    """Refuse an array that fills the memory and of which next to nothing is stored."""
+    """Refuse a large array of which almost nothing is stored in the file."""
     needed = math.prod(shape) * itemsize
     if needed > max(n_bytes, MOST_UNWRITTEN):
         raise ValueError(
-            f"an array of shape {shape} needs {needed} bytes, and {n_bytes} are stored of it"
+            f"an array of shape {shape} needs {needed} bytes; only {n_bytes} are stored"
         )
 
 
@@ -216,7 +217,7 @@ def map_array(
     mmap: bool,
     fortran_order: bool = False,
 ) -> np.ndarray:
-    """Map the bytes from offset on as a read-only array, or copy them into memory."""
+    """Map the bytes from offset as a read-only array, or copy them into memory."""
     if 0 in shape:
         return np.empty(shape, dtype)  # an empty range of bytes cannot be mapped
     order: Any = "F" if fortran_order else "C"
@@ -224,7 +225,7 @@ def map_array(
     return mapped if mmap else np.array(mapped)
 
 
-# From a file, and whether to map it into memory where that is possible.
+# A reader takes the path, and whether to map the file where possible.
 Reader = Callable[[Path, bool], Contents]
 AnyReader = TypeVar("AnyReader", bound=Reader)
 
@@ -232,23 +233,23 @@ READERS: dict[str, Reader] = {}
 
 
 def register_reader(*suffixes: str) -> Callable[[AnyReader], AnyReader]:
-    """Read files with these suffixes by the function below.
+    """Register a function as the reader of files with these suffixes.
 
-    `load_array` and `load_factors` then open such files. A package that declares its module in
-    the group "geodis.file_formats" of its entry points has it imported when a file of an unknown
+    `load_array` and `load_factors` then read such files. If a package declares a module in the
+    entry-point group "geodis.file_formats", the module is imported when a file with an unknown
     suffix is opened.
 
     Parameters
     ----------
     *suffixes : str
-        Such as ".npy", in lower case.
+        Lower-case suffixes such as ".npy".
 
     Returns
     -------
     callable
-        A decorator, which leaves the function as it is. It gets the path, and whether to map the
-        file; it returns `Contents` without reading the arrays. What it raises becomes a sentence
-        about the file.
+        A decorator that returns the function unchanged. The function takes the path and whether
+        to map the file, and returns `Contents` without reading the arrays. Its exceptions are
+        turned into an InputError about the file.
 
     Examples
     --------
@@ -279,14 +280,14 @@ def register_reader(*suffixes: str) -> Callable[[AnyReader], AnyReader]:
 
 
 def unregister_reader(suffix: str) -> None:
-    """Take a reader away again, as before it is written anew in a notebook."""
+    """Remove a reader, for example before defining it again in a notebook."""
     if suffix not in READERS:
         raise InputError(f"suffix must be that of a registered reader; got {suffix!r}.")
     del READERS[suffix]
 
 
 def reader_of(file: Path) -> Reader:
-    """The reader for the suffix of a file, asking other packages before there is none."""
+    """Return the reader for a file's suffix, importing plugins if the suffix is unknown."""
     suffix = suffix_of(file)
     if suffix not in READERS:
         load_plugins("geodis.file_formats")
@@ -298,7 +299,7 @@ def reader_of(file: Path) -> Reader:
     return READERS[suffix]
 
 
-# Arrays of a file that describe the columns of its array `factors`: names, kinds, labels, ...
+# Arrays that describe the columns of the array `factors` in the same file.
 
 FACTORS = "factors"
 NAMES, KINDS = "factor_names", "factor_kinds"
@@ -308,7 +309,7 @@ DESCRIPTIONS = (NAMES, KINDS, LABELS, PERIODS, GROUPS)
 
 
 def arrays_of_factors(factors: Factors) -> dict[str, np.ndarray]:
-    """Arrays for a file, from which `load_factors` makes the same factors again.
+    """Return the arrays to store in a file so that `load_factors` restores the same factors.
 
     Examples
     --------
@@ -331,13 +332,13 @@ def arrays_of_factors(factors: Factors) -> dict[str, np.ndarray]:
 
 
 def without_descriptions(contents: Contents) -> Contents:
-    """The contents of a file without the arrays that only describe others."""
+    """Return the contents without the arrays that only describe factors."""
     others = {key: stored for key, stored in contents.arrays.items() if key not in DESCRIPTIONS}
     return replace(contents, arrays=others or contents.arrays)
 
 
 def described_names(contents: Contents) -> list[str]:
-    """The names of factors that a file holds; none if it holds none."""
+    """Return the factor names stored in a file, or an empty list."""
     if NAMES not in contents.arrays:
         return []
     names = contents.read(NAMES)
@@ -347,7 +348,7 @@ def described_names(contents: Contents) -> list[str]:
 
 
 def with_descriptions(factors: Factors, contents: Contents) -> Factors:
-    """Factors with the kinds, labels, periods and groups that their file holds."""
+    """Add the kinds, labels, periods and groups stored in the file to factors."""
     if KINDS not in contents.arrays:
         return factors
     known = get_args(FactorKind)
@@ -364,7 +365,7 @@ def with_descriptions(factors: Factors, contents: Contents) -> Factors:
     groups: dict[str, tuple[str, ...]] = {}
     of_columns = _texts(contents, GROUPS, factors) if GROUPS in contents.arrays else {}
     for name, group in of_columns.items():
-        if group:  # empty for a column of its own
+        if group:  # empty for a column without a group
             groups[group] = (*groups.get(group, ()), name)
     return Factors(
         factors.values,
@@ -379,7 +380,7 @@ def with_descriptions(factors: Factors, contents: Contents) -> Factors:
 def _column(
     contents: Contents, key: str, what: str, dtype_kinds: str, factors: Factors
 ) -> dict[str, np.generic]:
-    """An array with an entry for each factor, by name."""
+    """Read an array with one entry for each factor, by name."""
     array = contents.read(key) if key in contents.arrays else None
     got = "no such array"
     if isinstance(array, np.ndarray):

@@ -1,4 +1,4 @@
-"""HDF5 and AnnData files -> their datasets, sparse matrices and tables of observations."""
+"""Readers of HDF5 and AnnData files: datasets, sparse matrices and tables of observations."""
 
 from __future__ import annotations
 
@@ -32,20 +32,18 @@ from geodis.data.files.limits import (
     unpacked_limit,
 )
 
-# Members of an HDF5 file, reached by hard links alone, and their values in bounded memory.
-#
-# A file may say that its bytes lie in another file of the machine (external storage, virtual data
-# sets, external links). Whoever made it would then read through whoever opens it: all of that is
-# refused.
+# A file may point to bytes in other files of the machine (external storage, virtual datasets,
+# external links). All of these are refused: otherwise the author of a file could read other files
+# with the rights of the person who opens it. Only hard links are followed.
 
-# Texts of any length are read so many at once at first, and more where they are short.
+# Variable-length texts are read in blocks that grow while the texts are short.
 FEW_TEXTS, MANY_TEXTS = 16, 2**16
-# Links to follow at most: a file may link a group into itself.
+# Maximum depth of groups: a file may link a group into itself.
 MOST_DEPTH = 64
 
 
 def member(path: Path, group: Any, key: str) -> Any:
-    """The group or data set of a key, if hard links alone lead there; None if nothing does."""
+    """Return the group or dataset of a key if only hard links lead to it; None if it is missing."""
     import h5py
 
     node = group
@@ -68,7 +66,7 @@ def member(path: Path, group: Any, key: str) -> Any:
 def members(
     group: Any, prefix: str = "", seen: set[int] | None = None, depth: int = 0
 ) -> Iterator[tuple[str, Any]]:
-    """Every group and dataset below a group with its key, by hard links alone."""
+    """Yield every group and dataset below a group with its key, following hard links only."""
     import h5py
 
     seen = {_address(group)} if seen is None else seen
@@ -79,21 +77,21 @@ def members(
             continue
         node = group[name]
         yield f"{prefix}{name}", node
-        # Groups may contain each other: each is looked through only once.
+        # Groups may contain each other, so each is visited once.
         if isinstance(node, h5py.Group) and (address := _address(node)) not in seen:
             seen.add(address)
             yield from members(node, f"{prefix}{name}/", seen, depth + 1)
 
 
 def _address(node: Any) -> int:
-    """Where in its file a group or dataset lies."""
+    """Return the address of a group or dataset in its file."""
     import h5py
 
     return int(h5py.h5o.get_info(node.id).addr)
 
 
 def referred(path: Path, file: Any, reference: Any) -> Any:
-    """The data set of this file that an attribute refers to; a text could name a link."""
+    """Return the dataset to which an object reference points; a text could name a link."""
     import h5py
 
     if not isinstance(reference, h5py.Reference) or not reference:
@@ -105,11 +103,11 @@ def referred(path: Path, file: Any, reference: Any) -> Any:
 
 
 def own_dataset(path: Path, dataset: Any) -> Any:
-    """The data set itself, if its bytes are in this file."""
+    """Return the dataset if its bytes are in this file."""
     if dataset.external:
         got = f"external storage in {dataset.external[0][0]!r}"
     elif dataset.is_virtual:
-        got = "a virtual data set, of other data sets"
+        got = "a virtual dataset, made of other datasets"
     else:
         return dataset
     raise InputError(
@@ -118,7 +116,7 @@ def own_dataset(path: Path, dataset: Any) -> Any:
 
 
 def values_of(path: Path, dataset: Any, as_text: bool = False) -> Any:
-    """All values; HDF5 makes up those that nobody wrote, however many there are."""
+    """Read all values after checking their size: unwritten values are filled in by HDF5."""
     import h5py
 
     own_dataset(path, dataset)
@@ -133,7 +131,7 @@ def values_of(path: Path, dataset: Any, as_text: bool = False) -> Any:
     if h5py.check_string_dtype(dataset.dtype) and dataset.dtype.hasobject:
         return _texts_of(path, dataset, as_text)
     if dataset.dtype.hasobject:
-        raise ValueError(f"{dataset.name} holds lists or references, and geodis reads arrays")
+        raise ValueError(f"{dataset.name} must hold an array of values; got lists or references")
     if not as_text:
         return dataset[()]
     check_unpacked(path, dataset.size * TEXT_BYTES + needed, dataset.name)
@@ -141,7 +139,7 @@ def values_of(path: Path, dataset: Any, as_text: bool = False) -> Any:
 
 
 def _texts_of(path: Path, dataset: Any, as_text: bool) -> Any:
-    """Texts of any length, some at a time: many may stand for the same long one."""
+    """Read variable-length texts in blocks: many entries may refer to one long text."""
     source = dataset.asstr(errors="replace") if as_text else dataset
     if not dataset.shape:
         return source[()]
@@ -162,29 +160,29 @@ def _texts_of(path: Path, dataset: Any, as_text: bool) -> Any:
 
 
 def array_of_texts(path: Path, dataset: Any) -> np.ndarray:
-    """Texts as an array of numpy, in which each takes as much as the longest."""
+    """Read texts as a numpy string array, whose entries all take as much as the longest."""
     texts = np.asarray(values_of(path, dataset, as_text=True))
     longest = max(map(len, texts.reshape(-1)), default=0)
     check_unpacked(path, texts.size * longest * CHARACTER_BYTES, dataset.name)
     return texts.astype(str)
 
 
-# Of the arrays that AnnData stores in several parts: sparse, categorical and masked ones.
+# Parts of the arrays that AnnData stores as groups: sparse, categorical and masked ones.
 PARTS = ("data", "indices", "indptr", "codes", "categories", "values", "mask")
 
 
 @register_reader(".h5", ".hdf5")
 def read_hdf5(path: Path, mmap: bool) -> Contents:
-    """Every dataset by its path, and the groups that AnnData stores one array in.
+    """List every dataset by its path, and the groups in which AnnData stores one array.
 
-    Of a dataset of records every field is an array of its own too.
+    Each field of a dataset of records is listed as an array as well.
     """
     h5py = require("h5py", purpose=f"Reading {path.suffix} files")
     contents = Contents(path, {})
     with h5py.File(path, "r") as file:
         for key, node in members(file):
             if key.rpartition("/")[0] in contents.arrays:
-                continue  # a part of an array that is listed as a whole
+                continue  # part of an array that is listed as a whole
             if isinstance(node, h5py.Dataset):
                 _list_dataset(contents, key, node, mmap)
             elif (array := _array_of_group(contents, key, node)) is not None:
@@ -194,12 +192,12 @@ def read_hdf5(path: Path, mmap: bool) -> Contents:
 
 
 def _list_dataset(contents: Contents, key: str, dataset: Any, mmap: bool) -> None:
-    """List a dataset, and the fields of a dataset of records as arrays of their own."""
+    """List a dataset, and each field of a dataset of records."""
     if dataset.shape is None:
         return
     path, dtype = contents.path, dataset.dtype
     read, rows, step = partial(_read, path, key, mmap), None, 1
-    if dataset.chunks and dtype.kind in "biuf":  # else its bytes are mapped, or not numbers
+    if dataset.chunks and dtype.kind in "biuf":  # otherwise mapped, or not numeric
         rows, step = partial(_read_rows, path, key), dataset.chunks[0]
     contents.arrays[key] = Stored(
         dataset.shape, _kind(dtype), read, read_rows=rows, chunk_rows=step
@@ -211,9 +209,9 @@ def _list_dataset(contents: Contents, key: str, dataset: Any, mmap: bool) -> Non
 
 
 def _array_of_group(contents: Contents, key: str, group: Any) -> Stored | None:
-    """The array that AnnData stores in a group.
+    """Return the array that AnnData stores in a group.
 
-    Before its version 0.7 it said so of sparse ones alone.
+    Before version 0.7, AnnData marked only sparse arrays, with other attributes.
     """
     older = group.attrs.get("h5sparse_format")
     encoding = group.attrs.get("encoding-type") if older is None else f"{_text(older)}_matrix"
@@ -228,12 +226,12 @@ def _array_of_group(contents: Contents, key: str, group: Any) -> Stored | None:
 
 
 def _parts(path: Path, key: str, group: Any) -> dict[str, Stored]:
-    """The datasets of a group in which AnnData stores one array."""
+    """List the datasets of a group in which AnnData stores one array."""
     found = {}
     for name in PARTS:
         try:
             part = member(path, group, name)
-        except InputError as problem:  # a link, which is refused when it is read
+        except InputError as problem:  # a link, refused when it is read
             found[name] = unreadable((), "link", problem)
             continue
         if getattr(part, "shape", None) is not None:
@@ -243,7 +241,7 @@ def _parts(path: Path, key: str, group: Any) -> dict[str, Stored]:
 
 
 def _read_part(path: Path, key: str) -> np.ndarray:
-    """A dataset; texts as objects."""
+    """Read a dataset; texts become an object array."""
     import h5py
 
     with h5py.File(path, "r") as file:
@@ -269,14 +267,14 @@ def _text(value: Any) -> str:
 
 @register_reader(".h5ad")
 def read_anndata(path: Path, mmap: bool) -> Contents:
-    """Treat X as the points and the columns of obs as the factors of an AnnData file."""
+    """Read an AnnData file: X holds the points, and the columns of obs are the factors."""
     h5py = require("h5py", purpose="Reading .h5ad files")
     contents = read_hdf5(path, mmap)
     with h5py.File(path, "r") as file:
         obs = member(path, file, "obs")
         if isinstance(obs, h5py.Group):
             names = [_text(name) for name in obs.attrs.get("column-order", ())]
-        else:  # a dataset of records whose categories stand in uns, as before version 0.7
+        else:  # before version 0.7: a dataset of records with its categories in uns
             fields = () if obs is None else obs.dtype.names or ()
             names = [name for name in fields if name != "index"]
             for name in names:
@@ -303,7 +301,7 @@ def _read_field(path: Path, key: str, name: str) -> Column:
         check_unpacked(path, math.prod(dataset.shape) * dataset.dtype.itemsize, key)
         check_chunks(path, dataset)
         if dataset.dtype.hasobject and not h5py.check_string_dtype(dataset.dtype[name]):
-            raise ValueError(f"{key} holds lists or references, and geodis reads arrays")
+            raise ValueError(f"{key} must hold an array of values; got lists or references")
         values = dataset[name]
         if h5py.check_string_dtype(dataset.dtype[name]):
             return Labels.of([_text(value) for value in values])
@@ -315,14 +313,14 @@ def _read(path: Path, key: str, mmap: bool) -> Column:
 
     with h5py.File(path, "r") as file:
         dataset = own_dataset(path, member(path, file, key))
-        if "categories" in dataset.attrs:  # how AnnData before 0.8 stored a categorical
+        if "categories" in dataset.attrs:  # a categorical, as stored before AnnData 0.8
             categories = referred(path, file, dataset.attrs["categories"])
             ordered = bool(categories.attrs.get("ordered", False))
             return _labels(path, values_of(path, dataset), categories, ordered)
         if h5py.check_string_dtype(dataset.dtype):
             return array_of_texts(path, dataset)
-        offset = dataset.id.get_offset()  # None unless the bytes lie in one piece in this file
-        # A dataset nobody wrote to has no bytes, though HDF5 may name an offset for it.
+        offset = dataset.id.get_offset()  # None unless the bytes are contiguous in this file
+        # An unwritten dataset has no bytes, though HDF5 may give an offset for it.
         is_written = dataset.id.get_storage_size() == dataset.nbytes
         same_bytes = dataset.id.get_type().equal(h5py.h5t.py_create(dataset.dtype, logical=True))
         can_map = offset is not None and is_written and same_bytes and dataset.dtype.kind in "biuf"
@@ -332,7 +330,7 @@ def _read(path: Path, key: str, mmap: bool) -> Column:
 
 
 def _read_rows(path: Path, key: str, start: int, stop: int) -> np.ndarray:
-    """Some rows of a dataset in chunks."""
+    """Read some rows of a chunked dataset."""
     import h5py
 
     with h5py.File(path, "r") as file:

@@ -1,8 +1,8 @@
-"""How much a file may become once it is unpacked, told before anything is allocated.
+"""Limits on the unpacked size of a file, checked before memory is allocated.
 
-A megabyte can declare a terabyte: compressed zeros, data sets nobody wrote to, columns of one
-value. What is read is held against a multiple of the size of the file and against the memory that
-is free; both can be raised by `max_bytes`, or GEODIS_MAX_BYTES where no argument can be given.
+A file of one megabyte can declare a terabyte, by compressed zeros, unwritten datasets or repeated
+values. The declared size is compared with a multiple of the file size and with the free memory.
+`max_bytes`, or the environment variable GEODIS_MAX_BYTES, sets another limit.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from typing import Any
 
 from geodis.base.check import InputError, check_int
 
-# Images of a few shapes shrink to a hundredth (dSprites to 1/116); zeros to a thousandth.
+# Images of a few shapes compress to 1/100 (dSprites to 1/116); zeros compress to 1/1000.
 MULTIPLE = 200
-# So much may be unpacked of any file, however small.
+# Every file may unpack to this many bytes, however small it is.
 ALWAYS = 2**28
-# Of the memory that is free: what is read is then copied, at least once.
+# Half of the free memory, because the data are copied at least once.
 SHARE_OF_FREE = 0.5
-# One byte of zlib becomes no more, and no less than this is unpacked at once.
+# One byte of zlib data expands to at most 1032 bytes; data are decompressed in pieces of 1 MiB.
 MOST_OF_A_BYTE = 1032
 AT_ONCE = 2**20
-# What an entry takes once it is an object of Python, with the pointer to it: a text beside its
-# characters, of which each takes four bytes if one of them is a rare one; and an integer.
+# Bytes of a Python object with its pointer: a text without its characters, a character (four bytes
+# if the text has a rare one), and an integer.
 TEXT_BYTES, CHARACTER_BYTES, INTEGER_BYTES = 58, 4, 40
-# A category takes its code, twice.
+# A category is stored as its code, twice.
 CATEGORY_BYTES = 16
-# A table with more columns is no table; pandas takes minutes to read it.
+# pandas takes minutes to read a wider table.
 MOST_COLUMNS = 100_000
-# Arrays in one file.
+# Maximum number of arrays in one file.
 MOST_ARRAYS = 100_000
 
 VARIABLE = "GEODIS_MAX_BYTES"
@@ -44,7 +44,7 @@ _max_bytes: ContextVar[int | None] = ContextVar("max_bytes", default=None)
 
 @contextmanager
 def allowing(max_bytes: int | None) -> Iterator[None]:
-    """Let files become as large as this while they are read.
+    """Set the maximum unpacked size of files within a context.
 
     Examples
     --------
@@ -64,16 +64,16 @@ max_bytes allows: give a larger max_bytes, or set GEODIS_MAX_BYTES.
 
 
 def check_unpacked(path: Path, n_bytes: int, what: str = "") -> None:
-    """Refuse what would become larger than the limit, before it does.
+    """Refuse data that would unpack to more bytes than the limit.
 
     Parameters
     ----------
     path : Path
-        A file, or the folder of a store.
+        A file or the folder of a store.
     n_bytes : int
-        What it declares that it will be in memory.
+        The declared size in memory.
     what : str
-        Which part of the file is meant.
+        The part of the file, for the message.
     """
     limit, why = unpacked_limit(path)
     if n_bytes > limit:
@@ -85,7 +85,7 @@ def check_unpacked(path: Path, n_bytes: int, what: str = "") -> None:
 
 
 def unpacked_limit(path: Path) -> tuple[int, str]:
-    """The most bytes that a file may become, and what sets the limit."""
+    """Return the maximum number of bytes that a file may unpack to, and the reason for it."""
     given = _max_bytes.get()
     if given is not None:
         return given, "max_bytes allows"
@@ -103,10 +103,9 @@ def unpacked_limit(path: Path) -> tuple[int, str]:
 
 
 def inflated_size(data: bytes, most: int) -> int:
-    """The bytes that zlib data decompress to, counted until they exceed the most.
+    """Return the size of decompressed zlib data, stopping the count once it exceeds `most`.
 
-    Only a few are held at a time. Damaged data count up to the damage; their reader will refuse
-    them.
+    Only a small piece is kept in memory. Damaged data are counted up to the damage.
 
     Examples
     --------
@@ -124,7 +123,7 @@ def inflated_size(data: bytes, most: int) -> int:
 
 
 def size_of(path: Path) -> int:
-    """Bytes of a file, or of all regular files in a folder."""
+    """Return the bytes of a file, or of all regular files in a folder."""
     if not path.is_dir():
         return path.stat().st_size if path.exists() else 0
     inside = (file.lstat() for file in path.rglob("*"))
@@ -132,7 +131,7 @@ def size_of(path: Path) -> int:
 
 
 def free_memory() -> float:
-    """Bytes that may be allocated without swapping; infinite where nobody says."""
+    """Return the bytes that can be allocated without swapping; infinity if unknown."""
     try:
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):
@@ -146,7 +145,7 @@ def free_memory() -> float:
 
 
 def check_columns(path: Path, count: int, of_factors: bool = False) -> None:
-    """Refuse a table with more columns than anyone reads one by one."""
+    """Refuse a table with too many columns."""
     if count <= MOST_COLUMNS:
         return
     if of_factors:
@@ -161,13 +160,13 @@ def check_columns(path: Path, count: int, of_factors: bool = False) -> None:
 
 
 def check_count(path: Path, count: int) -> None:
-    """Refuse a file of more arrays than could be listed."""
+    """Refuse a file with too many arrays."""
     if count > MOST_ARRAYS:
         raise InputError(f"{path} must hold at most {MOST_ARRAYS} arrays; got {count}.")
 
 
 def check_regular(path: Path) -> None:
-    """Require a file of bytes, after all links: devices have no end, and pipes may never begin."""
+    """Require a regular file after resolving links: reading a device or pipe may never end."""
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode):
         kinds = {
@@ -182,28 +181,26 @@ def check_regular(path: Path) -> None:
 
 
 def check_inside(folder: Path, path: Path) -> None:
-    """Require a regular file of the folder itself: a link may lead to any file of the machine."""
+    """Require a regular file inside the folder: a link may point to any file of the machine."""
     if not path.resolve().is_relative_to(folder.resolve()):
         raise InputError(f"{folder} must hold its own files; got {path.name}, a link out of it.")
     check_regular(path)
 
 
-# Chunks of HDF5 that would become larger than their data set says, refused before they do.
-#
-# The library unpacks a chunk to its end, wherever that is: of a data set of a few numbers, a chunk
-# of a megabyte may be a gigabyte of zeros.
+# HDF5 always decompresses a chunk completely. A chunk of one megabyte may therefore become a
+# gigabyte, even if its dataset declares a few numbers. Such chunks are refused here.
 
-# Numbers of filters, and the most that one byte becomes by those that pack.
+# Filter numbers of HDF5, and the largest expansion factor of the compressing filters.
 DEFLATE, LZF, CHECKSUM = 1, 32000, 3
 GROWTH = {DEFLATE: MOST_OF_A_BYTE, LZF: 100}
-# Filters (nbit and scale-offset) that make as many entries as the third of their settings says.
+# Filters (nbit and scale-offset) whose output length is the third of their settings.
 BY_COUNT = (5, 6)
-# A checksum that is packed with the numbers, and what a filter of numbers notes before them.
+# Allowance for a checksum and for the headers of numeric filters.
 SPARE = 64
 
 
 def check_chunks(path: Path, dataset: Any) -> None:
-    """Require that no chunk unpacks to more than its entries, where that would pass the limit."""
+    """Refuse chunks that unpack to more than their declared size and could exceed the limit."""
     if dataset.chunks is None:
         return
     import h5py
@@ -220,7 +217,7 @@ def check_chunks(path: Path, dataset: Any) -> None:
         if code in BY_COUNT and (len(settings) <= 2 or settings[2] != math.prod(dataset.chunks)):
             raise InputError(f"{path} must unpack {dataset.name} to chunks of {dataset.chunks}.")
     packers = [code for code in filters if code in GROWTH]
-    if packers in ([], [LZF]):  # whose most is below the multiple of a file that is allowed
+    if packers in ([], [LZF]):  # which cannot expand beyond the allowed multiple
         return
     growth = math.prod(GROWTH[code] for code in packers)
     limit, _ = unpacked_limit(path)
@@ -228,7 +225,7 @@ def check_chunks(path: Path, dataset: Any) -> None:
         return
     entries = math.prod(dataset.chunks) * dataset.dtype.itemsize
     most = entries + SPARE
-    # One filter that packs, after those that only move bytes, can be followed step by step.
+    # A single compressing filter that is applied last can be decompressed piece by piece.
     last = [code for code in filters if code != CHECKSUM][-1]
     alone = packers == [DEFLATE] == [last]
     bit = 1 << filters.index(DEFLATE) if alone else 0
@@ -247,9 +244,9 @@ def check_chunks(path: Path, dataset: Any) -> None:
 
 
 def _chunks(dataset: Any) -> Iterator[tuple[tuple[int, ...], int, int]]:
-    """Place, mask of the filters that were left out, and stored bytes of every chunk."""
+    """List the position, the mask of skipped filters and the stored bytes of every chunk."""
     found: list[Any] = []
-    if hasattr(dataset.id, "chunk_iter"):  # of newer libraries; one by one is quadratic
+    if hasattr(dataset.id, "chunk_iter"):  # newer libraries; asking for each chunk is quadratic
         dataset.id.chunk_iter(found.append)
     else:
         found += map(dataset.id.get_chunk_info, range(dataset.id.get_num_chunks()))

@@ -1,4 +1,4 @@
-"""Users' files -> arrays of points, and factors with their names. Nothing pickled is loaded."""
+"""Load arrays of points and factors of variation from files (`load_array`, `load_factors`)."""
 
 from __future__ import annotations
 
@@ -47,10 +47,9 @@ from geodis.data.files.limits import (
     check_unpacked,
 )
 
-# What is piped in: a file that is called "-".
-
+# The file name "-" stands for standard input. Its format is recognised by its first bytes; anything
+# else is a text table.
 STANDARD_INPUT = "-"
-# How files begin that are told apart by it; what begins with none of these is a text table.
 BEGINNINGS = {
     b"\x93NUMPY": ".npy",
     b"PK\x03\x04": ".npz",
@@ -63,12 +62,12 @@ BEGINNINGS = {
 
 @cache
 def standard_input_file() -> Path:
-    """Read all that is piped in, once, and return a file that holds it until the program ends."""
+    """Save standard input to a temporary file that is deleted at exit, and return its path."""
     if sys.stdin is None or sys.stdin.isatty():
-        raise InputError("- is what is piped in, as in `geodis inspect - < z.npy`; got a terminal.")
+        raise InputError("- is standard input, as in `geodis inspect - < z.npy`; got a terminal.")
     data = sys.stdin.buffer.read()
     if not data:
-        raise InputError("- is what is piped in; got nothing.")
+        raise InputError("- is standard input, which must have data; got nothing.")
     suffix = next((s for start, s in BEGINNINGS.items() if data.startswith(start)), ".csv")
     folder = tempfile.TemporaryDirectory()
     atexit.register(folder.cleanup)
@@ -80,7 +79,7 @@ def standard_input_file() -> Path:
 def load_array(
     path: str | os.PathLike[str], *, mmap: bool = True, max_bytes: int | None = None
 ) -> np.ndarray:
-    """Load one array of numbers from a file.
+    """Load one numeric array from a file.
 
     Parameters
     ----------
@@ -91,16 +90,16 @@ def load_array(
         names; grey images beside coloured ones become coloured. In a file with
         several arrays, the key of one follows a colon: ``"run.npz:latents"``,
         ``"run.h5:group/latents"``, ``"cells.h5ad:obsm/X_pca"``, ``"table.csv:column"``, several
-        columns as ``"table.csv:x,y"``; ``"-"`` is what is piped in. Without a key, a table is all
+        columns as ``"table.csv:x,y"``; ``"-"`` is standard input. Without a key, a table is all
         of its columns, an AnnData file its ``X``, and any other file its only array.
     mmap : bool
         Map the file into memory instead of reading it, where its bytes allow: ``.npy``,
         ``.safetensors`` (but not bfloat16), and uncompressed contiguous HDF5 datasets give a
         read-only ``np.memmap``; torch maps its tensors by itself.
     max_bytes : int, optional
-        The most that the file may take once it is unpacked. By default 200 times the size of the
-        file, though never less than 256 MiB, and half of the free memory; the environment variable
-        GEODIS_MAX_BYTES says otherwise for every file.
+        The maximum size of the unpacked data. The default is 200 times the size of the file,
+        but at least 256 MiB and at most half of the free memory. The environment variable
+        GEODIS_MAX_BYTES changes the default for all files.
 
     Returns
     -------
@@ -111,17 +110,17 @@ def load_array(
     Raises
     ------
     InputError
-        If there is no such file or array, the file is not what its suffix says, or it declares
-        more than its limit. Pickles are never loaded, and no file is read through another one.
+        If the file or array does not exist, the file does not match its suffix, or it exceeds
+        the size limit. Pickles and links to other files are never read.
 
     Notes
     -----
-    Numbers with decimal commas or thousands separators are read as numbers where the file leaves
-    no doubt what they are, and a warning says so; where it does, the file is refused.
+    Numbers with decimal commas or thousands separators are converted, with a warning, if their
+    meaning is unambiguous; otherwise the file is refused.
 
-    The first row of a text table is its header if it has anything but numbers, or if it counts
-    0, 1, 2, ... as pandas does for columns without names. A first column without a name is the
-    row index that pandas writes, and is left out.
+    The first row of a text table is a header if it contains anything but numbers, or if it counts
+    0, 1, 2, ..., which pandas writes for unnamed columns. A first column without a name is the row
+    index that pandas writes, and is dropped.
 
     Examples
     --------
@@ -148,9 +147,9 @@ def load_array(
 
 
 def stored_array(path: str | os.PathLike[str]) -> Stored:
-    """What a file says of the array that `load_array` would load, without reading it.
+    """Describe the array that `load_array` would load, without reading it.
 
-    A table has no array of its own, and nothing that reads some of its rows.
+    A table has no single array, so its shape is empty and `read_rows` is None.
 
     Examples
     --------
@@ -177,29 +176,28 @@ def load_factors(
     Parameters
     ----------
     path : str or path
-        A file, and perhaps a key, as for `load_array`, or that of a group with a column in each
-        array, such as ``"cells.h5ad:obs"``. Without a key, the factors are the columns
-        of a table, the ``obs`` of an AnnData file, the only array, or all the one-dimensional
-        arrays in a file if their lengths are equal. Images in a folder for each class have the
-        factor ``class``.
+        A file, optionally with a key, as for `load_array`. A key may also name a group with one
+        array per column, such as ``"cells.h5ad:obs"``. Without a key, the factors are the columns
+        of a table, the ``obs`` of an AnnData file, the only array, or all one-dimensional arrays
+        if their lengths are equal. Images in one subfolder per class have the factor ``class``.
     periods : mapping of str to float, optional
-        By name: the period of a factor of cyclic numbers, such as an angle.
+        The periods of cyclic numeric factors, such as angles, by name.
     max_bytes : int, optional
         As for `load_array`.
 
     Returns
     -------
     Factors
-        ``values`` (n, f) and ``names``. Numbers stay numbers; a column of labels becomes integer
-        codes, whose labels are in ``categories``. Columns without names are called what an array
-        ``factor_names`` of the same file says, as `geodis encode` writes it, or "factor 0" and
-        so on; beside an array ``factors``, ``factor_kinds``, ``factor_labels``,
-        ``factor_periods`` and ``factor_groups`` say what its columns are.
+        ``values`` (n, f) and ``names``. Numbers are unchanged; labels become integer codes, and
+        ``categories`` holds the labels. Unnamed columns take their names from an array
+        ``factor_names`` in the same file, as written by `geodis encode`, or are called "factor 0"
+        and so on. The arrays ``factor_kinds``, ``factor_labels``, ``factor_periods`` and
+        ``factor_groups`` describe the columns of an array ``factors``.
 
     Raises
     ------
     InputError
-        As `load_array`, and if the arrays in the file do not make a table.
+        As for `load_array`, and if the arrays do not form a table.
 
     Examples
     --------
@@ -252,7 +250,7 @@ def _read_factors(path: str | os.PathLike[str]) -> Factors:
 
 
 def _open(path: str | os.PathLike[str], *, mmap: bool) -> tuple[Contents, str | None]:
-    """Look into a file, and return the key that the caller gave beside what is there."""
+    """Open a file and return its contents, and the key that the caller gave."""
     file, key = _split_key(path)
     if file.is_dir():
         is_store = zarr_store.is_zarr(file) or file.suffix.lower() == ".zarr"
@@ -267,7 +265,7 @@ def _open(path: str | os.PathLike[str], *, mmap: bool) -> tuple[Contents, str | 
 
 
 def _split_key(path: str | os.PathLike[str]) -> tuple[Path, str | None]:
-    """Split "file:key" after the longest part that is a file, for names may have colons too."""
+    """Split "file:key" after the longest existing file name, because names may contain colons."""
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"path must be a string or a path; got {type(path).__name__}.")
     given = os.fspath(path)
@@ -283,13 +281,13 @@ def _split_key(path: str | os.PathLike[str]) -> tuple[Path, str | None]:
 
 
 def _existing(path: str) -> Path | None:
-    """The file or folder of this name, where ~ is the home folder; None if there is none."""
+    """Return the path with ~ expanded, or None if it does not exist."""
     file = Path(path)
     try:
         with suppress(RuntimeError):  # ~ of an unknown user
             file = file.expanduser()
         return file if file.exists() else None
-    except (OSError, ValueError):  # a long key, or one with a NUL, names no file
+    except (OSError, ValueError):  # the key is too long for a file name or contains NUL
         return None
 
 
@@ -298,7 +296,7 @@ def _is_real(array: Column) -> TypeGuard[np.ndarray]:
 
 
 def _several_columns(contents: Contents, key: str | None) -> list[str] | None:
-    """The columns of a table that a key names, with commas between them; None of anything else."""
+    """Return the table columns that a comma-separated key names, or None for any other key."""
     known = contents.columns or {}
     if key is None or key in known or "," not in key:
         return None
@@ -307,7 +305,7 @@ def _several_columns(contents: Contents, key: str | None) -> list[str] | None:
 
 
 def _stack_columns(contents: Contents, names: Sequence[str] | None = None) -> np.ndarray:
-    """Put columns of a table side by side, all by default, if all of them hold numbers."""
+    """Stack columns of a table (default: all) as an array, requiring numbers."""
     known = contents.columns or {}
     unknown = [name for name in names or () if name not in known]
     if unknown:
@@ -326,7 +324,7 @@ def _stack_columns(contents: Contents, names: Sequence[str] | None = None) -> np
 
 
 def _factor_keys(contents: Contents, key: str | None) -> dict[str, str]:
-    """Say which arrays are factors, by the names they give them ("" for none)."""
+    """Return the keys of the arrays that are factors, by factor name ("" if unnamed)."""
     columns = contents.columns or {}
     if key is None and contents.columns is not None:
         return columns
@@ -342,7 +340,7 @@ def _factor_keys(contents: Contents, key: str | None) -> dict[str, str]:
 
 
 def _columns_under(contents: Contents, key: str) -> dict[str, str]:
-    """The columns of a table that is a group of a file, such as obs; nothing of anything else."""
+    """Return the columns of a group such as obs; empty if the key is not such a group."""
     group = f"{key.rstrip('/')}/"
     own = contents.columns or {}
     if columns := {name: at for name, at in own.items() if at.startswith(group) and at != name}:
@@ -350,14 +348,14 @@ def _columns_under(contents: Contents, key: str) -> dict[str, str]:
     if key in contents.arrays:
         return {}
     inside = {at.removeprefix(group): at for at in contents.arrays if at.startswith(group)}
-    # An index begins with "_" where AnnData writes it.
+    # Names that begin with "_" are indexes written by AnnData.
     inside = {name: at for name, at in inside.items() if not name.startswith("_")}
     shapes = {contents.arrays[at].shape for at in inside.values()}
     return inside if len(shapes) == 1 and len(shapes.pop()) == 1 else {}
 
 
 def _factor_bytes(column: Column) -> int:
-    """What a column takes as factors: eight bytes an entry, or an object of Python for a text."""
+    """Return the bytes of a factor: eight per number, and a Python object per text."""
     if isinstance(column, np.ndarray) and column.dtype.kind in "SU":
         return column.size * (TEXT_BYTES + column.dtype.itemsize)
     return 8 * (column.size if isinstance(column, np.ndarray) else len(column.codes))
@@ -366,7 +364,7 @@ def _factor_bytes(column: Column) -> int:
 def _named_columns(
     path: str | os.PathLike[str], name: str, column: Column, names: list[str]
 ) -> dict[str, Column]:
-    """Split an array into its factors, each by its name."""
+    """Split an array into named factors."""
     if not isinstance(column, np.ndarray):
         return {name or default_names(1)[0]: column}
     if not column.dtype.names and (

@@ -1,4 +1,4 @@
-"""MATLAB files of versions 4 to 7.3 -> their numeric and character arrays."""
+"""Reader of numeric and character arrays in MATLAB files of versions 4 to 7.3."""
 
 from __future__ import annotations
 
@@ -21,26 +21,24 @@ from geodis.data.files.formats import Contents, Stored, register_reader
 from geodis.data.files.hdf5 import member, members, values_of
 from geodis.data.files.limits import AT_ONCE, check_count, check_unpacked
 
-# Elements of MATLAB files of versions 4 and 5, checked before scipy's compiled reader sees them.
-#
-# That reader looks up an element's type in a table without a bound, and reserves as many bytes as
-# an element says that it has: a wrong type ends the process, and the name of an array may be a
-# gigabyte of zeros.
+# Files of versions 4 and 5 are checked before scipy's compiled reader sees them. That reader uses
+# the type of an element as an unchecked table index and allocates as many bytes as an element
+# declares: a wrong type crashes the process, and an array name may be a gigabyte of zeros.
 
-# Before the arrays stands a header, which ends with the order of bytes.
+# The file header, which ends with the byte order.
 HEADER = 128
 ORDERS = {b"IM": "<", b"MI": ">"}
 MATRIX, PACKED = 14, 15
-# Bytes of an entry by the type of an element that holds numbers or text.
+# Bytes per entry, by the type of a numeric or text element.
 ENTRY_BYTES = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8, 16: 1, 17: 2, 18: 4}
 WHOLE_NUMBERS = (1, 2, 3, 4, 5, 6, 12, 13)
 FLAGS, NAMES, SIZES = (6,), (1, 16), (5, 6)
-# Classes of arrays: text, sparse, all that have values; opaque ones have no shape and no name.
+# Array classes: text, sparse, all classes with values, and opaque objects without shape or name.
 CHAR, SPARSE, WITH_VALUES, OPAQUE = 4, 5, range(4, 16), 17
 IS_COMPLEX = 1 << 11
-# MATLAB has no longer names than 63 bytes, and scipy no arrays of more axes.
+# MATLAB names have at most 63 bytes; scipy arrays have at most 32 axes.
 MOST_NAME, MOST_AXES = 1024, 32
-# Version 4 has five numbers before every array; bytes of an entry by the third digit of the first.
+# In version 4, five integers precede each array; bytes per entry by the third digit of the first.
 HEAD_4 = 20
 ENTRY_BYTES_4 = (8, 4, 4, 2, 2, 1)
 
@@ -48,11 +46,11 @@ ENTRY_BYTES_4 = (8, 4, 4, 2, 2, 1)
 class _Element(NamedTuple):
     kind: int
     n_bytes: int
-    data: bytes  # of a short element, which has them in its tag
+    data: bytes  # of a short element, stored in its tag
 
 
 class _Unpacked:
-    """What zlib packed, read in order and never more at once than is asked for."""
+    """A zlib stream that is decompressed in order, at most as far as requested."""
 
     def __init__(self, file: IO[bytes], n_bytes: int) -> None:
         self._file, self._left = file, n_bytes
@@ -75,9 +73,9 @@ Source = IO[bytes] | _Unpacked
 
 
 def check_packed(path: Path, key: str | None = None) -> None:
-    """Refuse what no array has in its head, and wrong or too large values of the array of a key.
+    """Check the headers of all arrays, and the values of the array `key`.
 
-    Of cells, structures and objects scipy reads the head alone, as nobody asks for their values.
+    scipy reads only the headers of cells, structures and objects, as their values are not needed.
     """
     size = path.stat().st_size
     with path.open("rb") as file:
@@ -87,7 +85,7 @@ def check_packed(path: Path, key: str | None = None) -> None:
             return
         order = ORDERS.get(start[HEADER - 2 :])
         if order is None:
-            raise ValueError("its header does not say in which order bytes stand")
+            raise ValueError("its header does not give a byte order")
         while file.tell() < size:
             kind, n_bytes, _ = _tag(file, order)
             end = file.tell() + n_bytes
@@ -103,9 +101,9 @@ def check_packed(path: Path, key: str | None = None) -> None:
 
 
 def _check_array(path: Path, source: Source, order: str, key: str | None, end: int | None) -> None:
-    """Check the head of an array, and its values if it is that of the key.
+    """Check the header of an array, and its values if it has the requested key.
 
-    `end` is where it ends in a file; None of packed ones, of which nobody knows.
+    `end` is the position at which it ends, or None for compressed arrays, where it is unknown.
     """
     flags, _ = struct.unpack(f"{order}II", _content(source, order, FLAGS, 8, "flags"))
     own_class = flags & 0xFF
@@ -120,7 +118,7 @@ def _check_array(path: Path, source: Source, order: str, key: str | None, end: i
         return
     if own_class not in WITH_VALUES:
         raise ValueError(f"{key} must hold numbers or text; got an array of class {own_class}")
-    if own_class == CHAR:  # scipy fills it with spaces where the file has no text
+    if own_class == CHAR:  # scipy pads missing text with spaces
         check_unpacked(path, 4 * math.prod(shape), key)
     n_values = 2 if flags & IS_COMPLEX else 1
     for part in range(n_values + 2 * (own_class == SPARSE)):
@@ -139,10 +137,10 @@ def _check_array(path: Path, source: Source, order: str, key: str | None, end: i
 
 
 def _tag(source: Source, order: str) -> _Element:
-    """The type of an element and how many bytes it has, which may follow in the tag itself."""
+    """Read the tag of an element: its type, its size, and the data of short elements."""
     tag = source.read(8)
     if len(tag) < 8:
-        raise ValueError("it ends within an array")
+        raise ValueError("the file ends within an array")
     kind, n_bytes = struct.unpack(f"{order}II", tag)
     if not kind >> 16:
         return _Element(kind, n_bytes, b"")
@@ -153,7 +151,7 @@ def _tag(source: Source, order: str) -> _Element:
 
 
 def _content(source: Source, order: str, kinds: tuple[int, ...], most: int, what: str) -> bytes:
-    """The bytes of a short part of an array's head."""
+    """Read a short element of an array header."""
     element = _tag(source, order)
     if element.kind not in kinds or element.n_bytes > most:
         raise ValueError(
@@ -162,7 +160,7 @@ def _content(source: Source, order: str, kinds: tuple[int, ...], most: int, what
         )
     data = element.data or source.read(element.n_bytes + -element.n_bytes % 8)
     if len(data) < element.n_bytes:
-        raise ValueError("it ends within an array")
+        raise ValueError("the file ends within an array")
     return data[: element.n_bytes]
 
 
@@ -175,12 +173,12 @@ def _skip(source: Source, count: int) -> None:
 
 
 def _check_version_4(file: IO[bytes], size: int) -> None:
-    """Require arrays that end in the file: scipy would follow a negative size backwards."""
+    """Require arrays that end within the file: scipy would seek backwards for negative sizes."""
     file.seek(0)
     while file.tell() < size:
         head = file.read(HEAD_4)
         if len(head) < HEAD_4:
-            raise ValueError("it ends within an array")
+            raise ValueError("the file ends within an array")
         kind, rows, columns, is_complex, length = struct.unpack("<5i", head)
         if not 0 <= kind <= 5000:
             kind, rows, columns, is_complex, length = struct.unpack(">5i", head)
@@ -191,31 +189,31 @@ def _check_version_4(file: IO[bytes], size: int) -> None:
         file.seek(length + n_bytes, 1)
 
 
-# Bytes of an entry by the class of an array; objects, structures and cells are not read.
+# Bytes per entry by array class; objects, structures and cells are not read.
 CLASS_BYTES = {
     **{"double": 8, "single": 4, "logical": 1, "char": 4, "sparse": 8},
     **{f"{sign}int{8 * size}": size for sign in ("", "u") for size in (1, 2, 4, 8)},
 }
-# What MATLAB keeps for itself in files of version 7.3.
+# Groups that MATLAB reserves for itself in version 7.3.
 RESERVED = ("#refs#", "#subsystem#")
 VERSION_73 = b"MATLAB 7.3"
 
 
 @register_reader(".mat")
 def read_matlab(path: Path, mmap: bool) -> Contents:
-    """Arrays of numbers and text; a vector, which MATLAB stores as a matrix, has one axis."""
+    """Read numeric and text arrays; MATLAB's 1 x n and n x 1 matrices become vectors."""
     arrays = _listed_73(path) if is_version_73(path) else _listed(path)
     return Contents(path, arrays)
 
 
 def read_mat(path: Path, key: str) -> np.ndarray:
-    """Read one array of a MATLAB file with all of its axes."""
+    """Read one array of a MATLAB file with all its axes."""
     array = _read_73(path, key) if is_version_73(path) else _read(path, key)
     return np.asarray(array)
 
 
 def is_version_73(path: Path) -> bool:
-    """Whether the file is HDF5 behind MATLAB's own first 512 bytes, or HDF5 as it is."""
+    """Return whether the file is HDF5, with or without MATLAB's 512-byte header."""
     with path.open("rb") as file:
         start = file.read(10)
     return start == VERSION_73 or start.startswith(b"\x89HDF")
@@ -242,7 +240,7 @@ def _stored(shape: tuple[int, ...], kind: str, read: Any) -> Stored:
 
 
 def _without_unit(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """A vector as one axis: MATLAB knows matrices alone."""
+    """Drop the unit axis of a vector, which MATLAB stores as a matrix."""
     return (max(shape),) if len(shape) == 2 and min(shape) == 1 else tuple(shape)
 
 
@@ -251,27 +249,27 @@ def _read(path: Path, key: str) -> Any:
 
     check_packed(path)
     with _quietly():
-        # Of two arrays of one name, loadmat reads the first.
+        # If two arrays have the same name, loadmat reads the first.
         kinds = {name: (shape, kind) for name, shape, kind in reversed(whosmat(str(path)))}
         if key not in kinds:
             raise InputError(f"{path} has no array {key!r}; it holds {', '.join(kinds)}.")
         shape, kind = kinds[key]
         if kind not in CLASS_BYTES:
             raise InputError(f"{key} in {path} must be an array of numbers or text; got {kind}.")
-        # Twice, for complex numbers.
+        # Twice, because the numbers may be complex.
         check_unpacked(path, 2 * CLASS_BYTES[kind] * math.prod(shape), key)
         check_packed(path, key)
         value = loadmat(str(path), variable_names=[key], chars_as_strings=True)[key]
     if not hasattr(value, "toarray"):
         return value
-    if value.format == "coo":  # of version 4; what scipy makes of coordinates is checked by itself
+    if value.format == "coo":  # of version 4; scipy checks coordinates itself
         return value.toarray()
     return dense_from_indices(key, value.data, value.indices, value.indptr, value.shape, 1)
 
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Without the warnings of scipy, of names that stand twice and of classes it does not know."""
+    """Ignore scipy's warnings about duplicate names and unknown classes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -287,7 +285,7 @@ def _listed_73(path: Path) -> dict[str, Stored]:
             kind = _class_of(node)
             if kind not in CLASS_BYTES or node.shape is None or "MATLAB_empty" in node.attrs:
                 continue
-            # MATLAB's arrays are column-major, and HDF5 lists their axes from the other end.
+            # MATLAB's arrays are column-major, so HDF5 lists their axes in reverse.
             arrays[key] = _stored(node.shape[::-1], kind, partial(_read_73, path, key))
             check_count(path, len(arrays))
     return arrays
@@ -306,7 +304,7 @@ def _read_73(path: Path, key: str) -> Column:
         if not isinstance(dataset, h5py.Dataset):
             raise InputError(f"{path} has no array {key!r}; it holds {', '.join(file)}.")
         values = np.asarray(values_of(path, dataset)).T
-        if _class_of(dataset) == "char":  # a text a row, in UTF-16
+        if _class_of(dataset) == "char":  # one text per row, in UTF-16
             rows = np.ascontiguousarray(values, "<u2")
             return np.array([row.tobytes().decode("utf-16-le", "replace") for row in rows])
         if values.dtype.names == ("real", "imag"):

@@ -1,7 +1,7 @@
-"""netCDF files, of the classic formats and of version 4 (which is HDF5) -> their variables.
+"""Reader of netCDF files, in the classic formats and in version 4 (HDF5).
 
-scipy and h5py read the bytes and xarray decodes them. netCDF4 is not used: changed bytes in files
-of the classic formats end its process, and those that are cut short it fills with zeros.
+scipy and h5py read the bytes, and xarray decodes them. netCDF4 is not used: damaged classic files
+crash its process, and it fills truncated files with zeros.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from geodis.data.files.formats import Contents, Stored, register_reader
 from geodis.data.files.hdf5 import array_of_texts, member, members, values_of
 from geodis.data.files.limits import CHARACTER_BYTES, TEXT_BYTES, check_count, check_unpacked
 
-# How HDF5 marks a dimension that is no variable.
+# How HDF5 marks a dimension without a variable.
 NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
-# Attributes by which xarray decodes, without those of times and coordinates.
+# Attributes that xarray decodes, except those of times and coordinates.
 DECODED = ("_FillValue", "missing_value", "scale_factor", "add_offset", "_Unsigned", "_Encoding")
-# And those that say which values are valid.
+# Attributes that give the range of valid values.
 VALID = ("valid_min", "valid_max", "valid_range")
-# Values of one of these.
+# Maximum number of values of such an attribute.
 MOST_VALUES = 1000
 
-# What stands where nobody wrote, if a variable does not say (NC_FILL_SHORT and so on in netcdf.h).
-# Of bytes every value may be meant, as the users' guide of netCDF has it.
+# Default fill values (NC_FILL_SHORT etc. in netcdf.h). Bytes have none: by the netCDF users' guide,
+# every byte value may be valid.
 DEFAULT_FILLS: dict[str, float | int] = {
     "i2": -(2**15) + 1,
     "u2": 2**16 - 1,
@@ -47,13 +47,11 @@ DEFAULT_FILLS: dict[str, float | int] = {
 
 @register_reader(".nc", ".nc4", ".cdf")
 def read_netcdf(path: Path, mmap: bool) -> Contents:
-    """Variables by their names, decoded by the conventions of netCDF; what is missing is NaN."""
+    """Read variables by name, decoded by the netCDF conventions; missing values are NaN."""
     with path.open("rb") as file:
         start = file.read(4)
     if start == b"CDF\x05":
-        raise ValueError(
-            "it is CDF-5, of 64-bit data: nccopy -k nc4 makes a file of version 4 of it"
-        )
+        raise ValueError("it must not be CDF-5 (64-bit data): convert it with nccopy -k nc4")
     is_classic = start.startswith(b"CDF")
     return Contents(path, _listed_classic(path) if is_classic else _listed_hdf5(path))
 
@@ -75,7 +73,7 @@ def _listed_classic(path: Path) -> dict[str, Stored]:
 def _stored(
     dtype: np.dtype, shape: tuple[int, ...], attributes: Mapping[str, Any], read: Any
 ) -> Stored:
-    """A variable as it will be: characters along the last axis are texts."""
+    """Describe a decoded variable: characters along the last axis form texts."""
     if dtype.kind == "S":
         return Stored(shape[:-1] if dtype.itemsize == 1 else shape, "labels", read)
     packed = "scale_factor" in attributes or "add_offset" in attributes
@@ -84,11 +82,11 @@ def _stored(
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """A file of the classic formats, mapped: many variables may be made of the same bytes."""
+    """Open a classic file, mapped because many variables may share the same bytes."""
     from scipy.io import netcdf_file
 
     with warnings.catch_warnings():
-        # An error may hold on to an array, and scipy warns of arrays that outlive their file.
+        # An error may keep an array alive, and scipy warns of arrays that outlive their file.
         warnings.filterwarnings("ignore", message="Cannot close a netcdf_file", append=False)
         with netcdf_file(str(path), "r", mmap=True) as file:
             yield file
@@ -98,7 +96,7 @@ def _read_classic(path: Path, name: str) -> Column:
     with _opened(path) as file:
         variable = file.variables[name]
         check_unpacked(path, _decoded_bytes(variable.data.dtype, variable.shape), name)
-        # A copy of the machine's byte order, because the mapping ends with the file.
+        # Copy to native byte order, because the mapping ends with the file.
         values = np.array(variable.data, variable.data.dtype.newbyteorder("="))
         attributes = dict(variable._attributes)
         del variable
@@ -138,7 +136,7 @@ def _read_hdf5(path: Path, key: str) -> Column:
 
 
 def _attributes(dataset: Any) -> dict[str, Any]:
-    """The attributes that say how values are decoded; others may be of any size."""
+    """Read the attributes used for decoding; others may be of any size."""
     found = {}
     for name in (*DECODED, *VALID):
         if name in dataset.attrs and dataset.attrs.get_id(name).shape is not None:
@@ -149,7 +147,7 @@ def _attributes(dataset: Any) -> dict[str, Any]:
 
 
 def _decoded_bytes(dtype: np.dtype, shape: tuple[int, ...]) -> int:
-    """What a variable takes as numbers of eight bytes, or as texts, of which there is a copy."""
+    """Return the bytes of a variable as 8-byte numbers, or as texts with one copy."""
     if dtype.kind != "S":
         return 8 * math.prod(shape)
     texts = math.prod(shape[:-1]) if dtype.itemsize == 1 else math.prod(shape)
@@ -157,7 +155,7 @@ def _decoded_bytes(dtype: np.dtype, shape: tuple[int, ...]) -> int:
 
 
 def _decoded(values: np.ndarray, attributes: Mapping[str, Any]) -> np.ndarray:
-    """Values by the conventions; those that nobody wrote or that are not valid become NaN."""
+    """Decode values by the conventions; missing and invalid values become NaN."""
     known = {name: _plain(value) for name, value in attributes.items()}
     missing = _is_missing(values, known)
     if values.dtype.kind == "S" or known.keys() & {*DECODED}:
@@ -172,18 +170,18 @@ def _decoded(values: np.ndarray, attributes: Mapping[str, Any]) -> np.ndarray:
 
 
 def _by_xarray(values: np.ndarray, attributes: Mapping[str, Any]) -> np.ndarray:
-    """Texts of characters, unsigned numbers, fill values, scales and offsets."""
+    """Decode characters, unsigned numbers, fill values, scales and offsets with xarray."""
     xarray = require("xarray", purpose="Reading netCDF files with conventions")
     axes = [f"axis {i}" for i in range(values.ndim)]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of several fill values, all of which it takes
+        warnings.simplefilter("ignore")  # about several fill values, all of which it applies
         dataset = xarray.Dataset({"x": (axes, values, attributes)})
         decoded = xarray.decode_cf(dataset, decode_times=False, decode_coords=False)
         return np.asarray(decoded["x"].values)
 
 
 def _is_missing(values: np.ndarray, attributes: Mapping[str, Any]) -> np.ndarray:
-    """What xarray leaves: the default fill values, and what is not in the valid range."""
+    """Mark what xarray does not: default fill values, and values outside the valid range."""
     missing = np.zeros(values.shape, bool)
     if values.dtype.kind not in "iuf":
         return missing
@@ -205,7 +203,7 @@ def _is_missing(values: np.ndarray, attributes: Mapping[str, Any]) -> np.ndarray
 
 
 def _as(bound: Any, own: np.dtype, seen: np.dtype) -> np.ndarray:
-    """A bound in the type of a variable; none where that would change it, as in netCDF4."""
+    """Cast a bound to the variable's type; drop it if the cast changes it, as netCDF4 does."""
     given = np.atleast_1d(np.asarray(() if bound is None else bound))
     if given.dtype.kind not in "iuf":
         return np.empty(0)
@@ -215,7 +213,7 @@ def _as(bound: Any, own: np.dtype, seen: np.dtype) -> np.ndarray:
 
 
 def _plain(value: Any) -> Any:
-    """An attribute as a text, a number of the machine's byte order, or several."""
+    """Convert an attribute to text, or to one or several numbers in native byte order."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if not isinstance(value, np.ndarray | np.generic):

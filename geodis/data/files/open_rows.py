@@ -1,4 +1,4 @@
-"""Files larger than memory -> their rows, read in blocks."""
+"""Read the rows of files larger than memory in blocks."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ PARQUET = ".parquet"
 
 
 def open_rows(path: str | os.PathLike[str]) -> RowSource:
-    """Open an array of points in a file without reading it.
+    """Open an array of points in a file without loading it.
 
     Parameters
     ----------
     path : str or path
-        As for `load_array`. ``.npy``, ``.safetensors``, HDF5, zarr and parquet are read in blocks,
-        as is a folder of parquet files in the order of their names; others are loaded whole.
+        As for `load_array`. ``.npy``, ``.safetensors``, HDF5, zarr and parquet files are read
+        in blocks, and so is a folder of parquet files, in the order of their names. Others are
+        loaded completely.
 
     Returns
     -------
@@ -64,7 +65,7 @@ def open_rows(path: str | os.PathLike[str]) -> RowSource:
 
 
 def _parquet_rows(paths: Sequence[Path]) -> RowSource:
-    """Rows of parquet files, a row group at a time."""
+    """Read the rows of parquet files by row group."""
     parquet = require("pyarrow.parquet", purpose="Reading .parquet files")
     groups: list[tuple[Path, int]] = []
     counts: list[int] = []
@@ -72,7 +73,7 @@ def _parquet_rows(paths: Sequence[Path]) -> RowSource:
     for path in paths:
         check_regular(path)
         with reading(path), parquet.ParquetFile(path) as file:
-            # A pandas index that was stored is no column.
+            # Skip a stored pandas index.
             own = [name for name in file.schema_arrow.names if not name.startswith("__index_")]
             check_columns(path, len(own))
             if names not in (None, own):
@@ -111,7 +112,7 @@ def _parquet_rows(paths: Sequence[Path]) -> RowSource:
 
 
 def _check_numbers(path: Path, fields: Sequence[Any]) -> None:
-    """Require columns of numbers, before any is read: texts and lists may be of any length."""
+    """Require numeric columns before reading: texts and lists may be of any length."""
     from pyarrow import types
 
     for field in fields:
@@ -124,7 +125,7 @@ def _check_numbers(path: Path, fields: Sequence[Any]) -> None:
 
 
 def _numbers(path: Path, table: Any) -> np.ndarray:
-    """Columns of a table side by side; what is missing is NaN."""
+    """Stack the columns of a table; missing values are NaN."""
     columns = []
     for name, column in zip(table.column_names, table.columns, strict=True):
         values = column.to_numpy()
@@ -140,16 +141,16 @@ def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
 
 
-# Image arrays inside archives, read in blocks: npz members, HDF5 data sets, NORB's matrices.
+# Arrays of images inside archives (npz members, HDF5 datasets, NORB matrices), read in blocks.
 
 ARCHIVE_BLOCK_BYTES = 2**25  # read at once: 32 MiB
 
-# The types of NORB's binary matrices, by the number that begins the file.
+# Types of NORB's binary matrices, by the magic number of the file.
 MATRIX_TYPES = {0x1E3D4C55: "u1", 0x1E3D4C54: "<i4", 0x1E3D4C56: "<i2"}
 
 
 class NpzArray:
-    """One array of an npz file, which may be larger than memory.
+    """One array of an npz file, possibly larger than memory.
 
     Attributes
     ----------
@@ -162,11 +163,11 @@ class NpzArray:
         self.shape, self.dtype = stored.shape, np.dtype(stored.dtype)
 
     def read(self) -> np.ndarray:
-        """Read all of it."""
+        """Read the whole array."""
         return np.asarray(read_npz(self.path, False).read(self.member.removesuffix(".npy")))
 
     def mapped(self) -> np.ndarray | None:
-        """Map the array if its bytes lie in the file as they are: npz need not be compressed."""
+        """Map the array if it is stored without compression; otherwise return None."""
         with zipfile.ZipFile(self.path) as archive:
             info = archive.getinfo(self.member)
         if info.compress_type != zipfile.ZIP_STORED:
@@ -183,17 +184,17 @@ class NpzArray:
         )
 
     def blocks(self) -> Iterator[np.ndarray]:
-        """Yield the rows in order, some at a time."""
+        """Yield blocks of rows in order."""
         with zipfile.ZipFile(self.path) as archive, archive.open(self.member) as file:
             shape, fortran_order, dtype = npy_header(file)
-            if fortran_order:  # rows are not in one piece
+            if fortran_order:  # rows are not contiguous
                 yield self.read()
             else:
                 yield from _stream(file, dtype, shape)
 
 
 class Hdf5Images:
-    """Rows of an HDF5 data set; every process opens the file for itself.
+    """Rows of an HDF5 dataset; every process opens the file itself.
 
     Attributes
     ----------
@@ -213,7 +214,7 @@ class Hdf5Images:
         return self._dataset()[rows]
 
     def blocks(self) -> Iterator[np.ndarray]:
-        """Yield the rows in order, whole chunks at a time."""
+        """Yield blocks of rows in order, in whole chunks."""
         dataset = self._dataset()
         chunk = (dataset.chunks or (1,))[0]
         count = max(1, _rows_at_once(self.dtype, self.shape) // chunk) * chunk
@@ -221,7 +222,7 @@ class Hdf5Images:
             yield dataset[start : start + count]
 
     def _dataset(self) -> Any:
-        # A handle from before a fork shares its place in the file with the parent's.
+        # After a fork, a handle would share its file position with the parent process.
         if self._process != os.getpid():
             self._file, self._process = self._h5py.File(self.path, "r"), os.getpid()
         dataset = member(self.path, self._file, self.key)
@@ -239,7 +240,7 @@ class Hdf5Images:
 
 
 class BinaryImages:
-    """Images of two values, kept in memory with one bit a pixel and given as 0 and 255.
+    """Binary images, stored with one bit per pixel and returned as 0 and 255.
 
     Attributes
     ----------
@@ -260,10 +261,10 @@ class BinaryImages:
 
 
 class BinaryMatrix:
-    """One of NORB's binary matrices, compressed by gzip or not.
+    """One of NORB's binary matrices, with or without gzip compression.
 
-    The file begins with the number of the type, the number of dimensions, and their sizes, of
-    which at least three are written; everything is little-endian and row-major.
+    The file begins with the magic number of the type, the number of dimensions and their sizes
+    (at least three are stored). All values are little-endian and row-major.
 
     Attributes
     ----------
@@ -275,7 +276,7 @@ class BinaryMatrix:
         with self._open() as file:
             kind, n_dims = struct.unpack("<Ii", file.read(8))
             if kind not in MATRIX_TYPES or not 1 <= n_dims <= 8:
-                raise ValueError(f"a NORB matrix begins with its type, and {kind:#010x} is none")
+                raise ValueError(f"a NORB matrix must begin with a known type; got {kind:#010x}")
             stored = max(n_dims, 3)
             sizes = struct.unpack(f"<{stored}i", file.read(4 * stored))
         self.shape, self.dtype = sizes[:n_dims], np.dtype(MATRIX_TYPES[kind])
@@ -289,13 +290,13 @@ class BinaryMatrix:
         return map_array(self.path, self.dtype, self.shape, offset=self._offset, mmap=True)
 
     def blocks(self) -> Iterator[np.ndarray]:
-        """Yield the rows in order, some at a time."""
+        """Yield blocks of rows in order."""
         with self._open() as file:
             file.read(self._offset)
             yield from _stream(file, self.dtype, self.shape)
 
     def read(self) -> np.ndarray:
-        """Read all of it."""
+        """Read the whole matrix."""
         check_unpacked(self.path, math.prod(self.shape) * self.dtype.itemsize)
         return np.concatenate([*self.blocks()])
 

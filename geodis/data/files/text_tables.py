@@ -1,4 +1,4 @@
-"""Tables of separated text -> their columns: csv, tsv and txt, compressed by gzip or not."""
+"""Reader of text tables: csv, tsv and txt, with or without gzip compression."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Decimal commas and thousands separators in a table of text -> numbers, or a refusal.
+# Decimal commas and thousands separators.
 #
-# A comma is a decimal mark in half of the world and a separator in the other. Which one a file
-# means is told by those fields that can be read in one way alone, such as 3,5 or 1,234,567; the
-# marks are taken to be the same in all of its columns.
+# A comma is a decimal mark in some countries and a thousands separator in others. Fields with only
+# one possible reading, such as 3,5 or 1,234,567, decide for the whole file. All columns are taken
+# to use the same marks.
 
-# So many fields must speak for one reading, and none for the other.
+# Number of unambiguous fields that must support one reading, with none for the other.
 MARGIN = 2
 
-SPACES = "[ '\u2019\u00a0\u202f]"  # what else stands between thousands
+SPACES = "[ '\u2019\u00a0\u202f]"  # other thousands separators
 EXPONENT = "(?:[eE][+-]?[0-9]+)?"
-# Fields that can be read in one way alone, after their sign.
+# Unsigned fields with only one possible reading.
 COMMA_IS_DECIMAL = re.compile(
     rf"(?:[0-9]{{1,3}}(?:\.[0-9]{{3}})+,[0-9]+|[0-9]{{1,3}}(?:\.[0-9]{{3}}){{2,}}"
     rf"|[0-9]{{1,3}}(?:{SPACES}[0-9]{{3}})+,[0-9]+"
@@ -48,14 +48,14 @@ POINT_IS_DECIMAL = re.compile(
     rf"|[0-9]{{1,3}}(?:{SPACES}[0-9]{{3}})+\.[0-9]+"
     rf"|(?![1-9][0-9]{{0,2}}\.[0-9]{{3}}$)[0-9]*\.[0-9]+){EXPONENT}"
 )
-# Those that either reading takes, and those without a decimal mark.
+# Fields that fit both readings, and fields without a decimal mark.
 EITHER = re.compile(rf"[1-9][0-9]{{0,2}}[.,][0-9]{{3}}{EXPONENT}")
 SPACED = re.compile(rf"[0-9]{{1,3}}(?:{SPACES}[0-9]{{3}})+{EXPONENT}")
 WHOLE = re.compile(rf"[0-9]+{EXPONENT}")
 
 
 def is_marked(field: str) -> bool:
-    """Whether a text reads as a number with marks that Python's own numbers do not have.
+    """Return whether a text is a number with marks that Python's float does not accept.
 
     Examples
     --------
@@ -69,39 +69,39 @@ def is_marked(field: str) -> bool:
 
 
 def marked_columns(frame: pd.DataFrame) -> list[int]:
-    """Places of the columns of text in which every field is a number, some with marks."""
+    """Return the positions of text columns that hold only numbers, some of them with marks."""
     return [j for j in range(frame.shape[1]) if _is_marked_column(frame.iloc[:, j])]
 
 
 def _is_marked_column(series: pd.Series) -> bool:
     if series.dtype.kind in "biufcmM":
         return False
-    fields = series.dropna().unique()  # of many rows, Python need not look at each
+    fields = series.dropna().unique()  # far fewer than the rows
     if not len(fields) or not all(isinstance(field, str) for field in fields):
         return False
     distinct = set(map(_unsigned, fields))
     kinds = (COMMA_IS_DECIMAL, POINT_IS_DECIMAL, EITHER, SPACED, WHOLE)
-    # The first few decide for columns of plain text, however long they are.
+    # In columns of plain text, the first few fields decide.
     return all(any(kind.fullmatch(text) for kind in kinds) for text in distinct) and any(
         is_marked(text) for text in distinct
     )
 
 
 def read_marks(path: Path, frame: pd.DataFrame, fields: pd.DataFrame) -> None:
-    """Put numbers in place of the columns of text that are some, and warn that they are.
+    """Convert text columns of numbers with marks, and warn about it.
 
     Parameters
     ----------
     path : Path
     frame : DataFrame
-        As pandas read it; changed in place.
+        The table as pandas read it; changed in place.
     fields : DataFrame
         The same columns as text.
 
     Raises
     ------
     InputError
-        Where the fields do not tell what their marks mean.
+        If the meaning of the marks is ambiguous.
     """
     places = marked_columns(frame)
     if not places:
@@ -119,15 +119,15 @@ def read_marks(path: Path, frame: pd.DataFrame, fields: pd.DataFrame) -> None:
     doubtful = any(EITHER.fullmatch(text) for text in seen)
     if (comma and point) or max(comma, point, 0 if doubtful else spaced) < MARGIN:
         example = next((x for x in sorted(seen) if is_marked(x)), "")
-        got = f"as {example!r}, and no {MARGIN} fields that tell"
+        got = f"as {example!r}, and fewer than {MARGIN} unambiguous fields"
         if comma and point:
-            got = f"as {example!r}, and fields that speak for either"
+            got = f"as {example!r}, and fields that support both readings"
         raise InputError(
             f"{path} must show whether its commas are decimal marks or stand between thousands; "
             f"got numbers with marks in {names}, {got}: write them with a point as their only mark."
         )
     meaning = "a decimal comma" if comma else "separators of thousands"
-    # With decimal commas, points stand between thousands in every column.
+    # With decimal commas, points are thousands separators in every column.
     for j in numeric if comma else places:
         frame.isetitem(j, _numbers(path, fields.iloc[:, j], "," if comma else "."))
     warnings.warn(
@@ -149,28 +149,27 @@ def _unsigned(text: str) -> str:
 
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-# Marks that may stand between columns. A line may have so many of one for every column that a table
-# may have: in quotes, or as spaces, there may be more of them than columns.
+# Possible separators. A line longer than this many characters per allowed column is checked for too
+# many separators; quoted fields and spaces may add some.
 SEPARATING, LONG_LINE = "\t;, ", 16
-# What pandas holds at most while it reads a table, halved: other formats are held against the limit
-# by what is left in the end. Every byte of the text, which is copied and cut into fields; every
-# field, as a place in the text, a length and a number; every row, as two places.
+# Half of pandas' peak memory while it reads a table (the limits of other formats refer to the final
+# size). Each byte of text is copied and split; each field takes a position, a length and a number;
+# each row takes two positions.
 BYTES_OF_TEXT, BYTES_OF_FIELD, BYTES_OF_ROW = 2, 12, 8
-# pandas takes a millisecond for a column of text, however short it is.
+# pandas takes a millisecond per text column, however short it is.
 MOST_TEXT_COLUMNS = 10_000
 MISSING = {"", "na", "n/a", "nan", "null", "none"}
 
 
 @dataclass(frozen=True)
 class TextFile:
-    """A table as text, of a file that may be compressed.
+    """The text of a table.
 
     Attributes
     ----------
     path : Path
     text : bytes or None
-        What was unpacked of a compressed file, or brought into columns; None where the file is
-        text itself.
+        The text if it was decompressed or reformatted; None if the file is plain text.
     separator : str
     """
 
@@ -180,7 +179,7 @@ class TextFile:
 
     @classmethod
     def of(cls, path: Path) -> TextFile:
-        """Unpack it if it is compressed, and find out what separates its columns."""
+        """Decompress a file if necessary, and find its separator."""
         suffix = path.suffixes[-2].lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
         text = _unpacked(path) if path.suffix.lower() == ".gz" else None
         check_unpacked(path, path.stat().st_size)
@@ -189,7 +188,7 @@ class TextFile:
         first = cls(path, text, ",")._first_line()
         if suffix != ".txt":
             expected = SEPARATORS[suffix]
-            # Spreadsheets write the semicolon for .csv where the comma is a decimal mark.
+            # Spreadsheets use the semicolon in .csv files where the comma is the decimal mark.
             return cls(
                 path,
                 text,
@@ -198,17 +197,17 @@ class TextFile:
         for separator in ("\t", ";", ","):
             if separator in first:
                 return cls(path, text, separator)
-        # Columns apart by any number of spaces, as numpy.savetxt and people write them.
+        # Columns are separated by any number of spaces, as numpy.savetxt writes them.
         return cls(path, _with_single_spaces(cls(path, text, " ")), " ")
 
     def open(self) -> IO[str]:
-        """The text from its beginning."""
+        """Open the text at its beginning."""
         if self.text is not None:
             return io.TextIOWrapper(io.BytesIO(self.text), encoding="utf-8-sig", newline="")
         return self.path.open(encoding="utf-8-sig", newline="")
 
     def lines(self) -> Iterator[str]:
-        """The lines, none of which has far more separators than a table may have columns."""
+        """Yield the lines, refusing a line with many more separators than allowed columns."""
         most = LONG_LINE * limits.MOST_COLUMNS
         with self.open() as file:
             for line in file:
@@ -219,19 +218,19 @@ class TextFile:
                 yield line
 
     def most_rows(self, n_fields: int) -> int:
-        """How many rows of so many fields may become a table within the limit."""
+        """Return how many rows of `n_fields` fields fit within the size limit."""
         size = self.path.stat().st_size if self.text is None else len(self.text)
         limit, _ = unpacked_limit(self.path)
         return max(0, limit - BYTES_OF_TEXT * size) // (BYTES_OF_FIELD * n_fields + BYTES_OF_ROW)
 
     def refuse_rows(self, n_fields: int) -> None:
-        """Refuse a table of more rows than `most_rows`."""
+        """Refuse a table with more rows than `most_rows` allows."""
         check_unpacked(
             self.path, unpacked_limit(self.path)[0] + 1, f"a table of {n_fields} columns"
         )
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Line numbers and fields of the lines that are not empty."""
+        """Yield line number and fields of each line that is not empty."""
         reader = csv.reader(self.lines(), delimiter=self.separator, skipinitialspace=True)
         yield from ((reader.line_num, row) for row in reader if row not in ([], [""]))
 
@@ -240,9 +239,9 @@ class TextFile:
 
 
 def _with_single_spaces(source: TextFile) -> bytes:
-    """The text with one space between columns, and without the # before its header."""
+    """Return the text with single spaces between columns, and without # before the header."""
     found = bytearray()
-    most: int | None = None  # known with the first line that has fields
+    most: int | None = None  # set at the first line with fields
     for number, line in enumerate(source.lines()):
         fields = (line.removeprefix("#") if number == 0 else line).split()
         if most is None and fields:
@@ -254,7 +253,7 @@ def _with_single_spaces(source: TextFile) -> bytes:
 
 
 def _semicolon_or(expected: str, first: str) -> str:
-    """The semicolon where it divides a line whose commas are marks of its numbers."""
+    """Return the semicolon if it separates fields whose commas belong to numbers."""
     fields = first.strip().split(";")
     if expected == "," and len(fields) > 1:
         plain = [field.strip().strip('"') for field in fields]
@@ -275,7 +274,7 @@ def _unpacked(path: Path) -> bytes:
 
 @register_reader(".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 def read_text_table(path: Path, mmap: bool) -> Contents:
-    """Columns of separated text, with or without a header row."""
+    """Read the columns of a text table, with or without a header row."""
     import pandas as pd
 
     source = TextFile.of(path)
@@ -288,10 +287,10 @@ def read_text_table(path: Path, mmap: bool) -> Contents:
                 file,
                 sep=source.separator,
                 header=0 if header else None,
-                # pandas writes its row index as a first column without a name.
+                # pandas writes its row index as an unnamed first column.
                 index_col=0 if header and first_rows[0][0] == "" else False,
                 skipinitialspace=True,
-                low_memory=False,  # one dtype a column, whatever the length of the file
+                low_memory=False,  # one dtype per column, however long the file is
                 **options,
             )
 
@@ -302,13 +301,13 @@ def read_text_table(path: Path, mmap: bool) -> Contents:
             f"{path} must have at most {MOST_TEXT_COLUMNS} columns of text; got {texts}."
         )
     if header:
-        # np.savetxt puts "# " before its header.
+        # np.savetxt writes "# " before its header.
         frame.columns = frame.columns.astype(str).str.lstrip("# ")
     else:
         frame.columns = list(default_names(frame.shape[1]))
     if marked_columns(frame):
         read_marks(path, frame, parsed(dtype=str))
-    # Once for all columns, and only if one is asked for.
+    # Read once for all columns, and only if one is requested.
     text = cache(lambda: [row for _, row in source.rows()])
     exact = {
         str(name): partial(_read_digits, text, header, j, frame.iloc[:, j])
@@ -319,7 +318,7 @@ def read_text_table(path: Path, mmap: bool) -> Contents:
 
 
 def _may_be_rounded(series: pd.Series) -> bool:
-    """Whether it may hold large integers, which pandas made floats because of a gap."""
+    """Return whether pandas may have rounded large integers to floats because of a gap."""
     return (
         series.dtype.kind == "f"
         and bool(series.isna().any())
@@ -330,7 +329,7 @@ def _may_be_rounded(series: pd.Series) -> bool:
 def _read_digits(
     table: Callable[[], list[list[str]]], header: bool, j: int, series: pd.Series
 ) -> Column:
-    """Read column j of the frame again: as integers of any size, if all of its values are some."""
+    """Read column j again as integers of any size if all its values are integers."""
     rows = table()
     j += header and rows[0][0] == ""  # the row index that pandas writes
     text = [row[j].strip() for row in rows[header:]]
@@ -342,9 +341,9 @@ def _read_digits(
 
 
 def _check_rectangular(source: TextFile) -> list[list[str]]:
-    """Return the first two rows, once every row has as many fields as the first.
+    """Require equally many fields in every row, and return the first two rows.
 
-    pandas would fill a short row with NaN, and nobody would hear of it.
+    pandas would fill a short row with NaN without a message.
     """
     first_rows: list[list[str]] = []
     most = 0
@@ -366,11 +365,11 @@ def _check_rectangular(source: TextFile) -> list[list[str]]:
 
 
 def _is_header(first_rows: list[list[str]]) -> bool:
-    """Tell names of columns from data.
+    """Return whether the first row is a header.
 
-    A row with anything but numbers is a header, and so is the row 0, 1, 2, ..., which pandas
-    writes for columns without names. A lone 0 is one only above a number with a fraction, where
-    it cannot be data: whoever writes 0.5 writes 0.0.
+    A row with anything but numbers is a header. So is 0, 1, 2, ..., which pandas writes for unnamed
+    columns. A single 0 is a header only above a number with a fraction: in such a column the value
+    0 would be written as 0.0.
     """
     first = first_rows[0]
     if not all(_is_number(x) or is_marked(x) or x.lower() in MISSING for x in first):
@@ -393,7 +392,7 @@ def _is_number(field: str) -> bool:
 def contents_of_frame(
     path: Path, frame: pd.DataFrame, exact: Mapping[str, Callable[[], Column]] | None = None
 ) -> Contents:
-    """Make every column an array of its own; together they are the table."""
+    """Make each column an array; together they form the table."""
     if frame.empty:
         raise InputError(f"{path} holds no rows below its header.")
     arrays = {}
@@ -418,8 +417,8 @@ def _has_labels(series: pd.Series) -> bool:
 
 
 def column_of_series(series: pd.Series) -> Column:
-    """Numbers as they are, where NaN is the only gap; all else as any column is read."""
-    # Of pandas' own Int64, numpy's int64: as an array of its own choice it would hold objects.
+    """Convert numbers without gaps (except NaN) directly; read all other columns as factors."""
+    # For pandas' Int64, use numpy's int64; pandas itself would return an object array.
     plain = getattr(series.dtype, "numpy_dtype", series.dtype)
     has_gaps = plain is not series.dtype and bool(series.isna().any())
     if isinstance(plain, np.dtype) and plain.kind in "biuf" and not has_gaps:

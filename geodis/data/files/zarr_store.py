@@ -1,8 +1,7 @@
-"""zarr stores of versions 2 and 3, in a folder -> their arrays.
+"""Reader of zarr stores of versions 2 and 3 in a folder.
 
-zarr reads the values. Before it does, the metadata is checked here: which codecs it names, and what
-sizes; and of each chunk that is to be read, that it lies in the store and becomes no larger than
-the metadata says.
+zarr decodes the values. Before that, this module checks the codecs and sizes in the metadata, and
+that every chunk to be read is inside the store and unpacks to no more than its declared size.
 """
 
 from __future__ import annotations
@@ -37,31 +36,24 @@ from geodis.data.files.limits import (
     unpacked_limit,
 )
 
-# The codecs of zarr arrays that may be decoded, and how large a chunk becomes when it is.
-#
-# zarr decodes whatever the metadata of an array names, to any size. Here only codecs are allowed
-# that rearrange, convert or decompress bytes, and at most one of them decompresses, because the
-# size of its result can be found out beforehand.
-
+# zarr decodes whatever codecs the metadata name, to any size. Only codecs that rearrange, convert
+# or decompress bytes are allowed here, and at most one that decompresses: its output size can be
+# determined in advance.
 COMPRESSORS = ("zlib", "gzip", "blosc", "zstd", "lz4")
 TEXTS, SHARDS = "vlen-utf8", "sharding_indexed"
-# Codecs that keep the size of a chunk, apart from a few bytes of a checksum.
-LEVEL = (
-    *("bytes", "transpose", "shuffle", "bitround"),
-    *("crc32c", "crc32", "adler32", "fletcher32"),
-)
+# Codecs that keep the size of a chunk, except for a few bytes of checksum.
+CHECKSUMS = ("crc32c", "crc32", "adler32", "fletcher32")
+LEVEL = ("bytes", "transpose", "shuffle", "bitround", *CHECKSUMS)
 # Filters that store numbers in a narrower type: 1 byte may become 8.
 WIDENING, MOST_WIDENING = ("delta", "fixedscaleoffset", "quantize"), 8
-# Bytes by which checksums and headers may exceed the chunk itself.
-SPARE = 64
-# The first four bytes of a frame of zstd.
-ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-# Bytes of its fields, by the bits of its descriptor (RFC 8878, section 3.1.1.1).
+SPARE = 64  # bytes of checksums and headers
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"  # the first four bytes of a frame
+# Sizes of its header fields, by the bits of the frame descriptor (RFC 8878, section 3.1.1.1).
 DICTIONARY_BYTES, SIZE_BYTES = (0, 1, 2, 4), (0, 2, 4, 8)
 
 
 def check_codecs(names: Iterable[str]) -> str | None:
-    """Require codecs that are allowed; return the one that compresses, if there is one.
+    """Require allowed codecs, and return the one that compresses, if any.
 
     Examples
     --------
@@ -80,12 +72,12 @@ quantize, which geodis reads
             raise ValueError(f"the codec {name!r} is not one of {known}, which geodis reads")
     compressors = [name for name in found if name in COMPRESSORS]
     if len(compressors) > 1:
-        raise ValueError(f"chunks are compressed {len(compressors)} times, and geodis reads one")
+        raise ValueError(f"chunks must be compressed at most once; got {', '.join(compressors)}")
     return compressors[0] if compressors else None
 
 
 def decoded_size(compressor: str, data: bytes, most: int) -> int:
-    """The bytes that one chunk decompresses to, counted until they are more than the most.
+    """Return the decompressed size of one chunk, stopping the count once it exceeds `most`.
 
     Examples
     --------
@@ -96,14 +88,17 @@ def decoded_size(compressor: str, data: bytes, most: int) -> int:
     True
     """
     if compressor == "gzip":
-        return _length(gzip.GzipFile(fileobj=io.BytesIO(data)), most)
+        size, file = 0, gzip.GzipFile(fileobj=io.BytesIO(data))
+        while size <= most and (piece := file.read(AT_ONCE)):
+            size += len(piece)
+        return size
     if compressor == "zlib":
         return inflated_size(data, most)
-    if compressor == "blosc":  # whose header says it, as does that of lz4
+    if compressor == "blosc":  # its header gives the size, as does that of lz4
         return int.from_bytes(data[4:8], "little")
     if compressor == "lz4":
         return int.from_bytes(data[:4], "little")
-    # A zstd frame may say its size, and several frames may follow: decompress into a buffer.
+    # A zstd frame may not give its size, and several frames may follow: decompress into a buffer.
     declared = zstd_size(data)
     size = most - SPARE if declared is None else declared
     if size <= most:
@@ -113,9 +108,10 @@ def decoded_size(compressor: str, data: bytes, most: int) -> int:
 
 
 def check_texts(compressor: str | None, data: bytes, count: int, most: int) -> int:
-    """The bytes of a chunk of texts, which must say that it holds so many, or more than the most.
+    """Return the size of a decoded chunk of texts, which must hold `count` texts.
 
-    The decoder makes room for as many texts as the first four bytes say.
+    The count is checked because the decoder allocates as many texts as the first four bytes say.
+    If the chunk decompresses to more than `most` bytes, a size above `most` is returned.
     """
     plain = data
     if compressor is not None:
@@ -124,19 +120,12 @@ def check_texts(compressor: str | None, data: bytes, count: int, most: int) -> i
         numcodecs: Any = require("numcodecs", purpose="Reading zarr stores")
         plain = bytes(numcodecs.get_codec({"id": compressor}).decode(data))
     if (n_texts := int.from_bytes(plain[:4], "little")) != count:
-        raise ValueError(f"a chunk has {n_texts} texts instead of {count}")
+        raise ValueError(f"a chunk must have {count} texts; got {n_texts}")
     return len(plain)
 
 
-def _length(file: gzip.GzipFile, most: int) -> int:
-    size = 0
-    while size <= most and (piece := file.read(AT_ONCE)):
-        size += len(piece)
-    return size
-
-
 def zstd_size(data: bytes) -> int | None:
-    """How many bytes a frame of zstd says that it becomes; None where it does not say.
+    """Return the decompressed size that a zstd frame declares, or None.
 
     Examples
     --------
@@ -154,26 +143,21 @@ def zstd_size(data: bytes) -> int | None:
     return int.from_bytes(data[start : start + length], "little") + (256 if kind == 1 else 0)
 
 
-# Metadata is a page of text.
-MOST_METADATA = 2**24
-# zarr takes about 0.1 ms for each chunk, whether it is there or not.
-MOST_CHUNKS = 100_000
-# How deep groups are looked through.
-MOST_DEPTH_OF_STORE = 16
-# zarr decodes so many chunks at a time.
-AT_A_TIME = 10
-# Bytes of a checksum by crc32c, and of one entry of the index of a shard: an offset and a length.
+MOST_METADATA = 2**24  # bytes of a metadata file
+MOST_CHUNKS = 100_000  # zarr takes about 0.1 ms for each, even if it is missing
+MOST_DEPTH_OF_STORE = 16  # maximum depth of groups
+AT_A_TIME = 10  # chunks that zarr decodes at a time
+# Bytes of a crc32c checksum, and of an entry of a shard index (an offset and a length).
 CHECKSUM, ENTRY_OF_INDEX = 4, 16
 ABSENT = (2**64 - 1, 2**64 - 1)
-# How zarr writes the index of a shard, which everyone does.
+# Codecs of a shard index, the same for all known writers.
 INDEX_CODECS = [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]
-# What zarr reads of an array beside its chunks.
-METADATA = (".zarray", ".zattrs", "zarr.json")
+METADATA = (".zarray", ".zattrs", "zarr.json")  # of an array
 
 
 @dataclass(frozen=True)
 class ChunkedArray:
-    """What is known of one array before its chunks are read.
+    """The layout of one array, known before its chunks are read.
 
     Attributes
     ----------
@@ -182,15 +166,15 @@ class ChunkedArray:
     shape : tuple of int
     dtype : dtype
     chunks : tuple of int
-        Of what is stored as one file.
+        The shape of what is stored in one file.
     parts : tuple of int
-        Of what is compressed as one: the same, or the chunks within a shard.
+        The shape of what is compressed as a unit: a chunk, or an inner chunk of a shard.
     codecs : tuple of str
-        Of each part, in the order in which they encode.
+        Applied to each part, in order of encoding.
     separator, prefix : str
-        Of the names of the chunks.
+        Of the chunk file names.
     index : str
-        Where the index of a shard is, "start" or "end"; "" where chunks are no shards.
+        Position of the index of a shard, "start" or "end"; "" if chunks are not shards.
     """
 
     store: Path
@@ -207,28 +191,19 @@ class ChunkedArray:
 
     @property
     def is_text(self) -> bool:
-        """Whether it holds texts of any length."""
+        """Whether the array holds variable-length texts."""
         return TEXTS in self.codecs
 
     def stored(self) -> Stored:
-        """The array as part of the contents of its store."""
+        """Describe the array for the contents of its store."""
+        read = partial(self.read_rows, 0, self.shape[0] if self.shape else 1)
         if self.is_text:
-            return Stored(self.shape, "labels", self.read_texts)
+            return Stored(self.shape, "labels", lambda: Labels.of(read().astype(object)))
         rows = self.chunks[0] if self.chunks else 1
-        return Stored(
-            self.shape, str(self.dtype), self.read, read_rows=self.read_rows, chunk_rows=rows
-        )
-
-    def read(self) -> np.ndarray:
-        """All values."""
-        return self.read_rows(0, self.shape[0] if self.shape else 1)
-
-    def read_texts(self) -> Labels:
-        """All texts, as labels."""
-        return Labels.of(self.read().astype(object))
+        return Stored(self.shape, str(self.dtype), read, read_rows=self.read_rows, chunk_rows=rows)
 
     def read_rows(self, start: int, stop: int) -> np.ndarray:
-        """Some rows, by zarr, once the chunks that they lie in are known to be bearable."""
+        """Read some rows with zarr after checking the chunks that contain them."""
         counts = [-(-size // chunk) for size, chunk in zip(self.shape, self.chunks, strict=True)]
         grid: list[range] = [range(count) for count in counts]
         if grid:
@@ -238,7 +213,7 @@ class ChunkedArray:
         return np.asarray(array[start:stop] if grid else array[...])
 
     def _check_chunks(self, grid: Sequence[range], asked: int) -> None:
-        """Require that so many entries, the chunks of them and each chunk are bearable."""
+        """Check the size of the requested entries, of all their chunks, and of each chunk."""
         inside = math.prod(
             -(-chunk // part) for chunk, part in zip(self.chunks, self.parts, strict=True)
         )
@@ -247,17 +222,19 @@ class ChunkedArray:
         widened = MOST_WIDENING ** sum(codec in WIDENING for codec in self.codecs)
         entries, name = math.prod(self.parts), self.folder.name
         width = TEXT_BYTES if self.is_text else self.dtype.itemsize
-        limit, _ = unpacked_limit(self.store)  # once, because it walks through the store
+        limit, _ = unpacked_limit(self.store)  # called once, because it walks through the store
         for needed in (asked, entries * count, entries * widened):
             if needed * width > limit:
                 check_unpacked(self.store, needed * width, name)
         if count > MOST_CHUNKS:
-            raise ValueError(f"at most {MOST_CHUNKS} chunks are read at once; got {count}")
+            raise ValueError(f"at most {MOST_CHUNKS} chunks are read at a time; got {count}")
         most = entries * self.dtype.itemsize * widened + SPARE
         sums = self.codecs[::-1].index(compressor) if compressor else 0
         total = entries * count * width
-        for place in itertools.product(*grid):
-            path = self.folder / self._name(place)
+        # Compressed chunks up to this size stay within the limit, even if several are decoded.
+        safe_size = limit // (MOST_OF_A_BYTE * AT_A_TIME) if compressor in ("zlib", "gzip") else -1
+        for position in itertools.product(*grid):
+            path = self.folder / self._name(position)
             if not path.exists():
                 continue
             check_inside(self.store, path)
@@ -270,19 +247,19 @@ class ChunkedArray:
                     total += CHARACTER_BYTES * check_texts(compressor, data, entries, most)
                     if total > limit:
                         check_unpacked(self.store, total, f"text of {name}")
-                elif not compressor or _is_small(compressor, data, limit):
+                elif not compressor or len(data) <= safe_size:
                     continue
                 elif decoded_size(compressor, data, most) > most:
-                    raise ValueError(f"the chunk {path.name} is larger than its array says")
+                    raise ValueError(f"the chunk {path.name} is larger than its array declares")
 
-    def _name(self, place: Sequence[int]) -> str:
-        numbers = self.separator.join(map(str, place))
-        if not place:
+    def _name(self, position: Sequence[int]) -> str:
+        numbers = self.separator.join(map(str, position))
+        if not position:
             numbers = "" if self.prefix else "0"
         return self.separator.join(filter(None, (self.prefix, numbers)))
 
     def _pieces(self, path: Path, inside: int) -> Iterator[bytes]:
-        """What is decoded as one: a whole chunk, or the parts of a shard."""
+        """Yield the units of decoding: the whole chunk, or the parts of a shard."""
         data = path.read_bytes()
         if not self.index:
             yield data
@@ -299,17 +276,11 @@ class ChunkedArray:
             yield data[start : start + length]
 
 
-def _is_small(compressor: str, data: bytes, limit: int) -> bool:
-    """Whether so many such chunks at a time are bearable, whatever they hold."""
-    bounded = compressor in ("zlib", "gzip")
-    return bounded and len(data) * MOST_OF_A_BYTE * AT_A_TIME <= limit
-
-
 @register_reader(".zarr")
 def read_zarr(path: Path, mmap: bool) -> Contents:
-    """Every array by its path in the store."""
+    """List every array by its path in the store."""
     if not path.is_dir():
-        raise ValueError("a zarr store is read where it is a folder")
+        raise ValueError("a zarr store must be a folder; got a file")
     contents = Contents(path, {})
     _list(contents, path, "", contents.arrays, 0)
     obs, root = _attributes(path, path / "obs"), _attributes(path, path)
@@ -321,47 +292,47 @@ def read_zarr(path: Path, mmap: bool) -> Contents:
 def _list(
     contents: Contents, folder: Path, key: str, arrays: dict[str, Stored], depth: int
 ) -> None:
+    """List the array in a folder, or all arrays below it."""
     store = contents.path
     if depth > MOST_DEPTH_OF_STORE:
         raise ValueError(f"its groups lie more than {MOST_DEPTH_OF_STORE} deep")
+    parts = partial(_parts, contents, folder, depth)
     try:
         array = _metadata(store, folder)
-        attributes = {} if array is not None else _attributes(store, folder)
-        whole = array_of_group(contents, key, attributes, partial(_parts, contents, folder, depth))
-    except ValueError as problem:  # others may be read: it is listed, and refused when asked for
-        arrays[key] = unreadable((), "unread", problem)
-        return
-    if whole is not None:
-        arrays[key] = whole
-        return
-    if array is not None:
-        arrays[key] = array.stored()
+        if array is not None:
+            stored: Stored | None = array.stored()
+        else:
+            stored = array_of_group(contents, key, _attributes(store, folder), parts)
+    except ValueError as problem:  # listed, but refused when read; other arrays stay readable
+        stored = unreadable((), "unread", problem)
+    if stored is not None:
+        arrays[key] = stored
         check_count(store, len(arrays))
-        return
-    for inner in _folders(folder):
-        _list(contents, inner, f"{key}/{inner.name}" if key else inner.name, arrays, depth + 1)
+    else:
+        _list_inside(contents, folder, f"{key}/" if key else "", arrays, depth)
 
 
-def _folders(folder: Path) -> list[Path]:
-    return [
-        inner for inner in sorted(folder.iterdir()) if inner.is_dir() and not inner.is_symlink()
-    ]
+def _list_inside(
+    contents: Contents, folder: Path, prefix: str, arrays: dict[str, Stored], depth: int
+) -> None:
+    for inner in sorted(folder.iterdir()):
+        if inner.is_dir() and not inner.is_symlink():
+            _list(contents, inner, f"{prefix}{inner.name}", arrays, depth + 1)
 
 
 def _parts(contents: Contents, folder: Path, depth: int) -> dict[str, Stored]:
-    """The arrays of one group by their names in it."""
+    """Return the arrays of one group by their names in it."""
     arrays: dict[str, Stored] = {}
-    for inner in _folders(folder):
-        _list(contents, inner, inner.name, arrays, depth + 1)
+    _list_inside(contents, folder, "", arrays, depth)
     return arrays
 
 
 def _metadata(store: Path, folder: Path) -> ChunkedArray | None:
-    """What stands beside an array, of version 2 or 3; None for a group."""
+    """Read the metadata of an array of version 2 or 3; None for a group."""
     own = [name for name in METADATA if (folder / name).exists()]
     notes = {name: _read_json(store, folder / name) for name in own}
     if ".zarray" in notes and "zarr.json" in notes:
-        raise ValueError(f"{folder.name} has metadata of both versions of zarr")
+        raise ValueError(f"{folder.name} must have metadata of one version of zarr; got both")
     if ".zarray" in notes:
         return _of_version_2(store, folder, notes[".zarray"])
     if notes.get("zarr.json", {}).get("node_type") == "array":
@@ -370,7 +341,7 @@ def _metadata(store: Path, folder: Path) -> ChunkedArray | None:
 
 
 def _attributes(store: Path, folder: Path) -> dict[str, Any]:
-    """What is said of a group or an array beside how it is stored."""
+    """Read the user attributes of a group or an array."""
     if (folder / ".zattrs").exists():
         return _read_json(store, folder / ".zattrs")
     if (folder / "zarr.json").exists():
@@ -382,16 +353,16 @@ def _attributes(store: Path, folder: Path) -> dict[str, Any]:
 def _read_json(store: Path, path: Path) -> dict[str, Any]:
     check_inside(store, path)
     if path.stat().st_size > MOST_METADATA:
-        raise ValueError(f"{path.name} is longer than {MOST_METADATA} bytes")
+        raise ValueError(f"{path.name} must have at most {MOST_METADATA} bytes")
     note = json.loads(path.read_bytes())
     if not isinstance(note, dict):
-        raise ValueError(f"{path.name} must be an object")
+        raise ValueError(f"{path.name} must be a JSON object")
     return note
 
 
 def _of_version_2(store: Path, folder: Path, note: dict[str, Any]) -> ChunkedArray:
     filters = [*(note.get("filters") or ()), note.get("compressor")]
-    codecs = tuple(str(note_entry(one, "id", str, folder)) for one in filters if one is not None)
+    codecs = tuple(note_entry(one, "id", str, folder) for one in filters if one is not None)
     chunks = _sizes(note, "chunks", folder.name)
     separator = str(note.get("dimension_separator", "."))
     return _array(store, folder, 2, chunks, chunks, codecs, separator, "")
@@ -401,7 +372,7 @@ def _of_version_3(store: Path, folder: Path, note: dict[str, Any]) -> ChunkedArr
     name = folder.name
     grid = note_entry(note, "chunk_grid", dict, name)
     if grid.get("name") != "regular":
-        raise ValueError(f"a regular grid of chunks is read; {name} has {grid.get('name')!r}")
+        raise ValueError(f"{name} must have a regular grid of chunks; got {grid.get('name')!r}")
     chunks = _sizes(note_entry(grid, "configuration", dict, name), "chunk_shape", name)
     keys = note_entry(note, "chunk_key_encoding", dict, name)
     is_default = keys.get("name") == "default"
@@ -413,14 +384,14 @@ def _of_version_3(store: Path, folder: Path, note: dict[str, Any]) -> ChunkedArr
         codecs = note_entry(shards, "codecs", list, name)
         index = str(shards.get("index_location", "end"))
         if shards.get("index_codecs") != INDEX_CODECS or index not in ("start", "end"):
-            raise ValueError(f"the index of the shards of {name} is not read")
+            raise ValueError(f"the index of the shards of {name} has an unknown format")
     names = tuple(map(_codec_name, codecs))
     prefix = "c" if is_default else ""
     return _array(store, folder, 3, chunks, parts, names, separator, prefix, index)
 
 
 def _codec_name(codec: Any) -> str:
-    """The name of a codec; those of numcodecs have a prefix where zarr has none of its own."""
+    """Return the name of a codec, without the prefix of codecs that come from numcodecs."""
     name = codec.get("name") if isinstance(codec, dict) else codec
     return str(name).removeprefix("numcodecs.")
 
@@ -432,29 +403,33 @@ def _array(
     chunks: tuple[int, ...],
     parts: tuple[int, ...],
     codecs: tuple[str, ...],
-    *names: str,
+    separator: str,
+    prefix: str,
+    index: str = "",
 ) -> ChunkedArray:
-    """An array that is known to be readable, with what zarr says of its values."""
+    """Check that an array is readable; its shape and dtype are those that zarr reports."""
     compressor = check_codecs(codecs)
     after = codecs[codecs.index(compressor) + 1 :] if compressor else ()
     if {*after} - {"crc32c"}:
         raise ValueError(f"only crc32c may follow {compressor}; got {', '.join(after)}")
-    if TEXTS in codecs[1:] or {*names[:1]} - {".", "/"}:
-        raise ValueError(f"the chunks of {folder.name} are not stored as geodis reads them")
+    if TEXTS in codecs[1:] or separator not in (".", "/"):
+        raise ValueError(f"the chunks of {folder.name} are stored in an unsupported way")
     opened = _opened(folder, version)
     shape, dtype = tuple(opened.shape), np.dtype(opened.dtype)
     fits = len(shape) == len(chunks) == len(parts)
     if not fits or min((*chunks, *parts), default=1) < 1:
         raise ValueError(f"chunks of {chunks} do not divide an array of {shape}")
     if min(shape, default=0) < 0 or dtype.hasobject != (TEXTS in codecs):
-        raise ValueError(f"an array of shape {shape} and dtype {dtype} is not read")
+        raise ValueError(f"an array of shape {shape} and dtype {dtype} is not supported")
     if TEXTS in codecs and len(shape) != 1:
-        raise ValueError(f"texts are read along one axis; got the shape {shape}")
-    return ChunkedArray(store, folder, version, shape, dtype, chunks, parts, codecs, *names)
+        raise ValueError(f"texts must have one axis; got the shape {shape}")
+    return ChunkedArray(
+        store, folder, version, shape, dtype, chunks, parts, codecs, separator, prefix, index
+    )
 
 
 def _opened(folder: Path, version: int) -> Any:
-    """The array as zarr sees it, once its metadata is known to be harmless."""
+    """Open an array with zarr after its metadata were checked."""
     zarr = require("zarr", purpose="Reading zarr stores")
     if version == 3 and int(zarr.__version__.split(".")[0]) < 3:
         raise ValueError(
@@ -471,5 +446,5 @@ def _sizes(note: Mapping[str, Any], key: str, name: str) -> tuple[int, ...]:
 
 
 def is_zarr(folder: Path) -> bool:
-    """Whether a folder is a store, whatever it is called."""
+    """Return whether a folder is a zarr store, whatever its name."""
     return any((folder / name).exists() for name in (".zarray", ".zgroup", "zarr.json"))

@@ -1,1 +1,1 @@
-"""Images with known factors: built-in sets, published ones, and the user's own."""
+"""Images with known factors: generated, published, and the user's own."""

@@ -1,4 +1,4 @@
-"""Images with known factors: index <-> factors, images by index, traversals."""
+"""Grids of all combinations of known factors, their images, and latents by index."""
 
 from __future__ import annotations
 
@@ -26,36 +26,36 @@ PixelDtype: TypeAlias = Literal["uint8", "float32"]
 
 
 class FactorGrid:
-    """All combinations of f factors, and the image of each.
+    """All combinations of f factors, with an optional image of each.
 
-    A combination is a row of integers, ``0 <= factors[i, j] < sizes[j]``. Its index is its place
+    A combination is a row of integers, ``0 <= factors[i, j] < sizes[j]``. Its index is its position
     in row-major order, in which the last factor changes fastest:
     ``index = (... (k_0 sizes[1] + k_1) sizes[2] + ...) + k_{f-1}``.
-    Functions take one index or an array of n, and return n rows in either case.
+    Methods take one index or an array of n, and return n rows in either case.
 
-    A data set with images of its own subclasses this and defines ``_draw(index)``, which gets a
-    checked int64 array (n,) and returns the images (n, h, w, c) as uint8, or as floats in [0, 1].
-    Torch's DataLoader takes a grid as it is and gets float32 batches (n, c, h, w).
+    For images of your own, define a subclass with a method ``_draw(index)``, which gets a checked
+    int64 array (n,) and returns the images (n, h, w, c) as uint8, or as floats in [0, 1].
+    Torch's DataLoader accepts a grid directly and gets float32 batches (n, c, h, w).
 
     Parameters
     ----------
     sizes : sequence of f ints
-        How many values each factor has.
+        Number of values of each factor.
     names : sequence of f str, optional
-        "factor 0", "factor 1", ... unless given.
+        "factor 0", "factor 1", ... by default.
     image_shape : (h, w, c), optional
         None for factors without images.
     kinds : sequence of f str, optional
-        "labels" where the order of the values means nothing, "ordered" for labels that have one,
-        "cyclic" where the first value follows the last, "numbers" otherwise and by default.
+        "labels" for values without an order, "ordered" for ordered labels, "cyclic" if the first
+        value follows the last, and "numbers" otherwise and by default.
 
     Attributes
     ----------
     sizes, names, image_shape, kinds : tuples as above
     periods : tuple of f ints
-        The sizes; of a cyclic factor whose last value equals its first, one less.
+        The sizes; one less for a cyclic factor whose last value equals its first.
     complete : bool
-        Whether every combination is there once, so that index and factors determine each other.
+        Whether every combination occurs exactly once, so index and factors determine each other.
 
     Examples
     --------
@@ -82,13 +82,14 @@ class FactorGrid:
     ) -> None:
         self.sizes = tuple(check_int(size, "A size", low=1) for size in sizes)
         if not self.sizes:
-            raise InputError("sizes must have one number a factor; got none.")
+            raise InputError("sizes must have one number per factor; got none.")
         if math.prod(self.sizes) > np.iinfo(np.int64).max:
-            raise InputError(f"sizes {self.sizes} give more combinations than an index can count.")
+            raise InputError(f"sizes must have at most 2^63 - 1 combinations; got {self.sizes}.")
         self.names = default_names(len(self.sizes)) if names is None else tuple(map(str, names))
         if len(self.names) != len(self.sizes) or len(set(self.names)) != len(self.names):
             raise InputError(
-                f"names must be {len(self.sizes)} different names, one a factor; got {self.names}."
+                f"names must be {len(self.sizes)} different names, one per factor; "
+                f"got {self.names}."
             )
         self.image_shape = image_shape
         self.kinds: tuple[FactorKind, ...] = _check_kinds(kinds, len(self.sizes))
@@ -103,32 +104,32 @@ class FactorGrid:
         *,
         sizes: Sequence[int] | None = None,
     ) -> ObservedGrid:
-        """Make a grid of arrays: of all combinations, or of those that were observed.
+        """Make a grid from arrays of images and factors, complete or not.
 
         Parameters
         ----------
         images : array-like of shape (n, h, w, c) or (n, h, w), callable, or None
             uint8, or floats in [0, 1]; arrays from `numpy.memmap` or h5py stay in their file. A
-            callable gets rows (int64 array) of `factors` and returns their images. None where
-            only the factors matter.
+            callable gets rows (int64 array) of `factors` and returns their images. None for factors
+            without images.
         factors : array-like of shape (n, f)
             Row i has the factors of image i: numbers or labels of any kind that `as_factors`
-            reads. Distinct values, sorted, become 0, 1, 2, ...; labels have the order of their
-            categories. A cyclic factor stays one where its values go round in even steps, as 0,
-            90, 180 and 270 do with the period 360, with 360 or without it; others become numbers.
+            reads. Distinct values, sorted, become 0, 1, 2, ...; labels keep the order of their
+            categories. A cyclic factor stays cyclic if its values are evenly spaced over the
+            period, as 0, 90, 180, 270 (and 360) for the period 360; otherwise it becomes numeric.
         names : sequence of f str, optional
-            Taken from a frame, or else "factor 0", ...
+            By default the names of the columns of a frame, or else "factor 0", ...
         sizes : sequence of f ints, optional
-            Says that factors are integers ``0 <= factors[i, j] < sizes[j]`` already, of which
-            some may never occur.
+            If given, the factors must already be integers ``0 <= factors[i, j] < sizes[j]``;
+            some values may never occur.
 
         Returns
         -------
         ObservedGrid
-            With every combination once, a complete grid in row-major order, whatever the order
-            of the rows. Otherwise a sample of one: its indices are the rows as they were given,
-            ``complete`` is False and ``note`` says what is missing. ``values[j][k]`` is what
-            value k of factor j was called.
+            If every combination occurs once, a complete grid in row-major order, independent of the
+            order of the rows. Otherwise an incomplete grid whose indices are the given rows, with
+            ``complete`` False and a ``note`` on what is missing. ``values[j][k]`` is the original
+            value k of factor j.
 
         Examples
         --------
@@ -140,7 +141,7 @@ class FactorGrid:
         factor  name      size
              0  factor 0     2
              1  factor 1     2
-        3 of 4 combinations of the factors are there.
+        3 of 4 combinations of the factors are present.
         """
         from geodis.data.grids.observed import ObservedGrid
 
@@ -148,11 +149,11 @@ class FactorGrid:
 
     @property
     def note(self) -> str:
-        """One sentence on what is missing from the grid; empty when it is complete."""
+        """A sentence on what is missing from the grid; empty if it is complete."""
         return ""
 
     def require_complete(self, purpose: str) -> None:
-        """Raise an InputError unless every combination is there once."""
+        """Raise an InputError unless every combination occurs exactly once."""
         if not self.complete:
             raise InputError(f"{purpose} needs every combination of the factors once: {self.note}")
 
@@ -164,9 +165,9 @@ class FactorGrid:
         return self._factors(self.check_index(index))
 
     def known_factors(self, index: Any) -> Factors:
-        """Return the factors of n indices with their names, labels, order and periods.
+        """Return the factors of n indices with names, labels, order and periods.
 
-        Values are those of `factors`, as floats, and periods those of the grid.
+        The values are those of `factors`, as floats, and the periods are those of the grid.
 
         Examples
         --------
@@ -198,7 +199,7 @@ class FactorGrid:
         return self._index(self._check_factors(factors))
 
     def check_index(self, index: Any) -> np.ndarray:
-        """Return one index or n of them as an int64 array (n,), if all are in the grid."""
+        """Return one index or n indices as an int64 array (n,), checked to be in the grid."""
         array = _whole_numbers(index, "index")
         if array.ndim > 1:
             raise InputError(f"index must be one number or of shape (n,); got shape {array.shape}.")
@@ -214,24 +215,24 @@ class FactorGrid:
         ----------
         index : int or array-like of shape (n,)
         dtype : "uint8", "float32" or "auto"
-            As float32, black is 0 and white is 1. "auto" is uint8 where the data is, and float32
-            where it is floats, which uint8 would round.
+            As float32, black is 0 and white is 1. "auto" keeps uint8 data, and returns floats as
+            float32.
         """
         check_choice(dtype, "dtype", (*get_args(PixelDtype), "auto"))
         index = self.check_index(index)
         if self.image_shape is None:
-            raise InputError("Images are needed here; got factors without images.")
+            raise InputError("The grid must have images; got factors without images.")
         return _as_dtype(self._draw(index), dtype)
 
     def traversal(self, factor: int | str, at: Any) -> np.ndarray:
-        """Return the indices along one factor, the other factors as they are at an index.
+        """Return the indices along one factor, with the other factors fixed at those of an index.
 
         Parameters
         ----------
         factor : int or str
-            Number or name of the factor.
+            Position or name of the factor.
         at : int or array-like of shape (m,)
-            Where the other factors come from.
+            The indices that give the other factors.
 
         Returns
         -------
@@ -245,7 +246,7 @@ class FactorGrid:
         return index[0] if np.ndim(at) == 0 else index
 
     def factor_number(self, factor: int | str) -> int:
-        """Return the number of a factor that is given by number or by name."""
+        """Return the position of a factor given by position or by name."""
         if isinstance(factor, str):
             if factor not in self.names:
                 raise InputError(f"factor must be one of {', '.join(self.names)}; got {factor!r}.")
@@ -253,14 +254,14 @@ class FactorGrid:
         return check_int(factor, "factor", low=0, high=len(self.sizes) - 1)
 
     def __getitem__(self, i: int) -> np.ndarray:
-        """Return one image as float32 (c, h, w) in [0, 1], which is what torch models take."""
+        """Return one image as float32 (c, h, w) in [0, 1], as torch models expect."""
         n = len(self)
         if not -n <= i < n:
             raise IndexError(f"index {i} is out of range for {n} images")  # ends a for loop
         return self.__getitems__([i % n])[0]
 
     def __getitems__(self, index: Sequence[int]) -> list[np.ndarray]:
-        """Return a batch for torch's DataLoader, drawn at once."""
+        """Return a batch for torch's DataLoader, drawn in one call."""
         images = self.images(index, dtype="float32")
         return list(np.ascontiguousarray(images.transpose(0, 3, 1, 2)))
 
@@ -280,7 +281,7 @@ class FactorGrid:
             lines.append(f"{j:>6}  {name:<{width}}  {size:>4}")
         return "\n".join([*lines, self.note] if self.note else lines)
 
-    # What a subclass may replace; the arguments were checked.
+    # Methods that a subclass may override; their arguments have been checked.
 
     def _draw(self, index: np.ndarray) -> np.ndarray:
         raise NotImplementedError(f"{type(self).__name__} must define _draw to have images.")
@@ -289,7 +290,7 @@ class FactorGrid:
         return np.stack(np.unravel_index(index, self.sizes), axis=1).astype(np.int64, copy=False)
 
     def _labels(self, j: int) -> tuple[str, ...]:
-        """What to call the values of factor j, which is made of labels."""
+        """Return the labels of the values of factor j."""
         return tuple(map(str, range(self.sizes[j])))
 
     def _index(self, factors: np.ndarray) -> np.ndarray:
@@ -316,14 +317,14 @@ def _check_kinds(kinds: Sequence[FactorKind] | None, count: int) -> tuple[Factor
     known = (numbers,) * count if kinds is None else tuple(kinds)
     if len(known) != count or not {*known} <= {*get_args(FactorKind)}:
         raise InputError(
-            f"kinds must be {count} of {', '.join(get_args(FactorKind))}, one a factor; "
+            f"kinds must be {count} of {', '.join(get_args(FactorKind))}, one per factor; "
             f"got {known}."
         )
     return known
 
 
 def _whole_numbers(values: Any, name: str) -> np.ndarray:
-    """Integers as int64, of any shape; floats that are whole pass, for pandas makes them."""
+    """Convert to int64, in any shape; whole floats are accepted because pandas makes them."""
     array = np.asarray(values if isinstance(values, range) else to_numpy(values, name))
     if array.size == 0:
         return array.astype(np.int64)
@@ -347,31 +348,31 @@ def _as_dtype(images: np.ndarray, dtype: str) -> np.ndarray:
     return images.astype(np.float32, copy=False)
 
 
-# The latents of the images of a grid: a table of them, or an encoder -> latents by index.
+# Latents of the images of a grid, from a table or from an encoder.
 
-# Images that go through a code at once: a few megabytes at 64 x 64 x 3.
+# Number of images encoded at a time: a few megabytes at 64 x 64 x 3.
 CODE_BATCH = 256
 
 
 def latents_of(
     grid: FactorGrid, code: Any, batch_size: int = CODE_BATCH
 ) -> Callable[[Any], np.ndarray]:
-    """Return a function that gives the latents of any indices of a grid.
+    """Return a function from indices of a grid to latents.
 
     Parameters
     ----------
     grid : FactorGrid
     code : array-like of shape (len(grid), z), or callable
-        Latents whose row is the index, or an encoder: it gets float32 images (n, h, w, c) in
-        [0, 1] and returns (n, z), as numpy array or tensor.
+        A table with one row per index, or an encoder that gets float32 images (n, h, w, c) in
+        [0, 1] and returns (n, z) as a numpy array or tensor.
     batch_size : int
-        Most images that are held, and given to an encoder, at once.
+        Maximum number of images held in memory and passed to an encoder at a time.
 
     Returns
     -------
     callable
-        From an index or an array (n,) of them to latents (n, z), floats of the precision that the
-        code has: what compares latents must know how far to trust them.
+        Maps an index, or an array (n,) of indices, to latents (n, z). They keep the float dtype of
+        the code, because comparisons of latents depend on its precision.
 
     Examples
     --------
@@ -386,7 +387,7 @@ def latents_of(
     table = check_numeric(to_numpy(code, "code"), "code")
     if table.ndim != 2 or len(table) != len(grid) or not table.shape[1]:
         raise InputError(
-            f"code must be a callable, or have shape ({len(grid)}, z), one row for each index of "
+            f"code must be a callable, or have shape ({len(grid)}, z), one row per index of "
             f"the grid; got shape {table.shape}."
         )
     check_finite(table, "code")
@@ -397,7 +398,7 @@ def _encode(
     grid: FactorGrid, code: Callable[[np.ndarray], Any], index: np.ndarray, batch_size: int
 ) -> np.ndarray:
     latents = []
-    # An empty index makes one empty batch, so that the width of the latents is known.
+    # An empty index is encoded as one empty batch, which gives the number of latents.
     for start in range(0, max(len(index), 1), batch_size):
         batch = index[start : start + batch_size]
         encoded = to_numpy(code(grid.images(batch, "float32")), "latents")

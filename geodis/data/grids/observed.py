@@ -1,4 +1,4 @@
-"""Arrays of images and factors -> a grid: of all combinations, or of those that were observed."""
+"""Grids made from arrays of images and factors, complete or not; and resizing of images."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from geodis.data.grids.grid import FactorGrid
 
 
 class ObservedGrid(FactorGrid):
-    """What `FactorGrid.from_arrays` makes; the parameters are described there.
+    """A grid made by `FactorGrid.from_arrays`, where the parameters are described.
 
-    Where `kinds` are not given, kinds and periods are those of the factors, but of cyclic ones only
-    those whose values go round in even steps; the note names the others, which count as numbers.
+    If `kinds` is None, kinds and periods are those of the factors, but a cyclic factor becomes
+    numeric unless its values are evenly spaced over the period; the note names such factors.
 
     Attributes
     ----------
     values : tuple of f ndarrays
-        ``values[j][k]`` is what value k of factor j was called.
+        ``values[j][k]`` is the original value k of factor j.
     row_order : ndarray of int64, shape (n,)
-        Rows of the arrays in row-major order of their factors: in a complete grid index i is row
+        Rows of the arrays in row-major order of their factors: index i of a complete grid is row
         ``row_order[i]``.
     """
 
@@ -48,7 +48,7 @@ class ObservedGrid(FactorGrid):
             counts = [len(values) for values in self.values]
             if math.prod(counts) > np.iinfo(np.int64).max:
                 raise InputError(
-                    "factors must have fewer combinations than an index can count; got "
+                    "factors must have at most 2^63 - 1 combinations; got "
                     f"{counts} different values: bin continuous factors first."
                 )
             super().__init__(counts, names, kinds=kinds or known.kinds)
@@ -56,7 +56,7 @@ class ObservedGrid(FactorGrid):
         else:
             if known.categories and not isinstance(factors, Factors):
                 raise InputError(
-                    "factors must hold whole numbers where sizes are given; got labels in "
+                    "factors must hold whole numbers if sizes are given; got labels in "
                     f"{', '.join(known.categories)}."
                 )
             super().__init__(sizes, names, kinds=kinds or known.kinds)
@@ -79,7 +79,7 @@ class ObservedGrid(FactorGrid):
         self._rows = rows
         self._images, self.image_shape = _check_images(images, rows)
 
-        place = super()._index(rows)  # of each row, in row-major order
+        place = super()._index(rows)  # row-major position of each row
         self.row_order = np.argsort(place, kind="stable")
         self._places = place[self.row_order]
         n_present = len(np.unique(self._places))
@@ -89,10 +89,10 @@ class ObservedGrid(FactorGrid):
 
     @property
     def note(self) -> str:
-        """What is missing from the grid, and which circles are none in it; empty where all is."""
+        """Missing combinations, and factors that are not used as given; empty if there are none."""
         remarks = [
-            (self._uneven, "Counted as numbers, for their values do not go round in even steps"),
-            (self._grouped, "Factors of several columns, which count one by one"),
+            (self._uneven, "Counted as numbers because their values are not evenly spaced"),
+            (self._grouped, "Factors of several columns, of which each is treated separately"),
         ]
         return " ".join(
             filter(None, [self._missing(), *(f"{x}: {', '.join(n)}." for n, x in remarks if n)])
@@ -104,7 +104,7 @@ class ObservedGrid(FactorGrid):
         all_of_them = math.prod(self.sizes)
         there = f"{all_of_them - self._n_missing} of {all_of_them} combinations of the factors"
         twice = f"; rows that repeat one: {self._n_doubles}" if self._n_doubles else ""
-        return f"{there} are there{twice}."
+        return f"{there} are present{twice}."
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -119,7 +119,7 @@ class ObservedGrid(FactorGrid):
         places = super()._index(factors)
         if self.complete:
             return places
-        # The first row with these factors, where there are several: the sort was stable.
+        # Among several rows with the same factors, take the first: the sort was stable.
         sorted_row = np.minimum(np.searchsorted(self._places, places), len(self._places) - 1)
         absent = self._places[sorted_row] != places
         if absent.any():
@@ -142,7 +142,7 @@ class ObservedGrid(FactorGrid):
                 )
         elif isinstance(self._images, np.ndarray):
             drawn = np.asarray(self._images[rows])
-        else:  # h5py reads rows in increasing order, each once
+        else:  # h5py requires increasing indices without repetition
             distinct, inverse = np.unique(rows, return_inverse=True)
             drawn = np.asarray(self._images[distinct])[inverse.reshape(-1)]
         drawn = drawn[..., None] if drawn.ndim == 3 else drawn
@@ -152,9 +152,9 @@ class ObservedGrid(FactorGrid):
 def _kinds_and_periods(
     known: Factors, distinct: Sequence[np.ndarray]
 ) -> tuple[tuple[FactorKind, ...], tuple[int, ...]]:
-    """Kinds and periods in a grid of factors of which only these values are there, sorted."""
-    # A step of a grid leads to the next value: with 0, 90 and 180 of 360, the step from the last
-    # value to the first would be half a turn.
+    """Return the kinds and periods of factors with these sorted distinct values."""
+    # A step of the grid leads to the next value. For the values 0, 90 and 180 of a period of 360,
+    # the step from the last value to the first would be half a turn.
     kinds, periods = [], []
     for name, kind, values in zip(known.names, known.kinds, distinct, strict=True):
         steps = _steps_of_turn(values, known.periods[name]) if kind == "cyclic" else len(values)
@@ -164,9 +164,9 @@ def _kinds_and_periods(
 
 
 def _steps_of_turn(values: np.ndarray, period: float) -> int:
-    """Number of even steps in which sorted values go round once; 0 if they do not.
+    """Return the number of even steps in which sorted values cover one period; 0 if uneven.
 
-    The step from the last value leads to the first again, or the last equals the first.
+    The last value is one step before the first, or equal to it.
     """
     gaps, n = np.diff(values), len(values)
     for steps in (n, max(n - 1, 1)):
@@ -176,17 +176,17 @@ def _steps_of_turn(values: np.ndarray, period: float) -> int:
 
 
 def _values(distinct: np.ndarray, labels: tuple[str, ...] | None) -> np.ndarray:
-    """What the values of a factor are called: numbers, or the labels of its codes."""
+    """Return the values of a factor: numbers, or the labels of its codes."""
     return distinct if labels is None else np.array(labels)[distinct.astype(np.int64)]
 
 
 def _check_images(images: Any, rows: np.ndarray) -> tuple[Any, tuple[int, int, int] | None]:
-    """Images that can be indexed by rows or called, and the shape of one of them."""
+    """Return images that can be indexed by rows or called, and the shape of one image."""
     if images is None:
         return None, None
     if callable(images):
         return images, _image_shape(to_numpy(images(rows[:1]), "images"), 1)
-    # What has a shape and a dtype may lie in a file: it is not read as a whole.
+    # Objects with a shape and dtype may be stored in a file, so they are not read completely.
     if not (hasattr(images, "shape") and hasattr(images, "dtype")) or hasattr(images, "detach"):
         images = to_numpy(images, "images")
     return images, _image_shape(images, len(rows))
@@ -196,7 +196,7 @@ def _image_shape(images: Any, n: int) -> tuple[int, int, int]:
     shape, dtype = tuple(images.shape), np.dtype(images.dtype)
     if len(shape) not in (3, 4) or shape[0] != n or 0 in shape:
         raise InputError(
-            f"images must have shape (n, h, w, c) or (n, h, w), with n = {n} as many as the rows "
+            f"images must have shape (n, h, w, c) or (n, h, w) with n = {n}, the number of rows "
             f"of factors; got shape {shape}."
         )
     if len(shape) == 4 and shape[3] > 4 and shape[1] in (1, 3, 4):
@@ -211,14 +211,14 @@ def _image_shape(images: Any, n: int) -> tuple[int, int, int]:
     return int(shape[1]), int(shape[2]), int(shape[3]) if len(shape) == 4 else 1
 
 
-# Smaller and larger images by the bilinear filter that the published studies used.
+# Resizing with the bilinear filter of the published studies.
 
 
 def resize(images: np.ndarray, size: int) -> np.ndarray:
     """Resize uint8 images (n, h, w, c) to (n, size, size, c).
 
-    A pixel of the result is the mean of the pixels under a triangle around its centre, as wide
-    as two of the larger pixels: what image libraries call bilinear with antialiasing.
+    Each new pixel is the weighted mean of the old pixels under a triangle around its centre, whose
+    half-width is one old or new pixel, whichever is larger: bilinear resizing with antialiasing.
 
     Examples
     --------
@@ -236,10 +236,10 @@ def resize(images: np.ndarray, size: int) -> np.ndarray:
 
 
 def _weights(before: int, after: int) -> np.ndarray:
-    """Weight (after, before) of every old pixel in every new one; rows sum to 1."""
+    """Return the weight (after, before) of every old pixel in every new one; rows sum to 1."""
     scale = before / after
     centres = (np.arange(after) + 0.5) * scale
-    # A triangle narrower than the old pixels would miss them all.
+    # A triangle narrower than an old pixel could miss all of them.
     reach = np.abs(np.arange(before) + 0.5 - centres[:, None]) / max(scale, 1.0)
     weights = np.maximum(0.0, 1.0 - reach)
     return (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""The data sets that studies of disentanglement share, as grids, from files the user has."""
+"""Built-in and published data sets by name, as grids of their factors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from geodis.data.files.open_rows import BinaryImages, BinaryMatrix, Hdf5Images, 
 from geodis.data.grids.grid import FactorGrid
 from geodis.data.grids.observed import ObservedGrid, resize
 
-# The data sets that have a name: those that are drawn, and those that are read from files.
+# Names of the data sets that are generated, and of those that are read from files.
 
 BuiltInName = Literal["xysquares", "xyobject", "xyobject-shades", "sprites"]
 PublishedName = Literal["dsprites", "shapes3d", "cars3d", "smallnorb", "mpi3d"]
@@ -30,13 +30,13 @@ PUBLISHED: tuple[PublishedName, ...] = get_args(PublishedName)
 
 
 def built_in_grid(name: BuiltInName, **settings: Any) -> FactorGrid:
-    """Make a built-in data set by its name; `published_grid` opens the others.
+    """Make a built-in data set by name; `published_grid` opens the published ones.
 
     Parameters
     ----------
     name : {"xysquares", "xyobject", "xyobject-shades", "sprites"}
     **settings
-        Of `XYSquares`, `XYObject`, `XYObjectShades` or `Sprites`.
+        Arguments of `XYSquares`, `XYObject`, `XYObjectShades` or `Sprites`.
 
     Returns
     -------
@@ -62,34 +62,34 @@ def built_in_grid(name: BuiltInName, **settings: Any) -> FactorGrid:
     return makers[name](**settings)
 
 
-# The files of the published data sets -> their factors, and images in blocks.
+# Readers of the published files: their factors, and their images in blocks.
 
 NORB_SPLITS = ("training", "testing")
 
 
 @dataclass(frozen=True)
 class PublishedSource:
-    """What a data set's files hold; images are read later."""
+    """Contents of the files of a data set; images are read later."""
 
     shape: tuple[int, int, int, int]  # (n, h, w, c)
     factors: np.ndarray  # (n, f), in the order of the images
     sizes: tuple[int, ...]
     names: tuple[str, ...]
-    kinds: Mapping[str, FactorKind]  # by name; the others are numbers
+    kinds: Mapping[str, FactorKind]  # by name; factors without an entry are numbers
     blocks: Callable[[], Iterator[np.ndarray]]  # uint8 (b, h, w, c), in the same order
-    direct: Callable[[], Any] = lambda: None  # images that can stay where they are, or None
+    direct: Callable[[], Any] = lambda: None  # images that can stay in their file, or None
     binary: bool = False
-    # Of cyclic factors whose number of steps around the circle is not their size.
+    # For cyclic factors with another number of steps per turn than their size.
     periods: Mapping[str, int] = field(default_factory=dict)
 
 
 def guarded(file: Path, blocks: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
-    """Yield blocks; what reading them raises becomes one sentence about the file."""
+    """Yield blocks, raising InputError with the file name if reading fails."""
     with reading(file):
         yield from blocks
 
 
-# One function a data set: file, option -> source.
+# One function per data set: (file, option) -> source.
 
 
 def _open_dsprites(file: Path, option: str) -> PublishedSource:
@@ -142,7 +142,7 @@ def _open_cars3d(file: Path, option: str) -> PublishedSource:
         raise InputError(f"{file} must hold the mat files of 183 cars; got {len(paths)}.")
 
     def car(path: Path) -> np.ndarray:
-        """Images (96, h, w, 3) of one car, the azimuth changing slowest."""
+        """Return the images (96, h, w, 3) of one car; the azimuth changes slowest."""
         with reading(path):
             views = read_mat(path, "im")
         if views.ndim != 5 or views.shape[2:] != (3, 24, 4) or views.dtype != np.uint8:
@@ -174,7 +174,7 @@ def _open_smallnorb(file: Path, option: str) -> PublishedSource:
         n = dat.shape[0]
         if len(dat.shape) != 4 or dat.shape[1] != 2 or n != 24_300 or dat.dtype != np.uint8:
             raise InputError(
-                f"{dat.path} must hold uint8 of shape (24300, 2, h, w), pairs of images; got "
+                f"{dat.path} must hold uint8 pairs of images of shape (24300, 2, h, w); got "
                 f"{dat.dtype} of shape {dat.shape}."
             )
         if cat.shape != (n,) or info.shape != (n, 4):
@@ -248,7 +248,7 @@ OPENERS: dict[PublishedName, Callable[[Path, str], PublishedSource]] = {
 def _check_shape(
     file: Path, key: str, images: Any, n: int | tuple[int, ...], channels: int
 ) -> tuple[int, int, int, int]:
-    """Require n uint8 images of these channels, and return (n, h, w, c)."""
+    """Require n uint8 images with these channels, and return (n, h, w, c)."""
     shape = tuple(images.shape)
     last = (channels,) if channels > 1 else ()
     fits = len(shape) == 3 + len(last) and shape[3:] == last and images.dtype == np.uint8
@@ -275,21 +275,21 @@ def published_grid(
     Parameters
     ----------
     name : str
-        One of the table in Notes.
+        One of the names in the table below.
     path : path
-        The file or folder of that table, as it was published.
+        The published file or folder, as described in the table.
     image_size : int, optional
-        Resize the images to this height and width, bilinear with antialiasing; studies use 64.
+        Resize the images to this height and width, bilinear with antialiasing; most studies use 64.
     cache : path of an npy file, optional
-        Keeps the images, resized and uncompressed, and is used instead of the originals from then
-        on; nothing is held in memory. Delete it if the original changes.
+        Store the resized images here without compression, and read them from here next time, so
+        that nothing is held in memory. Delete it if the original changes.
     verbose : bool
         Show progress on a terminal while images are read.
 
     Returns
     -------
     ObservedGrid
-        A `FactorGrid`, complete, in row-major order of the factors.
+        A complete `FactorGrid`, in row-major order of the factors.
 
     Raises
     ------
@@ -318,9 +318,9 @@ def published_grid(
                                                in the set of complex shapes
     ========= ================================ ==================================================
 
-    Without a cache, dSprites takes a bit a pixel of memory (0.4 GB), compressed npz files and
-    cars3d take all their images, and the others stay in their files. 3D Shapes is compressed in
-    chunks of many images, which makes single images slow: give a cache.
+    Without a cache, dSprites takes one bit of memory per pixel (0.4 GB); compressed npz files and
+    cars3d are held in memory as bytes; the others stay in their files. 3D Shapes is compressed in
+    chunks of many images, so reading single images is slow: give a cache.
 
     Examples
     --------
@@ -353,7 +353,7 @@ def published_grid(
 
 
 def _locate(name: PublishedName, path: str | os.PathLike[str]) -> tuple[Path, str]:
-    """Return the file or folder, and what stands after a colon for SmallNORB."""
+    """Return the file or folder, and the option after a colon for SmallNORB."""
     text, option = os.fspath(path), ""
     if name == "smallnorb" and not Path(text).exists() and ":" in text:
         text, _, option = text.rpartition(":")
@@ -375,7 +375,7 @@ def _images(
     cache: Path | None,
     stages: Stages,
 ) -> Any:
-    """Images of this shape that can be indexed by rows: in a file, or read into memory."""
+    """Return images of this shape that can be indexed by rows, in a file or in memory."""
     if cache is None:
         with reading(file):
             direct = source.direct() if shape == source.shape else None
@@ -396,7 +396,7 @@ def _images(
     if images.shape != shape or images.dtype != np.uint8:
         raise InputError(
             f"{cache} must hold uint8 images of shape {shape} to serve as a cache; got "
-            f"{images.dtype} of shape {images.shape}: delete it or name another."
+            f"{images.dtype} of shape {images.shape}: delete it or give another path."
         )
     return images
 

@@ -1,4 +1,4 @@
-"""Sprites: turned, scaled and moved shapes with the dSprites factors."""
+"""Sprites: rotated, scaled and shifted shapes with the factors of dSprites."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from geodis.base.jobs import njit
 from geodis.data.factors import FactorKind
 from geodis.data.grids.grid import FactorGrid
 
-# Outlines of the sprites: closed polygons about their centroid, in units of the longest radius.
+# Outlines of the sprites: closed polygons around their centroid, in units of the longest radius.
 
 CURVED = 96  # corners of a curved outline: within .01 pixels of the curve at radius 13
 
-# With this ratio of its axes, and the radius and range that `Sprites` has, the mean image and the
-# mean perceived distances along every factor are within 8 % of those published for dSprites.
+# With this ratio of the axes, and the radius and positions used by `Sprites`, the mean image and
+# the mean perceived distances along every factor are within 8 % of those published for dSprites.
 ELLIPSE_RATIO = 2.4
 
 
 def square() -> np.ndarray:
-    """Corners (4, 2) of a square whose sides are parallel to the image's, x first."""
+    """Return the corners (4, 2) of an axis-parallel square, x first."""
     return np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]]) / np.sqrt(2)
 
 
 def ellipse() -> np.ndarray:
-    """Corners (96, 2) of an ellipse whose long axis is the x axis."""
+    """Return the corners (96, 2) of an ellipse with its long axis along x."""
     t = np.arange(CURVED) * (2 * np.pi / CURVED)
     axes = np.array([1.0, 1.0 / ELLIPSE_RATIO])
     outline = axes * np.stack([np.cos(t), np.sin(t)], axis=1)
@@ -35,8 +35,8 @@ def ellipse() -> np.ndarray:
 
 
 def heart() -> np.ndarray:
-    """Corners (96, 2) of a heart that stands on its tip; y points down, as rows of images do."""
-    # Between two samples of t at 0 and pi, so that cleft and tip are corners.
+    """Return the corners (96, 2) of a heart with its tip down; y points down, as image rows do."""
+    # The samples at t = 0 and pi make the cleft and the tip corners.
     t = np.arange(CURVED) * (2 * np.pi / CURVED)
     x = 16 * np.sin(t) ** 3
     y = 13 * np.cos(t) - 5 * np.cos(2 * t) - 2 * np.cos(3 * t) - np.cos(4 * t)
@@ -49,13 +49,13 @@ OUTLINES = {"square": square, "ellipse": ellipse, "heart": heart}
 
 
 def area(outline: np.ndarray) -> float:
-    """Signed area of a polygon (p, 2)."""
+    """Return the signed area of a polygon (p, 2)."""
     x, y = outline.T
     return float(0.5 * (x * np.roll(y, -1) - y * np.roll(x, -1)).sum())
 
 
 def centroid(outline: np.ndarray) -> np.ndarray:
-    """Centre of mass (2,) of the inside of a polygon (p, 2)."""
+    """Return the centre of mass (2,) of the inside of a polygon (p, 2)."""
     following = np.roll(outline, -1, axis=0)
     cross = outline[:, 0] * following[:, 1] - outline[:, 1] * following[:, 0]
     return ((outline + following) * cross[:, None]).sum(axis=0) / (3 * cross.sum())
@@ -64,8 +64,8 @@ def centroid(outline: np.ndarray) -> np.ndarray:
 SIZES = {"shape": 3, "scale": 6, "orientation": 40, "x": 32, "y": 32}
 KINDS: tuple[FactorKind, ...] = ("labels", "numbers", "cyclic", "numbers", "numbers")
 SCALES = (0.5, 1.0)
-# As shares of the image: the longest radius of every shape at scale 1, and where its centre may
-# be. The first is below the second, so that no shape is ever cut off.
+# As fractions of the image size: the longest radius at scale 1, and the smallest coordinate of a
+# centre. The radius is smaller, so that no shape is cut off.
 RADIUS = 13 / 64
 FIRST_CENTRE = 13.5 / 64
 
@@ -83,18 +83,18 @@ class Sprites(FactorGrid):
     y             32    linear from 0 to 1, top to bottom
     ============  ====  =================================================================
 
-    Grey levels are the exact share of a pixel that the shape covers, so that an image changes with
-    every factor by less than a pixel at a time; the sum of an image is the area of its shape. The
-    shape's centroid is at its place, and it never leaves the image. (The published set repeats
-    orientation 0 as 2 pi, this one does not. The square looks the same after a quarter turn, ten
-    levels, and the ellipse after half a turn.)
+    Grey levels are the exact fraction of each pixel that is covered by the shape, so an image
+    changes by less than a pixel per step of any factor, and the sum of an image is the area of its
+    shape. The position is that of the centroid, and shapes never leave the image. (In the
+    published set the last orientation, 2 pi, repeats the first; here it does not. The square is
+    unchanged by a quarter turn, ten levels, and the ellipse by half a turn.)
 
     Parameters
     ----------
     image_size : int
         Height and width, at least 8.
     binary : bool
-        Only 0 and 255, as published: white where half of the pixel or more is covered.
+        Use only 0 and 255, as published: white if at least half of the pixel is covered.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class Sprites(FactorGrid):
         self._starts = np.cumsum([0, *map(len, outlines)])
 
     def factor_values(self, factors: Any) -> np.ndarray:
-        """Return what factors (n, 5) mean, as in the table above, float64 (n, 5)."""
+        """Return the values of factors (n, 5) as in the table above, float64 (n, 5)."""
         levels = self._check_factors(factors).astype(float)
         low, high = SCALES
         levels[:, 1] = low + (high - low) * levels[:, 1] / (SIZES["scale"] - 1)
@@ -129,14 +129,14 @@ class Sprites(FactorGrid):
         return tuple(OUTLINES) if self.names[j] == "shape" else super()._labels(j)
 
     def outline(self, i: int) -> np.ndarray:
-        """Return the corners (p, 2) of the shape in image i, x then y, in pixels."""
+        """Return the outline (p, 2) of the shape in image i, x then y, in pixels."""
         shape, turn, centre = self._places(self._factors(self.check_index(i)))
         corners = self._corners[self._starts[shape[0]] : self._starts[shape[0] + 1]]
         (cos, sin), (x, y) = turn[0], corners.T
         return centre[0] + np.stack([cos * x - sin * y, sin * x + cos * y], axis=1)
 
     def _places(self, factors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Shape (n,), scaled cosine and sine (n, 2), and centre (n, 2), in pixels."""
+        """Return shape (n,), scaled cosine and sine (n, 2), and centre (n, 2), in pixels."""
         assert self.image_shape is not None
         size = self.image_shape[0]
         values = self.factor_values(factors)
@@ -146,7 +146,6 @@ class Sprites(FactorGrid):
         return factors[:, 0], turn, centre
 
     def _draw(self, index: np.ndarray) -> np.ndarray:
-
         assert self.image_shape is not None
         height, width, _ = self.image_shape
         places = self._places(self._factors(index))
@@ -156,7 +155,7 @@ class Sprites(FactorGrid):
         return covered
 
 
-# Closed outlines -> the exact share of every pixel that they cover.
+# Exact coverage of pixels by closed outlines.
 
 
 @njit(cache=True, nogil=True)
@@ -169,26 +168,26 @@ def coverage(
     height: int,
     width: int,
 ) -> np.ndarray:
-    """Draw one turned, scaled and moved outline an image; the share covered is exact.
+    """Draw one rotated, scaled and shifted outline per image with exact pixel coverage.
 
-    By Green's theorem the covered area of a pixel is a sum over the edges of the outline. Every
-    piece of an edge that lies in one pixel, ``dy`` high at mean distance ``x`` from the pixel's
-    left side, covers ``dy (1 - x)`` of that pixel, and ``dy`` of every pixel to its right. The
-    pieces are noted where they lie, and a running sum along the rows adds up what is to the right.
+    By Green's theorem, the covered area of a pixel is a sum over the edges of the outline. A piece
+    of an edge inside one pixel with height ``dy`` and mean distance ``x`` from the pixel's left
+    side covers ``dy (1 - x)`` of that pixel and ``dy`` of every pixel to its right. The pieces are
+    recorded at their pixel, and a running sum along each row adds the contributions to the right.
 
     Parameters
     ----------
     outlines : ndarray of shape (p, 2)
-        The corners of all outlines, one after the other, x (right) and y (down).
+        The corners of all outlines, concatenated, x (right) and y (down).
     starts : ndarray of int, shape (number of outlines + 1,)
-        Where each outline begins.
+        First corner of each outline.
     shape : ndarray of int, shape (n,)
-        The outline of every image.
+        The outline of each image.
     turn : ndarray of shape (n, 2)
-        (s cos a, s sin a): scale s in pixels, and the angle a from x towards y.
+        (s cos a, s sin a): scale s in pixels, and angle a from x towards y.
     centre : ndarray of shape (n, 2)
-        Where the outline's origin goes, in pixels from the image's corner. The outline must stay
-        inside the image.
+        Position of the outline's origin, in pixels from the corner of the image. The outline must
+        stay inside the image.
     height, width : int
 
     Returns
@@ -213,7 +212,7 @@ def coverage(
             covered = 0.0
             for column in range(width):
                 covered += notes[row, column]
-                # Rounding can leave the sum a hair outside.
+                # Rounding can put the sum slightly outside [0, 1].
                 images[i, row, column] = min(abs(covered), 1.0)
             notes[row] = 0.0
     return images
@@ -228,7 +227,7 @@ def _place(corner: np.ndarray, turn: np.ndarray, centre: np.ndarray) -> tuple[fl
 
 @njit(cache=True)
 def _note_edge(notes: np.ndarray, x0: float, y0: float, x1: float, y1: float) -> None:
-    """Cut an edge where it crosses rows and columns, and note what each piece covers."""
+    """Cut an edge where it crosses rows and columns, and record the coverage of each piece."""
     if y0 == y1:
         return  # covers nothing
     sign = 1.0

@@ -1,7 +1,7 @@
-"""XYSquares and XYObject: squares at grid positions, whose pixel distances betray their factors.
+"""XYSquares and XYObject: moving squares whose pixel distances depend on spacing and size.
 
-The data sets of sections 3.3.1 and 7.2 of the study of perceived distances; they are drawn when
-asked for.
+These are the data sets of sections 3.3.1 and 7.2 of the study of perceived distances. Images are
+drawn on request.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ RED, YELLOW, GREEN = (255, 0, 0), (255, 255, 0), (0, 255, 0)
 CYAN, BLUE, MAGENTA = (0, 255, 255), (0, 0, 255), (255, 0, 255)
 Palette: TypeAlias = Literal["rainbow", "colors", "rgb", "greys"]
 PALETTES: dict[Palette, tuple[tuple[int, int, int], ...]] = {
-    # Neighbours share a channel, so that hue is a circle.
+    # Neighbouring hues share a channel, so hue is cyclic.
     "rainbow": (RED, YELLOW, GREEN, CYAN, BLUE, MAGENTA),
-    # Hues in no circular order.
+    # Hues without a circular order.
     "colors": (RED, GREEN, BLUE, YELLOW, CYAN, MAGENTA, (255, 255, 255)),
     "rgb": (RED, GREEN, BLUE),
     "greys": ((255, 255, 255),),
@@ -31,23 +31,23 @@ PALETTES: dict[Palette, tuple[tuple[int, int, int], ...]] = {
 
 
 class XYSquares(FactorGrid):
-    """White squares that move over a grid, each in a channel of its own.
+    """White squares that move over a grid, each in its own channel.
 
-    With spacing no smaller than the squares, two images that differ in one factor have the same
-    pixel-wise distance whatever the difference, so that no pixel-wise loss can order them.
+    If the spacing is at least the size of the squares, two images that differ in one factor have
+    the same pixel-wise distance whatever the difference, so no pixel-wise loss can order them.
 
     Parameters
     ----------
     spacing : int
-        Pixels between grid positions; 8 leaves no overlap between squares of 8, 1 leaves most.
+        Pixels between grid positions: squares of size 8 do not overlap at 8, and overlap most at 1.
     square_size : int
         Height and width of a square.
     grid_size : int or None
-        Positions along x and along y, centred in the image; None takes as many as fit.
+        Positions along x and along y, centred in the image; None uses as many as fit.
     n_squares : int
         Number of squares; at most 3 in colour.
     rgb : bool
-        Square j is drawn into channel j of three; in grey all are drawn into one channel.
+        Draw square j into channel j of three; otherwise draw all squares into one channel.
     image_size : int
         Height and width of the images.
 
@@ -109,32 +109,32 @@ class XYSquares(FactorGrid):
 
 
 class XYObject(FactorGrid):
-    """One square that changes its place, its size and its colour.
+    """One square that changes position, size and colour.
 
     All shades of all colours are values of one factor, `color`: every hue at the darkest shade,
-    then every hue at the next. `XYObjectShades` has the same images in the same order, with hue
-    and intensity as factors of their own.
+    then every hue at the next shade, and so on. `XYObjectShades` has the same images in the same
+    order, with hue and intensity as separate factors.
 
     Parameters
     ----------
     spacing : int
         Pixels between positions.
     min_size, max_size, size_step : int
-        The sizes of the square: ``min_size, min_size + size_step, ...`` up to ``max_size``.
+        Sizes of the square: ``min_size, min_size + size_step, ...`` up to ``max_size``.
     palette : "rainbow", "colors", "rgb" or "greys"
         The hues.
     levels : int
         Shades of each hue: channel value v becomes ``floor(v * level / levels)``,
         ``level = 1, ..., levels``.
     rgb : bool
-        False gives images of one channel, which only "greys" can have.
+        Use three channels; False gives images of one channel and requires "greys".
     image_size : int
         Height and width of the images.
 
     Notes
     -----
-    A box of ``max_size`` stands at ``(spacing * x, spacing * y)`` and fits the image; the square
-    of size s begins ``floor((max_size - s) / 2)`` further in.
+    A box of ``max_size`` is placed at ``(spacing * x, spacing * y)`` inside the image; a square of
+    size s begins ``floor((max_size - s) / 2)`` pixels inside the box.
 
     Examples
     --------
@@ -197,7 +197,7 @@ class XYObject(FactorGrid):
 
 
 class XYObjectShades(XYObject):
-    """`XYObject` with hue and intensity as factors of their own: x, y, scale, intensity, color.
+    """`XYObject` with separate factors for hue and intensity: x, y, scale, intensity, color.
 
     The parameters, the images and their order are those of `XYObject`.
 
@@ -225,7 +225,7 @@ class XYObjectShades(XYObject):
 
 
 def _grid_size(wanted: int | None, spacing: int, square: int, image_size: int) -> int:
-    """Return how many positions there are, or say that they do not fit."""
+    """Return the number of positions, requiring that they fit in the image."""
     fitting = (image_size - square) // spacing + 1
     if wanted is None:
         wanted = max(fitting, 1)
@@ -244,9 +244,9 @@ def _black(grid: FactorGrid, n: int) -> np.ndarray:
 
 
 def _windows(images: np.ndarray, size: int) -> np.ndarray:
-    """Writable view (n, rows, columns, c, size, size) of every square in the images.
+    """Return a writable view (n, rows, columns, c, size, size) of every square in the images.
 
-    ``windows[i, y, x, c]`` is the square of channel c whose upper left pixel is (y, x), so that
-    one assignment paints all squares of a batch.
+    ``windows[i, y, x, c]`` is the square in channel c whose upper left pixel is (y, x), so one
+    assignment paints all squares of a batch.
     """
     return sliding_window_view(images, (size, size), axis=(1, 2), writeable=True)  # type: ignore[call-overload]

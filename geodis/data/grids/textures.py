@@ -1,4 +1,4 @@
-"""Colour textures with the spectrum of natural images, one for every index, made when asked for."""
+"""Colour textures with the spectrum of natural images, and patches of photographs, by index."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from geodis.base.jobs import njit
 from geodis.data.files.arrays import FORMATS, image_pixels
 from geodis.data.files.load import load_array
 
-# Random numbers that are a function of a seed and an index: images drawn alone or among others.
+# Random numbers as a function of seed and index: independent of which images are drawn together.
 
-_GOLDEN = 0x9E3779B97F4A7C15  # the step of the splitmix64 counter
+_GOLDEN = 0x9E3779B97F4A7C15  # increment of the splitmix64 counter
 
 
 def numbers_of_index(index: np.ndarray, count: int, seed: int) -> np.ndarray:
-    """Return numbers uniform in [0, 1), always the same for an index.
+    """Return uniform numbers in [0, 1) that depend only on seed and index.
 
     Parameters
     ----------
     index : ndarray of int64, shape (n,)
     count : int
-        Numbers an index has.
+        Numbers per index.
     seed : int
-        Another seed, other numbers.
+        Different seeds give different numbers.
 
     Returns
     -------
@@ -51,38 +51,38 @@ def _numbers(index: np.ndarray, count: int, seed: np.uint64) -> np.ndarray:
         counter = mix(mix(seed) ^ index[i])
         for j in range(count):
             counter += np.uint64(_GOLDEN)
-            # 24 bits are what a float32 has.
+            # A float32 has 24 bits of precision.
             numbers[i, j] = np.float32(mix(counter) >> np.uint64(40)) * np.float32(2**-24)
     return numbers
 
 
 @njit(cache=True)
 def mix(x: np.uint64) -> np.uint64:
-    """Scramble 64 bits: the finaliser of the splitmix64 generator (Steele et al., 2014)."""
+    """Scramble 64 bits with the finaliser of the splitmix64 generator (Steele et al., 2014)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
 
 
-MEAN, SPREAD = 0.45, 0.25  # of the pixels, before they are held to [0, 1]; as in photographs
-# Brightness and two differences of colours -> red, green, blue; brightness varies most.
+MEAN, SPREAD = 0.45, 0.25  # of the pixels before clipping to [0, 1]; as in photographs
+# Matrix from brightness and two colour differences to red, green, blue; brightness varies most.
 _COLOURS = np.array([[1.0, 0.25, 0.1], [1.0, -0.05, -0.2], [1.0, -0.25, 0.2]], dtype=np.float32)
-_PHASE_BITS = 12  # 4096 phases: more would not be told apart, and three fit into one number
+_PHASE_BITS = 12  # 4096 phases are indistinguishable from more, and three fit into one number
 
 
 def textures(index: np.ndarray, height: int, width: int, seed: int) -> np.ndarray:
-    """Return noise in colour whose expected power is proportional to 1 / f^2 at frequency f.
+    """Return colour noise with expected power proportional to 1 / f^2 at frequency f.
 
-    That is the spectrum of natural images (Field, 1987). The phases are random, the mean
-    brightness too, and the textures wrap around at their borders.
+    This is the spectrum of natural images (Field, 1987). Phases and mean brightness are random, and
+    the textures are periodic.
 
     Parameters
     ----------
     index : ndarray of int64, shape (n,)
-        The same index gives the same texture, alone or among others; no two are alike.
+        An index always gives the same texture; different indices give different textures.
     height, width : int
     seed : int
-        Another seed, other textures.
+        Different seeds give different textures.
 
     Returns
     -------
@@ -106,14 +106,14 @@ def textures(index: np.ndarray, height: int, width: int, seed: int) -> np.ndarra
 
 
 def _amplitude(height: int, width: int) -> np.ndarray:
-    """Amplitudes (h, w // 2 + 1) proportional to 1 / f, for red of variance 1."""
+    """Return amplitudes (h, w // 2 + 1) proportional to 1 / f, normalised for red of variance 1."""
     rows, columns = np.fft.fftfreq(height)[:, None], np.fft.rfftfreq(width)[None]
     frequency = np.hypot(rows, columns) * max(height, width)
-    frequency[0, 0] = 1.0  # the mean varies as much as the slowest wave
+    frequency[0, 0] = 1.0  # the mean varies as much as the lowest frequency
     amplitude = 1.0 / frequency
     variance = 2 * (amplitude**2).sum()  # the columns are half of the spectrum ...
-    # ... except the first, and the last of an even width, which are their own mirror images: of
-    # each of their waves only the real part is left, with half the power.
+    # ... except the first, and the last of an even width, which are their own mirror images: only
+    # the real part of these waves remains, with half the power.
     own = [0, -1] if width % 2 == 0 else [0]
     variance -= (amplitude[:, own] ** 2).sum()
     amplitude[:, own] *= np.sqrt(2)
@@ -129,7 +129,7 @@ def _random_spectrum(
     colours: np.ndarray,
     seed: np.uint64,
 ) -> np.ndarray:
-    """Spectra (n, 3, h, w // 2 + 1) with phases that are a function of seed, index and place."""
+    """Return spectra (n, 3, h, w // 2 + 1) with phases given by seed, index and position."""
     height, width = amplitude.shape
     spectrum = np.empty((len(index), 3, height, width), dtype=np.complex64)
     mask = np.uint64(len(circle) - 1)
@@ -149,19 +149,19 @@ def _random_spectrum(
     return spectrum
 
 
-# Photographs of the user's own, and a patch of one of them for every index.
+# Patches of the user's photographs, one for each index.
 
 
 class Photographs:
-    """Pictures of one size in colour, and their patches.
+    """Photographs of one size, and random patches of them.
 
     Parameters
     ----------
     pictures : array-like of shape (h, w), (h, w, c) or (p, h, w, c), or path
-        uint8, or floats in [0, 1], grey (c = 1) or in colour (3, or 4 whose last is left out). The
-        path of one image, of a folder of images of one size, or of an array.
+        uint8, or floats in [0, 1], grey (c = 1) or colour (c = 3, or 4 with alpha, which is
+        dropped). A path may name one image, a folder of images of one size, or an array.
     height, width : int
-        Of the patches.
+        Size of the patches.
 
     Attributes
     ----------
@@ -200,14 +200,13 @@ class Photographs:
         self._patch = (height, width)
 
     def patches(self, index: np.ndarray, seed: int) -> np.ndarray:
-        """Return a patch of a picture for every index, float32 (n, height, width, 3) in [0, 1].
+        """Return one patch per index, float32 (n, height, width, 3) in [0, 1].
 
-        Picture and place are drawn evenly from all there are; the same index and seed give the
-        same patch.
+        Picture and position are uniform over all possibilities and depend only on index and seed.
         """
         windows = sliding_window_view(self.pixels, self._patch, axis=(1, 2))  # type: ignore[call-overload]
         numbers = numbers_of_index(index, 3, seed)
-        # (n, 3): which picture, and the upper left pixel of the patch
+        # (n, 3): the picture, and the upper left pixel of the patch
         place = (numbers.astype(float) * windows.shape[:3]).astype(np.int64)
         patches = windows[tuple(place.T)].transpose(0, 2, 3, 1)  # (n, c, h, w) before
         scale = np.float32(1 / 255 if patches.dtype == np.uint8 else 1)
@@ -216,7 +215,7 @@ class Photographs:
 
 
 def _opened(pictures: Any) -> np.ndarray:
-    """Pixels of an array, or of the file or folder that a path names."""
+    """Return the pixels of an array, or of the file or folder at a path."""
     if not isinstance(pictures, str | os.PathLike):
         return to_numpy(pictures, "pictures")
     path = Path(pictures).expanduser()

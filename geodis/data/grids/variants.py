@@ -1,4 +1,4 @@
-"""A grid with the factors of another, whose images it takes and changes."""
+"""Variants of a grid that change its images and keep its factors."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from geodis.base.check import InputError, check_choice, check_random_state, check_real
 from geodis.data.grids.grid import FactorGrid
 
-BLOCK = 64  # images that are composed at once: what passes go over stays in the processor's cache
+BLOCK = 64  # images composed at a time, so that the passes over them stay in the cache
 
 
 class RedrawnGrid(FactorGrid):
-    """What the grids of this folder share: the factors of a grid, images of three channels.
+    """Base class of variants: the factors of a grid, with images of three channels.
 
     A subclass defines ``_compose(images, index)``, which gets images of the grid, float32
     (b, h, w, 1 or 3) in [0, 1], and their indices (b,), and returns (b, h, w, 3).
@@ -21,9 +21,9 @@ class RedrawnGrid(FactorGrid):
     Parameters
     ----------
     grid : FactorGrid
-        With images of one channel or three.
+        A grid with images of one or three channels.
     random_state : None, int or numpy Generator
-        What is drawn for every index, always the same.
+        Determines what is drawn for each index.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class RedrawnGrid(FactorGrid):
             raise InputError(f"grid must be a FactorGrid; got {type(grid).__name__}.")
         if grid.image_shape is None or grid.image_shape[2] not in (1, 3):
             raise InputError(
-                "grid must have images with one channel or three; got "
+                "grid must have images with one or three channels; got "
                 f"{grid.image_shape} as (h, w, c)."
             )
         height, width, _ = grid.image_shape
@@ -47,7 +47,7 @@ class RedrawnGrid(FactorGrid):
 
     @property
     def note(self) -> str:
-        """What the grid below says."""
+        """The note of the original grid."""
         return self.grid.note
 
     def __len__(self) -> int:
@@ -67,12 +67,12 @@ class RedrawnGrid(FactorGrid):
         for start in range(0, len(index), BLOCK):
             rows = index[start : start + BLOCK]
             composed = self._compose(self.grid.images(rows, dtype="float32"), rows)
-            # A sum of rounded shares may come out a hair above one.
+            # Rounding may put a sum slightly above one.
             np.minimum(composed, 1, out=images[start : start + BLOCK])
         return images
 
     def _uniform(self, index: np.ndarray, count: int) -> np.ndarray:
-        """Random numbers (n, count) in [0, 1), always the same for an index."""
+        """Return numbers (n, count) in [0, 1) that depend only on seed and index."""
         from geodis.data.grids.textures import numbers_of_index  # needs numba
 
         return numbers_of_index(index, count, self._seed)
@@ -82,17 +82,17 @@ class RedrawnGrid(FactorGrid):
 
 
 def mask_of(images: np.ndarray) -> np.ndarray:
-    """How much of every pixel is object, (b, h, w, 1): the largest channel, on dark background."""
+    """Return the object mask (b, h, w, 1): the largest channel of images on a dark background."""
     return images.max(axis=3, keepdims=True)
 
 
-# Grids with their background or foreground filled by what says nothing of the factors.
+# Grids whose background or foreground is filled with textures unrelated to the factors.
 
 NoisePlace: TypeAlias = Literal["background", "foreground"]
 
 
 class NoiseMasked(RedrawnGrid):
-    """A grid with its background or foreground filled by textures that say nothing of the factors.
+    """A grid whose background or foreground is filled with textures unrelated to the factors.
 
     With ``x`` an image of the grid in [0, 1], ``m`` its largest channel (the mask), ``t`` a
     colour texture and ``v`` the visibility in [0, 1], an image is
@@ -100,24 +100,24 @@ class NoiseMasked(RedrawnGrid):
         x + (1 - m) v t         where="background",
         (1 - v) x + v m t       where="foreground",
 
-    which for white shapes on black fades the texture to black or to white as published. There
-    every image has a photograph of a large set attached, drawn once: ``pictures`` takes such a set
-    of your own. Photographs cannot be shipped: without them the textures are noise with their
-    spectrum, amplitude 1 / f, in colour. Every index has a texture of its own, always the same.
+    For white shapes on black this fades the texture to black or to white, as published. In the
+    published sets every image has a fixed random photograph; ``pictures`` takes such a set of your
+    own. Without it, the textures are colour noise with the spectrum of photographs, amplitude
+    1 / f. Every index has its own texture, which never changes.
 
     Parameters
     ----------
     grid : FactorGrid
-        With dark background, such as `Sprites`; grey or in colour.
+        With a dark background, such as `Sprites`; grey or in colour.
     visibility : float
-        From 0 (the grid itself) to 100 percent.
+        Percentage from 0 (the grid itself) to 100.
     where : {"background", "foreground"}
     random_state : None, int or numpy Generator
-        Which textures.
+        Determines the textures.
     pictures : array-like of shape (p, h, w, c), or path, optional
         Photographs of one size, at least that of the images, as uint8 or as floats in [0, 1]; or
-        the path of a folder of them, of one image, or of an array. Every index has one of them,
-        and a patch of it where they are larger than the images.
+        the path of one image, of a folder of images, or of an array. Every index gets one of them,
+        or a patch of one if they are larger than the images.
 
     Examples
     --------
@@ -169,26 +169,26 @@ class NoiseMasked(RedrawnGrid):
         return filled
 
 
-# The Color, Noisy and Scream variants of a set, of the large study of unsupervised learning.
+# The Color, Noisy and Scream variants of the large study of unsupervised learning.
 
 VariantName: TypeAlias = Literal["color", "noisy", "scream", "background", "foreground"]
 
-DARKEST = 0.5  # of every channel of a drawn colour, so that no object is lost on black
+DARKEST = 0.5  # smallest value of a channel of a colour, so that objects stay visible on black
 
 
 class ColorVariant(RedrawnGrid):
-    """A grid whose objects have a random colour each: Color-dSprites, of `Sprites`.
+    """A grid whose objects have random colours, as Color-dSprites.
 
     With ``x`` an image of the grid in [0, 1], an image is ``u x``, where every channel of the
-    colour ``u`` is drawn evenly from [.5, 1]. Every index has a colour of its own, always the
-    same, which is no factor.
+    colour ``u`` is uniform on [.5, 1]. Every index has its own colour, which never changes and is
+    not a factor.
 
     Parameters
     ----------
     grid : FactorGrid
-        Such as `Sprites` or what `published_grid` opens; grey or in colour.
+        Such as `Sprites` or the result of `published_grid`; grey or in colour.
     random_state : None, int or numpy Generator
-        Which colours.
+        Determines the colours.
 
     Examples
     --------
@@ -207,18 +207,18 @@ class ColorVariant(RedrawnGrid):
 
 
 class NoisyVariant(RedrawnGrid):
-    """A grid whose background is noise, drawn evenly from [0, 1]: Noisy-dSprites, of `Sprites`.
+    """A grid whose background is uniform noise on [0, 1], as Noisy-dSprites.
 
     With ``x`` an image of the grid, ``m`` its largest channel (the mask) and noise ``u`` for every
-    pixel and channel, an image is ``x + (1 - m) u``. Every index has noise of its own, always the
-    same.
+    pixel and channel, an image is ``x + (1 - m) u``. Every index has its own noise, which never
+    changes.
 
     Parameters
     ----------
     grid : FactorGrid
-        With dark background, such as `Sprites`; grey or in colour.
+        With a dark background, such as `Sprites`; grey or in colour.
     random_state : None, int or numpy Generator
-        Which noise.
+        Determines the noise.
 
     Examples
     --------
@@ -236,28 +236,28 @@ class NoisyVariant(RedrawnGrid):
 
 
 class ScreamVariant(RedrawnGrid):
-    """A grid before patches of a picture, whose objects invert it: Scream-dSprites, of `Sprites`.
+    """A grid in front of patches of a picture, which the objects invert, as Scream-dSprites.
 
-    With ``m`` the largest channel of an image of the grid (the mask), ``p`` a patch of the picture
-    from a place that is drawn, and ``u`` a colour whose channels are drawn evenly from [0, 1], the
-    background is ``b = (p + u) / 2`` and an image
+    With ``m`` the largest channel of an image of the grid (the mask), ``p`` a random patch of the
+    picture, and ``u`` a colour with channels uniform on [0, 1], the background is
+    ``b = (p + u) / 2`` and an image is
 
         (1 - m) b + m (1 - b).
 
-    Every index has a patch and a colour of its own, always the same. The colours of the objects
-    themselves are lost. The published picture, a painting, cannot be shipped: without one of your
-    own it is noise with the spectrum of photographs, four times as high and five times as wide as
-    the images, the same for every grid of this size.
+    Every index has its own patch and colour, which never change. The colours of the objects are
+    lost. The published picture, a painting, is not included: by default the picture is noise with
+    the spectrum of photographs, four times as high and five times as wide as the images, the same
+    for every grid of this size.
 
     Parameters
     ----------
     grid : FactorGrid
-        With dark background, such as `Sprites`; grey or in colour.
+        With a dark background, such as `Sprites`; grey or in colour.
     picture : array-like of shape (h, w) or (h, w, c), or path, optional
-        Of a photograph or a painting, at least as large as the images: uint8, or floats in [0, 1].
-        Several of one size, (p, h, w, c) or a folder, are drawn from evenly.
+        A photograph or painting at least as large as the images, as uint8 or as floats in [0, 1].
+        Several of one size, (p, h, w, c) or a folder, are chosen with equal probability.
     random_state : None, int or numpy Generator
-        Which patches and colours.
+        Determines patches and colours.
 
     Examples
     --------
@@ -278,7 +278,7 @@ class ScreamVariant(RedrawnGrid):
     def backgrounds(self, index: Any) -> np.ndarray:
         """Return the backgrounds b (n, h, w, 3) of indices, float32 in [0, 1]."""
         index = self.check_index(index)
-        # The first three numbers of an index say where its patch is.
+        # The first three numbers of an index determine its patch.
         shade = self._uniform(index, 6)[:, None, None, 3:]
         return (self._picture.patches(index, self._seed) + shade) / 2
 
@@ -295,18 +295,18 @@ def variant_of(
     visibility: float | None = None,
     random_state: Any = 0,
 ) -> RedrawnGrid:
-    """Make a variant of a grid by its name, as the commands do.
+    """Make a variant of a grid by name, as the commands do.
 
     Parameters
     ----------
     grid : FactorGrid
-        With images of one channel or three.
+        A grid with images of one or three channels.
     variant : {"color", "noisy", "scream", "background", "foreground"}
         `ColorVariant`, `NoisyVariant`, `ScreamVariant`, or a side of `NoiseMasked`.
     picture : array-like or path, optional
-        Of "scream", "background" and "foreground".
+        For "scream", "background" and "foreground".
     visibility : float, optional
-        Percent, of "background" and "foreground"; 100 unless given.
+        Percentage for "background" and "foreground"; 100 by default.
     random_state : None, int or numpy Generator
 
     Returns
@@ -321,9 +321,9 @@ def variant_of(
     """
     check_choice(variant, "variant", get_args(VariantName))
     if picture is not None and variant in ("color", "noisy"):
-        raise InputError(f"A picture belongs to scream, background, foreground; got {variant}.")
+        raise InputError(f"A picture needs scream, background or foreground; got {variant}.")
     if visibility is not None and variant not in ("background", "foreground"):
-        raise InputError(f"visibility belongs to background and foreground; got {variant}.")
+        raise InputError(f"visibility needs background or foreground; got {variant}.")
     if variant == "color":
         return ColorVariant(grid, random_state)
     if variant == "noisy":

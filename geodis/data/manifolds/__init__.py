@@ -1,1 +1,1 @@
-"""Points drawn from products of manifolds, with the true tangent frame of every factor."""
+"""Points sampled from products of manifolds, with the true tangent frames of the factors."""

@@ -1,4 +1,4 @@
-"""Uniform draws of directions and rotations, and frames orthogonal to them."""
+"""Uniform samples of directions and rotations, tangent frames, and steps along tangents."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ SQRT_HALF = np.sqrt(0.5)
 
 
 def normalised(vectors: np.ndarray) -> np.ndarray:
-    """Rows divided by their length."""
+    """Divide rows by their length."""
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 def unit_vectors(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
-    """Uniform points (n, d) of the unit sphere."""
+    """Draw n uniform points (n, d) of the unit sphere."""
     return normalised(rng.standard_normal((n, d)))
 
 
 def circle_points(angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Points (cos t, sin t) and unit tangents (-sin t, cos t) of the unit circle."""
+    """Return points (cos t, sin t) and unit tangents (-sin t, cos t) of the unit circle."""
     cos, sin = np.cos(angles), np.sin(angles)
     return np.stack([cos, sin], axis=-1), np.stack([-sin, cos], axis=-1)
 
@@ -34,7 +34,7 @@ def accept(
     propose: Callable[[int], np.ndarray],
     probability: Callable[[np.ndarray], np.ndarray],
 ) -> np.ndarray:
-    """Rejection sampling: n candidates, each accepted with its probability."""
+    """Draw n points by rejection sampling from candidates with acceptance probabilities."""
     accepted: list[np.ndarray] = []
     missing = n
     while missing:
@@ -47,25 +47,25 @@ def accept(
 def accept_angles(
     n: int, rng: np.random.Generator, probability: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
-    """Rejection sampling of angles in [0, 2 pi), each accepted with its probability."""
+    """Draw n angles in [0, 2 pi) by rejection sampling with acceptance probabilities."""
     return accept(n, rng, lambda size: rng.uniform(0, 2 * np.pi, size), probability)
 
 
 def random_rotations(n: int, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Rotations (n, k, k), uniform (Haar) on SO(k)."""
+    """Draw uniform (Haar) rotations (n, k, k) of SO(k)."""
     q, r = np.linalg.qr(rng.standard_normal((n, k, k)))
-    # LAPACK fixes the signs of q by its own convention, which is not uniform. The QR
-    # decomposition whose r has a positive diagonal is unique, and its q is uniform on O(k).
+    # LAPACK chooses the signs of q by its own convention, which is not uniform. The QR
+    # decomposition with a positive diagonal of r is unique, and its q is uniform on O(k).
     q *= np.where(np.diagonal(r, axis1=1, axis2=2) < 0, -1.0, 1.0)[:, None, :]
-    # Turning the first column over maps the reflections onto the rotations, measure for measure.
+    # Changing the sign of the first column maps reflections to rotations and preserves the measure.
     q[:, :, 0] *= np.where(np.linalg.det(q) < 0, -1.0, 1.0)[:, None]
     return q
 
 
 def orthogonal_complement(normals: np.ndarray) -> np.ndarray:
-    """Orthonormal rows (n, d - 1, d) orthogonal to unit vectors (n, d).
+    """Return orthonormal rows (n, d - 1, d) orthogonal to unit vectors (n, d).
 
-    The Householder reflection I - v v^T / (1 + |x_0|) with v = x + sign(x_0) e_0 takes e_0 to
+    The Householder reflection I - v v^T / (1 + |x_0|) with v = x + sign(x_0) e_0 maps e_0 to
     -sign(x_0) x, so its other rows are orthogonal to x. The sign keeps v away from zero.
     """
     v = normals.copy()
@@ -78,14 +78,14 @@ def orthogonal_complement(normals: np.ndarray) -> np.ndarray:
 
 
 def orthonormal_rows(rows: np.ndarray) -> np.ndarray:
-    """Orthonormal rows (n, k, d) with the same span."""
+    """Return orthonormal rows (n, k, d) with the same span."""
     return np.linalg.qr(rows.swapaxes(1, 2))[0].swapaxes(1, 2)
 
 
 def skew_frames(q: np.ndarray) -> np.ndarray:
-    """Return the moves q (e_i e_j^T - e_j e_i^T) / sqrt(2), i < j, of matrices q (n, m, p).
+    """Return the tangents q (e_i e_j^T - e_j e_i^T) / sqrt(2), i < j, of matrices q (n, m, p).
 
-    Where the columns of q are orthonormal, so are these (n, p (p - 1) / 2, m, p) matrices.
+    If the columns of q are orthonormal, so are these (n, p (p - 1) / 2, m, p) matrices.
     """
     n, m, p = q.shape
     i, j = np.triu_indices(p, 1)
@@ -97,16 +97,16 @@ def skew_frames(q: np.ndarray) -> np.ndarray:
     return frames
 
 
-# Rotations of space and directions in it: checks, quaternions, and steps along tangents.
+# Rotations of space and directions: checks, quaternions, and steps along tangents.
 
-ORTHOGONAL = 1e-4  # how far R R^T may be from the identity: float32 passes, a typing error does not
+ORTHOGONAL = 1e-4  # largest |R R^T - I|: accepts float32, and rejects typing errors
 
 
 def quaternions(rotations: Any) -> np.ndarray:
-    """Unit quaternions (n, 4) of rotations (n, 3, 3), real part first and never negative.
+    """Return unit quaternions (n, 4) of rotations (n, 3, 3), with a non-negative real part first.
 
-    Where the real part is zero, the first of the others that is not zero is positive. So every
-    rotation has one quaternion, but half turns lie at a jump: distances are those of matrices.
+    If the real part is zero, the first nonzero imaginary part is positive. Every rotation thus has
+    one quaternion, but quaternions jump at half turns: distances should be taken between matrices.
 
     Examples
     --------
@@ -120,14 +120,14 @@ def quaternions(rotations: Any) -> np.ndarray:
 
 
 def check_rotations(rotations: Any) -> np.ndarray:
-    """Return rotation matrices (n, 3, 3) of matrices, flattened matrices or quaternions."""
+    """Return rotation matrices (n, 3, 3) from matrices, flattened matrices or quaternions."""
     array = check_finite(check_numeric(to_numpy(rotations, "rotations"), "rotations"), "rotations")
     array = array.astype(float, copy=False)
     if array.ndim == 2 and array.shape[1] == 4:
         from scipy.spatial.transform import Rotation
 
         if not np.linalg.norm(array, axis=1).all():
-            raise InputError("A quaternion must not be zero; one is.")
+            raise InputError("A quaternion must be nonzero; got zero.")
         return Rotation.from_quat(np.roll(array, -1, axis=1)).as_matrix().reshape(-1, 3, 3)
     if array.shape[1:] not in ((3, 3), (9,)):
         raise InputError(
@@ -139,25 +139,25 @@ def check_rotations(rotations: Any) -> np.ndarray:
     wrong = (off > ORTHOGONAL) | (np.linalg.det(array) < 0)
     if wrong.any():
         raise InputError(
-            f"rotations must be orthogonal with determinant 1; {wrong.sum()} of {len(array)} "
-            "are not."
+            f"rotations must be orthogonal with determinant 1; got {wrong.sum()} of {len(array)} "
+            "that are not."
         )
     return array
 
 
 def check_directions(directions: Any) -> np.ndarray:
-    """Return unit vectors (n, 3) along directions (n, 3)."""
+    """Return directions (n, 3) normalised to unit vectors."""
     array = check_finite(check_numeric(to_numpy(directions, "lights"), "lights"), "lights")
     if array.ndim != 2 or array.shape[1] != 3:
         raise InputError(f"lights must have shape (n, 3); got shape {array.shape}.")
     length = np.linalg.norm(array.astype(float, copy=False), axis=1, keepdims=True)
     if not length.all():
-        raise InputError("A light must have a direction; one is zero.")
+        raise InputError("A light must have a direction; got zero.")
     return array / length
 
 
 def turns_about(vectors: np.ndarray) -> np.ndarray:
-    """Rotations (n, 3, 3) about vectors (n, 3) by their lengths."""
+    """Return rotations (n, 3, 3) about vectors (n, 3) by their lengths."""
     from scipy.spatial.transform import Rotation
 
     return Rotation.from_rotvec(vectors).as_matrix()
@@ -166,9 +166,9 @@ def turns_about(vectors: np.ndarray) -> np.ndarray:
 def step_along(
     turns: np.ndarray, lights: np.ndarray, moves: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Follow tangents (n, k, 12) of rotations and directions, from each of n points.
+    """Follow tangents (n, k, 12) of rotations and directions from each of n points.
 
-    A tangent (dR, dl) leads to ``R exp(R^T dR)`` and along the great circle by the length of dl.
+    A tangent (dR, dl) leads to ``R exp(R^T dR)``, and along the great circle by the length of dl.
 
     Returns
     -------
@@ -184,7 +184,7 @@ def step_along(
 
 
 def great_circle(starts: np.ndarray, moves: np.ndarray) -> np.ndarray:
-    """Follow tangents (n, 3) of the unit sphere from unit vectors (n, 3), by their lengths."""
+    """Follow tangents (n, 3) of the unit sphere from unit vectors (n, 3) by their lengths."""
     angle = np.linalg.norm(moves, axis=1, keepdims=True)
     # numpy's sinc is sin(pi x) / (pi x), and 1 at 0.
     ends = np.cos(angle) * starts + np.sinc(angle / np.pi) * moves
@@ -192,5 +192,5 @@ def great_circle(starts: np.ndarray, moves: np.ndarray) -> np.ndarray:
 
 
 def turned(turns: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """R u (n, 3) for rotations (n, 3, 3) and vectors (n, 3) or (3,)."""
+    """Return R u (n, 3) for rotations (n, 3, 3) and vectors (n, 3) or (3,)."""
     return (turns @ np.broadcast_to(vectors, (len(turns), 3))[:, :, None])[:, :, 0]

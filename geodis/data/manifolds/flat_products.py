@@ -1,9 +1,9 @@
-"""Flat products with known factors, bent isometrically: built from the answer of an unrolling.
+"""Isometrically bent flat products with known factors, for tests of unrolling.
 
-Coordinates u (n, f) are drawn, one column a latent variable, rotated if asked, and every column
-of the result y = u A^T is bent along a plane curve of unit speed. The map from u to the points
-is an isometric immersion whatever the curves, so distances along the surface are those of u, and
-the directions of the latent variables are known at every point.
+Coordinates u (n, f), one column per latent variable, are drawn, optionally rotated, and every
+column of the result y = u A^T is bent along a plane curve of unit speed. The map from u to the
+points is an isometric immersion for any curves, so distances along the surface are those of u,
+and the directions of the latent variables are known at every point.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FlatCase: TypeAlias = Literal[
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FlatSample:
-    """Points of a bent flat product, with the latent variables that they were made from.
+    """Points of a bent flat product, with the latent variables that generated them.
 
     Attributes
     ----------
@@ -35,9 +35,9 @@ class FlatSample:
     coordinates : ndarray of shape (n, f)
         The latent variables, in units of length along the surface.
     tangents : list of m ndarrays of shape (n, f_j, d)
-        Orthonormal rows along the latent variables of every factor, before noise.
+        Orthonormal rows along the latent variables of each factor, before noise.
     side : float
-        Length of the typical side, of which noise is a part.
+        Length of a typical side; the noise is given relative to it.
     name : str
     """
 
@@ -58,10 +58,10 @@ class FlatSample:
 
 
 def involute(length: np.ndarray, scale: float, start: float) -> tuple[np.ndarray, np.ndarray]:
-    """Involute of a circle at arc length ``start + length``: a spiral of unit speed.
+    """Return the involute of a circle, a spiral of unit speed, at arc length ``start + length``.
 
     With phi = sqrt(2 s / scale) the point is ``scale (cos phi + phi sin phi, sin phi - phi cos
-    phi)`` and the tangent ``(cos phi, sin phi)``; neighbouring turns lie 2 pi scale apart.
+    phi)`` and the tangent ``(cos phi, sin phi)``; neighbouring turns are 2 pi scale apart.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def involute(length: np.ndarray, scale: float, start: float) -> tuple[np.ndarray
 
 
 def circle(length: np.ndarray, circumference: float) -> tuple[np.ndarray, np.ndarray]:
-    """A circle at arc length, and its tangent, each of shape (n, 2)."""
+    """Return a circle at arc length and its tangent, each of shape (n, 2)."""
     points, tangents = circle_points(2 * np.pi * length / circumference)
     return circumference / (2 * np.pi) * points, tangents
 
@@ -98,9 +98,9 @@ def bend(
     rotation : ndarray of shape (f, f), optional
         Applied first, so that the curves mix the coordinates.
     scale, start : float
-        Of the spirals; see `involute`.
+        Parameters of the spirals; see `involute`.
     closed : dict of int to float, optional
-        Columns bent to circles, and their circumference.
+        Columns bent into circles, and their circumferences.
     straight : tuple of int
         Columns that are not bent.
 
@@ -136,11 +136,11 @@ def bend(
 
 @dataclass(frozen=True)
 class _Case:
-    """How one of the named samples is drawn."""
+    """Definition of a named sample."""
 
     draw: Callable[[int, np.random.Generator], np.ndarray]
     dims: tuple[int, ...]
-    mixed: bool = True  # rotated before it is bent
+    mixed: bool = True  # rotated before bending
     side: float = 1.0
     bending: Mapping[str, Any] = field(default_factory=dict)  # options of `bend`
 
@@ -150,12 +150,12 @@ def _uniform(*sides: float) -> Callable[[int, np.random.Generator], np.ndarray]:
 
 
 def _ball(n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
-    """Uniform in the ball of radius .6: about as wide as a unit interval."""
+    """Draw uniform points of the ball of radius .6, which is about as wide as a unit interval."""
     return 0.6 * unit_vectors(n, dim, rng) * rng.uniform(size=(n, 1)) ** (1 / dim)
 
 
 def _correlated(n: int, rng: np.random.Generator) -> np.ndarray:
-    """Uniform marginals on [0, 1], every pair correlated by about .3 (a Gaussian copula)."""
+    """Draw uniform marginals on [0, 1] with pairwise correlations near .3 (a Gaussian copula)."""
     from scipy.stats import norm
 
     covariance = 0.31 + 0.69 * np.eye(3)
@@ -163,7 +163,7 @@ def _correlated(n: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _keep(inside: Callable[[np.ndarray], np.ndarray]) -> Callable[..., np.ndarray]:
-    """Uniform on a part of the unit square."""
+    """Return a function that draws uniform points of a part of the unit square."""
 
     def draw(n: int, rng: np.random.Generator) -> np.ndarray:
         square = rng.uniform(size=(6 * n + 100, 2))
@@ -215,9 +215,9 @@ def flat_sample(
         A key of `CASES`: "box" is the unit cube, rotated and bent along three spirals.
     n : int
     noise : float
-        Standard deviation of the noise in every ambient coordinate, as a part of the side.
+        Standard deviation of the noise in every ambient coordinate, relative to the side.
     pad : int
-        Ambient coordinates without signal that are added.
+        Number of ambient coordinates without signal to append.
     random_state : int, Generator or None
 
     Returns
@@ -253,9 +253,9 @@ def grid_coordinates(
     jitter: float = 0.0,
     random_state: Any = None,
 ) -> np.ndarray:
-    """Coordinates of a full grid, shape (prod sizes, f).
+    """Return the coordinates of a full grid, shape (prod sizes, f).
 
-    Every factor spans [0, 1], or has the given step; jitter is uniform, in parts of the step.
+    Every factor spans [0, 1], or has the given step; jitter is uniform, in units of the step.
 
     Examples
     --------
@@ -285,7 +285,7 @@ def bent_sample(
     name: str = "given coordinates",
     random_state: Any = None,
 ) -> FlatSample:
-    """Bend given coordinates (n, f), and add noise; see `bend` and `flat_sample`."""
+    """Bend given coordinates (n, f) and add noise; see `bend` and `flat_sample`."""
     rng = check_random_state(random_state)
     points, frames = bend(
         coordinates, rotation=rotation, scale=scale, start=start, closed=closed, straight=straight

@@ -1,4 +1,4 @@
-"""Products of manifolds: points (n, d) together with the true tangent frame of every factor."""
+"""Products of manifolds: points (n, d) with the true tangent frame of every factor."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ManifoldSample:
     Attributes
     ----------
     points : ndarray of shape (n, d)
-        One row a point.
+        One row per point.
     tangents : list of m ndarrays of shape (n, k_j, d)
         ``tangents[j][i]`` has orthonormal rows that span the tangent space of factor j at point i
         (before noise). Rows of different factors are orthogonal to each other.
@@ -87,8 +87,8 @@ def product_manifold(
     rotate : bool
         Apply one random rotation of the ambient space to points and frames.
     noise : float
-        Standard deviation of the Gaussian noise that is added to every ambient coordinate, after
-        padding and rotation. The frames stay those of the points without noise.
+        Standard deviation of the Gaussian noise added to every ambient coordinate, after
+        padding and rotation. The frames remain those of the points without noise.
     pad : int
         Number of zero coordinates appended before the rotation.
     density : float, optional
@@ -96,23 +96,23 @@ def product_manifold(
         Mises-Fisher density, proportional to exp(kappa <x, e_0> / \|x\|), and the other factors
         uniformly.
     random_state : None, int or numpy Generator
-        The same seed gives the same underlying points whatever ``rotate``, ``noise`` and ``pad``.
+        The same seed gives the same underlying points for any ``rotate``, ``noise`` and ``pad``.
 
     Returns
     -------
     ManifoldSample
-        With ``[x_1, ..., x_m]`` the points of the factors side by side and Q the rotation,
+        With ``[x_1, ..., x_m]`` the concatenated points of the factors and Q the rotation,
         ``points = [x_1, ..., x_m, 0_pad] Q^T + noise * Gaussian``. If t is in the tangent space of
         factor j at x_j, then ``[0, ..., t, ..., 0, 0_pad] Q^T`` is in that of ``tangents[j]``.
 
     Raises
     ------
     InputError
-        If the spec or an option cannot be used.
+        If the spec or an option is invalid.
 
     Notes
     -----
-    Uniform means uniform with respect to the volume of the metric that the embedding induces.
+    Uniform means uniform with respect to the volume of the metric induced by the embedding.
 
     ==================== ================= ============ =========================================
     text                 dimension         ambient      space
@@ -144,7 +144,7 @@ def product_manifold(
     knot(p, q)           1                 3            torus knot; knot(2, 3) is the trefoil
     ==================== ================= ============ =========================================
 
-    Case and blanks do not matter; S2, T2, R2, H2 and SO3 are understood, and so is S².
+    Case and spaces are ignored; S2, T2, R2, H2, SO3 and S² are accepted, too.
 
     Examples
     --------
@@ -164,11 +164,12 @@ def product_manifold(
     noise = check_real(noise, "noise", low=0)
     pad = check_int(pad, "pad", low=0)
     if density is not None:
-        # Beyond, scipy's von Mises-Fisher sampler loses digits: at 1e8 its law on S^4 is visibly
-        # wrong. A point is already within about 1e-3 of the pole.
+        # For larger kappa, scipy's von Mises-Fisher sampler loses precision: at 1e8 its
+        # distribution on S^4 is visibly wrong. At 1e6 a point is already within about 1e-3 of the
+        # pole.
         spaces = _concentrate(spaces, check_real(density, "density", low=0, high=1e6))
 
-    # One stream each, so that rotation and noise leave the underlying points as they are.
+    # Separate streams, so that rotation and noise do not change the underlying points.
     seeds = check_random_state(random_state).integers(2**63, size=3)
     points_rng, rotation_rng, noise_rng = map(np.random.default_rng, seeds)
 
@@ -185,10 +186,10 @@ def product_manifold(
             frames = np.zeros((n, space.dim, d))
             frames[:, :, start:stop] = own_frames
         else:
-            # Only these columns meet the factor: no need to pad it with zeros first.
+            # Only these columns of the rotation concern the factor: no zero padding is needed.
             turn = rotation[:, start:stop].T  # (d_j, d)
             points += own_points @ turn
-            # As one matrix product, far quicker than n small ones.
+            # One matrix product is much faster than n small ones.
             frames = own_frames.reshape(n * space.dim, -1) @ turn
         tangents.append(frames.reshape(n, space.dim, d))
         start = stop

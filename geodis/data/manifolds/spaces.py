@@ -1,7 +1,8 @@
-"""Curved and flat spaces: spheres, tori, cubes, hyperbolic pieces, ellipsoids.
+"""The manifolds of product samples, each with a sampler of points and tangent frames.
 
-The metric is the one that the embedding induces, and the points are uniform with respect to its
-volume. The numbers in a space are taken to be valid: `spec` checks them where it reads the text.
+The metric is the one induced by the embedding (for matrices, tr(A^T B)), and points are uniform
+with respect to its volume. Parameters are assumed to be valid: `spec` checks them when it reads
+the text.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from geodis.data.manifolds.spec import Number, Space, is_whole, register_space
     counts=(1, 2),
 )
 class Sphere(Space):
-    """The sphere |x| = radius in R^(k+1), von Mises-Fisher about e_0 where kappa > 0."""
+    """The sphere |x| = radius in R^(k+1), von Mises-Fisher about e_0 if kappa > 0."""
 
     def __init__(self, k: int, radius: float = 1.0, kappa: float = 0.0) -> None:
         super().__init__(f"S^{k}" if radius == 1 else f"S^{k}({spec_number(radius)})", k, k + 1)
@@ -49,7 +50,7 @@ class Sphere(Space):
 
 @register_space("T^k", needs="an integer k >= 1", valid=lambda k: is_whole(k, 1))
 class FlatTorus(Space):
-    """The product of k unit circles, as one factor: (cos t_1, sin t_1, ..., cos t_k, sin t_k)."""
+    """The product of k unit circles as one factor: (cos t_1, sin t_1, ..., cos t_k, sin t_k)."""
 
     def __init__(self, k: int) -> None:
         super().__init__(f"T^{k}", k, 2 * k)
@@ -78,7 +79,7 @@ class Cube(Space):
 
 @register_space("H^k", needs="an integer k >= 2", valid=lambda k: is_whole(k, 2))
 class Hyperbolic(Space):
-    """A piece of curvature -1, wound round k - 1 circles (for k = 2 the pseudosphere).
+    """A piece of curvature -1 wound around k - 1 circles (for k = 2, the pseudosphere).
 
     With s = e^-u in [r0, r1] and angles v_1 .. v_{k-1}, the point is
     (s cos v_1, s sin v_1, ..., s cos v_{k-1}, s sin v_{k-1}, f(s)), where
@@ -98,7 +99,7 @@ class Hyperbolic(Space):
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         circles, turned = circle_points(rng.uniform(0, 2 * np.pi, (n, self.k - 1)))
-        # The volume up to s grows like s^(k-1): draw that uniformly.
+        # The volume up to s is proportional to s^(k-1), which is drawn uniformly.
         r1 = 0.9 / np.sqrt(self.k - 1)
         low, high = np.power((r1 / 4, r1), self.k - 1)
         s = rng.uniform(low, high, n) ** (1 / (self.k - 1))
@@ -109,7 +110,7 @@ class Hyperbolic(Space):
         points[:, -1] = np.arctanh(c) - c
 
         frames = np.zeros((n, self.k, self.ambient_dim))
-        # s d/ds, of length (k-1) s^2 + c^2 = 1, and then d/dv_i / s.
+        # s d/ds, of length (k-1) s^2 + c^2 = 1, followed by d/dv_i / s.
         frames[:, 0, :-1] = points[:, :-1]
         frames[:, 0, -1] = -c
         axis = np.arange(self.k - 1)
@@ -135,9 +136,9 @@ class Ellipsoid(Space):
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         axes = np.array(self.axes, dtype=float)
-        # u -> A u stretches area at u by det(A) |A^-1 u|, which is largest, det(A) / min(axes),
-        # at the end of the shortest axis. So |squeeze u| is the stretch in units of its largest
-        # value; its mean is at least E|u_0| > 0.79 / sqrt(d): few candidates are rejected.
+        # The map u -> A u stretches area at u by det(A) |A^-1 u|, which is at most
+        # det(A) / min(axes). So |squeeze u| is the stretch relative to its maximum; its mean is at
+        # least E|u_0| > 0.79 / sqrt(d), so few candidates are rejected.
         squeeze = axes.min() / axes
         u = accept(
             n,
@@ -150,7 +151,7 @@ class Ellipsoid(Space):
 
 @register_space("torus(R, r)", needs="R > r > 0", valid=lambda R, r: R > r > 0, counts=(2, 2))
 class TorusOfRevolution(Space):
-    """((R + r cos b) cos a, (R + r cos b) sin a, r sin b): a circle turned about the third axis."""
+    """((R + r cos b) cos a, (R + r cos b) sin a, r sin b): a circle around the third axis."""
 
     def __init__(self, R: float, r: float) -> None:
         super().__init__(f"torus({spec_number(R)}, {spec_number(r)})", 2, 3)
@@ -171,14 +172,11 @@ class TorusOfRevolution(Space):
 
 
 def spec_number(value: float) -> str:
-    """Write a number as a spec would: 2 rather than 2.0."""
+    """Write a number as in a spec: 2 rather than 2.0."""
     return repr(float(value)).removesuffix(".0")
 
 
-# Spaces of matrices, row by row: rotations, orthonormal columns, projectors onto planes.
-#
-# The metric is tr(A^T B), the one of the entries, and the points are uniform with respect to its
-# volume. The numbers in a space are taken to be valid: `spec` checks them where it reads the text.
+# Spaces of matrices, stored row by row.
 
 
 @register_space("SO(k)", needs="an integer k >= 2", valid=lambda k: is_whole(k, 2))
@@ -201,13 +199,13 @@ def _is_plane(m: Number, p: Number) -> bool:
     return is_whole(m, 2) and is_whole(p, 1) and p < m
 
 
-# St(m, m) is O(m), in two pieces, and Gr(m, m) is a point.
+# St(m, m) is O(m), which is not connected, and Gr(m, m) is a point.
 @register_space("St(m, p)", needs="integers m > p >= 1", valid=_is_plane, counts=(2, 2))
 class Stiefel(Space):
     """Matrices U (m, p) with orthonormal columns, row by row; the Euclidean metric tr(A^T B).
 
     With W (m, m - p) completing U to a rotation, the tangent space at U is
-    {U A + W B : A + A^T = 0}. The canonical metric differs: there A counts half.
+    {U A + W B : A + A^T = 0}. In the canonical metric, which differs, A has half the weight.
     """
 
     def __init__(self, m: int, p: int) -> None:
@@ -248,18 +246,15 @@ class Grassmann(Space):
         return projectors.reshape(n, -1), frames.reshape(n, self.dim, -1)
 
 
-# Spaces that are twisted, tied or complex: Klein bottle, Moebius band, torus knots, CP^k.
-#
-# The metric is the one that the embedding induces, and the points are uniform with respect to its
-# volume. The numbers in a space are taken to be valid: `spec` checks them where it reads the text.
+# Non-orientable, knotted and complex spaces.
 
 
 @register_space("Klein(R, r)", needs="R > r > 0", valid=lambda R, r: R > r > 0, counts=(2, 2))
 class KleinBottle(Space):
     """((R + r cos b) (cos a, sin a), r sin b (cos a/2, sin a/2)) in R^4, a and b in [0, 2 pi).
 
-    A circle of radius r goes round one of radius R and comes back turned over. Its tangents are
-    orthogonal: the metric is ((R + r cos b)^2 + (r sin b)^2 / 4) da^2 + r^2 db^2.
+    A circle of radius r moves around one of radius R and returns reflected. The coordinate tangents
+    are orthogonal: the metric is ((R + r cos b)^2 + (r sin b)^2 / 4) da^2 + r^2 db^2.
     """
 
     def __init__(self, R: float, r: float) -> None:
@@ -284,8 +279,8 @@ class KleinBottle(Space):
 class MoebiusBand(Space):
     """((R + s cos a/2) cos a, (R + s cos a/2) sin a, s sin a/2), a in [0, 2 pi), s in [-w, w].
 
-    A rod of length 2 w goes round a circle of radius R and comes back turned over. Its tangents
-    are orthogonal: the metric is ds^2 + ((R + s cos a/2)^2 + s^2 / 4) da^2.
+    A rod of length 2 w moves around a circle of radius R and returns reversed. The coordinate
+    tangents are orthogonal: the metric is ds^2 + ((R + s cos a/2)^2 + s^2 / 4) da^2.
     """
 
     def __init__(self, R: float, w: float) -> None:
@@ -344,10 +339,10 @@ class TorusKnot(Space):
 class ComplexProjective(Space):
     """Complex lines in C^(k+1) as projectors P = z z^*; the metric is tr(A^* B).
 
-    The entries of P on the diagonal come first, then sqrt(2) times the real and the imaginary
-    parts of those above it. With w completing z to a unitary matrix, the tangent space at P is
-    spanned by (z w_a^* + w_a z^*) / sqrt(2) and i (w_a z^* - z w_a^*) / sqrt(2).
-    CP^1 is a round sphere of radius sqrt(1/2).
+    The diagonal entries of P come first, followed by sqrt(2) times the real and the imaginary parts
+    of the entries above the diagonal. With w completing z to a unitary matrix, the tangent space at
+    P is spanned by (z w_a^* + w_a z^*) / sqrt(2) and i (w_a z^* - z w_a^*) / sqrt(2). CP^1 is a
+    round sphere of radius sqrt(1/2).
     """
 
     def __init__(self, k: int) -> None:
@@ -357,7 +352,7 @@ class ComplexProjective(Space):
     def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         size = self.k + 1
         gaussian = rng.standard_normal((2, n, size, size))
-        # The first column is uniform among unit vectors up to a phase, which P does not see.
+        # The first column is uniform on unit vectors up to a phase, which does not affect P.
         unitary = np.linalg.qr(gaussian[0] + 1j * gaussian[1])[0]
         z, w = unitary[:, :, 0], unitary[:, :, 1:]
         outer = np.einsum("nx,nya->naxy", z, w.conj())  # z w_a^*
@@ -366,7 +361,7 @@ class ComplexProjective(Space):
         return self._entries(z[:, :, None] * z[:, None].conj()), self._entries(frames)
 
     def _entries(self, hermitian: np.ndarray) -> np.ndarray:
-        """Hermitian matrices (..., k + 1, k + 1) as real vectors of the same length."""
+        """Return Hermitian matrices (..., k + 1, k + 1) as real vectors of the same length."""
         i, j = np.triu_indices(self.k + 1, 1)
         above = np.sqrt(2) * hermitian[..., i, j]
         diagonal = np.diagonal(hermitian, axis1=-2, axis2=-1).real

@@ -1,4 +1,4 @@
-"""Spaces and the texts that name them: what a space is, how one registers, specs -> spaces."""
+"""Spaces, their registration under a text form, and the reading of specs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Number: TypeAlias = int | float
 
 
 class Space(ABC):
-    """One manifold in Euclidean space.
+    """A manifold in Euclidean space.
 
     The rows of a frame are orthonormal and span the tangent space at their point.
 
@@ -30,7 +30,7 @@ class Space(ABC):
     dim : int
         Intrinsic dimension.
     ambient_dim : int
-        Dimension of the Euclidean space around it.
+        Dimension of the surrounding Euclidean space.
     """
 
     def __init__(self, name: str, dim: int, ambient_dim: int) -> None:
@@ -46,17 +46,17 @@ Maker = TypeVar("Maker", bound=Callable[..., Space])
 
 @dataclass(frozen=True)
 class SpaceForm:
-    """How a space is written, which numbers it takes, and what makes it of them."""
+    """How a space is written, which numbers it takes, and how it is made from them."""
 
     form: str
     needs: str
     valid: Callable[..., bool]
     make: Callable[..., Space]
-    counts: tuple[float, float]  # fewest and most numbers
+    counts: tuple[float, float]  # minimum and maximum number of numbers
 
     @property
     def name(self) -> str:
-        """The letters that the form begins with."""
+        """The letters at the beginning of the form."""
         return _letters(self.form)
 
     @property
@@ -65,14 +65,14 @@ class SpaceForm:
         return self.form.startswith(f"{self.name}^")
 
     def read(self, text: str) -> Space | None:
-        """Return the space that the text after the name describes, or None."""
+        """Return the space described by the text after the name, or None."""
         match = re.fullmatch(r"(?:(\^?)\s*(\d+))?\s*(?:\(([^()]*)\))?", text)
         if match is None:
             return None
         caret, power, arguments = match.groups()
         if self.has_power and power is None:
             return None
-        # SO3 can only be SO(3), while St32 might be two things, and SO^3 a product.
+        # SO3 can only be SO(3), while St32 could mean two things, and SO^3 a product.
         if not self.has_power and power is not None and (caret or self.counts != (1, 1)):
             return None
         texts = [] if power is None else [power]
@@ -93,28 +93,28 @@ FORMS: dict[str, SpaceForm] = {}  # by name in lower case
 def register_space(
     form: str, *, needs: str, valid: Callable[..., bool], counts: tuple[float, float] = (1, 1)
 ) -> Callable[[Maker], Maker]:
-    """Let specs name the space that the class or function below makes.
+    """Let specs name the space that the decorated class or function makes.
 
-    A package that declares its module in the group "geodis.spaces" of its entry points has it
-    imported when a spec names a space that is not known.
+    If a package declares a module in the entry-point group "geodis.spaces", the module is imported
+    when a spec names an unknown space.
 
     Parameters
     ----------
     form : str
-        How it is written: its name in letters, then ``^k`` where the first number is a power, or
-        numbers in brackets, as "S^k" or "torus(R, r)".
+        How the space is written: its name in letters, followed by ``^k`` if the first number is a
+        power, or by numbers in brackets, as in "S^k" or "torus(R, r)".
     needs : str
-        What the numbers must be, for a message.
+        The requirement on the numbers, for a message.
     valid : callable
-        From the numbers of a spec to whether they can be used.
+        Returns whether the numbers are valid.
     counts : (int, int)
-        Fewest and most numbers.
+        Minimum and maximum number of numbers.
 
     Returns
     -------
     callable
-        A decorator, which leaves the class or function as it is; it gets the numbers and returns
-        a `Space`.
+        A decorator that returns the class or function unchanged. It is called with the numbers and
+        returns a `Space`.
 
     Examples
     --------
@@ -141,14 +141,14 @@ def register_space(
 
 
 def unregister_space(name: str) -> None:
-    """Take a space away again, as before it is written anew in a notebook."""
+    """Remove a space, for example before defining it again in a notebook."""
     if str(name).lower() not in FORMS:
         raise InputError(f"name must be that of a registered space; got {name!r}.")
     del FORMS[name.lower()]
 
 
 def read_spec(spec: str | Sequence[str]) -> list[Space]:
-    """Read a spec into its spaces.
+    """Return the spaces that a spec names.
 
     Examples
     --------
@@ -174,12 +174,12 @@ def read_spec(spec: str | Sequence[str]) -> list[Space]:
 
 
 def is_whole(value: Number, low: int) -> bool:
-    """Whether a number of a spec is an integer of at least low."""
+    """Return whether a number of a spec is an integer of at least `low`."""
     return isinstance(value, int) and value >= low
 
 
 def _split(texts: Sequence[str]) -> list[str]:
-    """Cut texts at their separators; an x inside the name of a space is none."""
+    """Split texts at their separators, but not at an x inside the name of a space."""
     names = sorted((name for name in FORMS if "x" in name), key=len, reverse=True)
     token = re.compile("|".join([*names, "(?P<separator>[x×*])"]), re.IGNORECASE)
     factors = []
@@ -199,7 +199,7 @@ def _read_factor(factor: str) -> Space:
     form = FORMS.get(name.lower())
     if form is None:
         known = ", ".join(FORMS[name].form for name in sorted(FORMS))
-        raise InputError(f"spec must be made of the spaces {known}; got {factor!r}.")
+        raise InputError(f"spec must consist of the spaces {known}; got {factor!r}.")
     space = form.read(text[len(name) :].strip())
     if space is None:
         raise InputError(f"{form.form} needs {form.needs}; got {factor!r}.")
@@ -207,12 +207,12 @@ def _read_factor(factor: str) -> Space:
 
 
 def _plain(text: str) -> str:
-    """Write superscripts and double-struck capitals as plain characters."""
+    """Replace superscripts and double-struck capitals by plain characters."""
     return unicodedata.normalize("NFKC", text)
 
 
 def _letters(text: str) -> str:
-    """The letters that a text begins with."""
+    """Return the letters at the beginning of a text."""
     match = re.match("[A-Za-z]*", text)
     return match.group() if match else ""
 

@@ -1,1 +1,1 @@
-"""A rendered object under 3-D rotation and light, with true tangent frames in pixel space."""
+"""Rendered objects under rotation and light, with true tangent frames in pixel space."""

@@ -1,7 +1,7 @@
-"""How the light of a scene may stand to its object: free, which is a product, or tied to it.
+"""Lightings of a scene: independent of the object (a product), or coupled to its rotation.
 
-A lighting keeps what its light has of its own besides the rotation (`own`), turns both into the
-light's direction, moves it by random steps, and knows the tangent frames of (rotation, light).
+A lighting has a state of its own besides the rotation (`own`). It computes the direction of the
+light from both, moves the state by random steps, and gives the tangent frames of (rotation, light).
 """
 
 from __future__ import annotations
@@ -28,37 +28,37 @@ if TYPE_CHECKING:
     from geodis.data.scenes.lit_object import Scenes
 
 
-# Where an attached light stands, in the object's own coordinates.
+# Direction of an attached light in the object's coordinates.
 ATTACHED = np.array([2.0, 3.0, 6.0]) / 7.0
 # The c of `LatitudeLight`: circles of radius .44 to 1.
 FOLLOWS = 0.9
 
 
 class Lighting(ABC):
-    """What a light has of its own (n, ...), and where it stands for a rotation."""
+    """The state of a light (n, ...), and its direction given a rotation."""
 
     names: tuple[str, ...]
     moves_alone = True
 
     @abstractmethod
     def start(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw what n lights have of their own, uniformly."""
+        """Draw the states of n lights uniformly."""
 
     @abstractmethod
     def lights(self, turns: np.ndarray, own: np.ndarray) -> np.ndarray:
-        """Unit vectors (n, 3) from the object to the light."""
+        """Return unit vectors (n, 3) from the object to the light."""
 
     @abstractmethod
     def move(self, own: np.ndarray, by: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Take a Gaussian step of standard deviation by (n, 1) in every direction."""
+        """Take a Gaussian step of standard deviation `by` (n, 1) in every direction."""
 
     @abstractmethod
     def frames(self, turns: np.ndarray, own: np.ndarray) -> list[np.ndarray]:
-        """Orthonormal rows (n, k_j, 12) tangent to each factor at the points (R, l)."""
+        """Return orthonormal rows (n, k_j, 12) tangent to each factor at the points (R, l)."""
 
 
 class FreeLight(Lighting):
-    """Any direction: the product SO(3) x S^2."""
+    """A light from any direction: the product SO(3) x S^2."""
 
     names = ("SO(3)", "S^2")
 
@@ -77,7 +77,7 @@ class FreeLight(Lighting):
 
 
 class AttachedLight(Lighting):
-    """A light that turns with the object, l = R u with u fixed: SO(3) alone."""
+    """A light that rotates with the object, l = R u with u fixed: SO(3) alone."""
 
     names = ("SO(3) with a light attached",)
     moves_alone = False
@@ -96,16 +96,16 @@ class AttachedLight(Lighting):
 
 
 class CircleLight(Lighting):
-    """A light at a right angle to the object's third axis, l = R (cos a, sin a, 0).
+    """A light orthogonal to the object's third axis, l = R (cos a, sin a, 0).
 
     With w the rotation of R and a together, in coordinates whose first axis is the light and whose
     third is the object's, the metric |dR|^2 + |dl|^2 is
 
         2 w_1^2 + 3 w_2^2 + w_3^2 + 2 (da - w_3)^2:
 
-    circles of constant length over SO(3), twisted, as d(w_3) = +-w_1 ^ w_2 does not vanish. So it
-    is not a product, not even locally. But it looks the same from all its points, and fields that
-    its symmetries carry along have constant norm without being parallel.
+    circles of constant length over SO(3), twisted because d(w_3) = +-w_1 ^ w_2 does not vanish. The
+    space is therefore not even locally a product. It is homogeneous, and its symmetries give fields
+    of constant norm that are not parallel.
     """
 
     names = ("SO(3) with a circle of lights",)
@@ -129,8 +129,8 @@ class CircleLight(Lighting):
 class LatitudeLight(CircleLight):
     """A light whose height follows that of the object's third axis, l_3 = c R_33.
 
-    l = (r cos a, r sin a, c R_33) with r^2 = 1 - c^2 R_33^2: circles over SO(3) whose length
-    changes from place to place, a warped product.
+    l = (r cos a, r sin a, c R_33) with r^2 = 1 - c^2 R_33^2: circles over SO(3) of varying length,
+    a warped product.
     """
 
     names = ("SO(3) with a latitude of lights",)
@@ -164,7 +164,7 @@ LIGHTINGS: dict[LightName, type[Lighting]] = {
 
 
 def product_frames(turns: np.ndarray, lights: np.ndarray) -> list[np.ndarray]:
-    """Orthonormal frames of SO(3), (n, 3, 12), and of S^2, (n, 2, 12)."""
+    """Return orthonormal frames of SO(3), (n, 3, 12), and of S^2, (n, 2, 12)."""
     of_turns = np.zeros((len(turns), 3, 12))
     of_turns[:, :, :9] = skew_frames(turns).reshape(-1, 3, 9)
     of_lights = np.zeros((len(turns), 2, 12))
@@ -173,7 +173,7 @@ def product_frames(turns: np.ndarray, lights: np.ndarray) -> list[np.ndarray]:
 
 
 def _carried(turns: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """Moves (n, 3, 12) of rotations, and of lights l = R u that they carry: dl = dR u."""
+    """Return tangents (n, 3, 12) of rotations with attached lights l = R u: dl = dR u."""
     moves = skew_frames(turns)  # (n, 3, 3, 3)
     fixed = np.broadcast_to(own, (len(turns), 3))
     lights = np.einsum("nkij,nj->nki", moves, fixed)
@@ -184,7 +184,7 @@ def _on_circle(angles: np.ndarray) -> np.ndarray:
     return np.stack([np.cos(angles), np.sin(angles), np.zeros_like(angles)], axis=1)
 
 
-# What `Scenes` draws: a sample with its manifold, and walks without labels.
+# Results of `Scenes`: samples with their manifold, and walks without labels.
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -196,7 +196,7 @@ class RenderedSample(ManifoldSample):
     points : ndarray of shape (n, 12)
         The rotation matrix, row by row, followed by the direction of the light.
     tangents : list of m ndarrays of shape (n, k_j, 12)
-        Orthonormal rows. For a free light those of SO(3), (n, 3, 12), and of S^2, (n, 2, 12).
+        Orthonormal rows: for a free light those of SO(3), (n, 3, 12), and of S^2, (n, 2, 12).
     names : tuple of m str
     images : ndarray of uint8, shape (n, h, w, c)
     rotations : ndarray of shape (n, 3, 3)
@@ -216,25 +216,25 @@ class SceneSample(RenderedSample):
     Attributes
     ----------
     scenes : Scenes
-        What drew the images; the others are those of `RenderedSample`.
+        The scenes that drew the images; the other attributes are those of `RenderedSample`.
     """
 
     scenes: Scenes
 
     @property
     def latents(self) -> np.ndarray:
-        """Unit quaternion, real part first and never negative, and light: (n, 7)."""
+        """Unit quaternion, with a non-negative real part first, and light: (n, 7)."""
         return np.hstack([quaternions(self.rotations), self.lights])
 
     def image_tangents(
         self, index: Any = None, *, step: float = 0.05, orthonormal: bool = False
     ) -> list[np.ndarray]:
-        """Return the directions in pixel space that belong to each factor.
+        """Return the tangent directions of each factor in pixel space.
 
         Parameters
         ----------
         index : array-like of int, optional
-            Rows of the sample; all of them unless given, of which each takes 2 k images.
+            Rows of the sample; all by default. Each needs 2 k images.
         step, orthonormal
             As in `Scenes.image_tangents`.
 
@@ -254,7 +254,7 @@ class SceneSample(RenderedSample):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SceneWalk:
-    """Short random walks through scenes: what is next to what, without labels.
+    """Short random walks through scenes: neighbours in time, without labels.
 
     Attributes
     ----------
@@ -263,7 +263,7 @@ class SceneWalk:
     rotations : ndarray of shape (n, length, 3, 3)
     lights : ndarray of shape (n, length, 3)
     moved : ndarray of bool, shape (n, length - 1, 2)
-        Whether the rotation, and whether the light, took part in a step.
+        Whether the rotation, and whether the light, changed in a step.
     """
 
     images: np.ndarray

@@ -1,4 +1,4 @@
-"""Scenes: one object under every rotation and direction of light, with the true tangent frames."""
+"""Scenes of an object under rotation and light, and an object on a turntable under a lamp."""
 
 from __future__ import annotations
 
@@ -34,42 +34,42 @@ from geodis.data.scenes.meshes import Mesh, blob
 
 Moves: TypeAlias = Literal["both", "either", "rotation", "light"]
 
-BLOCK = 64  # images a thread draws at once: about a megabyte of floats
-SHOWN_FROM = 20_000  # images that take seconds
+BLOCK = 64  # images that a thread draws at a time: about a megabyte of floats
+SHOWN_FROM = 20_000  # number of images that takes seconds
 
 
 class Scenes:
-    r"""One smooth object without any symmetry, under 3-D rotation and a light from any side.
+    r"""An object without symmetries under 3-D rotation and a light from any direction.
 
-    The camera is orthographic and looks at the object's centre: x to the right, y up, z towards
-    the camera. At rotation R and light l (a unit vector from the object to the light), a place
-    with unit normal n has brightness ``paint (ambient + (1 - ambient) max(0, (R n) . l))``;
-    nothing is black, and no shadow is cast. So turning R and l by 90 degrees in the image plane
-    turns the image, and images are continuous in R and l. This is the setting in which GeoManCER
-    finds SO(3) x S^2 from true latents and fails on pixels.
+    The camera is orthographic and looks at the object's centre: x to the right, y up, z towards the
+    camera. At rotation R and light l (a unit vector from the object to the light), a surface point
+    with unit normal n has brightness ``paint (ambient + (1 - ambient) max(0, (R n) . l))``. Nothing
+    is black, and there are no shadows. Turning R and l by 90 degrees in the image plane therefore
+    turns the image, and images are continuous in R and l. In this setting GeoManCER finds SO(3) x
+    S^2 from true latents and fails on pixels.
 
     Parameters
     ----------
     image_size : int
         Height and width.
     light : {"free", "attached", "circle", "latitude"}
-        "free" is any direction: the product SO(3) x S^2. The others are controls that are no
-        products and should not split: "attached" turns with the object, which leaves SO(3);
-        "circle" is any direction at a right angle to the object's third axis, l = R (cos a,
-        sin a, 0), and "latitude" any whose height follows that of this axis, l_3 = 0.9 R_33.
-        These two are circles over SO(3), dimension four, the first twisted though homogeneous,
-        the second warped.
+        "free" is any direction: the product SO(3) x S^2. The others are controls that are not
+        products and should not split: "attached" rotates with the object, which leaves SO(3);
+        "circle" is any direction orthogonal to the object's third axis, l = R (cos a, sin a, 0),
+        and "latitude" any direction whose height follows that of this axis, l_3 = 0.9 R_33.
+        The last two are circles over SO(3), of dimension four: the first is twisted but
+        homogeneous, the second is warped.
     rgb : bool
-        Paint the object in colours that change slowly over it, or leave it white and grey.
+        Paint the object in slowly varying colours; otherwise it is white and images are grey.
     ambient : float
-        Brightness where no light comes, from 0 to 1.
+        Brightness where no light arrives, from 0 to 1.
     supersampling : int
-        A pixel is the mean of its square in samples.
+        A pixel is the mean over a square of this many samples per side.
     mesh : Mesh, optional
-        Another object, such as `geodis.data.scenes.meshes.cube()`; with paint of its own where
+        Another object, such as `geodis.data.scenes.meshes.cube()`, with its own paint if
         ``rgb``.
     n_jobs : int, optional
-        Threads; every core by default and for -1. The images do not depend on it.
+        Number of threads; all cores by default and for -1. Images do not depend on it.
 
     Examples
     --------
@@ -128,13 +128,13 @@ class Scenes:
         Parameters
         ----------
         rotations : array-like of shape (n, 3, 3) or (n, 9), or (n, 4)
-            Matrices, or quaternions (real part first) of any length but zero.
+            Matrices, or quaternions (real part first) of any nonzero length.
         lights : array-like of shape (n, 3)
-            Directions from the object to the light, of any length but zero.
+            Directions from the object to the light, of any nonzero length.
         dtype : "uint8" or "float32"
             As float32, black is 0 and white is 1.
         verbose : bool or int
-            Show progress on a terminal where there are very many images.
+            Show progress on a terminal if there are many images.
 
         Returns
         -------
@@ -144,7 +144,7 @@ class Scenes:
         turns, lights = check_rotations(rotations), check_directions(lights)
         if len(turns) != len(lights):
             raise InputError(
-                f"There must be one light for every rotation; got {len(turns)} rotations and "
+                f"There must be one light per rotation; got {len(turns)} rotations and "
                 f"{len(lights)} lights."
             )
         return self._render(turns, lights, dtype, verbose)
@@ -184,19 +184,19 @@ class Scenes:
         random_state: Any = None,
         verbose: bool | int = True,
     ) -> SceneWalk:
-        """Draw random walks from uniform starts; every image of them is uniform too.
+        """Draw random walks with uniform starts; each image is then uniform as well.
 
         Parameters
         ----------
         n : int
             Number of walks.
         step : float or (float, float)
-            Standard deviation of a step in radians, in each of the directions that rotation and
-            light can move; two numbers where they differ.
+            Standard deviation of a step in radians, in each direction of rotation and light; give
+            two numbers for different values.
         moves : {"both", "either", "rotation", "light"}
-            What changes in a step: both factors, one or the other by chance, or always the same.
+            What changes in a step: both factors, one of them at random, or always the same one.
         length : int
-            Images a walk; 2 gives pairs.
+            Number of images per walk; 2 gives pairs.
         random_state : None, int or numpy Generator
         verbose : bool or int
             As in `render`.
@@ -210,11 +210,12 @@ class Scenes:
         check_choice(moves, "moves", get_args(Moves))
         if moves != "both" and not self._lighting.moves_alone:
             raise InputError(
-                f"A light that is {self.light} moves with the object; got moves={moves!r}."
+                f"moves must be 'both' because a light that is {self.light} moves with the object; "
+                f"got moves={moves!r}."
             )
         steps = np.asarray(step, dtype=float)
         if steps.shape not in ((), (2,)) or not (np.isfinite(steps).all() and (steps >= 0).all()):
-            raise InputError(f"step must be one number or two, not negative; got {step!r}.")
+            raise InputError(f"step must be one or two non-negative numbers; got {step!r}.")
         rng = check_random_state(random_state)
 
         turns = np.empty((length, n, 3, 3))
@@ -248,24 +249,25 @@ class Scenes:
         step: float = 0.05,
         orthonormal: bool = False,
     ) -> list[np.ndarray]:
-        """Derivatives of images along tangents of their rotations and lights.
+        """Return derivatives of images along tangents of their rotations and lights.
 
         A tangent (dR, dl) is followed along ``R exp(s R^T dR)`` and the great circle from l along
-        dl; the derivative is the difference of the images at s = step and s = -step, over 2 step.
+        dl. The derivative is the difference of the images at s = step and s = -step, divided by 2
+        step.
 
         Parameters
         ----------
         rotations, lights
             As in `render`.
         tangents : sequence of m array-likes of shape (n, k_j, 12), optional
-            The frames of SO(3) and of S^2 unless given.
+            The frames of SO(3) and of S^2 by default.
         step : float
-            In the units of points: .05 is a rotation by .035 rad, a pixel or two at the rim of
-            64 x 64 images. Much smaller steps see the samples that pixels are made of.
+            In the units of points: .05 is a rotation by .035 rad, a pixel or two at the edge of the
+            object in 64 x 64 images. Much smaller steps resolve the samples within pixels.
         orthonormal : bool
-            Return orthonormal rows that span the derivatives, as `subspace_angles` takes them.
-            Where the light comes from behind, the image hardly depends on it, and the span of its
-            derivatives says little.
+            Return orthonormal rows that span the derivatives, as `subspace_angles` expects. With
+            the light from behind, the image hardly depends on the light, and the span of its
+            derivatives is not informative.
 
         Returns
         -------
@@ -296,13 +298,13 @@ class Scenes:
     def _render(
         self, turns: np.ndarray, lights: np.ndarray, dtype: PixelDtype, verbose: bool | int
     ) -> np.ndarray:
-        # numba is not needed to build scenes
+        # numba is not needed to create scenes
         from geodis.data.scenes.meshes import draw_mesh
 
         n = len(turns)
         images = np.empty((n, *self.image_shape), dtype=dtype)
         mesh = self.mesh
-        # Grey takes the mean of the channels of the paint.
+        # Grey images use the mean of the colour channels.
         paint = mesh.paint if self.rgb else mesh.paint.mean(axis=1, keepdims=True)
         turns, lights = np.ascontiguousarray(turns), np.ascontiguousarray(lights)
 
@@ -322,28 +324,28 @@ class Scenes:
             images[rows] = bright if dtype == "float32" else np.rint(bright * np.float32(255))
 
         jobs = min(check_jobs(self.n_jobs, default=-1), max(1, -(-n // BLOCK)))
-        # The kernel lets go of Python's lock; plain threads, unlike numba's own, survive a fork,
-        # which is how torch's DataLoader makes its workers.
+        # The kernel releases the interpreter lock; plain threads, unlike numba's own, survive a
+        # fork, which torch's DataLoader uses to start its workers.
         with Stages("scenes", verbose and n >= SHOWN_FROM) as stages, stages.stage("draw"):
             in_threads(draw, blocks(n, BLOCK), jobs, stages.advance)
         return images
 
 
-# An object on a turntable under a lamp that comes from anywhere: a circle times a sphere.
+# An object on a turntable under a lamp from any direction: a circle times a sphere.
 
-# A warm lamp, and a weak cool one on the other side, by which a lamp behind is seen.
+# A warm lamp, and a weak cool one on the opposite side that shows a lamp behind the object.
 WARM, COOL = np.array([1.0, 0.86, 0.62]), np.array([0.26, 0.42, 0.70])
 AMBIENT = 0.1
 
 
 class TurntableSample(NamedTuple):
-    """Images, and what they show.
+    """Images with the angle and the lamp that they show.
 
     Attributes
     ----------
     images : ndarray of uint8, shape (n, h, w, 3)
     angles : ndarray of shape (n,)
-        Of the object about the upright, in radians from 0 to 2 pi.
+        Rotation of the object about the vertical axis, in radians from 0 to 2 pi.
     lights : ndarray of shape (n, 3)
         Unit vectors from the object to the warm lamp.
     """
@@ -356,7 +358,7 @@ class TurntableSample(NamedTuple):
 def turntable_sample(
     n: int, image_size: int = 32, *, random_state: object = None
 ) -> TurntableSample:
-    """Draw images of uniform angles and directions of the lamp.
+    """Draw images at uniform angles and lamp directions.
 
     Parameters
     ----------
@@ -381,9 +383,9 @@ def turntable_sample(
 
 
 def turntable_images(angles: np.ndarray, lights: np.ndarray, image_size: int = 32) -> np.ndarray:
-    """Images of shape (n, h, w, 3) at angles (n,) and under lights (n, 3).
+    """Draw images (n, h, w, 3) at angles (n,) and under lights (n, 3).
 
-    With the brightness B(R, l) that `Scenes` gives a rotation and a light, an image is
+    With B(R, l) the brightness that `Scenes` gives a rotation and a light, an image is
     ``warm B(R, l) + cool B(R, -l)``, at most white.
     """
     angles = np.asarray(angles, dtype=float)
@@ -398,7 +400,7 @@ def turntable_images(angles: np.ndarray, lights: np.ndarray, image_size: int = 3
         for side in (1, -1)
     )
     images = np.empty((*warm.shape, 3), dtype=np.uint8)
-    # Channel by channel: three numbers at a time would be slow.
+    # Channel by channel, because operations on three numbers at a time would be slow.
     for channel, (bright, dim) in enumerate(zip(np.float32(WARM), np.float32(COOL), strict=True)):
         shown = warm * bright
         shown += cool * dim

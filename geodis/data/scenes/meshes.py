@@ -1,4 +1,4 @@
-"""Closed triangle meshes made in code: the object of the scenes, and a cube for comparison."""
+"""Closed triangle meshes (the object of the scenes, and a cube), and their rendering."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from geodis.base.check import InputError, check_finite, check_numeric, check_points, to_numpy
 from geodis.base.jobs import njit
 
-# Bumps of the object: direction, height, and sharpness (larger is narrower). No two are alike and
+# Bumps of the object: direction, height, and sharpness (larger is narrower). All are different, and
 # no plane or axis maps them onto each other.
 _BUMPS = (
     ((0.9, 0.2, 0.1), 0.75, 7.0),  # a snout
@@ -20,7 +20,7 @@ _BUMPS = (
     ((-0.8, -0.5, 0.3), -0.30, 5.0),  # a dent
     ((0.4, 0.5, 0.8), -0.25, 8.0),  # another, smaller
 )
-_RADIUS = 0.75  # where there is no bump
+_RADIUS = 0.75  # without bumps
 _STRETCH = np.array([1.0, 0.86, 0.78])
 _FREQUENCY = 5  # 20 * 5^2 = 500 triangles
 
@@ -32,14 +32,14 @@ class Mesh:
     Attributes
     ----------
     vertices : ndarray of shape (v, 3)
-        Within the unit ball about the origin, which is what the camera sees.
+        Inside the unit ball about the origin, which is what the camera sees.
     faces : ndarray of int64, shape (t, 3)
-        Corners of every triangle, anticlockwise seen from outside.
+        Corners of every triangle, anticlockwise as seen from outside.
     normals : ndarray of shape (t, 3, 3)
-        Unit normal, pointing out, at every corner of every triangle: equal for the corners of a
-        flat triangle, and equal for the triangles around a vertex where the surface is smooth.
+        Outward unit normal at every corner of every triangle: equal at the corners of a flat
+        triangle, and equal for the triangles around a vertex of a smooth surface.
     paint : ndarray of shape (v, 3)
-        Colour of every vertex, in [0, 1]: the share of red, green and blue that it throws back.
+        Colour of every vertex, in [0, 1]: the reflected fraction of red, green and blue.
     """
 
     vertices: np.ndarray
@@ -51,18 +51,18 @@ class Mesh:
     def from_triangles(
         cls, vertices: Any, faces: Any, *, smooth: bool = True, paint: Any = None
     ) -> Mesh:
-        """Make a mesh of vertices and triangles, with the normals they give.
+        """Make a mesh from vertices and triangles and compute its normals.
 
         Parameters
         ----------
         vertices : array-like of shape (v, 3)
-            Shrunk about the origin where they leave the unit ball.
+            Shrunk towards the origin if they leave the unit ball.
         faces : array-like of int, shape (t, 3)
-            Anticlockwise seen from outside; the surface should be closed.
+            Anticlockwise as seen from outside; the surface should be closed.
         smooth : bool
-            Shade smoothly across edges, or every triangle flat.
+            Shade smoothly across edges; otherwise every triangle is flat.
         paint : array-like of shape (v, 3), optional
-            White unless given.
+            White by default.
 
         Examples
         --------
@@ -91,9 +91,9 @@ class Mesh:
                 f"paint must be in [0, 1] and of shape {vertices.shape}; got shape {paint.shape} "
                 f"from {paint.min():g} to {paint.max():g}."
             )
-        across = _across(vertices[faces])  # twice the area long
+        across = _across(vertices[faces])  # normals with twice the area as length
         if not np.linalg.norm(across, axis=1).all():
-            raise InputError("Every triangle must have an area and so a normal; got one without.")
+            raise InputError("Every triangle must have a positive area; got one without.")
         normals = np.repeat(across[:, None], 3, axis=1)
         if smooth:  # at a vertex, the mean over its triangles, weighted by area
             at_vertex = np.zeros_like(vertices)
@@ -104,10 +104,10 @@ class Mesh:
 
 
 def blob(*, smooth: bool = True, paint: bool = False) -> Mesh:
-    """Make the object of the scenes: smooth, of 500 triangles, with no symmetry at all.
+    """Make the object of the scenes: smooth, with 500 triangles and no symmetry.
 
-    A geodesic sphere, pushed out or in along its radii by bumps and stretched along the axes.
-    Its surface has its centroid at the origin and its farthest vertex at distance 1.
+    The object is a geodesic sphere with radial bumps, stretched along the axes. The centroid of its
+    surface is at the origin, and its farthest vertex is at distance 1.
     """
     directions, faces = geodesic_sphere(_FREQUENCY)
     radius = np.full(len(directions), _RADIUS)
@@ -119,14 +119,14 @@ def blob(*, smooth: bool = True, paint: bool = False) -> Mesh:
     weights = np.linalg.norm(_across(triangles), axis=1)
     vertices = vertices - np.average(triangles.mean(axis=1), axis=0, weights=weights)
     vertices /= np.linalg.norm(vertices, axis=1).max()
-    # Colours that change slowly over the surface, from dark to light in every channel.
+    # Colours that vary slowly over the surface, from dark to light in every channel.
     waves = np.array([[1.1, 0.4, -0.3], [-0.5, 1.0, 0.6], [0.2, -0.6, 1.2]])
     colours = 0.6 + 0.4 * np.sin(directions @ waves.T * 2 + np.array([0.3, 1.4, 2.6]))
     return Mesh.from_triangles(vertices, faces, smooth=smooth, paint=colours if paint else None)
 
 
 def cube(side: float = 1.0) -> Mesh:
-    """Make a cube about the origin with flat sides parallel to the axes, of twelve triangles."""
+    """Make a cube of twelve triangles about the origin, with sides parallel to the axes."""
     corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
     quads = np.array(
         [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
@@ -136,19 +136,19 @@ def cube(side: float = 1.0) -> Mesh:
 
 
 def geodesic_sphere(frequency: int) -> tuple[np.ndarray, np.ndarray]:
-    """Divide every edge of an icosahedron, and lift the corners onto the unit sphere.
+    """Subdivide the edges of an icosahedron, and project the vertices onto the unit sphere.
 
     Parameters
     ----------
     frequency : int
-        Into how many parts the edges are divided.
+        Number of parts of each edge.
 
     Returns
     -------
     vertices : ndarray of shape (10 frequency^2 + 2, 3)
         Unit vectors.
     faces : ndarray of int64, shape (20 frequency^2, 3)
-        Anticlockwise seen from outside.
+        Anticlockwise as seen from outside.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def geodesic_sphere(frequency: int) -> tuple[np.ndarray, np.ndarray]:
     weights = np.column_stack([frequency - steps.sum(axis=1), steps]) / frequency
     points = (weights @ corners[sides]).reshape(-1, 3)
     faces = np.array(up + down) + len(steps) * np.arange(20)[:, None, None]
-    # Sides share their borders: make one vertex of equal points.
+    # Sides share their borders: merge equal points into one vertex.
     _, first, number = np.unique(points.round(9), axis=0, return_index=True, return_inverse=True)
     vertices = points[first]
     vertices /= np.linalg.norm(vertices, axis=1, keepdims=True)
@@ -181,13 +181,13 @@ def geodesic_sphere(frequency: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _icosahedron() -> tuple[np.ndarray, np.ndarray]:
-    """Corners (12, 3) at the cyclic permutations of (0, ±1, ±golden ratio), and sides (20, 3)."""
+    """Return corners (12, 3), permutations of (0, ±1, ±golden ratio), and sides (20, 3)."""
     golden = (1 + np.sqrt(5)) / 2
     base = np.array([(0.0, a, b * golden) for a in (-1, 1) for b in (-1, 1)])
     corners = np.concatenate([np.roll(base, shift, axis=1) for shift in range(3)])
     gap = np.linalg.norm(corners[:, None] - corners[None], axis=2)
     near = np.isclose(gap, 2.0)  # the length of an edge
-    # A side is three corners that are all neighbours of each other.
+    # A side consists of three corners that are neighbours of each other.
     sides = np.array(
         [
             (i, j, k)
@@ -203,13 +203,13 @@ def _icosahedron() -> tuple[np.ndarray, np.ndarray]:
 
 
 def _across(triangles: np.ndarray) -> np.ndarray:
-    """Cross products (t, 3) of the edges of triangles (t, 3 corners, 3)."""
+    """Return cross products (t, 3) of the edges of triangles (t, 3 corners, 3)."""
     return np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
 
 
-# A turned triangle mesh and a light -> an image, with a depth buffer.
+# Rendering of a rotated mesh under a light, with a depth buffer.
 
-FRAME = 1.05  # half the side of the picture: the unit ball with a little air
+FRAME = 1.05  # half the side of the picture: the unit ball with a margin
 
 
 @njit(cache=True, nogil=True)
@@ -226,19 +226,20 @@ def draw_mesh(
 ) -> None:
     """Draw one image for every rotation and light.
 
-    The camera looks along -z from far away (orthographic): a point x of the object appears at
-    R x, first coordinate to the right, second up, and hides what has a smaller third coordinate.
-    Where a triangle is seen, with unit normals n_i at its corners and barycentric weights b,
+    The camera is orthographic and looks along -z: a point x of the object appears at R x, with the
+    first coordinate to the right and the second up, and hides points with a smaller third
+    coordinate. Where a triangle is visible, with unit normals n_i at its corners and barycentric
+    weights b,
 
         n = sum_i b_i n_i / |sum_i b_i n_i|,
         brightness = paint * (ambient + (1 - ambient) max(0, (R n) . light)),
 
-    and nothing is black. No shadow is cast. A pixel is the mean over finer x finer samples.
+    nothing is black, and there are no shadows. A pixel is the mean over finer x finer samples.
 
     Parameters
     ----------
     vertices, faces, normals, paint : ndarray
-        As in `geodis.data.scenes.meshes.Mesh`; paint of shape (v, c).
+        As in `Mesh`; paint has shape (v, c).
     rotations : ndarray of shape (n, 3, 3)
     lights : ndarray of shape (n, 3)
         Unit vectors from the object to the light.
@@ -300,21 +301,21 @@ def _draw_triangle(
     depth: np.ndarray,
     colour: np.ndarray,
 ) -> None:
-    """Put one triangle into the buffers where it is nearer than what is there."""
+    """Draw one triangle into the buffers where it is nearer than the previous content."""
     v0, v1, v2 = faces[t, 0], faces[t, 1], faces[t, 2]
     x0, y0, z0 = seen[v0, 0], seen[v0, 1], seen[v0, 2]
     x1, y1, z1 = seen[v1, 0], seen[v1, 1], seen[v1, 2]
     x2, y2, z2 = seen[v2, 0], seen[v2, 1], seen[v2, 2]
     area = (x1 - x0) * (y2 - y0) - (x2 - x0) * (y1 - y0)
     if area >= 0.0:  # rows point down: anticlockwise triangles have negative area
-        return  # seen from behind, and hidden, as the mesh is closed
-    # Samples stand in the middle of their cells, at whole numbers and a half.
+        return  # seen from behind, and hidden because the mesh is closed
+    # Samples are at the centres of their cells, at integers plus a half.
     rows, columns = depth.shape
     top = max(int(np.ceil(min(y0, y1, y2) - 0.5)), 0)
     bottom = min(int(np.floor(max(y0, y1, y2) - 0.5)), rows - 1)
     left = max(int(np.ceil(min(x0, x1, x2) - 0.5)), 0)
     right = min(int(np.floor(max(x0, x1, x2) - 0.5)), columns - 1)
-    # Brightness of a corner before the maximum with 0 and the length of the mean normal.
+    # Brightness at the corners, before the maximum with 0 and the division by the normal's length.
     n0 = normals[t, 0, 0] * light[0] + normals[t, 0, 1] * light[1] + normals[t, 0, 2] * light[2]
     n1 = normals[t, 1, 0] * light[0] + normals[t, 1, 1] * light[1] + normals[t, 1, 2] * light[2]
     n2 = normals[t, 2, 0] * light[0] + normals[t, 2, 1] * light[1] + normals[t, 2, 2] * light[2]

@@ -1,4 +1,4 @@
-"""Stanford 3D Objects for Disentangling: rendered rotations and lights, from the user's files."""
+"""Reader of Stanford 3D Objects for Disentangling: images of rotations and lights."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from geodis.data.grids.observed import resize
 from geodis.data.manifolds.directions import normalised
 from geodis.data.scenes.lighting import FreeLight, RenderedSample, product_frames
 
-# Images of both splits are numbered through: the first of the test split is number 80,000.
+# The images of both splits are numbered consecutively: the test split begins at 80,000.
 TRAIN_IMAGES = 80_000
 PublishedSplit: TypeAlias = Literal["train", "test"]
 
-BLOCK = 256  # images decoded at once
+BLOCK = 256  # images decoded at a time
 
-# Latents were stored as float32 by some tools; anything further from a rotation is another thing.
+# Some tools store latents as float32; larger deviations from a rotation are errors.
 LATENT_TOLERANCE = 1e-3
 
 
@@ -41,8 +41,8 @@ def load_s3o4d(
 ) -> RenderedSample:
     """Load images of one S3O4D object with their true latents and tangent frames.
 
-    The rotations and lights are continuous, so that this is no grid but a sample of a manifold:
-    what GeoManCER is asked to find.
+    Rotations and lights are continuous, so this is a sample of a manifold and not a grid. It is the
+    data set on which GeoManCER is evaluated.
 
     Parameters
     ----------
@@ -51,12 +51,12 @@ def load_s3o4d(
         ``train_latents.npz`` as published, or ``test_...``.
     split : "train" or "test"
     n : int, optional
-        Only the first n images; the train split has 80,000, the test split 20,000.
+        Load only the first n images; the train split has 80,000, the test split 20,000.
     image_size : int or None
         Resize to this height and width, bilinear with antialiasing; None keeps the published
-        256, which takes 16 GB for all of the train split.
+        256, which takes 16 GB for the whole train split.
     rgb : bool
-        Three channels, or one in grey.
+        Load three channels; otherwise one grey channel.
     verbose : bool
         Show progress on a terminal.
 
@@ -67,14 +67,14 @@ def load_s3o4d(
     Raises
     ------
     InputError
-        If a file is missing, damaged or of another layout.
+        If a file is missing, damaged or has another layout.
 
     Examples
     --------
     >>> load_s3o4d("bunny")
     Traceback (most recent call last):
     geodis.base.check.InputError: bunny must be a folder with train_images.zip and \
-train_latents.npz; train_images.zip is not there.
+train_latents.npz; got none of the name train_images.zip.
     """
     check_choice(split, "split", get_args(PublishedSplit))
     if n is not None:
@@ -86,8 +86,8 @@ train_latents.npz; train_images.zip is not there.
     for file in (archive, latents):
         if not file.is_file():
             raise InputError(
-                f"{folder} must be a folder with {archive.name} and {latents.name}; {file.name} "
-                "is not there."
+                f"{folder} must be a folder with {archive.name} and {latents.name}; "
+                f"got none of the name {file.name}."
             )
     with reading(latents):
         rotations, lights = _read_latents(latents)
@@ -95,7 +95,7 @@ train_latents.npz; train_images.zip is not there.
         members = _members(
             archive, images_zip, len(lights), 0 if split == "train" else TRAIN_IMAGES
         )
-        # Rows of the latents, in order; one is absent where its image is.
+        # Rows of the latents in order, for the images that are present.
         rows = np.array(sorted(members)[:n])
         with Stages("S3O4D", verbose) as stages, stages.stage("images"):
             images = _decode(images_zip, [members[row] for row in rows], image_size, rgb, stages)
@@ -118,16 +118,16 @@ def _read_latents(path: Path) -> tuple[np.ndarray, np.ndarray]:
     length = np.abs(np.linalg.norm(directions, axis=1) - 1).max(initial=0.0)
     if not (away < LATENT_TOLERANCE and length < LATENT_TOLERANCE):  # NaN fails too
         raise InputError(
-            f"pose_mat and illumination in {path} must be rotations and unit vectors; they are "
-            f"off by up to {away:.2g} and {length:.2g}."
+            f"pose_mat and illumination in {path} must be rotations and unit vectors; got "
+            f"deviations up to {away:.2g} and {length:.2g}."
         )
-    # The nearest rotations and unit vectors, so that the frames are tangent to full precision.
+    # Project onto rotations and unit vectors, so that the frames are tangent to full precision.
     u, _, vt = np.linalg.svd(matrices)
     return u @ vt, normalised(directions)
 
 
 def _members(archive: Path, images_zip: zipfile.ZipFile, n: int, first: int) -> dict[int, str]:
-    """Return the name of each image, by the row of its latents."""
+    """Return the file name of each image by the row of its latents."""
     numbered = {}
     for name in images_zip.namelist():
         number = re.search(r"(\d+)\.\w+$", name)
@@ -136,7 +136,7 @@ def _members(archive: Path, images_zip: zipfile.ZipFile, n: int, first: int) -> 
     if not numbered or min(numbered) < 0 or max(numbered) >= n:
         span = f"{min(numbered) + first} to {max(numbered) + first}" if numbered else "none"
         raise InputError(
-            f"{archive} must hold images numbered {first} to {first + n - 1}, one a row of the "
+            f"{archive} must hold images numbered {first} to {first + n - 1}, one per row of the "
             f"latents; got {span}."
         )
     return numbered

@@ -121,7 +121,7 @@ def test_what_nobody_wrote_is_not_made_up(tmp_path, monkeypatch):
         file.create_dataset("chunk", (10,), float, **options)
         file["chunk"][:] = 1
     assert path.stat().st_size < 2**14
-    with pytest.raises(InputError, match=r"needs \d+ bytes, and 0 are stored of it"):
+    with pytest.raises(InputError, match=r"needs \d+ bytes; only 0 are stored"):
         load_array(f"{path}:never")
     for key in ("zeros", "chunk"):
         with pytest.raises(InputError, match=rf"{key} in .*more than .*GEODIS_MAX_BYTES"):

@@ -52,7 +52,7 @@ def test_images_that_do_not_fit_are_named(tmp_path, pixels):
     with pytest.raises(InputError, match=r"img99\.png must have as many channels .* 3; got 4"):
         load_array(folder)
     Image.fromarray(np.zeros((6, 5), np.uint16)).save(folder / "img99.png")
-    with pytest.raises(InputError, match=r"img99\.png must have pixels of 8 bits"):
+    with pytest.raises(InputError, match=r"img99\.png must have 8-bit grey or colour pixels"):
         load_array(folder)
 
 

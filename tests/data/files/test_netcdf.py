@@ -92,7 +92,7 @@ def test_what_nobody_wrote_is_missing(tmp_path, version):
 
 def test_files_of_64_bit_data_are_named(tmp_path):
     (tmp_path / "large.nc").write_bytes(b"CDF\x05" + bytes(40))
-    with pytest.raises(InputError, match=r"it is CDF-5, .* nccopy -k nc4"):
+    with pytest.raises(InputError, match=r"must not be CDF-5 .* nccopy -k nc4"):
         load_array(tmp_path / "large.nc")
 
 

@@ -1,4 +1,4 @@
-"""What is piped in is told by its first bytes, and read once."""
+"""Standard input is recognised by its first bytes, and read once."""
 
 import io
 import sys
@@ -56,5 +56,5 @@ def test_arrays_archives_and_tables_are_told_apart(pipe):
 )
 def test_nothing_and_a_terminal_are_refused(pipe, data, terminal, says):
     pipe(data, terminal=terminal)
-    with pytest.raises(InputError, match=f"what is piped in.*; got {says}"):
+    with pytest.raises(InputError, match=f"is standard input.*; got {says}"):
         gd.load_array("-")

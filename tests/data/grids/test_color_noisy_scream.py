@@ -132,9 +132,9 @@ def test_every_variant_is_made_by_its_name(name, kind, grid):
     ("arguments", "options", "message"),
     [
         ((Sprites(), "colour"), {}, "variant must be one of 'color', .*; got 'colour'"),
-        ((Sprites(), "color"), {"picture": "a.png"}, "A picture belongs to scream, .*; got color"),
-        ((Sprites(), "scream"), {"visibility": 5}, "visibility belongs to background .*; got scr"),
-        ((FactorGrid((2, 3)), "noisy"), {}, "one channel or three; got None"),
+        ((Sprites(), "color"), {"picture": "a.png"}, "A picture needs scream, .*; got color"),
+        ((Sprites(), "scream"), {"visibility": 5}, "visibility needs background .*; got scr"),
+        ((FactorGrid((2, 3)), "noisy"), {}, "one or three channels; got None"),
         ((np.zeros((3, 8, 8)), "noisy"), {}, "grid must be a FactorGrid; got ndarray"),
     ],
 )

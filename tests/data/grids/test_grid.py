@@ -107,11 +107,11 @@ def test_traversal_changes_one_factor_alone(j):
         (lambda grid: grid.traversal("d", 0), "factor must be one of a, b, c; got 'd'"),
         (lambda grid: grid.traversal(3, 0), "factor must be between 0 and 2; got 3"),
         (lambda grid: grid.images(0, "float64"), "dtype must be one of 'uint8', 'float32'"),
-        (lambda grid: FactorGrid(()), "one number a factor; got none"),
+        (lambda grid: FactorGrid(()), "one number per factor; got none"),
         (lambda grid: FactorGrid((2, 0)), "A size must be at least 1; got 0"),
         (lambda grid: FactorGrid((2, 2), names="aa"), "names must be 2 different names"),
         (lambda grid: FactorGrid((2, 2), names="a"), "names must be 2 different names"),
-        (lambda grid: FactorGrid((2**40, 2**40)), "more combinations than an index can count"),
+        (lambda grid: FactorGrid((2**40, 2**40)), "must have at most 2\\^63 - 1 combinations"),
         (lambda grid: FactorGrid((2,)).images(0), "got factors without images"),
     ],
 )
@@ -197,7 +197,7 @@ def test_a_sample_keeps_its_rows_and_says_what_is_missing():
     grid = FactorGrid.from_arrays(images_of(all_rows())[[5, 3, 20, 3]], rows, sizes=SIZES)
     assert not grid.complete and len(grid) == 4
     assert (
-        grid.note == "3 of 24 combinations of the factors are there; rows that repeat one: 1."
+        grid.note == "3 of 24 combinations of the factors are present; rows that repeat one: 1."
     ) and grid.note in str(grid)
     np.testing.assert_array_equal(grid.factors(np.arange(4)), rows)
     np.testing.assert_array_equal(grid.images([0, 2]), images_of(all_rows())[[5, 20]])
@@ -271,7 +271,7 @@ def test_images_of_every_kind(kind, tmp_path):
 @pytest.mark.parametrize(
     ("images", "factors", "message"),
     [
-        (np.zeros((3, 4, 4), np.uint8), [0, 1], r"n = 2 as many as .*got shape \(3, 4, 4\)"),
+        (np.zeros((3, 4, 4), np.uint8), [0, 1], r"n = 2, the number of .*got shape \(3, 4, 4\)"),
         (np.zeros((2, 4), np.uint8), [0, 1], r"got shape \(2, 4\)"),
         (np.zeros((2, 3, 8, 8), np.uint8), [0, 1], r"transpose\(0, 2, 3, 1\)"),
         (np.zeros((2, 4, 4), np.int64), [0, 1], "floats in .* got an array of dtype int64"),
@@ -279,7 +279,7 @@ def test_images_of_every_kind(kind, tmp_path):
         (None, np.array([["a"], [None]], dtype=object), "factor 0 must have a value in every row"),
         (None, pd.DataFrame({"x": ["a", pd.NA]}, dtype=object), "'x' must .* 1 missing"),
         (None, pd.DataFrame({"x": [0.5, np.nan]}), "factor 'x' must be finite; got NaN in 1"),
-        (None, np.zeros((2, 2, 2)), r"shape \(n, f\), one row a point; got shape \(2, 2, 2\)"),
+        (None, np.zeros((2, 2, 2)), r"shape \(n, f\), one row per point; got shape \(2, 2, 2\)"),
         (None, np.zeros((0, 2)), "at least one row and one factor; got none"),
         (None, np.random.default_rng(0).random((9999, 5)), "bin continuous factors first"),
         (None, [1j, 2j], "factor 0 must hold real numbers or labels; got complex numbers"),

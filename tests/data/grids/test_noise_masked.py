@@ -109,7 +109,7 @@ def test_masked_distances_say_less_of_the_factors():
         ((Sprites(), 101), "visibility must be between 0 and 100; got 101"),
         ((Sprites(), 50, "middle"), "where must be one of 'background', 'foreground'"),
         ((np.zeros((3, 8, 8)),), "grid must be a FactorGrid; got ndarray"),
-        ((FactorGrid((2, 3)),), "one channel or three; got None"),
+        ((FactorGrid((2, 3)),), "one or three channels; got None"),
     ],
 )
 def test_bad_masks(arguments, message):

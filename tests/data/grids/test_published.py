@@ -267,7 +267,9 @@ def test_damaged_files_are_named(tmp_path):
         published_grid("smallnorb", path, image_size=1)
     for file in tmp_path.glob("*cat.mat"):
         file.write_bytes(b"no matrix at all")
-    with pytest.raises(InputError, match=r"cat.mat cannot be read as .mat: a NORB matrix begins"):
+    with pytest.raises(
+        InputError, match=r"cat.mat cannot be read as .mat: a NORB matrix must begin"
+    ):
         published_grid("smallnorb", path)
     (tmp_path / "3dshapes.h5").write_bytes(b"<html>not found</html>")
     with pytest.raises(InputError, match=r"3dshapes.h5 cannot be read .* an HTML or XML page"):

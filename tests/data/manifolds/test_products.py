@@ -626,7 +626,7 @@ def test_a_sample_prints_as_a_table() -> None:
 
 SPHERE = r"S\^k or S\^k\(r\) needs an integer k >= 1 and a radius r > 0; got "
 NOT_KNOWN = (
-    r"spec must be made of the spaces CP\^k, ellipsoid\(a, b, ...\), Gr\(m, p\), .*T\^k, .*; got "
+    r"spec must consist of the spaces CP\^k, ellipsoid\(a, b, ...\), Gr\(m, p\), .*T\^k, .*; got "
 )
 
 

@@ -434,7 +434,7 @@ def test_a_geodesic_sphere_is_closed_and_round(frequency):
         ({"supersampling": 0}, "supersampling must be at least 1"),
         ({"image_size": 0}, "image_size must be at least 1"),
         ({"mesh": "bunny"}, "mesh must be a Mesh; got str"),
-        ({"n_jobs": 0}, "n_jobs must be at least 1, or -1 for every core; got 0"),
+        ({"n_jobs": 0}, "n_jobs must be at least 1, or -1 for all cores; got 0"),
     ],
 )
 def test_bad_options(options, message):
@@ -465,11 +465,11 @@ def test_bad_rotations_and_lights(rotations, lights, message):
 
 
 def test_bad_walks_and_tangents():
-    with pytest.raises(InputError, match="step must be one number or two"):
+    with pytest.raises(InputError, match="step must be one or two non-negative numbers"):
         Scenes(4).walk(3, step=(0.1, 0.2, 0.3))
-    with pytest.raises(InputError, match="step must be one number or two"):
+    with pytest.raises(InputError, match="step must be one or two non-negative numbers"):
         Scenes(4).walk(3, step=-1.0)
-    with pytest.raises(InputError, match="A light that is attached moves with the object"):
+    with pytest.raises(InputError, match="a light that is attached moves with the object"):
         Scenes(4, light="attached").walk(3, moves="either")
     with pytest.raises(InputError, match="moves must be one of 'both'"):
         Scenes(4).walk(3, moves="none")
@@ -484,7 +484,7 @@ def test_bad_walks_and_tangents():
     [
         (([[0, 0], [1, 0], [0, 1]], [[0, 1, 2]]), r"vertices \(v, 3\) and faces \(t, 3\)"),
         ((np.eye(3), [[0, 1, 3]]), "faces must be numbers of vertices, 0 to 2"),
-        ((np.eye(3), [[0, 1, 1]]), "must have an area and so a normal; got one without"),
+        ((np.eye(3), [[0, 1, 1]]), "must have a positive area; got one without"),
     ],
 )
 def test_bad_meshes(arguments, message):

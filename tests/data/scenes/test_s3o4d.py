@@ -87,7 +87,7 @@ def test_absent_images_leave_their_rows_out(tmp_path):
         ({"pose_mat": np.zeros((300, 9))}, r"pose_mat of shape \(n, 3, 3\).*\(300, 9\) and"),
         ({"pose_mat": np.zeros((300, 3, 3))}, "must be rotations and unit vectors; .* up to 1 "),
         ({"illumination": np.full((300, 3), np.nan)}, "must be rotations and unit vectors"),
-        ({"first": 200}, "images numbered 0 to 299, one a row of the latents; got 200 to 499"),
+        ({"first": 200}, "images numbered 0 to 299, one per row of the latents; got 200 to 499"),
     ],
 )
 def test_other_latents_are_refused(tmp_path, changes, message):
@@ -97,7 +97,7 @@ def test_other_latents_are_refused(tmp_path, changes, message):
 
 
 def test_damaged_and_absent_files_are_named(tmp_path):
-    with pytest.raises(InputError, match=r"test_latents.npz; test_images.zip is not there"):
+    with pytest.raises(InputError, match=r"test_latents.npz; got none of the name test_images.zip"):
         load_s3o4d(tmp_path, "test")
     with pytest.raises(InputError, match="split must be one of 'train', 'test'; got 'all'"):
         load_s3o4d(tmp_path, "all")
@@ -108,5 +108,5 @@ def test_damaged_and_absent_files_are_named(tmp_path):
         load_s3o4d(tmp_path)
     with zipfile.ZipFile(tmp_path / "train_images.zip", "w") as archive:
         archive.writestr("README", b"no image")
-    with pytest.raises(InputError, match="numbered 0 to 2, one a row of the latents; got none"):
+    with pytest.raises(InputError, match="numbered 0 to 2, one per row of the latents; got none"):
         load_s3o4d(tmp_path)
