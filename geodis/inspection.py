@@ -1,4 +1,4 @@
-"""Points -> what a careful person would look at before any analysis."""
+"""Inspection of points before an analysis: defects, components, dimension, spectrum."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from geodis.manifold.split_result import Settings, Task
 EnoughPoints = Literal["no", "barely", "yes"]
 
 MAX_POINTS = 50_000
-# Neighbours are sought among so many leading principal components at most.
+# Most principal components used for neighbour search.
 MAX_SEARCH_DIMS = 100
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """What a set of points looks like; `print` shows it, `to_dict` is for machines.
+    """Properties of a set of points; `print` shows them, `to_dict` returns plain values.
 
     Attributes
     ----------
@@ -46,32 +46,32 @@ class Inspection:
         Rows and columns.
     dtype : str
     n_nan, n_inf : int
-        Entries that are not finite; `n_used` leaves out their rows.
+        Entries that are not finite; their rows are excluded from `n_used`.
     constant_columns : list of int
     duplicate_columns : list of (int, int)
-        Pairs (first, later) of equal columns; constant columns are not listed again.
+        Pairs (first, later) of equal columns, without constant ones.
     duplicate_rows : int
         Rows that repeat an earlier row, among those used.
     n_used : int
-        Rows that the geometry below was computed on.
+        Rows used for the geometry below.
     n_neighbors : int
         Neighbours in the graph: twice the dimension, at least 8.
     pieces : list of int
-        Sizes of the connected pieces of the neighbour graph, largest first.
+        Sizes of the connected components of the neighbour graph, largest first.
     search : str
-        How neighbours were found.
+        Method of the neighbour search.
     dimension : DimensionEstimate
     n_directions : int
-        Directions in which the points vary by more than a floor of even noise.
+        Directions with more variance than the noise floor.
     noise, edge : float
-        Standard deviation of that noise in every direction, and the largest variance that it alone
-        would give one; 0.0 where no floor was seen.
+        Standard deviation of the noise per direction, and the largest variance that noise alone
+        produces; 0.0 if no noise floor was found.
     explained : ndarray of shape (c,)
         Fraction of the variance along each global principal component.
     needed, recommended : int
-        Points that GeoManCER needs in that dimension, and enough to trust it.
+        Points that GeoManCER needs in that dimension, and points for a reliable result.
     notes : list of str
-        What was left out or sampled, and what deserves attention.
+        What was excluded or sampled, and possible problems.
     total_variance : float
     """
 
@@ -99,7 +99,7 @@ class Inspection:
 
     @property
     def edge_share(self) -> float:
-        """The edge of the noise as a fraction of the variance, as `explained` is."""
+        """The noise edge as a fraction of the total variance, comparable with `explained`."""
         return self.edge / self.total_variance if self.total_variance > 0 else 0.0
 
     @property
@@ -110,14 +110,14 @@ class Inspection:
         return "yes" if self.n_used >= self.recommended else "barely"
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON."""
+        """Return all values in plain types, for JSON."""
         plain = asdict(self)
         plain["dimension"] = with_sentences(self.dimension) | {"agree": self.dimension.agree}
         plain["enough_points"] = self.enough_points
         return plain
 
     def _rows(self) -> list[tuple[str, str]]:
-        """What is said, by what it is called."""
+        """Return the names and values of the table."""
         lead = self.explained[: min(8, len(self.explained))]
         spectrum = " ".join(f"{100 * part:.1f}" for part in lead)
         more = f" and {len(self.explained) - len(lead)} more" if len(self.explained) > 8 else ""
@@ -141,12 +141,12 @@ class Inspection:
             (
                 "GeoManCER",
                 f"{self.enough_points}: {self.n_used:,} points; dimension {self.dimension.dim} "
-                f"needs {self.needed:,}, and {self.recommended:,} to be trusted",
+                f"needs {self.needed:,}, and {self.recommended:,} for a reliable result",
             ),
         ]
 
     def __str__(self) -> str:
-        """A table for people, then the notes."""
+        """Return a table, then the notes."""
         rows = self._rows()
         width = max(len(name) for name, _ in rows)
         lines = [f"{name:<{width}}  {value}" for name, value in rows]
@@ -165,24 +165,24 @@ def inspect_points(
     random_state: Any = 0,
     verbose: bool | int = False,
 ) -> Inspection:
-    """Look at points before analysing them: sizes, defects, pieces, dimension, spectrum.
+    """Inspect points before an analysis: size, defects, components, dimension and spectrum.
 
-    Rows that are not finite are counted and left out. Of more than `max_points` rows a random
-    sample is used for the graph and the dimension, and of very many columns the leading
-    principal components; the notes say so.
+    Rows that are not finite are counted and excluded. Graph and dimension use a random sample of
+    at most `max_points` rows and, for very many columns, the leading principal components; the
+    notes say so.
 
     Parameters
     ----------
     points : array-like of shape (n, d)
     max_points : int
-        Rows used for the graph and the dimension.
+        Most rows used for the graph and the dimension.
     prepare : "sqrt" or callable, optional
-        What is done to the rows before their geometry is looked at, as in a fit: roots of counts.
+        Transformation of the rows, as in `GeoManCER`.
     metric : {"euclidean", "cosine", "correlation", "precomputed"} or callable
-        As in a fit; "precomputed" takes distances for points, of shape (n, n).
+        As in `GeoManCER`; for "precomputed", points are distances of shape (n, n).
     random_state : int, Generator or None
     verbose : bool or int
-        Show progress on a terminal.
+        Show progress in a terminal.
 
     Returns
     -------
@@ -198,15 +198,15 @@ def inspect_points(
     points = check_numeric(to_numpy(points))
     if points.ndim != 2 or points.shape[1] == 0:
         raise InputError(
-            f"points must have shape (n, d), one row a point; got shape {points.shape}. "
+            f"points must have shape (n, d), one row per point; got shape {points.shape}. "
             f"{shape_hint(points.shape)}".rstrip()
         )
     check_int(max_points, "max_points", low=10)
     measure = RowMeasure(prepare, metric)
     if measure.by_distances and len(points) > max_points:
         raise InputError(
-            f"Distances are scaled of all points at once, of at most {max_points:,}; got "
-            f"{len(points):,}: raise max_points, or give some of them."
+            f"Distances can be scaled for at most {max_points:,} points; got {len(points):,}: "
+            "raise max_points, or give fewer points."
         )
     rng = check_random_state(random_state)
     asked = transposed_question(points.shape)
@@ -232,7 +232,7 @@ def inspect_points(
     sizes = np.bincount(graph.piece[~ready.outliers])
     pieces = sorted(sizes[sizes > 0].tolist(), reverse=True)
     if len(pieces) > 1:
-        notes.append("the graph is in pieces: factor labels can only be compared within a piece.")
+        notes.append("the graph is not connected: compare factor labels only within a component.")
     return Inspection(
         n=points.shape[0],
         d=points.shape[1],
@@ -265,7 +265,7 @@ def _count_not_finite(points: np.ndarray) -> tuple[int, int, np.ndarray]:
 
 
 def _degenerate_columns(points: np.ndarray) -> tuple[list[int], list[tuple[int, int]]]:
-    """Constant columns, and (first, later) pairs of equal ones. NaN equals NaN here."""
+    """Return constant columns and (first, later) pairs of equal ones; NaN equals NaN."""
     first_with: dict[bytes, int] = {}
     constant, equal = [], []
     for index, column in enumerate(np.asarray(points).T):
@@ -273,7 +273,7 @@ def _degenerate_columns(points: np.ndarray) -> tuple[list[int], list[tuple[int, 
         if (column == start).all() or (column != column).all():
             constant.append(index)
             continue
-        # A digest stands in for the column; adding zero makes minus zero equal to zero.
+        # Columns are compared by digest; adding zero turns minus zero into zero.
         key = blake2b((np.ascontiguousarray(column) + 0).tobytes(), digest_size=16).digest()
         first = first_with.setdefault(key, index)
         if first != index:
@@ -290,7 +290,7 @@ def _usable_rows(
 ) -> tuple[np.ndarray, int]:
     rows = np.flatnonzero(finite_rows)
     if len(rows) < len(points):
-        notes.append(f"{len(points) - len(rows):,} rows that are not finite were left out.")
+        notes.append(f"{len(points) - len(rows):,} rows with NaN or infinity were left out.")
     if len(rows) > max_points:
         rows = np.sort(rng.choice(rows, max_points, replace=False))
         notes.append(f"the graph and the dimension are those of {max_points:,} random rows.")
@@ -305,16 +305,16 @@ def _usable_rows(
 
 
 def _notes_of(ready: Prepared, spectrum: PrincipalComponents) -> list[str]:
-    """What was done to the points before their dimension was looked at, as in a fit."""
+    """Describe the preparation of the points: noise, search dimensions, copies, outliers."""
     notes = [f"{ready.directions}."] if ready.directions.noise > 0 else []
     if ready.directions.n_columns > MAX_SEARCH_DIMS:
         kept = ready.points.shape[1]
         share = 100 * spectrum.explained[:kept].sum()
-        notes.append(f"neighbours were sought in {kept} principal components ({share:.2f} %).")
+        notes.append(f"neighbours were searched in {kept} principal components ({share:.2f} %).")
     if ready.n_copies:
-        notes.append(f"{ready.n_copies:,} rows are near copies of others: one place each.")
+        notes.append(f"{ready.n_copies:,} rows are near copies of others and were merged.")
     if ready.outliers.any():
-        notes.append(f"{ready.outliers.sum():,} rows lie far from all others and were left out.")
+        notes.append(f"{ready.outliers.sum():,} rows are far from all others and were left out.")
     return notes
 
 

@@ -33,14 +33,14 @@ def test_defects_are_counted(rng):
     assert (seen.n_nan, seen.n_inf, seen.n_used) == (1, 2, 298)
     assert seen.duplicate_rows == 10
     assert seen.dtype == "float32"
-    assert "2 rows that are not finite were left out." in seen.notes
+    assert "2 rows with NaN or infinity were left out." in seen.notes
 
 
 def test_pieces_are_listed_by_size(rng):
     points = np.concatenate([rng.normal(0, 1, (200, 2)), rng.normal(99, 1, (100, 2))])
     seen = inspect_points(points)
     assert seen.pieces[:2] == [200, 100]
-    assert "within a piece" in seen.notes[-1]
+    assert "within a component" in seen.notes[-1]
 
 
 def test_large_input_is_sampled_and_said(rng):
@@ -84,8 +84,8 @@ def test_few_distinct_rows():
         (np.zeros((0, 3)), "at least 4 distinct finite rows; got 0"),
         (np.zeros((9, 3)), "at least 4 distinct finite rows; got 1"),
         (np.full((9, 3), np.nan), "at least 4 distinct finite rows; got 0"),
-        (np.zeros((9, 0)), r"shape \(n, d\), one row a point; got shape \(9, 0\)"),
-        (np.zeros(9), r"shape \(n, d\), one row a point; got shape \(9,\)"),
+        (np.zeros((9, 0)), r"shape \(n, d\), one row per point; got shape \(9, 0\)"),
+        (np.zeros(9), r"shape \(n, d\), one row per point; got shape \(9,\)"),
         ([["a"]], "must hold numbers"),
         (np.ones((4, 2)) * 1j, "must be real; got complex128"),
     ],
@@ -112,7 +112,7 @@ def test_copies_and_outliers_are_treated_as_in_a_fit():
         est = GeoManCER(verbose=0, n_jobs=1).fit(points)
     assert seen.dimension.dim == est.dim_ == 3 and len(seen.pieces) == 1
     assert any(f"{est.n_copies_} rows are near copies" in note for note in seen.notes)
-    assert any(note.startswith("10 rows lie far from all others") for note in seen.notes)
+    assert any(note.startswith("10 rows are far from all others") for note in seen.notes)
 
 
 def test_the_edge_of_the_noise_is_a_share_of_the_variance():
@@ -134,5 +134,5 @@ def test_counts_and_other_metrics_are_looked_at_as_in_a_fit():
     apart = np.linalg.norm(sphere[:, None] - sphere, axis=2)
     seen = inspect_points(apart, metric="precomputed")
     assert seen.dimension.dim == 2 and seen.n_used == 600
-    with pytest.raises(InputError, match="scaled of all points at once"):
+    with pytest.raises(InputError, match="Distances can be scaled for at most"):
         inspect_points(apart, metric="precomputed", max_points=500)

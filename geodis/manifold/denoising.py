@@ -1,4 +1,4 @@
-"""Points, tangents and neighbours -> points on the curved fits, where what is left is noise."""
+"""Denoising: projection of points onto curved fits of their neighbours."""
 
 from __future__ import annotations
 
@@ -19,25 +19,26 @@ from geodis.manifold.local.quadratic_fits import (
 
 # Numbers in a block of displacements: 32 MB.
 BLOCK_NUMBERS = 2**22
-# The intercept of a fit that bends too little errs by more than its residuals do on the mean: its
-# square was up to so many times theirs.
-AT_THE_CENTRE = 3.0
-# Parts of the neighbours that are tried, and the part of the noise that must go at least.
+# The squared bias of a fit at its centre was up to this multiple of its mean squared residuals.
+CENTRE_BIAS = 3.0
+# Shares of the neighbours that are tried, and the largest error relative to the noise for which
+# points are moved.
 PARTS = (1.0, 0.7, 0.5, 0.35, 0.25)
-WORTH_IT = 0.8
-ROWS_LOOKED_AT = 400
+LARGEST_ERROR = 0.8
+# Points at which fits are tried.
+TRIALS = 400
 
 
 @dataclass(frozen=True)
 class SurfacePoints:
-    """Points on the surface.
+    """Points projected onto the fitted surface.
 
     Attributes
     ----------
     points : ndarray of shape (n, d)
-        As they were where they were left alone.
+        Unchanged if points were left alone.
     noise : float
-        Standard deviation across the surface in each direction; 0.0 where they were left alone.
+        Standard deviation per direction across the surface; 0.0 if points were left alone.
     how : str
         What was done, and why.
     """
@@ -48,7 +49,7 @@ class SurfacePoints:
 
 
 def denoising_of(fit: Fit) -> SurfacePoints:
-    """The points of a fit on its surface, in all columns; see `surface_points`. Found once."""
+    """Project the points of a fit onto its surface, in all columns; see `surface_points`."""
     return fit.once("denoising", lambda: _denoise(fit))
 
 
@@ -56,7 +57,7 @@ def _denoise(fit: Fit) -> SurfacePoints:
     basis = fit.basis
     count = max(fit.split.tangent_neighbors, 4 * tangent_terms(fit.dim))
     found = surface_points(fit.points @ basis.T, fit.axes @ basis.T, count, n_jobs=fit.n_jobs)
-    # In the directions that are all noise the points are at their mean.
+    # In directions that are only noise, points are at their mean.
     mean = fit.points.mean(axis=0)
     mean -= mean @ basis.T @ basis
     return replace(found, points=found.points @ basis + mean)
@@ -65,29 +66,29 @@ def _denoise(fit: Fit) -> SurfacePoints:
 def surface_points(
     points: np.ndarray, axes: np.ndarray, count: int, *, n_jobs: int | None = None
 ) -> SurfacePoints:
-    r"""Move points along their normals onto the surface that their neighbours lie on.
+    r"""Move points along their normals onto a surface fitted to their neighbours.
 
-    With t_j = E (x_j - x) the displacement of a neighbour along the axes E of a point x and s_j
-    what is left of it, the neighbours alone are fitted by::
+    With t_j = E (x_j - x) the displacement of a neighbour along the axes E of a point x and s_j the
+    remaining displacement, a quadratic is fitted to the neighbours, without the point itself::
 
         s_j ~ a + B t_j + Q(t_j),           x -> x + a
 
-    so that the point keeps its place along the surface, and its noise there, and loses that across
-    it but for the error of the fit.
+    The position along the surface, including its noise, does not change; noise across the surface
+    is reduced to the error of the fit.
 
-    What fits leave, v, is noise s^2 and curvature, which grows with the number of neighbours c::
+    The residual variance v is noise s^2 plus curvature, which grows with the number c of
+    neighbours::
 
         v(c) = s^2 + b c^(6 / k),       error(c) = s^2 h(c) + 3 b c^(6 / k)
 
-    with h the leverage of the intercept. Both are read from fits to all of the neighbours and to
-    half of them; the c of the smallest error is used, and where even that is above .8 s^2 the
-    points are left alone.
+    with h the leverage of the intercept. s and b come from fits to all neighbours and to half of
+    them. The c with the smallest error is used; if it exceeds .8 s^2, points are left alone.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
     axes : ndarray of shape (n, k, d)
-        Orthonormal rows; points without any stay where they are.
+        Orthonormal rows; points with NaN axes are not moved.
     count : int
         Neighbours of each fit.
     n_jobs : int, optional
@@ -116,7 +117,7 @@ def surface_points(
         return SurfacePoints(points, 0.0, f"{len(known)} points are too few: left alone")
     own, frames = points[known], axes[known]
     search = searcher(own, n_jobs=n_jobs)
-    some = np.unique(np.linspace(0, len(known) - 1, ROWS_LOOKED_AT).astype(int))
+    some = np.unique(np.linspace(0, len(known) - 1, TRIALS).astype(int))
     near = neighbors_at(own, some, count, search=search).indices
     of_all, of_half = (_fitted(own, frames, some, near[:, :c]) for c in (count, count // 2))
     whole, half = float(np.median(of_all[1])), float(np.median(of_half[1]))
@@ -127,13 +128,11 @@ def surface_points(
     for part in PARTS:
         if (c := int(part * count)) >= least:
             leverage = float(np.median(_leverage(own, frames, some, near[:, :c])))
-            tried[c] = even * leverage + AT_THE_CENTRE * curved * part ** (6 / k)
+            tried[c] = even * leverage + CENTRE_BIAS * curved * part ** (6 / k)
     count = min(tried, key=lambda c: tried[c])
-    if tried[count] >= WORTH_IT * even:
+    if tried[count] >= LARGEST_ERROR * even:
         return SurfacePoints(
-            points,
-            0.0,
-            "what fits leave shrinks with the neighbourhood, as curvature does: left alone",
+            points, 0.0, "residuals shrink with the neighbourhood, as from curvature: left alone"
         )
     rows = np.arange(len(known))
     shift = _fitted(own, frames, rows, neighbors_at(own, rows, count, search=search).indices)[0]
@@ -148,7 +147,7 @@ def surface_points(
 def _fitted(
     points: np.ndarray, axes: np.ndarray, rows: np.ndarray, near: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Shift onto the surface (r, d), and residual variance across it (r,)."""
+    """Return the shift onto the surface (r, d), and the residual variance across it (r,)."""
     k, d = axes.shape[1:]
     count, terms = near.shape[1], tangent_terms(k)
     shift, left = np.empty((len(rows), d)), np.empty(len(rows))
@@ -165,7 +164,7 @@ def _fitted(
 def _leverage(
     points: np.ndarray, axes: np.ndarray, rows: np.ndarray, near: np.ndarray
 ) -> np.ndarray:
-    """Variance of the shift for noise of unit variance, shape (r,)."""
+    """Return the variance of the shift for noise of unit variance, shape (r,)."""
     along = _coordinates(points, axes, rows, near)[0]
     intercepts = quadratic_operators(along, np.ones(along.shape[:2]))[:, 0]
     return (intercepts**2).sum(axis=1)
@@ -174,6 +173,6 @@ def _leverage(
 def _coordinates(
     points: np.ndarray, axes: np.ndarray, rows: np.ndarray, near: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Neighbours' displacements along the axes (r, c, k), and the displacements (r, c, d)."""
+    """Return displacements of neighbours along the axes (r, c, k), and in full (r, c, d)."""
     away = points[near] - points[rows, None]
     return away @ axes[rows].swapaxes(1, 2), away

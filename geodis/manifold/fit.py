@@ -1,4 +1,4 @@
-"""Points -> a fit: prepare, dimension, the eight published steps, refine, flat part, judge."""
+"""The steps of a fit: preparation, dimension, pipeline, refinement, flat part, doubts; scans."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from geodis.manifold.split_result import Settings, Split, Task, collect_evidence
 
 
 def fit_rows(rows: Rows, settings: Settings) -> Fit:
-    """Fit points: the whole of GeoManCER, a step a line.
+    """Fit points: all steps of GeoManCER.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def fit_rows(rows: Rows, settings: Settings) -> Fit:
         with stages.stage("graph"):
             graph = graph_of(ready, dim, task, rows.graph)
         sampling = _sampling_doubts(ready, dim, task, rows)
-        ready = replace(ready, near=None, further=None)  # of many points the largest of all
+        ready = replace(ready, near=None, further=None)  # frees the largest arrays
         if rows.graph is not None:
             task = replace(task, graph=graph)
         split = split_pieces(ready.points, dim, task, graph)
@@ -106,14 +106,14 @@ def fit_rows(rows: Rows, settings: Settings) -> Fit:
 
 
 def split_pieces(points: np.ndarray, dim: int, task: Task, graph: NeighborGraph) -> Split:
-    """The eight published steps, then refinement, on every piece of the graph.
+    """Run the pipeline and its refinement on every graph component.
 
-    The largest piece, mostly all of it, says how many factors there are.
+    The largest component determines the number of factors.
 
     Returns
     -------
     Split
-        NaN at the points of pieces that split otherwise, or are too small for the tangents.
+        NaN in components that split differently, or are too small for the tangents.
     """
     largest, *others = pieces_largest_first(graph.piece)
     inside = task_inside(task, largest, len(points))
@@ -127,7 +127,7 @@ def split_pieces(points: np.ndarray, dim: int, task: Task, graph: NeighborGraph)
 def with_other_pieces(
     points: np.ndarray, dim: int, task: Task, piece: np.ndarray, largest: Split
 ) -> Split:
-    """The split of the largest piece of a graph, with the axes of all pieces that split alike.
+    """Add the axes of other graph components to the split of the largest one.
 
     Parameters
     ----------
@@ -135,14 +135,14 @@ def with_other_pieces(
     dim : int
     task : Task
     piece : ndarray of int, shape (n,)
-        The piece that each point belongs to.
+        The component of each point.
     largest : Split
-        Of the points of the largest piece.
+        Of the points of the largest component.
 
     Returns
     -------
     Split
-        NaN at the points of pieces that split otherwise, or are too small for the tangents.
+        NaN in components that split differently, or are too small for the tangents.
     """
     first, *others = pieces_largest_first(piece)
     axes = np.full((len(points), dim, points.shape[1]), np.nan)
@@ -151,7 +151,7 @@ def with_other_pieces(
         try:
             split = split_factors(points[rows], dim, task_inside(task, rows, len(points)))
         except InputError:
-            break  # this piece and all smaller ones have too few points for the tangents
+            break  # this and all smaller components have too few points
         if split.dims == largest.dims:
             order = same_factors(split.axes, split.flat, largest.axes, largest.flat, split.dims)
             own = np.split(split.axes, np.cumsum(split.dims)[:-1], axis=1)
@@ -160,7 +160,7 @@ def with_other_pieces(
 
 
 def _with_neighbors(task: Task, ready: Prepared, rows: Rows) -> Task:
-    """The task with rows that are no neighbours of one another, and what was found of others."""
+    """Add to the task the rows to keep apart, and neighbours that are already known."""
     apart = kept_apart(ready.points, rows.groups, rows.times, noise=ready.directions.noise)
     if ready.further is not None:
         task.searches.store(ready.points, ready.further.nearest)
@@ -168,7 +168,7 @@ def _with_neighbors(task: Task, ready: Prepared, rows: Rows) -> Task:
 
 
 def _dimension(ready: Prepared, task: Task, n_columns: int) -> tuple[DimensionEstimate, int]:
-    """The estimate of the dimension, and the dimension: the one that was given if there is one."""
+    """Estimate the dimension; return the estimate and the dimension to use."""
     given, n_varying = task.settings.dim, ready.points.shape[1]
     if not isinstance(given, str) and given > n_varying:
         raise InputError(
@@ -182,7 +182,7 @@ def _dimension(ready: Prepared, task: Task, n_columns: int) -> tuple[DimensionEs
 
 
 def _with_n_factors(task: Task, dim: int) -> Task:
-    """The task with the number of factors, where it was given."""
+    """Add a given number of factors to the task."""
     given = task.settings.n_factors
     if isinstance(given, str):
         return task
@@ -191,7 +191,7 @@ def _with_n_factors(task: Task, dim: int) -> Task:
 
 @dataclass(frozen=True)
 class _SamplingDoubts:
-    """Why rows are no random sample, and why a curve may be a path, by whether it closes."""
+    """Doubts about the sampling; for curves they depend on whether the curve closes."""
 
     always: tuple[Doubt, ...]
     if_open: tuple[Doubt, ...] = ()
@@ -216,7 +216,7 @@ def _sampling_doubts(ready: Prepared, dim: int, task: Task, rows: Rows) -> _Samp
 
 
 def _order_of_curve(points: np.ndarray, flat: FlatAxes, n_neighbors: int) -> CurveOrder:
-    """The order of the largest piece of a curve, with rows of the points."""
+    """Order the points of the largest component of a curve, and test this order."""
     rows = flat.pieces[0].rows
     places, first, _ = distinct_rows(points[rows])
     rows = rows[first]
@@ -225,7 +225,7 @@ def _order_of_curve(points: np.ndarray, flat: FlatAxes, n_neighbors: int) -> Cur
 
 
 def _judged(fit: Fit, rows: Rows, sampling: tuple[Doubt, ...]) -> Fit:
-    """The fit with everything that speaks against it."""
+    """Add all doubts to a fit."""
     doubts = doubts_of_fit(
         fit.dim,
         fit.dimension,
@@ -239,10 +239,12 @@ def _judged(fit: Fit, rows: Rows, sampling: tuple[Doubt, ...]) -> Fit:
     )
     doubts += rows.doubts
     counts = remedy_for_counts(fit.points, rows.of_bytes) if fit.measure.is_plain else ()
-    doubts += counts if doubts else ()
     late = late_doubts(fit.flat.dims, fit.dimension, fit.dim_given, fit.evidence, fit.order)
-    more = late if doubts or not late else late + tuple(replace(o, weight=0.0) for o in counts)
-    return replace(fit, doubts=doubts + more, late_doubts=late)
+    if doubts:
+        doubts += counts + late
+    elif late:  # late doubts and their remedies do not count in scans
+        doubts = late + tuple(replace(one, weight=0.0) for one in counts)
+    return replace(fit, doubts=doubts, late_doubts=late)
 
 
 def _peak_memory() -> float:
@@ -253,22 +255,18 @@ def _peak_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-# Several dimensions, fitted one by one -> the fit against which least speaks.
-
-# Dimensions with a ratio of curved fits from here on at any scale may be meant; this many are
-# fitted at most.
+# Ratio of curved fits at any scale that makes a dimension plausible, and the most fits of a scan.
 POSSIBLE, MOST_FITS = 1.6, 4
-# Below this ratio something long is left at every scale, so that the dimension is too small; what
-# is too small has often least to doubt.
-LEAVES_NOTHING = 2.0
+# Below this ratio at every scale the dimension is too small. Such fits often have few doubts.
+LARGE_ENOUGH = 2.0
 
 
 def scan_dimensions(rows: Rows, settings: Settings) -> Fit:
-    """Fit with every dimension that may be meant, and keep the cleanest of these fits.
+    """Fit with every plausible dimension, and keep the best of these fits.
 
-    A fit is clean if its curved fits leave nothing long at some scale; among these the doubts with
-    the least total weight decide, and then how little the fits leave. Doubts about the dimension
-    itself weigh nothing. A dimension that is clear is not scanned.
+    The dimension must be large enough, with a ratio of curved fits of at least two at some scale.
+    Among these the total weight of the doubts decides, and then the ratio. Doubts about the
+    dimension itself have no weight. A clear dimension is not scanned.
 
     Parameters
     ----------
@@ -287,7 +285,7 @@ def scan_dimensions(rows: Rows, settings: Settings) -> Fit:
             fits[dim] = _fit_with(dim, rows, settings)
         except InputError:  # too few points or directions for it
             continue
-    kept = min(fits.values(), key=lambda fit: _blemishes(fit, estimate))
+    kept = min(fits.values(), key=lambda fit: _penalty(fit, estimate))
     doubts = kept.doubts
     if len(fits) > 1:
         weights = ", ".join(f"{dim} ({_weight(fits[dim]):g})" for dim in sorted(fits))
@@ -302,13 +300,13 @@ def scan_dimensions(rows: Rows, settings: Settings) -> Fit:
 
 
 def _fit_with(dim: int | Literal["auto"], rows: Rows, settings: Settings) -> Fit:
-    """Fit with a dimension; a generator starts every fit in the same state."""
+    """Fit with a dimension; a random generator starts every fit in the same state."""
     random_state = deepcopy(settings.random_state)
     return fit_rows(rows, replace(settings, dim=dim, random_state=random_state))
 
 
 def candidates(estimate: DimensionEstimate, fitted: int) -> list[int]:
-    """Other dimensions that may be meant, the nearest to the estimate first.
+    """Return other plausible dimensions, the nearest to the estimate first.
 
     Examples
     --------
@@ -331,15 +329,15 @@ def candidates(estimate: DimensionEstimate, fitted: int) -> list[int]:
 
 
 def _weight(fit: Fit) -> float:
-    """How much speaks against a fit."""
+    """Return the total weight of the doubts about a fit."""
     return sum(one.weight for one in fit.doubts)
 
 
-def _blemishes(fit: Fit, estimate: DimensionEstimate) -> tuple[bool, float, float]:
-    """What speaks against a fit, in the order in which it counts."""
+def _penalty(fit: Fit, estimate: DimensionEstimate) -> tuple[bool, float, float]:
+    """Return the criteria of a scan in order of importance; smaller is better."""
     ratio = _best_ratio(estimate, fit.dim)
     filled = fit.dim >= estimate.n_directions
-    return ratio < LEAVES_NOTHING and not filled, _weight(fit), -ratio
+    return ratio < LARGE_ENOUGH and not filled, _weight(fit), -ratio
 
 
 def _best_ratio(estimate: DimensionEstimate, dim: int) -> float:

@@ -1,4 +1,4 @@
-"""Everything that was noticed in a fit -> the reasons to doubt its answer."""
+"""Doubts about a fit, and its description as text, HTML and warnings."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ from geodis.manifold.local.graph import NeighborGraph
 from geodis.manifold.preparation.rows import whole_problem_doubts
 from geodis.manifold.split_result import MIXING_ERROR, Evidence
 
-# A share of outliers above the first raises a doubt, and above the second a warning.
+# Shares of outliers above which there is a doubt, and above which there is a warning.
 MANY, SOME = 0.05, 0.005
-# The error of the order along a curve from which a given dimension that the points do not confirm
-# is doubted: right orders under strong noise had at most 1.2, a sheet 1.5.
+# Error of the order along a curve above which a given dimension that disagrees with the estimate is
+# doubted: correct orders under strong noise had at most 1.2, a surface 1.5.
 UNCONFIRMED = 1.4
-# Whole numbers are counts where some are larger than the codes of categories.
-LEAST_COUNT, ROWS_LOOKED_AT = 4, 1000
-# Whole numbers up to exactly this one are pixels rather than counts.
+# Integers are counts if some are at least this large (smaller ones may be codes of categories), in
+# the first rows.
+LEAST_COUNT, FIRST_ROWS = 4, 1000
+# Integers with exactly this maximum are pixels rather than counts.
 LARGEST_BYTE = 255
 
 
 def doubts_of_fit(
     dim: int,
     estimate: DimensionEstimate,
-    told: bool,
+    given: bool,
     graph: NeighborGraph,
     outliers: np.ndarray,
     axes: np.ndarray,
@@ -40,14 +41,14 @@ def doubts_of_fit(
     flat: FlatEvidence | None,
     sampling: Sequence[Doubt],
 ) -> tuple[Doubt, ...]:
-    """Every doubt about a fit, each once; the checks of `late_doubts` aside.
+    """Collect all doubts about a fit without repetition, except those of `late_doubts`.
 
     Parameters
     ----------
     dim : int
         The dimension that was used.
     estimate : DimensionEstimate
-    told : bool
+    given : bool
         Whether the dimension was given.
     graph : NeighborGraph
     outliers : ndarray of bool, shape (n,)
@@ -55,11 +56,11 @@ def doubts_of_fit(
     evidence : sequence of Evidence
     flat : FlatEvidence or None
     sampling : sequence of Doubt
-        Why the rows are no random sample.
+        Doubts about the sampling.
     """
     return each_once(
         [
-            *doubts_of_dimension(dim, estimate, told),
+            *doubts_of_dimension(dim, estimate, given),
             *sampling,
             *doubts_of_rows(graph, outliers, axes),
             *(one for item in evidence for one in item.doubts),
@@ -71,35 +72,35 @@ def doubts_of_fit(
 def late_doubts(
     dims: Sequence[int],
     estimate: DimensionEstimate,
-    told: bool,
+    given: bool,
     evidence: Sequence[Evidence],
     order: CurveOrder | None,
 ) -> tuple[Doubt, ...]:
-    """What checks of the finished fit found: whether the answer holds.
+    """Return doubts from checks of the finished fit.
 
-    They weigh nothing when dimensions are compared, because they do not say which dimension has
-    the cleanest fields.
+    They have no weight when dimensions are compared, because they do not depend on the quality of
+    the fields.
 
     Parameters
     ----------
     dims : sequence of int
-        Of the factors that were found.
+        Dimensions of the factors.
     estimate : DimensionEstimate
-    told : bool
+    given : bool
         Whether the dimension was given.
     evidence : sequence of Evidence
     order : CurveOrder or None
-        Of a curve that was unrolled.
+        Of an unrolled curve.
     """
     doubts, dim = [], sum(dims)
     if estimate.may_hide:
         numbers = {"dim": estimate.dim, "spread": estimate.spread, "two_nn": estimate.two_nn}
         doubts.append(doubt("hidden-factor", "dimension", **numbers))
-    unconfirmed = told and estimate.dim != dim
+    unconfirmed = given and estimate.dim != dim
     if order is not None and (order.is_wrong or (unconfirmed and order.error > UNCONFIRMED)):
-        doubts.append(_doubt_of_order(order, dim, estimate, told))
+        doubts.append(_doubt_of_order(order, dim, estimate, given))
     errors = [(item.dim, item.tangent_error) for item in evidence if item.tangent_error is not None]
-    # From dimension three on the evidence has a doubt about tangents with such errors.
+    # From dimension three on, `Evidence` has this doubt.
     if (
         unconfirmed
         and dim == 2
@@ -126,22 +127,22 @@ def late_doubts(
     return each_once(doubts)
 
 
-def _doubt_of_order(order: CurveOrder, dim: int, estimate: DimensionEstimate, told: bool) -> Doubt:
-    """Why a fitted curve is not what the points lie along, as far as it is known."""
+def _doubt_of_order(order: CurveOrder, dim: int, estimate: DimensionEstimate, given: bool) -> Doubt:
+    """Return the doubt about a fitted curve whose order is wrong."""
     numbers: dict[str, Any] = {
-        "given": f"dim={dim} was given, but " if told else "",
+        "given": f"dim={dim} was given, but " if given else "",
         "error": order.error,
         "found": f"predicted from their neighbours along it, rows err {order.error:.1f} times as "
         "much as predicted from those in space",
     }
     if order.row >= 0 and estimate.dim == 1:
         return doubt("branching-curve", "curve", row=order.row, **numbers)
-    code = "no-curve" if told and estimate.dim > 1 else "wrong-order"
+    code = "no-curve" if given and estimate.dim > 1 else "wrong-order"
     return doubt(code, "curve", **numbers)
 
 
 def remedy_for_counts(points: np.ndarray, of_bytes: bool = False) -> tuple[Doubt, ...]:
-    """What to do with counts, whose noise grows with them; bytes may also be pixels.
+    """Suggest a transformation if values look like counts; bytes may also be pixels.
 
     Examples
     --------
@@ -150,7 +151,7 @@ def remedy_for_counts(points: np.ndarray, of_bytes: bool = False) -> tuple[Doubt
     >>> remedy_for_counts(np.array([[0.0, 1.0], [0.5, 1.0]]))
     ()
     """
-    some = points[:ROWS_LOOKED_AT]
+    some = points[:FIRST_ROWS]
     if some.min() < 0 or some.max() < LEAST_COUNT or (some != np.rint(some)).any():
         return ()
     if points.max() == LARGEST_BYTE or (of_bytes and points.max() > LARGEST_BYTE // 2):
@@ -158,10 +159,10 @@ def remedy_for_counts(points: np.ndarray, of_bytes: bool = False) -> tuple[Doubt
     return (doubt("counts", "rows"),)
 
 
-def doubts_of_dimension(dim: int, estimate: DimensionEstimate, told: bool) -> tuple[Doubt, ...]:
-    """Whether the dimension is sure; one that was given is compared with the estimate."""
-    if told:
-        # A remarkable estimate is no measure of what was given; `late_doubts` tests that itself.
+def doubts_of_dimension(dim: int, estimate: DimensionEstimate, given: bool) -> tuple[Doubt, ...]:
+    """Return doubts about the dimension; a given one is compared with the estimate."""
+    if given:
+        # Uncertain estimates are not compared with a given dimension; see `late_doubts`.
         if estimate.dim == dim or estimate.remarkable or (estimate.may_hide and dim > estimate.dim):
             return ()
         return (doubt("given-dimension", "dimension", dim=dim, estimate=estimate.account),)
@@ -175,7 +176,7 @@ def doubts_of_dimension(dim: int, estimate: DimensionEstimate, told: bool) -> tu
 def doubts_of_rows(
     graph: NeighborGraph, outliers: np.ndarray, axes: np.ndarray, *, many: float = MANY
 ) -> tuple[Doubt, ...]:
-    """Rows that the answer does not speak of: outliers, and pieces that do not split alike."""
+    """Return doubts about rows without axes: outliers, and other graph components."""
     doubts = []
     if outliers.mean() > many:
         doubts.append(doubt("outliers", "rows", count=int(outliers.sum()), n=len(outliers)))
@@ -192,11 +193,8 @@ def doubts_of_rows(
     return tuple(doubts)
 
 
-# A fit -> lines for people, a table for notebooks, and warnings.
-
-
 def describe_fit(fit: Fit) -> str:
-    """What was found, on what evidence, and at what cost."""
+    """Describe a fit in text: result, evidence, doubts and cost."""
     n, k, d = fit.axes.shape
     left_out = f" ({fit.directions.n_directions} of which vary)" if len(fit.basis) < d else ""
     named = [
@@ -212,7 +210,7 @@ def describe_fit(fit: Fit) -> str:
     if fit.directions.noise > 0:
         lines.append(f"  {fit.directions}")
     if fit.n_copies:
-        lines.append(f"  {fit.n_copies:,} rows are near copies of others: one place each")
+        lines.append(f"  {fit.n_copies:,} rows are near copies of others and were merged")
     lines.append(f"  {fit.graph}")
     lines += [f"  {item}" for item in fit.evidence]
     if fit.flat.evidence is not None:
@@ -222,7 +220,7 @@ def describe_fit(fit: Fit) -> str:
     lines.append(f"  spectrum: {_spectrum(fit)}")
     refined = fit.split.refined
     if fit.settings.tangents == "pca" and fit.settings.refinements > 0:
-        refined += " (PCA tangents are left as they are)"
+        refined += " (PCA tangents are not refined)"
     lines.append(
         f"  refined: {refined}; tangents from {fit.split.tangent_neighbors} "
         f"neighbours; {'converged' if fit.converged else 'NOT converged'}"
@@ -243,7 +241,7 @@ def describe_fit(fit: Fit) -> str:
 
 
 def fit_html(fit: Fit) -> str:
-    """The findings of a fit; names of spaces where they were asked for already."""
+    """Describe a fit in HTML; names of spaces are shown if already computed."""
     n, k, d = fit.axes.shape
     rows = {"points": f"{n:,} in {d} columns", "dimension": f"{k}; {fit.dimension}"}
     for j, (dim, flat, name) in enumerate(
@@ -262,13 +260,13 @@ def _count(fit: Fit) -> str:
 
 
 def _names(fit: Fit) -> list[str]:
-    """The spaces of the factors as far as they were asked for; empty texts otherwise."""
+    """Return the spaces of the factors if already computed, or empty strings."""
     topologies = fit.made("topologies")
     return [""] * fit.n_factors if topologies is None else [one.name for one in topologies]
 
 
 def doubts_to_warn_of(fit: Fit) -> tuple[Doubt, ...]:
-    """What the user should know before trusting the numbers: of the rows, and of the dimension."""
+    """Return the doubts to warn of: about rows, dimension and sample."""
     if fit.settings.dim == "scan":
         return ()
     return (
@@ -280,21 +278,21 @@ def doubts_to_warn_of(fit: Fit) -> tuple[Doubt, ...]:
 
 
 def warnings_of(fit: Fit) -> list[str]:
-    """The texts of warnings: whether the points are transposed, then the doubts."""
-    asked = transposed_question((len(fit.axes), fit.axes.shape[2]))
-    asked = "" if fit.settings.dim == "scan" else asked
-    return [asked] * bool(asked) + [doubt.advice for doubt in doubts_to_warn_of(fit)]
+    """Return warning texts: whether points may be transposed, then the doubts."""
+    question = transposed_question((len(fit.axes), fit.axes.shape[2]))
+    first = [question] if question and fit.settings.dim != "scan" else []
+    return first + [doubt.advice for doubt in doubts_to_warn_of(fit)]
 
 
 def _flat_remark(dim: int, fit: Fit) -> str:
-    """What is said of a flat factor beside its dimension."""
+    """Return the remark on a flat factor."""
     if dim == 1 or fit.flat.coordinates.shape[1]:
         return "flat"
     return "flat: holonomy cannot split it further"
 
 
 def _spectrum(fit: Fit) -> str:
-    """Eigenvalues, with a bar at the gap above the parallel fields."""
+    """Return the eigenvalues, with a bar above the parallel fields."""
     if not fit.evidence:
         return "none, with one dimension or one factor"
     values = [f"{value:.2g}" for value in fit.eigenvalues]

@@ -1,4 +1,4 @@
-"""GeoManCER: points -> how many factors, of which dimensions, along which directions."""
+"""GeoManCER: the number, dimensions and directions of the factors of a manifold."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ from geodis.manifold.topology.topology_of import Topology
 
 
 class _NotFitted:
-    """What stands in for the fit until there is one."""
+    """Placeholder for the fit: any access raises NotFittedError."""
 
     def __get__(self, est: Any, owner: type | None = None) -> Any:
         if est is None:
@@ -66,7 +66,7 @@ class _NotFitted:
 
 
 def _of_fit(path: str) -> Any:
-    """An attribute of the estimator that is one of its fit."""
+    """Return a property that reads an attribute of the fit."""
     value = attrgetter(path)
     return property(lambda est: value(est.fitted_))
 
@@ -74,126 +74,100 @@ def _of_fit(path: str) -> Any:
 class GeoManCER(TransformerMixin, BaseEstimator):
     """Geometric Manifold Component Estimator.
 
-    Finds how many independent factors a manifold splits into, their dimensions, and at every
-    point which tangent directions belong to which factor (Pfau, Higgins, Botev and Racaniere
-    2020, algorithm 1), with tangents corrected for curvature, the same factor labels at every
-    point, and factors refined in their own ambient subspaces.
+    Estimates how many independent factors a manifold has, their dimensions, and which tangent
+    directions belong to which factor at every point (Pfau, Higgins, Botev and Racaniere 2020,
+    algorithm 1). Tangents are corrected for curvature, factors keep their labels across points,
+    and each factor is refined in its own ambient subspace.
 
     Parameters
     ----------
     dim : int, "auto" or "scan"
-        Intrinsic dimension k; "auto" finds the smallest whose curved fits leave nothing long, and
-        "scan" fits all that may be meant where that is not clear, and keeps the fit against which
-        least speaks.
+        Intrinsic dimension k. "auto" estimates it; "scan" fits every plausible dimension when the
+        estimate is unclear, and keeps the fit with the least serious doubts.
     n_factors : int or "auto"
-        Number of factors m; "auto" counts the combinations of the parallel eigenfields that
-        commute with all of them, and one more.
+        Number of factors m.
     n_neighbors : int, optional
-        Nearest neighbours in the graph; twice the dimension, at least 8, by default.
+        Neighbours per point in the graph. Default: twice the dimension, at least 8.
     tangents : {"curved", "pca"}
-        "pca" is the published local principal component analysis.
+        Tangent estimation; "pca" is the published method.
     refinements : int
-        0 leaves the first solution as it is; with ``tangents="pca"`` it is always left, because
-        refinement fits again what those tangents do not have, their curvature.
+        Rounds of refinement. 0 gives the first solution; "pca" tangents are never refined.
     rule : {"parallel", "gap"}
-        "gap" is the published rule: as many factors as lie below the largest gap in the
-        spectrum. It never finds one factor.
+        How factors are counted: "parallel" as one plus the independent combinations of parallel
+        eigenfields that commute with all others, "gap" as published, by the largest gap in the
+        spectrum, which never finds a single factor.
     normalized : bool
-        Normalise the Laplacian by degrees; the published one is not.
+        Normalise the Laplacian by degree; the published one is not normalised.
     tangent_neighbors : int, optional
-        Neighbours of each tangent fit; chosen by balancing noise and curvature by default.
+        Neighbours per tangent fit. Default: chosen to balance noise and curvature.
     flat : {"split", "keep"}
-        What to do with a flat part, about which holonomy says nothing: unroll it to isometric
-        coordinates and split these by periods and statistical independence, or leave it as one
-        factor. It is also left as it is where lengths along any coordinates would be wrong by a
-        fifth, and where `n_factors` is given.
+        Holonomy cannot split a flat part. "split" unrolls it to isometric coordinates and splits
+        these by periods and statistical independence; "keep" leaves it as one factor. It is also
+        kept whole if `n_factors` is given or if unrolling distorts lengths by a fifth or more.
     prepare : "sqrt" or callable, optional
-        What is done to the rows before all else: "sqrt" takes 2 sqrt(x + 3 / 8), for counts, whose
-        noise grows with them.
+        Transformation of the rows. "sqrt" is 2 sqrt(x + 3 / 8), for counts.
     metric : {"euclidean", "cosine", "correlation", "precomputed"} or callable
-        How near rows are. Of "cosine" the rows are points of the unit sphere, of "correlation"
-        those less their own mean. With "precomputed", X holds distances, shape (n, n), and with a
-        callable of two rows these are asked for; points are then coordinates by classical scaling
-        (`manifold.scaled_distances`), in which the axes are too.
+        Distance between rows. "precomputed": X holds distances, shape (n, n). For these and for
+        callables, points are coordinates from classical scaling (`scaled_distances`).
     random_state : int, Generator or None
     n_jobs : int, optional
-        Threads of the dense stages; 2 by default, -1 for all. The result does not depend on it.
+        Number of threads. Default 2; -1 uses all cores. The result does not depend on it.
     verbose : int
-        1 shows progress on a terminal; 0 is silent.
+        1 shows progress in a terminal; 0 is silent.
 
     Attributes
     ----------
     dim_, n_factors_ : int
     factor_dims_ : ndarray of int, shape (m,)
-        Sum to `dim_`, largest first.
+        Dimensions of the factors, largest first.
     axes_ : ndarray of shape (n, k, d)
-        Orthonormal rows grouped by factor, in the same order of factors at every point. NaN at
-        outliers, and in pieces of the graph that do not split like the largest, or are too small.
+        Orthonormal tangent axes grouped by factor, in the same order at every point. NaN at
+        outliers and in graph components that are too small or split differently from the largest.
     flat_ : ndarray of bool, shape (m,)
-        Which factors are flat. Where the flat part was not unrolled, only those of dimension two
-        or more are marked.
+        Which factors are flat; one-dimensional factors only if the flat part was unrolled.
     flat_coordinates_ : ndarray of shape (n, f)
-        Isometric coordinates along the flat factors, in their order: the latent variables up to
-        sign and origin, in units of length; `flat_evidence_` has their quality. Every piece of
-        the graph is unrolled on its own. No columns where nothing was unrolled.
+        Isometric coordinates along the flat factors, up to sign and origin in each graph
+        component. No columns if nothing was unrolled.
     periods_ : tuple of ndarray of shape (b, f_j)
-        For every flat factor, the periods of its coordinates in the largest piece of the graph;
-        no rows where it does not close.
+        Periods of each flat factor's coordinates; no rows if it does not close.
     flat_evidence_ : FlatEvidence or None
-        How flat the flat part is, what told its factors apart, and what speaks against them.
-        Independence is assumed there, not proved, and only between pairs of directions: factors
-        told apart by their spread alone may be the principal axes of correlated Gaussians, which
-        is said, as is curvature of the part.
+        Quality of the unrolled coordinates, and how the flat factors were separated. Their
+        independence is assumed, not proved.
     eigenvalues_ : ndarray of shape (q,)
-        Bottom of the spectrum, of the whole manifold's problem.
+        Lowest eigenvalues of the connection Laplacian of the whole manifold.
     evidence_ : list of Evidence
-        For the whole manifold first, then for every factor that was tested on its own.
+        For the whole manifold, then for each factor that was tested on its own.
     uncertain_ : bool
-        Do not publish this without reading `doubts_`.
+        Whether there are doubts: read `doubts_` before publishing.
     doubts_ : tuple of Doubt
-        Every reason to doubt the answer that was noticed: a `Doubt` is its sentence, and has a
-        code, the numbers behind it and what to do. Maps and the product test add theirs once they
-        have been asked for.
+        Reasons to doubt the result. Maps and the product test add theirs once computed.
     departure_ : Departure or None
-        How far the metric is from that of a product, in lengths; None with one factor, and where
-        errors of the tangents cannot be measured.
+        Departure of the metric from a product metric. None for a single factor, and if the
+        tangent error cannot be measured.
     outliers_ : ndarray of bool, shape (n,)
-        Points far from all others, left out of the fit; their axes are NaN.
+        Points excluded from the fit because they are far from all others.
     n_copies_ : int
-        Rows that are near copies of an earlier one; such rows are one place.
-    graph_ : NeighborGraph
-    denoised_ : ndarray of shape (n, d)
-        The points on the fitted surface; computed when first asked for, and used by nothing else.
-        Noise across the surface goes, that along it stays; where it is curvature that fits leave,
-        points are left alone (`denoising_` says which).
-    holonomy_ : Holonomy
-        Transport around loops, by factor; computed when first asked for.
-    product_test_ : ProductTest
-        Whether the metric of any factor depends on where one is in the others; computed from the
-        maps when first asked for, as are these.
+        Number of rows that nearly duplicate an earlier row.
+    maps_, topology_, names_, holonomy_, product_test_, denoising_, denoised_
+        Computed on first use; each is documented as a property.
     confidence_ : FitConfidence or None
-        How often refits gave the same factors, and how far their directions err at every point,
-        where it was asked for.
-    converged_ : bool
-    history_ : list of dict
+        Stability of the factors and their directions across refits, if requested in `fit`.
     points_ : ndarray of shape (n, d)
-        What was fitted: the rows, prepared, or the coordinates that distances were scaled to.
-    n_directions_ : int
-        Ambient directions that were used: those that vary by more than a floor of even noise.
-    directions_ : KeptDirections
-        These directions, the spectrum that they were read from, and the noise.
+        The fitted points: prepared rows, or coordinates scaled from distances.
+    directions_, n_directions_ : KeptDirections, int
+        The ambient directions with more variance than the noise floor, and their number.
     noise_ : float
-        Standard deviation of the noise in every direction; 0.0 where no floor was seen.
+        Standard deviation of the noise per direction; 0.0 if no noise floor was found.
     dimension_ : DimensionEstimate
-        Of the dimension, also where it was given.
+        Estimated dimension, also if `dim` was given.
     sample_rows_ : ndarray of int, shape (n,), or None
-        The rows of X that were fitted, where a sample was asked for.
-    split_ : Split
-        The whole split, factor within factor.
-    seconds_ : dict of str to float
-        Wall-clock time of each stage.
-    peak_memory_ : float
-        Peak resident memory of the process in MB, at the end of the fit.
+        Rows of X that were fitted, if a sample was requested.
+    graph_, split_ : NeighborGraph, Split
+        The neighbour graph, and the complete split, nested by factor.
+    converged_, history_ : bool, list of dict
+        Whether the eigenfields converged; one entry per round of refinement.
+    seconds_, peak_memory_ : dict of str to float, float
+        Wall-clock time of each stage; peak resident memory in MB.
 
     Examples
     --------
@@ -281,27 +255,27 @@ class GeoManCER(TransformerMixin, BaseEstimator):
         confidence: Literal["quick", "full"] | None = None,
         sample: int | None = None,
     ) -> GeoManCER:
-        """Split the manifold that the points lie on.
+        """Estimate the factors of the manifold that the points lie on.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
         y : ignored
         graph : sparse matrix, array of shape (n, n) or networkx graph, optional
-            The true neighbours, when they are known.
+            Known neighbours.
         groups : array-like of shape (n,), optional
-            Trials, animals or objects: rows of one are no independent samples and are kept out of
-            one another's neighbourhoods.
+            Trials, animals or objects. Rows of one group are not independent samples, so they are
+            excluded from each other's neighbourhoods.
         times : array-like of shape (n,), optional
-            When rows were recorded: those that follow one another are kept apart until the state
-            has moved half as far as two random rows lie apart; of different groups none are.
+            Recording times. Rows of one group that are close in time are excluded likewise, until
+            the state has moved half as far as two random rows are apart.
         confidence : {"quick", "full"}, optional
-            Say how far the fit can be trusted, in `confidence_`: by half a fit's time more, or by
-            several; see `fit_confidence`. The product test is made too.
+            Refit subsamples to measure stability, stored in `confidence_`, and run the product
+            test. "quick" adds half the time of a fit, "full" several times; see `fit_confidence`.
         sample : int, optional
-            Fit so many rows only, an even sample that is read in one pass: X may then be a memory
-            map, an HDF5 dataset, a zarr or Dask array, or anything else with a shape and slices of
-            rows, larger than memory. The others are told by `atlas`.
+            Fit an even sample of this many rows. X is then read in one pass, so it may be a memory
+            map, an HDF5, zarr or Dask array, or anything else with a shape and slices of rows.
+            Use `atlas` for the remaining rows.
 
         Returns
         -------
@@ -317,8 +291,9 @@ class GeoManCER(TransformerMixin, BaseEstimator):
         fit_or_scan = scan_dimensions if settings.dim == "scan" else fit_rows
         self.fitted_ = fit_or_scan(rows, settings)
         if confidence is not None:
-            made = partial(fit_confidence, self, quick=confidence == "quick", verbose=self.verbose)
-            self.fitted_.once("confidence", made)
+            quick = confidence == "quick"
+            compute = partial(fit_confidence, self, quick=quick, verbose=self.verbose)
+            self.fitted_.once("confidence", compute)
             with suppress(InputError):  # too few points for maps
                 _ = self.product_test_
         for text in (*(one.advice for one in rows.notes), *warnings_of(self.fitted_)):
@@ -327,38 +302,34 @@ class GeoManCER(TransformerMixin, BaseEstimator):
 
     @property
     def maps_(self) -> tuple[FactorMap, ...]:
-        """The map of every factor; not there, with a reason, where there are too few points."""
+        """The map of every factor; MissingResultError if there are too few points."""
         return maps_of(self.fitted_)
 
     @property
     def has_maps(self) -> bool:
-        """Whether the maps are made already."""
+        """Whether the maps have been computed."""
         return self.fitted_.made("maps") is not None
 
     @property
     def topology_(self) -> tuple[Topology, ...]:
-        """Which space every factor is, with the evidence: see `Topology`."""
+        """The topology of every factor, with the evidence; see `Topology`."""
         return topologies_of(self.fitted_)
 
     @property
     def names_(self) -> tuple[str, ...]:
-        """What every factor is, as "sphere" or "circle"; "unknown" where that cannot be told.
-
-        That is so with too few points for maps, and where maps put points that lie apart at the
-        same place.
-        """
+        """The space of every factor, such as "sphere"; "unknown" if undetermined."""
         return tuple(topology.name for topology in self.topology_)
 
     @property
     def holonomy_(self) -> Holonomy:
-        """Transport around loops of the graph, by factor."""
+        """Parallel transport around loops of the graph, by factor."""
         fit = self.fitted_
         axes = np.where(fit.with_axes[:, None, None], fit.axes, 0.0)
         return fit.once("holonomy", lambda: loop_holonomy(axes, fit.flat.dims, fit.graph))
 
     @property
     def product_test_(self) -> ProductTest:
-        """Whether the metric of each factor depends on the others, and whether maps split again.
+        """Test whether each factor's metric depends on the others, and whether maps split again.
 
         Its doubts are added to `doubts_`.
         """
@@ -366,120 +337,77 @@ class GeoManCER(TransformerMixin, BaseEstimator):
 
     @property
     def denoising_(self) -> SurfacePoints:
-        """`denoised_`, the noise across the surface, and a sentence that says what was done."""
+        """`denoised_`, the noise across the surface, and what was done; see `surface_points`."""
         return denoising_of(self.fitted_)
 
     @property
     def denoised_(self) -> np.ndarray:
-        """Points on the fitted surface where what fits leave is noise; see `surface_points`."""
+        """The points, projected onto the fitted surface; see `surface_points`."""
         return self.denoising_.points
 
     def subspace(self, factor: int) -> np.ndarray:
-        """Orthonormal rows spanning one factor's subspace at every point, shape (n, k_j, d)."""
+        """Return an orthonormal basis of one factor at every point, shape (n, k_j, d)."""
         fit = self.fitted_
         factor = fit.check_factor(factor)
         stop = sum(fit.flat.dims[: factor + 1])
         return fit.axes[:, stop - fit.flat.dims[factor] : stop]
 
     def at(self, points: Any) -> np.ndarray:
-        """Axes at new points, in the same order of factors, shape (p, k, d).
+        """Estimate the axes at points of shape (p, d), with factors in the same order: (p, k, d).
 
-        A fitted point gets its own axes. Elsewhere tangents are fitted among the fitted points,
-        factor by factor where the factors have ambient subspaces of their own: as accurate as
-        at the fitted points, as long as the new ones lie among them.
-
-        Parameters
-        ----------
-        points : array-like of shape (p, d)
+        Fitted points get their own axes. For other points tangents are fitted among the fitted
+        points, and are as accurate as long as the new points lie among these.
         """
         return axes_of_fit(self.fitted_, self.fitted_.new_points(points))
 
     def coordinates(self, factor: int) -> np.ndarray:
-        """Coordinates of the fitted points in one factor, shape (n, r_j).
+        """Return the coordinates of the fitted points in one factor, shape (n, r_j).
 
-        A map of the factor that is as isometric as it can be, in a space of as few dimensions as
-        it needs: a sphere has three coordinates, a circle two, an open flat part its unrolled
-        ones. It is centred, and turned alike every time: its first direction is that in which
-        the first clear column of the points grows; what closes along its periods is centred on
-        its circles. NaN where a point has no axes; coordinates of different pieces of the graph
-        have nothing in common.
-
-        Parameters
-        ----------
-        factor : int
+        The map of a factor is as isometric as possible in as few dimensions as needed: three for
+        a sphere, two for a circle, unrolled coordinates for an open flat part. Its origin and
+        orientation are reproducible. NaN where a point has no axes; coordinates of different graph
+        components are not comparable.
         """
         return maps_of(self.fitted_)[self.fitted_.check_factor(factor)].coordinates.copy()
 
     def factor_distances(self, factor: int, a: Any, b: Any) -> np.ndarray:
-        """How far apart fitted points are in one factor alone.
+        """Compute geodesic distances in one factor between fitted points, given by their rows.
 
-        Parameters
-        ----------
-        factor : int
-        a, b : int or array-like of int
-            Rows of the fitted points; broadcast against each other.
-
-        Returns
-        -------
-        ndarray
-            Lengths of geodesics, in the units of the points: ``d_f`` with
-            ``d^2 = sum_f d_f^2`` in a product. Infinite between pieces of the graph.
+        Rows a and b are broadcast against each other. In a product the squared distances of all
+        factors add up to the squared distance. Infinite between graph components.
         """
         return distances_in_factor(self.fitted_, factor, a, b)
 
     def transform(self, X: Any) -> np.ndarray:
-        """Coordinates of points in all factors, side by side: (p, r_0 + r_1 + ...).
+        """Compute the coordinates of points (p, d) in all factors: (p, r_0 + r_1 + ...).
 
-        A fitted point gets its own, others what steps from the nearest fitted points lead to:
-        NaN beside a fitted point without coordinates, and beyond the reach of the fitted points.
-        Where there are too few points for maps, all are NaN, as many columns as there are
-        dimensions.
-
-        Parameters
-        ----------
-        X : array-like of shape (p, d)
+        Fitted points get their own coordinates; others are extrapolated from the nearest fitted
+        points. NaN out of range of the fitted points and next to points without coordinates. With
+        too few points for maps, all `dim_` columns are NaN.
         """
         return coordinates_at(self.fitted_, self._new_points(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the columns of `transform`, such as ``factor0_sphere_x``."""
+        """Return the names of the columns of `transform`, such as ``factor0_sphere_x``."""
         return feature_names(self.fitted_)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """How much of points is told by where they lie on the maps of all factors: R^2, 1 at best.
+        """Return the R^2 of points (p, d) predicted from their coordinates in all factors.
 
-        ``1 - sum |x - f(t(x))|^2 / sum |x - mean|^2`` with t the coordinates of `transform` and f
-        their inverse by local regression of the fitted points; points without coordinates count
-        as not told, which gives 0 where there are no maps. Meant for points that were held out, as
-        `GridSearchCV` does, and for fits of the same dimension: more dimensions tell more, noise
-        among it. It says nothing of whether the factors are right, for any split of a chart tells
-        as much; `doubts_` and `confidence_` do.
-
-        Parameters
-        ----------
-        X : array-like of shape (p, d)
-        y : ignored
+        ``1 - sum |x - f(t(x))|^2 / sum |x - mean|^2`` with t = `transform` and f its inverse, a
+        local regression of the fitted points. Points without coordinates are predicted by the
+        mean; without maps the score is 0. Use it on held-out points, as `GridSearchCV` does, and
+        only to compare fits of the same dimension. It does not show that the factors are right,
+        since any split of a chart scores the same; see `doubts_` and `confidence_`.
         """
         return explained_variance(self.fitted_, self._new_points(X))
 
     def write_obsm(self, adata: Any, X: Any = None, *, key: str = "X_geodis") -> Any:
-        """Write where the rows of an AnnData object lie on the map of every factor into its `obsm`.
+        """Write coordinates into the `obsm` of an AnnData object, and return the object.
 
-        ``obsm[key]`` has all coordinates side by side, ``obsm[key + "_factor0"]`` and so on those
-        of a factor, as plots of embeddings take them, and ``uns["geodis"]`` what the factors are.
-
-        Parameters
-        ----------
-        adata : AnnData
-            Changed in place.
-        X : array-like of shape (n_obs, d), optional
-            Rows for `transform`, where not the rows of the object were fitted but others.
-        key : str
-
-        Returns
-        -------
-        AnnData
-            The same object.
+        ``obsm[key]`` holds all coordinates, ``obsm[key + "_factor0"]`` and so on those of single
+        factors, and ``uns["geodis"]`` describes the factors. Give rows X of shape (n_obs, d) for
+        `transform` if the rows of the object are not those that were fitted.
         """
         own = np.hstack([one.coordinates for one in self.maps_])
         return write_places(adata, self.fitted_, own if X is None else self.transform(X), key)
@@ -494,11 +422,10 @@ class GeoManCER(TransformerMixin, BaseEstimator):
         length: float | None = None,
         steps: int = 16,
     ) -> Walk:
-        """Move along a geodesic of one factor, with the other factors held still.
+        """Move along a geodesic of one factor, with the other factors fixed.
 
-        Places lie on a geodesic of the factor's map; each is turned into a point by a local
-        quadratic regression of the fitted points on their coordinates in all maps. A walk that
-        leaves the data stops there, and says where.
+        Positions on the factor's map become points by local quadratic regression of the fitted
+        points on their coordinates in all maps. A walk that leaves the data stops there.
 
         Parameters
         ----------
@@ -506,26 +433,20 @@ class GeoManCER(TransformerMixin, BaseEstimator):
             Row of a fitted point, or a new point among them.
         factor : int
         to : int or array-like of shape (d,), optional
-            Where to go, in this factor; otherwise `direction` says where.
-        direction : int or array-like of shape (k_j,)
-            One of the factor's axes at the start, or a combination of them; by default the
-            first, or against it where there is more room.
+            Target, in this factor.
+        direction : int or array-like of shape (k_j,), optional
+            Without a target: one of the factor's axes at the start, or a combination of them. By
+            default the first axis, forwards or backwards, whichever leads further.
         length : float, optional
-            How far, in the units of the points; as far as the farthest point in the factor by
-            default.
+            In the units of the points. Default: the distance of the farthest point in the factor.
         steps : int
-            Places, with the start and the end; they cover what could be walked.
-
-        Returns
-        -------
-        Walk
+            Number of points, including start and end.
 
         Examples
         --------
         >>> import geodis as gd
         >>> sample = gd.product_manifold("S^2 x S^1", n=2000, random_state=0)
-        >>> est = gd.GeoManCER(verbose=0).fit(sample.points)
-        >>> walk = est.walk(0, factor=0, length=3.0, steps=7)
+        >>> walk = gd.GeoManCER(verbose=0).fit(sample.points).walk(0, factor=0, length=3.0, steps=7)
         >>> still = walk.points[:, 3:] - sample.points[0, 3:]
         >>> bool(np.abs(still).max() < 0.05)
         True
@@ -535,25 +456,14 @@ class GeoManCER(TransformerMixin, BaseEstimator):
         )
 
     def analogy(self, a: Any, b: Any, c: Any, factors: Sequence[int] | None = None) -> Analogy:
-        """The point d with a : b :: c : d, factor by factor.
+        """Find the point d with a : b :: c : d in the chosen factors, by default all of them.
 
-        In every chosen factor, d is where the step from a to b leads from c:
-        ``d_f = exp_c(P log_a(b))``, with the step carried along the geodesic from a to c by
-        parallel transport P; in the other factors, d is c. Where a and b differ in some factors
-        and a and c in others, as when an object is moved and then painted, no step is carried,
-        and d is the only answer. Otherwise it depends on how the step is carried: on a rotation
-        group parallel transport lies half way between turning before and turning after.
-
-        Parameters
-        ----------
-        a, b, c : int or array-like of shape (d,)
-            Rows of fitted points, or new points among them; all in one piece of the graph.
-        factors : sequence of int, optional
-            All of them by default.
-
-        Returns
-        -------
-        Analogy
+        In each chosen factor ``d_f = exp_c(P log_a(b))``, with parallel transport P along the
+        geodesic from a to c; in the other factors d equals c. If a and b differ in some factors
+        and a and c in others, nothing is transported and d is unique. Otherwise it depends on the
+        transport: on a rotation group, parallel transport lies halfway between rotating before
+        and rotating after. Points a, b and c are rows of fitted points or new points of shape
+        (d,), all in one graph component.
 
         Examples
         --------
@@ -561,28 +471,17 @@ class GeoManCER(TransformerMixin, BaseEstimator):
         >>> angles = np.random.default_rng(0).uniform(0, 2 * np.pi, (1500, 2))
         >>> angles[:3] = [0, 0], [1, 0.5], [3, 3]
         >>> torus = np.hstack([np.cos(angles), np.sin(angles)])[:, [0, 2, 1, 3]]
-        >>> est = gd.GeoManCER(verbose=0).fit(torus)
-        >>> d = est.analogy(0, 1, 2).point
+        >>> d = gd.GeoManCER(verbose=0).fit(torus).analogy(0, 1, 2).point
         >>> bool(np.allclose(np.arctan2(d[[1, 3]], d[[0, 2]]) % 6.28318, [4, 3.5], atol=0.05))
         True
         """
         return analogy_by_factor(self.fitted_, a, b, c, factors)
 
     def atlas(self, *, coordinates: bool = True) -> Atlas:
-        """What is needed for axes and coordinates at millions of new points, apart from the fit.
+        """Build an atlas, which computes axes and coordinates for millions of new points.
 
-        It keeps the curvature at every fitted point, which a fit itself does not: it is fitted
-        again here, in no more time than the fit took. A new point then costs few searches and one
-        step, five to thirty times less than `at`.
-
-        Parameters
-        ----------
-        coordinates : bool
-            With the maps of the factors, which are made where they are not yet.
-
-        Returns
-        -------
-        Atlas
+        Its charts are refitted with curvature, in at most the time of the fit. Points then cost
+        five to thirty times less than with `at`. ``coordinates=False`` leaves out the maps.
 
         Examples
         --------
@@ -597,22 +496,11 @@ class GeoManCER(TransformerMixin, BaseEstimator):
         return atlas_of(self.fitted_, coordinates=coordinates)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write the fit to one file, whole or not at all; `geodis.load` reads it again.
+        """Write the fit, including its points, to a .safetensors file; `geodis.load` reads it.
 
-        The file holds the fitted points too, so that new points can be told and walks taken. It
-        holds no code: fits with a function for `prepare` or `metric` cannot be saved, and a
-        generator for `random_state` is not kept.
-
-        Parameters
-        ----------
-        path : path
-            Ends in .safetensors.
-        overwrite : bool
-            Replace the file of an earlier fit. A file of anything else is never replaced.
-
-        Returns
-        -------
-        Path
+        Fits with a callable `prepare` or `metric` cannot be saved, and a generator as
+        `random_state` is not stored. With `overwrite` an earlier fit is replaced, but never a file
+        of another kind.
 
         Examples
         --------
@@ -628,7 +516,7 @@ class GeoManCER(TransformerMixin, BaseEstimator):
         return write_fit(path, self.fitted_, self.get_params(), columns, overwrite=overwrite)
 
     def to_networkx(self) -> Any:
-        """The neighbour graph, each node with its piece and each factor's axes."""
+        """Return the neighbour graph; nodes have their component (`piece`) and `axes`."""
         import networkx
 
         graph = networkx.from_scipy_sparse_array(self.graph_.adjacency, edge_attribute="weight")
@@ -637,41 +525,41 @@ class GeoManCER(TransformerMixin, BaseEstimator):
         return graph
 
     def summary(self) -> str:
-        """A readable account of the fit."""
+        """Describe the fit in text: result, evidence, doubts and cost."""
         return describe_fit(self.fitted_)
 
     def _new_points(self, X: Any) -> np.ndarray:
-        """Points of new rows, whose columns scikit-learn compares with those of the fit."""
+        """Check new rows, and their columns against those of the fit."""
         fit = self.fitted_
-        check_points(X, name="X", min_points=1)  # its shape, before its columns are counted
+        check_points(X, name="X", min_points=1)  # before columns are counted
         validate_data(self, X, reset=False, skip_check_array=True)
         return fit.new_points(X)
 
     def _settings(self) -> Settings:
-        """The parameters, checked."""
+        """Return the checked parameters."""
         names = {each.name for each in fields(Settings)}
         own = {name: value for name, value in self.get_params().items() if name in names}
         return Settings(**own | {"n_jobs": check_jobs(self.n_jobs, default=2)})
 
     def __str__(self) -> str:
-        """The summary after a fit, the constructor call before."""
+        """Return the summary of a fit, or the constructor call before fitting."""
         return self.summary() if hasattr(self, "fitted_") else repr(self)
 
     def __sklearn_tags__(self) -> Any:
-        """What X is: distances, where they are precomputed."""
+        """Mark X as pairwise if distances are precomputed."""
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
 
-    # Showing a fit, or completing its name, computes nothing that was not asked for. scikit-learn
-    # reads every attribute for both, and with them maps, names and tests would be made.
+    # scikit-learn reads every attribute for display and completion, which would compute maps,
+    # topologies and tests. The three methods below avoid that.
 
     def __dir__(self) -> list[str]:
         return list(object.__dir__(self))
 
     @property
     def _get_fitted_attr_html(self) -> Any:
-        raise AttributeError("The fitted attributes are shown by the findings alone.")
+        raise AttributeError("Fitted attributes are shown in the summary of the fit.")
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         if hasattr(self, "fitted_"):
@@ -685,20 +573,9 @@ class GeoManCER(TransformerMixin, BaseEstimator):
 
 
 def load(path: str | os.PathLike[str]) -> GeoManCER:
-    """Read a fit that `GeoManCER.save` wrote; it answers like the estimator that was saved.
+    """Read a fit written by `GeoManCER.save`.
 
-    Parameters
-    ----------
-    path : path
-
-    Returns
-    -------
-    GeoManCER
-
-    Raises
-    ------
-    InputError
-        If there is no such file, it is damaged, or holds something else.
+    Raises InputError if the file is missing, damaged, or not a fit.
     """
     saved = read_fit(path)
     with rebuilding(path):

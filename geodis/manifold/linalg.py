@@ -6,27 +6,27 @@ import numpy as np
 
 from geodis.base.jobs import njit
 
-# What compiled sums may do: take their terms in any order, several at once.
+# Fast-math flags of compiled sums, which may be reordered.
 FAST = {"contract", "nsz", "reassoc"}
-# Steps of Newton and Schulz at most: from half a percent off, three are enough.
+# Most Newton-Schulz steps; three suffice from an error of half a per cent.
 NEWTON_STEPS = 8
-# Rotations of every pair of axes until a matrix is diagonal, at most; five are usual.
+# Most Jacobi sweeps; five are usual.
 SWEEPS = 30
 TINY = np.finfo(float).tiny
-# Directions with less than this part of the largest squared length are not determined.
+# Directions with a smaller share of the largest squared length are not determined.
 UNDETERMINED = 1e-12
-# Rows and numbers of a matrix up to which one after another beats batched products.
+# Rows and entries of a matrix up to which compiled loops are faster than batched products.
 FEW_ROWS, SMALL = 8, 128
-# Leading eigenvectors come from a subspace of this many times as many dimensions and this many
-# iterations. What remains of the largest eigenvalue is then 1e-10 for pictures. Where more than
-# LEFT remains, or the matrix is less than MANY_TIMES as large, it is diagonalised whole.
+# Leading eigenvectors come from a subspace of SPAN times as many dimensions after ITERATIONS. The
+# relative residual is then 1e-10 for images. If it exceeds LEFT, or the matrix is less than
+# MANY_TIMES as large, the matrix is diagonalised fully.
 SPAN, ITERATIONS, LEFT, MANY_TIMES = 4, 6, 1e-8, 2
 
 
 def polar_rows(matrices: np.ndarray) -> np.ndarray:
-    """Nearest matrices with orthonormal rows: (A A^T)^(-1/2) A, for A of shape (..., k, d), k <= d.
+    """Return the nearest matrices with orthonormal rows, (A A^T)^(-1/2) A, for A (..., k, d).
 
-    Directions that A does not determine (singular values near zero) come out shorter than one.
+    Requires k <= d. Undetermined directions (singular values near zero) have length below one.
     """
     k, d = matrices.shape[-2:]
     if 1 < k <= FEW_ROWS and k * d <= SMALL and matrices.dtype == float:
@@ -47,7 +47,7 @@ def _polar_batched(matrices: np.ndarray) -> np.ndarray:
 
 
 def products_of_pairs(frames: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """E_i E_j^T of pairs of frames (n, k, d), shape (p, k, k): small products, one after another.
+    """Compute E_i E_j^T for pairs of frames (n, k, d), shape (p, k, k).
 
     Examples
     --------
@@ -77,7 +77,7 @@ def _products(frames, i, j, products):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def departure_of_rows(rows, gram):  # type: ignore[no-untyped-def]
-    """Write A A^T to gram; the largest departure of its entries from those of orthonormal rows."""
+    """Write A A^T to gram, and return its largest difference from the identity."""
     k, d = rows.shape
     worst = 0.0
     for a in range(k):
@@ -92,7 +92,7 @@ def departure_of_rows(rows, gram):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def newton_schulz(rows, gram, column):  # type: ignore[no-untyped-def]
-    """One step towards orthonormal rows, A <- A - (A A^T - 1) A / 2, with gram = A A^T."""
+    """Do one Newton-Schulz step A <- A - (A A^T - 1) A / 2, with gram = A A^T."""
     k, d = rows.shape
     for c in range(d):
         for a in range(k):
@@ -114,10 +114,10 @@ def _polar_all(matrices):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def polar(rows, gram, axes, column):  # type: ignore[no-untyped-def]
-    """Make rows A the nearest orthonormal ones, (A A^T)^(-1/2) A, in place.
+    """Replace rows A by the nearest orthonormal ones, (A A^T)^(-1/2) A.
 
-    Rows that are nearly orthonormal, but for their length, become so in a few steps of Newton and
-    Schulz, A <- A - (A A^T - 1) A / 2; others by the eigenvectors of A A^T.
+    Rows that are nearly orthonormal up to scale need a few Newton-Schulz steps; others use the
+    eigenvectors of A A^T.
     """
     k, d = rows.shape
     total = 0.0
@@ -133,7 +133,7 @@ def polar(rows, gram, axes, column):  # type: ignore[no-untyped-def]
         if step == 0 and worst > 0.5 / k:
             break
         newton_schulz(rows, gram, column)
-        if worst < 1e-8:  # the error of a step is of the order of the square before it
+        if worst < 1e-8:  # convergence is quadratic
             return
     _diagonalise(gram, axes)
     largest = TINY
@@ -161,7 +161,7 @@ def _turned(cosine, sine, p, q):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def _diagonalise(gram, axes):  # type: ignore[no-untyped-def]
-    """Jacobi's rotations: the diagonal of gram becomes its eigenvalues, axes the vectors."""
+    """Diagonalise by Jacobi rotations: gram gets eigenvalues on its diagonal, axes the vectors."""
     k = len(gram)
     for a in range(k):
         for b in range(k):
@@ -188,10 +188,10 @@ def _diagonalise(gram, axes):  # type: ignore[no-untyped-def]
 
 
 def largest_singular(table: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Largest singular values, squared, with their right vectors as rows.
+    """Compute the largest singular values, squared, with their right vectors as rows.
 
-    They come from the smaller matrix of inner products: those below a millionth of the largest are
-    rounding.
+    They come from the smaller Gram matrix, so singular values below a millionth of the largest are
+    rounding errors.
 
     Examples
     --------
@@ -204,16 +204,16 @@ def largest_singular(table: np.ndarray, count: int) -> tuple[np.ndarray, np.ndar
     squares, columns = np.linalg.eigh(inner)
     squares, columns = np.maximum(squares[::-1][:count], 0.0), columns[:, ::-1][:, :count]
     if wide:
-        columns, triangle = np.linalg.qr(table.T @ columns)  # orthonormal, however small they are
+        columns, triangle = np.linalg.qr(table.T @ columns)  # orthonormal also for small values
         columns = columns * np.where(np.diag(triangle) < 0, -1.0, 1.0)
     return squares, columns.T
 
 
 def largest_eigenvectors(matrices: np.ndarray, count: int) -> np.ndarray:
-    """Eigenvectors (b, m, count) of the largest eigenvalues of matrices (b, m, m), largest first.
+    """Compute leading eigenvectors (b, m, count) of matrices (b, m, m), largest first.
 
-    The matrices are symmetric and their eigenvalues not negative. A few of many are found by
-    subspace iteration, in a quarter of the time of all.
+    Matrices are symmetric positive semidefinite. For small `count` subspace iteration takes a
+    quarter of the time of a full diagonalisation.
 
     Examples
     --------
@@ -223,7 +223,7 @@ def largest_eigenvectors(matrices: np.ndarray, count: int) -> np.ndarray:
     size, width = matrices.shape[-1], SPAN * count
     if size < MANY_TIMES * width:
         return _all_directions(matrices)[..., :count]
-    # The same start for every matrix: what comes out of one does not depend on the others.
+    # The same start for every matrix, so that results do not depend on the batch.
     basis = matrices @ np.random.default_rng(0).standard_normal((size, width))
     for _ in range(ITERATIONS):
         basis = matrices @ np.linalg.qr(basis)[0]

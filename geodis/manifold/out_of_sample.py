@@ -1,4 +1,4 @@
-"""A split of fitted points -> axes at new points, as accurate as at the fitted ones."""
+"""Out-of-sample extension of the axes, and the ambient subspaces of the factors."""
 
 from __future__ import annotations
 
@@ -21,22 +21,24 @@ from geodis.manifold.local.neighbors import Neighbors, distinct_rows
 from geodis.manifold.local.tangents import TangentMethod, tangent_frames
 from geodis.manifold.split_result import Split, join_axes, part_axes
 
+# Neighbours whose axes are averaged.
 AVERAGED = 3
-# Where all neighbours are about as far as the nearest, a point lies far outside the fitted ones,
-# and a quadratic fit there would be extrapolated without bound. Among the fitted points in
-# dimension k the quotient of both distances is near (1 / neighbours)^(1 / k): .6 for k = 10.
+# If the nearest neighbour is nearly as far as the farthest, a point is far outside the fitted ones,
+# where a quadratic would extrapolate without bound. Among the fitted points in dimension k the
+# ratio of the distances is near (1 / neighbours)^(1 / k), .6 for k = 10.
 OUTSIDE = 0.8
 BLOCK = 4096
-# New points that are worked on at once.
+# New points in a block.
 TARGETS = 2**16
-# Coordinates along the basis that differ by less than this part are one.
+# Relative difference below which coordinates are equal.
 ROUNDING = 16 * np.finfo(float).eps
 
 
 def axes_of_fit(fit: Fit, targets: np.ndarray) -> np.ndarray:
-    """Axes at points (p, d): a fitted one's own, others' from the piece of the nearest.
+    """Compute axes at points (p, d).
 
-    All is looked for along the kept directions; what was prepared for that stays with the fit.
+    Fitted points get their own axes; others are estimated within the graph component of the
+    nearest fitted point, along the kept directions. Searches are cached with the fit.
 
     Returns
     -------
@@ -65,29 +67,29 @@ def _axes_of_block(fit: Fit, reduced: np.ndarray) -> np.ndarray:
 
 
 def _search_with_axes(fit: Fit) -> tuple[np.ndarray, Search, float]:
-    """Rows with axes, a search among them, and the distance that is rounding."""
+    """Return rows with axes, a search among them, and the distance that is rounding error."""
     usable = np.flatnonzero(fit.with_axes)
-    own = fit.points[usable] @ fit.basis.T  # near copies where they are, not at one place
-    # The product of a row in another block of rows may differ in its last digits.
+    own = fit.points[usable] @ fit.basis.T  # near copies are not merged here
+    # Matrix products of different blocks may differ in their last digits.
     rounding = ROUNDING * float(np.abs(own).max()) * np.sqrt(own.shape[1])
     own, first, _ = distinct_rows(own)
     return usable[first], searcher(own, n_jobs=check_jobs(fit.n_jobs)), rounding
 
 
 def _prepared_piece(fit: Fit, piece: int) -> _PreparedSplit:
-    """What the axes near a piece of the graph are estimated from."""
+    """Prepare the estimation of axes in one graph component."""
     usable = fit.search("axes", lambda: _search_with_axes(fit))[0]
     fitted = usable[fit.piece[usable] == piece]
     fitted = fitted[distinct_rows(fit.places[fitted])[1]]
     split = fit.split
-    if piece != fit.piece[split.rows[0]]:  # its ambient subspaces were not kept
+    if piece != fit.piece[split.rows[0]]:  # its ambient subspaces are not known
         split = replace(split, parts=(), refined="none")
     return _prepare(split, fit.places[fitted], fit.split.axes[fitted], check_jobs(fit.n_jobs))
 
 
 @dataclass(frozen=True)
 class _PreparedSplit:
-    """A split with a search among its points, or with its parts, each in its own subspace."""
+    """A split with a search among its points, or with prepared parts in their own subspaces."""
 
     split: Split
     points: np.ndarray
@@ -96,7 +98,7 @@ class _PreparedSplit:
     parts: tuple[_PreparedSplit, ...]
 
     def at(self, targets: np.ndarray, method: TangentMethod, n_jobs: int) -> np.ndarray:
-        """Axes at points of its space, shape (p, k, d)."""
+        """Estimate axes at points of its space, shape (p, k, d)."""
         split, axes = self.split, self.axes
         if self.parts:
             own = [
@@ -131,7 +133,7 @@ class _PreparedSplit:
 def _prepare(
     split: Split, points: np.ndarray, axes: np.ndarray, n_jobs: int | None = None
 ) -> _PreparedSplit:
-    """Searches among fitted points (n, d) with axes (n, k, d), in the subspaces of the parts."""
+    """Prepare searches among fitted points (n, d) with axes (n, k, d), part by part."""
     if split.parts:
         own = part_axes(split.parts, split.bases, axes)
         parts = tuple(
@@ -153,12 +155,12 @@ def axes_at(
     method: TangentMethod = "curved",
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Axes at new points, in the same order of factors as at the fitted ones.
+    """Estimate axes at new points, with factors in the same order as at the fitted ones.
 
-    What was done to the fitted points is done to the new ones: they are projected on the ambient
-    subspace of each factor where there are such; there, tangents are fitted to the neighbours
-    among the fitted points, with curvature. Where several factors share a space, their projectors
-    at the neighbours are carried to the new point by the transports, and averaged.
+    New points are treated like fitted ones: they are projected onto the ambient subspace of each
+    factor, if there are such, and tangents are fitted to their neighbours among the fitted points.
+    If several factors share a space, their projectors at the neighbours are transported to the new
+    point and averaged.
 
     Parameters
     ----------
@@ -183,7 +185,7 @@ def axes_at(
 
 
 def _averaged_axes(axes: np.ndarray, near: Neighbors, dims: tuple[int, ...]) -> np.ndarray:
-    """Leading directions of the mean of the factors' projectors at the nearest points."""
+    """Return leading directions of the factors' mean projectors over the nearest points."""
     indices, distances = near.indices[:, :AVERAGED], near.distances[:, :AVERAGED]
     bounds = np.cumsum((0, *dims))
     averaged = np.empty((len(indices), *axes.shape[1:]))
@@ -202,7 +204,7 @@ def _averaged_axes(axes: np.ndarray, near: Neighbors, dims: tuple[int, ...]) -> 
 def _carried_axes(
     axes: np.ndarray, frames: np.ndarray, indices: np.ndarray, dims: tuple[int, ...]
 ) -> np.ndarray:
-    """Axes within given tangent spaces: leading directions of the mean carried projectors."""
+    """Return leading directions of the mean transported projectors in given tangent spaces."""
     bounds = np.cumsum((0, *dims))
     carried_axes = np.empty_like(frames)
     for rows in blocks(len(frames), BLOCK):
@@ -220,20 +222,17 @@ def _carried_axes(
     return carried_axes
 
 
-# Factor axes -> orthogonal subspaces of the ambient space, one for each factor, if there are any.
-#
-# When second fundamental forms do not mix factors, an isometric immersion of a product is a product
-# of immersions (Moore 1971): the ambient space splits into orthogonal subspaces V_j, and factor j
-# is the projection of the points on V_j. There it is a manifold of its own small dimension k_j, and
-# all n points sample it: its tangents can be estimated with far smaller neighbourhoods than those
-# of the product.
+# Ambient subspaces. If second fundamental forms do not mix factors, an isometric immersion of a
+# product is a product of immersions (Moore 1971): the ambient space splits into orthogonal
+# subspaces V_j, and factor j is the projection of the points onto V_j. There it is a manifold of
+# dimension k_j sampled by all n points, so its tangents need far smaller neighbourhoods.
 
-# The commutant is sought among d (d + 1) / 2 symmetric matrices: 820 at this limit.
+# Largest d for the commutant, which is computed among d (d + 1) / 2 symmetric matrices.
 MAX_COMMUTANT_DIMS = 40
 COMMUTANT_POINTS = 20_000
-# A product has as many null directions as factors, the flat ones more; the next are far above.
+# A product has as many null directions as factors (flat ones have more); others are far above.
 NEAR_NULL = 3.0
-TILT_ROUNDS = 3
+COMMUTANT_ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -243,10 +242,10 @@ class AmbientSplit:
     Attributes
     ----------
     bases : list of ndarray of shape (d_j, d)
-        Orthonormal rows; all of them together are a basis of the ambient space.
+        Orthonormal rows; together they are a basis of the ambient space.
     leakage : float
-        Share of the tangent axes' squared length that lies outside their factor's subspace: zero
-        for a product of immersions, about the square of the angle by which axes err.
+        Share of the tangent axes' squared length outside their factor's subspace: zero for a
+        product of immersions, and about the squared angular error of the axes.
     """
 
     bases: list[np.ndarray]
@@ -258,7 +257,7 @@ def ambient_split(axes: np.ndarray, factor_dims: tuple[int, ...]) -> AmbientSpli
 
     The second moments ``C_j = mean_i A_ij^T A_ij`` of the factors' axes (A_ij of shape
     (k_j, d)) have orthogonal ranges in a product of immersions. They are diagonalised jointly,
-    and every direction goes to the factor with the largest share of it.
+    and every direction is assigned to the factor with the largest share of it.
 
     Parameters
     ----------
@@ -285,7 +284,7 @@ def ambient_split(axes: np.ndarray, factor_dims: tuple[int, ...]) -> AmbientSpli
     bases, leakage = _divide(moments, k)
     if d <= MAX_COMMUTANT_DIMS:
         null = _commuting_matrices(axes, len(factor_dims))
-        for _ in range(TILT_ROUNDS):
+        for _ in range(COMMUTANT_ROUNDS):
             projectors = np.array([basis.T @ basis for basis in bases])
             flat = projectors.reshape(-1, d * d)
             bases, _ = _divide((flat @ null @ null.T).reshape(projectors.shape), k)
@@ -293,7 +292,7 @@ def ambient_split(axes: np.ndarray, factor_dims: tuple[int, ...]) -> AmbientSpli
 
 
 def _divide(moments: np.ndarray, k: int) -> tuple[list[np.ndarray], float]:
-    """Common eigenvectors of the moments (m, d, d), each given to the factor it serves most."""
+    """Assign common eigenvectors of the moments (m, d, d) to the factor with the largest value."""
     joint = ffdiag(moments)
     owner = np.argmax(joint.diagonals, axis=0)
     leakage = 1.0 - joint.diagonals.max(axis=0).sum() / k
@@ -301,13 +300,12 @@ def _divide(moments: np.ndarray, k: int) -> tuple[list[np.ndarray], float]:
 
 
 def _commuting_matrices(axes: np.ndarray, n_factors: int) -> np.ndarray:
-    """Symmetric matrices that nearly commute with all tangent projectors, shape (d^2, c).
+    """Find symmetric matrices that nearly commute with all tangent projectors, shape (d^2, c).
 
     In a product of immersions the projector on V_j commutes with the projector P_i on the tangent
-    space at every point. The axes of a factor err in common towards another factor, which tilts
-    V_j; the tangent spaces as a whole do not, so the tilt is removed by keeping only what lies
-    in the near null space of ``q(S) = mean_i |[P_i, S]|^2``: one small eigenproblem, whose error
-    averages out over the points.
+    space at every point. Systematic errors of the axes towards another factor rotate V_j, but not
+    the tangent spaces as a whole. They are removed by projection onto the near null space of
+    ``q(S) = mean_i |[P_i, S]|^2``, a small eigenproblem whose error averages out over points.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""The published algorithm in its eight steps: points -> axes by factor.
+"""The published algorithm in eight steps, from points to axes by factor.
 
-Pfau, Higgins, Botev and Racaniere (2020), algorithm 1. The steps are those of the paper; what each
-does better here is said in its own file, and the settings of `GeoManCER` bring the published form
-of each back. `refine` goes on from what this finds, and `flat` from what that leaves.
+Pfau, Higgins, Botev and Racaniere (2020), algorithm 1. Improvements are described in the modules of
+the steps, and the settings of `GeoManCER` restore the published form of each. `refine` continues
+from the result, and `flat` splits its flat part.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ from geodis.manifold.local.tangents import (
 from geodis.manifold.split_result import Split, Task, round_of_history
 
 MAX_FIELDS = 64
-# Fields are smooth and need fewer points than tangents, and the fewer the lower the dimension:
-# beyond so many the eigenproblem is posed on an even sample of the points, with the tangents that
-# all points give.
+# Fields are smooth and need fewer points than tangents, the fewer the lower the dimension. Above
+# these numbers the eigenproblem is solved on an even sample of the points, with tangents estimated
+# from all points.
 FIELD_POINTS = {2: 1_500, 3: 5_000}
 MOST_FIELD_POINTS = 10_000
 
 
 @dataclass(frozen=True)
 class Solution:
-    """What the pipeline found: the tangents that it rests on, and the split.
+    """Result of the pipeline.
 
     Attributes
     ----------
@@ -84,28 +84,28 @@ def published_pipeline(
     start: np.ndarray | None = None,
     what: str = "together",
 ) -> Solution:
-    """Split a set of points into factors, all at once, without refinement.
+    """Split a set of points into factors, without refinement.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
-        Distinct, and best in spatial order: `distinct_places`.
+        Distinct, preferably in spatial order; see `distinct_places`.
     dim : int
     task : Task
-        Settings, progress, random numbers, and what is known of graph and factors.
+        Settings, progress, random numbers, and a known graph or number of factors.
     rows : ndarray of int, shape (r,), optional
-        Points on which the eigenproblem is posed; all, or of many an even sample, by default.
+        Points for the eigenproblem. Default: all, or an even sample if there are many.
     tangents : Tangents, optional
-        Of all points, where a round of refinement has them already.
+        At all points, if known from a round of refinement.
     start : ndarray of shape (n, k (k + 1) / 2, R), optional
-        Fields to start from; the solution on few of the points by default.
+        Initial fields; by default the solution on few of the points.
     what : str
-        What the line of the history says that was done.
+        Name of this step in the history.
 
     Returns
     -------
     Solution
-        With axes at `rows`; without fields in dimension one, or where it was to be left whole.
+        With axes at `rows`; without fields in dimension one and if the task says `leave_whole`.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def published_pipeline(
         return Solution(
             tangents, Split(axes, (dim,), (False,), None, rows, tangent_neighbors=count)
         )
-    # 3. Graph: e_ij where x_j is among the nearest of x_i, or x_i among those of x_j.
+    # 3. Graph: an edge ij if x_j is among the nearest of x_i, or x_i among those of x_j.
     with stages.stage("graph"):
         graph, weights = _graph_for_fields(points if len(rows) == n else points[rows], dim, task)
     # 4. Connection: Q_ij = U V^T from U S V^T = U_j^T U_i, the nearest rotation between frames.
@@ -138,17 +138,17 @@ def published_pipeline(
     with stages.stage("eigenfields"):
         start = _coarse_solution(points[rows], tangents, task) if start is None else start
         fields = _enough_fields(laplacian, start, weights, task)
-    # 7. How many factors: as many combinations of the parallel fields as commute with all of them,
-    # and one more; with the published rule, as many fields as lie below the gap, and one more.
-    asked = task.n_factors
-    if settings.rule == "gap" and asked is None:
-        asked = min(fields.n_parallel + 1, dim)
+    # 7. Number of factors: one plus the combinations of parallel fields that commute with all; by
+    # the published rule, one plus the fields below the gap.
+    n_factors = task.n_factors
+    if settings.rule == "gap" and n_factors is None:
+        n_factors = min(fields.n_parallel + 1, dim)
     with stages.stage("factors"):
-        counted = count_factors(fields, asked, random_state=task.rng)
-        # 8. Joint diagonalisation and clustering: the factor of every axis, alike at every point.
+        counted = count_factors(fields, n_factors, random_state=task.rng)
+        # 8. Joint diagonalisation and clustering: the factor of every axis, the same everywhere.
         factors = factor_axes(fields, counted, n_jobs=settings.n_jobs, random_state=task.rng)
-        told_apart = None if task.n_factors is None else _told_apart(fields, task)
-    # How far the frames err says what the eigenvalues of the fields may owe to them.
+        told_apart = None if task.n_factors is None else _count_freely(fields, task)
+    # The error of the tangents limits what small eigenvalues can show.
     with stages.stage("error of the tangents"):
         error = _error_of_tangents(points, dim, tangents.n_neighbors, task)
         turn = mean_square_turn(tangents.frames, graph)
@@ -168,7 +168,7 @@ def published_pipeline(
 
 
 def field_rows(n: int, dim: int, task: Task) -> np.ndarray:
-    """Points on which the eigenproblem is posed: all, or of many an even sample."""
+    """Return the points for the eigenproblem: all, or an even sample if there are many."""
     enough = FIELD_POINTS.get(dim, MOST_FIELD_POINTS)
     if n <= enough or task.graph is not None or not task.settings.refines:
         return np.arange(n)
@@ -183,7 +183,7 @@ def estimate_tangents(
     rows: np.ndarray | None = None,
     count: int | None = None,
 ) -> Tangents:
-    """Tangent frames at all points, or at some rows.
+    """Estimate tangent frames at all points, or at some rows.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def estimate_tangents(
     task : Task
     rows : ndarray of int, shape (r,), optional
     count : int, optional
-        Neighbours of each fit; as the settings say by default, or else chosen.
+        Neighbours of each fit; by default from the settings, or else chosen.
 
     Returns
     -------
@@ -215,7 +215,7 @@ def fit_tangents(
     start: np.ndarray | None = None,
     factor_dims: tuple[int, ...] | None = None,
 ) -> Tangents:
-    """Tangent frames from so many neighbours, found a block at a time where that is a lot.
+    """Fit tangent frames to `count` neighbours, searched in blocks if they are many.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def fit_tangents(
 def neighbors_for_fit(
     points: np.ndarray, count: int, task: Task, rows: np.ndarray | None = None
 ) -> Neighbors:
-    """Neighbours for tangent fits: along the edges where a graph was given."""
+    """Find neighbours for tangent fits, along the edges of a given graph."""
     if task.graph is not None:
         return neighbors_in_graph(points, task.graph, count)
     if rows is not None or is_searched_exactly(*points.shape):
@@ -278,7 +278,7 @@ def neighbors_for_fit(
 
 
 def _tangent_neighbors(points: np.ndarray, dim: int, task: Task) -> int:
-    """Neighbours of each tangent fit: as the settings say, or else chosen."""
+    """Return the number of neighbours of tangent fits, from the settings or else chosen."""
     settings = task.settings
     if settings.tangents == "curved" and len(points) < fewest_points(dim):
         raise InputError(
@@ -297,12 +297,12 @@ def _tangent_neighbors(points: np.ndarray, dim: int, task: Task) -> int:
             points, dim, search, n_jobs=settings.n_jobs, random_state=task.rng
         )
         most = most_neighbors(len(points), dim)
-        # Draws of its own leave those of the fit as they are.
+        # Uses its own random numbers, so that those of the fit do not change.
         return more_neighbors(points, dim, count, most, search, n_jobs=settings.n_jobs)
 
 
 def _error_of_tangents(points: np.ndarray, dim: int, count: int, task: Task) -> TangentError | None:
-    """Measured error of curved tangents; None for others, and in a graph that is too sparse."""
+    """Measure the error of curved tangents; None for others, and for too sparse a graph."""
     if task.settings.tangents != "curved":
         return None
     near = None
@@ -315,14 +315,14 @@ def _error_of_tangents(points: np.ndarray, dim: int, count: int, task: Task) -> 
     return tangent_error(points, dim, count, near=near, search=search, n_jobs=task.settings.n_jobs)
 
 
-def _told_apart(fields: Eigenfields, task: Task) -> int:
-    """Factors that the fields tell apart by themselves, whatever number was given."""
+def _count_freely(fields: Eigenfields, task: Task) -> int:
+    """Count the factors that the fields show, whatever number was given."""
     own = replace(fields, n_parallel=count_parallel(fields.values, fields.variation))
     return count_factors(own, random_state=task.rng).n_factors
 
 
 def _whole_space(n: int, d: int) -> Tangents:
-    """Frames where the dimension is that of the space: the same at every point."""
+    """Return identity frames, for the dimension of the space."""
     frames = np.broadcast_to(np.eye(d), (n, d, d)).copy()
     return Tangents(frames, np.zeros(n), np.zeros(n), 0)
 
@@ -330,7 +330,7 @@ def _whole_space(n: int, d: int) -> Tangents:
 def _graph_for_fields(
     points: np.ndarray, dim: int, task: Task
 ) -> tuple[NeighborGraph, np.ndarray | None]:
-    """The graph of the eigenproblem, and the volume that each point stands for."""
+    """Return the graph of the eigenproblem, and the volume per point."""
     if task.graph is not None:
         return task.graph, None
     degree = min(task.settings.n_neighbors or default_degree(dim), len(points) - 1)
@@ -344,13 +344,13 @@ def _graph_for_fields(
 
 
 def _inverse_density(near: Neighbors, dim: int) -> np.ndarray:
-    """Weights of the points: the volume that each stands for, without its rare extremes."""
+    """Return the volume per point, with rare extremes limited."""
     volume = (near.distances[:, -1] / np.median(near.distances[:, -1])) ** dim
     return np.minimum(volume, np.quantile(volume, 0.99))
 
 
 def _coarse_solution(points: np.ndarray, tangents: Tangents, task: Task) -> np.ndarray | None:
-    """Fields to start from, solved on few of the points."""
+    """Compute initial fields on few of the points."""
     settings = task.settings
     return coarse_start(
         points,
@@ -365,7 +365,7 @@ def _coarse_solution(points: np.ndarray, tangents: Tangents, task: Task) -> np.n
 def _enough_fields(
     laplacian: ConnectionLaplacian, start: np.ndarray | None, weights: np.ndarray | None, task: Task
 ) -> Eigenfields:
-    """Bottom eigenfields, more of them while all may be parallel or wanted."""
+    """Compute the lowest eigenfields, with more of them if all may be parallel or are wanted."""
     options: dict[str, Any] = {
         "weights": weights,
         "random_state": task.rng,
@@ -374,7 +374,7 @@ def _enough_fields(
     rule = task.settings.rule
     width = task.settings.n_fields if start is None else start.shape[-1]
     fields = bottom_eigenfields(laplacian, n_fields=width, start=start, rule=rule, **options)
-    # On a flat part of dimension f there are f (f + 1) / 2 parallel fields.
+    # A flat part of dimension f has f (f + 1) / 2 parallel fields.
     unknowns = (n_coordinates(laplacian.k) - 1) * laplacian.graph.n_points
     limit = min(MAX_FIELDS, unknowns // 2)
     while fields.n_parallel >= width - 1 and 2 * width <= limit:

@@ -1,9 +1,8 @@
-"""A split -> a better one: each factor on its own, where it has an ambient subspace of its own.
+"""Refinement of a split, beyond the published algorithm.
 
-What the published algorithm does not do. In a product of immersions every factor is a manifold of
-its own small dimension in an orthogonal subspace, and all points sample it; there the pipeline is
-run again. Where the ambient space does not split, the tangents are fitted again without quadratic
-terms that mix factors.
+In a product of immersions every factor is a manifold of small dimension in its own orthogonal
+subspace, sampled by all points; the pipeline is run again in each subspace. If the ambient space
+does not split, tangents are fitted again without quadratic terms that mix factors.
 """
 
 from __future__ import annotations
@@ -24,20 +23,20 @@ from geodis.manifold.pipeline import Solution, estimate_tangents, fit_tangents, 
 from geodis.manifold.preparation.prepared import distinct_places
 from geodis.manifold.split_result import Split, Task, join_axes, largest_first
 
-# Largest growth of what displacements leave outside the tangent spaces at which the ambient
-# split is believed; splits of products of immersions lower it.
-BELIEVED = 1.02
+# Largest growth of displacements outside the tangent spaces for which an ambient split is accepted;
+# for products of immersions they shrink.
+LARGEST_GROWTH = 1.02
 
 
 def split_factors(points: np.ndarray, dim: int, task: Task | None = None) -> Split:
-    """Split a set of points into factors: the published pipeline, then refinement.
+    """Split a set of points into factors by the published pipeline, then refine.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
     dim : int
     task : Task, optional
-        Settings, progress, random numbers, and what is known of graph and factors.
+        Settings, progress, random numbers, and a known graph or number of factors.
 
     Returns
     -------
@@ -57,12 +56,12 @@ def split_factors(points: np.ndarray, dim: int, task: Task | None = None) -> Spl
 
 
 def refined(points: np.ndarray, solution: Solution, task: Task) -> Split:
-    """Refine what the pipeline found, and extend it to all points.
+    """Refine the result of the pipeline, and extend it to all points.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
-        Those of the pipeline.
+        The points of the pipeline.
     solution : Solution
     task : Task
 
@@ -72,16 +71,16 @@ def refined(points: np.ndarray, solution: Solution, task: Task) -> Split:
         With axes at all points.
     """
     split, n = solution.split, len(points)
-    if split.fields is None:  # one factor, by its dimension or because it was asked for
+    if split.fields is None:  # one factor, by its dimension or by request
         return split
     dim = sum(split.dims)
-    # In subspaces of its own a factor would be forced to look alike everywhere: where lengths in
-    # it depend on the others, that makes the axes worse.
+    # A separate fit assumes that a factor is the same everywhere; if its lengths depend on the
+    # other factors, that makes the axes worse.
     product = split.departure is None or split.departure.clearly_product
     if product and task.graph is None and task.settings.refines and len(split.dims) > 1:
-        alone = _each_on_its_own(points, split, task)
-        if alone is not None:
-            return alone
+        separate = _refine_separately(points, split, task)
+        if separate is not None:
+            return separate
     if len(split.rows) < n:
         if len(split.dims) == 1:
             return replace(split, axes=_frames_everywhere(points, solution.tangents, split, task))
@@ -92,7 +91,7 @@ def refined(points: np.ndarray, solution: Solution, task: Task) -> Split:
 def _frames_everywhere(
     points: np.ndarray, tangents: Tangents, split: Split, task: Task
 ) -> np.ndarray:
-    """Frames of all points: those of some rows are known, and do not depend on the others."""
+    """Estimate frames at all points, given those at the rows of the split."""
     dim, count = sum(split.dims), split.tangent_neighbors
     others = np.setdiff1d(np.arange(len(points)), split.rows)
     frames = np.empty((len(points), *tangents.frames.shape[1:]))
@@ -101,10 +100,10 @@ def _frames_everywhere(
     return frames
 
 
-def _each_on_its_own(points: np.ndarray, split: Split, task: Task) -> Split | None:
-    """Split each factor in its ambient subspace, if the ambient space splits.
+def _refine_separately(points: np.ndarray, split: Split, task: Task) -> Split | None:
+    """Split each factor in its ambient subspace; None if the ambient space does not split.
 
-    A factor is left whole when the number of factors was given.
+    Factors are left whole if their number was given.
     """
     with task.stages.stage("ambient split"):
         ambient = ambient_split(split.axes, split.dims)
@@ -124,7 +123,7 @@ def _each_on_its_own(points: np.ndarray, split: Split, task: Task) -> Split | No
         near = neighbors_at(points, split.rows, axes.shape[1], search=task.search(points))
         before = _share_outside(points, near, split.rows, split.axes)
         after = _share_outside(points, near, split.rows, axes[split.rows])
-    if after > BELIEVED * before:
+    if after > LARGEST_GROWTH * before:
         return None
     return _of_parts(split, parts, ambient, axes, keep_flat=bool(task.n_factors))
 
@@ -132,7 +131,7 @@ def _each_on_its_own(points: np.ndarray, split: Split, task: Task) -> Split | No
 def _of_parts(
     split: Split, parts: tuple[Split, ...], ambient: AmbientSplit, axes: np.ndarray, keep_flat: bool
 ) -> Split:
-    """The split whose factors are those of its parts, largest first."""
+    """Combine the factors of all parts into one split, largest first."""
     dims = [dim for part in parts for dim in part.dims]
     flat = split.flat if keep_flat else [flag for part in parts for flag in part.flat]
     order = largest_first(dims)
@@ -152,17 +151,17 @@ def _of_parts(
 def _share_outside(
     points: np.ndarray, near: Neighbors, rows: np.ndarray, axes: np.ndarray
 ) -> float:
-    """Share of squared displacements to near points that lies outside the tangent spaces."""
+    """Return the share of squared displacements to near points outside the tangent spaces."""
     displacements = points[near.indices] - points[rows, None]
     inside = displacements @ np.swapaxes(axes, 1, 2)
     return 1.0 - float((inside**2).sum() / (displacements**2).sum())
 
 
 def _with_better_tangents(points: np.ndarray, solution: Solution, task: Task) -> Split:
-    """Fit the tangents again without quadratic terms that mix factors, and solve again.
+    """Fit the tangents without quadratic terms that mix factors, and solve again.
 
-    Rounds go on while they make the fields more parallel: the eigenvalues of parallel fields are
-    zero but for errors in the tangents.
+    Rounds continue while eigenvalues of the parallel fields fall, which are zero without errors of
+    the tangents.
     """
     tangents, split = solution.tangents, solution.split
     dim, d = split.axes.shape[1:]
@@ -192,7 +191,7 @@ def _with_better_tangents(points: np.ndarray, solution: Solution, task: Task) ->
 def _tangents_by_factor(
     points: np.ndarray, tangents: Tangents, split: Split, task: Task
 ) -> Tangents:
-    """Tangents fitted again from those of a split, with quadratic terms within factors only."""
+    """Fit tangents from the axes of a split, with quadratic terms within factors only."""
     dim, count = split.axes.shape[1], tangents.n_neighbors
     if count == neighbors_for_tangents(dim):  # no noise: fewer terms, fewer neighbours
         count = 2 * (1 + dim + len(quadratic_pairs(dim, split.dims)[0]))

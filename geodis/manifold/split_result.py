@@ -1,4 +1,4 @@
-"""What a split is: axes by factor at every point, what they rest on, and factor within factor."""
+"""Splits, the settings and tasks of the steps that make them, and their evidence."""
 
 from __future__ import annotations
 
@@ -28,39 +28,39 @@ from geodis.manifold.local.tangents import TangentMethod
 
 @dataclass(frozen=True)
 class Split:
-    """Factors of a set of points, and of each factor in turn.
+    """Factors of a set of points, nested by factor.
 
     Attributes
     ----------
     axes : ndarray of shape (n, k, d)
-        Orthonormal rows grouped by factor, the same order of factors at every point.
+        Orthonormal rows grouped by factor, with factors in the same order at every point.
     dims : tuple of int
         Dimension of every factor.
     flat : tuple of bool
         Which factors are flat parts of dimension two or more.
     fields : Eigenfields or None
-        Bottom eigenfields, at the points `rows`; None in dimension one.
+        Lowest eigenfields, at the points `rows`; None in dimension one.
     rows : ndarray of int
-        Points on which the eigenproblem was posed.
+        Points of the eigenproblem.
     parts : tuple of Split
-        The factors of this split, each split on its own; empty where there is one.
+        The factors of this split, each split on its own; may be empty.
     bases : tuple of ndarray of shape (d_j, d)
         Orthonormal rows: the ambient subspace in which each part was split.
     refined : str
-        "ambient" where factors were refined in their own ambient subspaces, "tangents" where
-        only the tangent fits were, "none" where nothing was.
+        "ambient" if factors were refined in their own ambient subspaces, "tangents" if only the
+        tangent fits were, "none" otherwise.
     tangent_neighbors : int
         Neighbours of each tangent fit.
     leakage : float
-        Share of the axes outside their factor's ambient subspace; NaN where not asked.
+        Share of the axes outside their factor's ambient subspace; NaN if not computed.
     tangent_error : TangentError or None
-        How far the frames err that the fields rest on; None where there are no fields.
+        Error of the frames; None without fields.
     departure : Departure or None
-        How far the metric is from that of a product of these factors.
+        Departure of the metric from a product of these factors.
     told_apart : int or None
-        Factors that the fields tell apart by themselves, where their number was given.
+        Number of factors that the fields show, if another number may have been given.
     history : list of dict
-        One entry a round: what was done, factor dimensions, eigenvalues, norm variations.
+        One entry per round: step, factor dimensions, eigenvalues, norm variations.
     """
 
     axes: np.ndarray
@@ -80,7 +80,7 @@ class Split:
 
 
 def round_of_history(what: str, fields: Eigenfields, dims: tuple[int, ...]) -> dict[str, Any]:
-    """One line of the history: what was done, and what it found."""
+    """Return one entry of the history."""
     return {
         "what": what,
         "n_points": len(fields.fields),
@@ -96,7 +96,7 @@ def round_of_history(what: str, fields: Eigenfields, dims: tuple[int, ...]) -> d
 def join_axes(
     parts: Sequence[Split], bases: Sequence[np.ndarray], axes: Sequence[np.ndarray]
 ) -> np.ndarray:
-    """Axes of the parts, (p, k_j, d_j) each, in the space of their bases, largest factor first.
+    """Join the axes of all parts, (p, k_j, d_j) each, with the largest factor first.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def join_axes(
     joined = np.empty((len(axes[0]), k, bases[0].shape[1]))
     place = np.argsort(_row_order(parts))
     stop = 0
-    for own, basis in zip(axes, bases, strict=True):  # one part after the other, in place
+    for own, basis in zip(axes, bases, strict=True):  # in place
         start, stop = stop, stop + own.shape[1]
         for some in blocks(len(joined), BLOCK_ROWS):
             joined[some, place[start:stop]] = own[some] @ basis
@@ -116,7 +116,7 @@ def join_axes(
 def part_axes(
     parts: Sequence[Split], bases: Sequence[np.ndarray], axes: np.ndarray
 ) -> list[np.ndarray]:
-    """Axes of each part in its own space, from the axes of all: inverts `join_axes`."""
+    """Return the axes of each part in its own space, the inverse of `join_axes`."""
     joined = np.empty_like(axes)
     joined[:, _row_order(parts)] = axes
     stops = np.cumsum([sum(part.dims) for part in parts])
@@ -125,27 +125,26 @@ def part_axes(
 
 
 def _row_order(parts: Sequence[Split]) -> np.ndarray:
-    """Rows of the parts' axes, one part after the other, in order of the factors' dimensions."""
+    """Return the order that sorts the concatenated axes of the parts by factor dimension."""
     dims = [dim for part in parts for dim in part.dims]
     rows = np.split(np.arange(sum(dims)), np.cumsum(dims)[:-1])
     return np.concatenate([rows[j] for j in largest_first(dims)])
 
 
 def largest_first(dims: Sequence[int]) -> np.ndarray:
-    """The order of factors by their dimension."""
+    """Return the order of factors by dimension."""
     return np.argsort(-np.asarray(dims), kind="stable")
 
 
-# What all steps on one set of points share: settings, progress, random numbers, what is known.
-
+# How flat parts are treated; see `GeoManCER`.
 FlatTreatment = Literal["split", "keep"]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The parameters of `GeoManCER`, checked; `n_jobs` is None for one thread, -1 for every core.
+    """The checked parameters of `GeoManCER`, without `prepare` and `metric` (see `RowMeasure`).
 
-    How rows are read, `prepare` and `metric`, is in `RowMeasure`.
+    `n_jobs` is None for one thread, -1 for every core.
     """
 
     tangents: TangentMethod = "curved"
@@ -163,7 +162,7 @@ class Settings:
     verbose: int = 0
 
     def __post_init__(self) -> None:
-        """Check every value before anything runs."""
+        """Check every value."""
         if self.n_neighbors is not None:
             check_int(self.n_neighbors, "n_neighbors", low=1)
         if self.tangent_neighbors is not None:
@@ -186,30 +185,30 @@ class Settings:
 
     @property
     def refines(self) -> bool:
-        """Whether factors are refined: the published tangents have nothing to refine."""
+        """Whether factors are refined; PCA tangents never are."""
         return self.refinements > 0 and self.tangents == "curved"
 
 
 @dataclass(frozen=True)
 class Task:
-    """What all steps on one set of points share.
+    """Settings and state shared by all steps on one set of points.
 
     Attributes
     ----------
     settings : Settings
     stages : Stages
-        Timed and shown.
+        Timing and progress.
     rng : Generator
     graph : NeighborGraph or None
-        The true neighbours, where the caller gave them.
+        Known neighbours.
     n_factors : int or None
-        Factors, where their number is known.
+        Known number of factors.
     leave_whole : bool
-        Take the points for one factor, without asking.
+        Treat the points as one factor.
     searches : Searches
-        The search among the points that is prepared.
+        Prepared searches among the points.
     apart : Apart or None
-        Rows that are no neighbours of one another.
+        Rows to exclude from each other's neighbourhoods.
     """
 
     settings: Settings = field(default_factory=Settings)
@@ -222,56 +221,53 @@ class Task:
     apart: Apart | None = None
 
     def search(self, points: np.ndarray) -> Search:
-        """Exact searches among points, prepared once."""
+        """Return an exact search among points, prepared once."""
         return self.searches.among(points, apart=self.apart, n_jobs=self.settings.n_jobs)
 
     def at(self, rows: np.ndarray) -> Task:
-        """The same task on some rows, in their order, of which no graph was given."""
+        """Restrict the task to some rows, in their order; a given graph is not restricted."""
         if self.apart is None:
             return self
         return replace(self, apart=self.apart.rows(rows), searches=Searches())
 
 
-# Eigenfields of a split -> why so many factors were found, and what leaves doubt.
-
-# An eigenvalue below this part of the bulk is one that noisy tangents may give a parallel field.
+# With noisy tangents, parallel fields may have eigenvalues up to this share of the bulk.
 SMALL_VALUE = 0.1
-# Above this part of the bulk no field is parallel, however even its norm.
+# Above this share of the bulk no field is parallel, however even its norm.
 NOT_SMALL = 0.3
-# Where no field is parallel but the lowest stands this far below the next, the rest may be errors
-# of the tangents: on manifolds of one factor the lowest eigenvalues come in clusters.
+# Without parallel fields, a lowest eigenvalue this far below the next may be due to errors of the
+# tangents, because on single factors the lowest eigenvalues form clusters.
 ISOLATED = 1.5
-# Tangents that err by more, in radians, may hide that one factor is several; and factors that were
-# told apart may have the wrong number where they err by more than the second.
+# Errors of the tangents in radians above which several factors may appear as one, and above which
+# the number of separated factors may be wrong.
 MERGING_ERROR, MIXING_ERROR = 0.15, 0.19
-# A slow field of a long factor has a small eigenvalue too, and a norm that varies by more.
+# Slow fields of a long factor also have small eigenvalues, but their norm varies by more.
 SLOW_VARIATION = 0.35
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Why so many factors were found: the two tests on the bottom eigenfields of one problem.
+    """Evidence for the number of factors: two tests on the lowest eigenfields of one problem.
 
     Attributes
     ----------
     dim : int
-        Dimension of the points that were split.
+        Dimension of the points.
     eigenvalues : ndarray of shape (q,)
-        Zero for a parallel field but for errors in the tangents.
+        Zero for a parallel field, up to errors of the tangents.
     variation : ndarray of shape (q,)
-        Variation over points of each field's norm: zero for a parallel field.
+        Variation over points of each field's norm; zero for a parallel field.
     n_parallel : int
-        Leading fields taken as parallel.
+        Number of leading fields accepted as parallel.
     factor_dims : tuple of int
-        Into what the points were split at this level.
+        Dimensions of the factors at this level.
     gap_rule : int
-        Factors that the largest gap between eigenvalues, the published rule, would give.
+        Number of factors by the published rule, the largest gap between eigenvalues.
     doubts : tuple of Doubt
-        Why the number is uncertain; empty where it is not.
+        Reasons why the number is uncertain.
     departure : Departure or None
-        How far the metric is from that of a product of these factors.
+        Departure of the metric from a product of these factors.
     tangent_error : TangentError or None
-        How far the tangents err.
     """
 
     dim: int
@@ -285,7 +281,7 @@ class Evidence:
     tangent_error: TangentError | None = None
 
     def __str__(self) -> str:
-        """One line for people."""
+        """Describe the evidence in one line."""
         count = min(self.n_parallel + 1, len(self.variation))
         values = " ".join(f"{value:.2g}" for value in self.eigenvalues[:count])
         varies = " ".join(f"{value:.3f}" for value in self.variation[:count])
@@ -302,7 +298,7 @@ class Evidence:
 
 
 def collect_evidence(split: Split) -> list[Evidence]:
-    """The evidence of a split and of all its parts, outermost first."""
+    """Collect the evidence of a split and all its parts, outermost first."""
     own = [] if split.fields is None else [_weigh(split)]
     return own + [item for part in split.parts for item in collect_evidence(part)]
 
@@ -311,16 +307,16 @@ def _weigh(split: Split) -> Evidence:
     fields = split.fields
     assert fields is not None
     dim = split.axes.shape[1]
-    # Where the factors were split in turn, those found here are the ones of the first round.
+    # If factors were split further, the factors at this level are those of the first round.
     dims = split.history[0]["factor_dims"] if split.parts else split.dims
     gap_rule = count_by_gap(fields.values) + 1 if len(fields.values) > 1 else 1
     doubts = doubts_of(fields, dim)
-    told, found = split.told_apart, len(split.dims)
-    if told not in (None, found):
-        doubts += (doubt("given-factors", "split", given=found, found=told),)
-    if split.tangent_error is None and found > 1:
+    counted, used = split.told_apart, len(split.dims)
+    if counted not in (None, used):
+        doubts += (doubt("given-factors", "split", given=used, found=counted),)
+    if split.tangent_error is None and used > 1:
         doubts += (doubt("unmeasured-departure", "split"),)
-    if not split.parts:  # else what the parts say counts
+    if not split.parts:  # otherwise the evidence of the parts counts
         doubts += doubts_of_tangents(split)
     if split.departure and not split.departure.is_product:
         doubts += (doubt("departure", "split", departure=str(split.departure)),)
@@ -338,7 +334,7 @@ def _weigh(split: Split) -> Evidence:
 
 
 def doubts_of_tangents(split: Split) -> tuple[Doubt, ...]:
-    """Whether the tangents err by so much that factors may be merged, or their axes mean little."""
+    """Return a doubt if errors of the tangents may merge or mix factors."""
     error = split.tangent_error
     limit = MERGING_ERROR if len(split.dims) == 1 else MIXING_ERROR
     if error is None or error.angle <= limit or split.axes.shape[1] < SPLITTABLE:
@@ -348,13 +344,13 @@ def doubts_of_tangents(split: Split) -> tuple[Doubt, ...]:
 
 
 def doubts_of(fields: Eigenfields, dim: int = SPLITTABLE) -> tuple[Doubt, ...]:
-    """What in the fields leaves the number of parallel ones uncertain."""
+    """Return the reasons why the number of parallel fields is uncertain."""
     low, high = UNCERTAIN_VARIATION
     counted, values = fields.n_parallel, fields.values
     doubts = []
     for r, varies in enumerate(fields.variation[: counted + 1]):
         if r == counted and values[r] > NOT_SMALL * values[-1]:
-            continue  # its norm may be even, as on a torus, but it is not parallel
+            continue  # not parallel even if its norm is constant, as on a torus
         if low < varies and (varies < high or r < counted):
             doubts.append(doubt("uneven-field", "split", field=r + 1, variation=varies))
     after = fields.variation[counted] if counted < len(values) - 1 else np.inf

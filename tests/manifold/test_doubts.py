@@ -180,9 +180,9 @@ WRONG = {"verdict": "doubtful", "doubts": DOUBTFUL.doubts, "dim": 3}
 RAISED = {
     "incomplete-sample": lambda: SampledPoints(np.ones((2, 2)), np.arange(2), 3).doubts,
     "whole-problem": lambda: whole_problem_doubts(split((2, 1), 20_000), 20_000),
-    "unclear-dimension": lambda: doubts_of_dimension(2, DOUBTFUL, told=False),
-    "limited-dimension": lambda: doubts_of_dimension(1, ESTIMATE, told=False),
-    "given-dimension": lambda: doubts_of_dimension(1, ESTIMATE, told=True),
+    "unclear-dimension": lambda: doubts_of_dimension(2, DOUBTFUL, given=False),
+    "limited-dimension": lambda: doubts_of_dimension(1, ESTIMATE, given=False),
+    "given-dimension": lambda: doubts_of_dimension(1, ESTIMATE, given=True),
     "unconfirmed-dimension": lambda: late((2,), told=True, **WRONG),
     "hidden-factor": lambda: late(spread=0.1),
     "branching-curve": lambda: late(order=CurveOrder(9.0, 5), dim=1),

@@ -283,7 +283,7 @@ def test_pca_tangents_are_not_refined_and_the_summary_says_so():
     plain = fit(points, dim=4, n_factors=2, tangents="pca", refinements=0)
     asked = fit(points, dim=4, n_factors=2, tangents="pca", refinements=2)
     np.testing.assert_array_equal(asked.axes_, plain.axes_)
-    assert "PCA tangents are left as they are" in asked.summary()
+    assert "PCA tangents are not refined" in asked.summary()
     assert "PCA tangents are left" not in plain.summary()
 
 

@@ -1,1 +1,1 @@
-"""Tangents, graph -> factors that parallel transport leaves alone, one file a step."""
+"""From tangents and a graph to factors that are invariant under parallel transport."""

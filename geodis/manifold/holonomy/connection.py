@@ -1,4 +1,4 @@
-"""Frames, graph -> parallel transports (e, k, k) along the edges."""
+"""Parallel transport along the edges and around the loops of a graph."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from geodis.base.jobs import njit, over_ranges
 from geodis.manifold.linalg import polar_rows
 from geodis.manifold.local.graph import NeighborGraph
 
-# Newton-Schulz multiplies a small singular value by 1.5 a step: twelve steps bring .03 to one,
-# and neighbours whose tangent spaces are nearer to orthogonal than that carry no information.
+# Newton-Schulz multiplies a small singular value by 1.5 per step, so twelve steps bring .03 to one.
+# Tangent spaces that are closer to orthogonal carry no information.
 MAX_STEPS = 12
 TOLERANCE = 1e-6
 
@@ -23,10 +23,10 @@ TOLERANCE = 1e-6
 def connection(
     frames: np.ndarray, graph: NeighborGraph, *, n_jobs: int | None = None
 ) -> np.ndarray:
-    """Transport between the tangent spaces of neighbours, for every directed edge.
+    """Compute the transport between the tangent spaces of neighbours for every directed edge.
 
     ``Q_ij`` is the orthogonal polar factor of ``U_i U_j^T``, where rows of U are tangent
-    directions: it takes coordinates in the frame of j to coordinates in the frame of i
+    directions. It maps coordinates in the frame of j to coordinates in the frame of i
     (algorithm 1, step 2), so that ``Q_ji = Q_ij^T``.
 
     Parameters
@@ -40,7 +40,7 @@ def connection(
     -------
     ndarray of float32, shape (e, k, k)
         In the order of the graph's CSR entries, both directions of every edge. Directions in
-        which two tangent spaces are orthogonal to within .03 come out shorter than one.
+        which two tangent spaces are orthogonal to within .03 have a length below one.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def transports_between(
     *,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Polar factors of U_i V_j^T for the entries (i, j) of a CSR pattern, shape (e, k, k)."""
+    """Compute polar factors of U_i V_j^T for the entries (i, j) of a CSR pattern: (e, k, k)."""
     k = to_frames.shape[1]
     transports = np.empty((len(indices), k, k), np.float32)
     single = np.ascontiguousarray(to_frames, dtype=np.float32)
@@ -125,8 +125,7 @@ def _polar_products(start, stop, to_frames, from_frames, indptr, indices, transp
                     transports[e, a, b] = X[a, b]
 
 
-# Axes, graph -> what parallel transport around loops does to each factor.
-
+# Most points of the breadth-first tree of `loop_holonomy`.
 MAX_POINTS = 20_000
 
 
@@ -137,13 +136,13 @@ class Holonomy:
     Attributes
     ----------
     angles : ndarray of shape (loops, m)
-        Largest angle by which the transport turns a direction of each factor: near zero for a
-        flat factor, spread over [0, pi] for a curved one.
+        Largest angle by which transport rotates a direction of each factor: near zero for a flat
+        factor, spread over [0, pi] for a curved one.
     leakage : ndarray of shape (loops,)
-        Sine of the angle by which transport carries directions out of their factor: near zero
-        when the factors are right.
+        Sine of the angle by which transport moves directions out of their factor: near zero if
+        the factors are right.
     lengths : ndarray of int, shape (loops,)
-        Edges of each loop.
+        Number of edges of each loop.
     """
 
     angles: np.ndarray
@@ -151,7 +150,7 @@ class Holonomy:
     lengths: np.ndarray
 
     def __str__(self) -> str:
-        """One line a factor."""
+        """Describe the angles, one line per factor."""
         lines = [f"{len(self.angles)} loops of {np.median(self.lengths):.0f} edges (median)"]
         for j, column in enumerate(self.angles.T):
             low, middle, high = np.degrees(np.quantile(column, [0.1, 0.5, 0.9]))
@@ -170,10 +169,10 @@ def loop_holonomy(
     n_loops: int = 500,
     random_state: Any = 0,
 ) -> Holonomy:
-    """Transport around fundamental loops of a breadth-first tree from one point.
+    """Compute the transport around fundamental loops of a breadth-first tree.
 
-    Every edge that is not in the tree closes a loop through the root. The transport from each
-    point to the root is composed along the tree; that around the loop of edge (i, j) is
+    Every edge outside the tree closes a loop through the root. With the transport T from each
+    point to the root along the tree, that around the loop of edge (i, j) is
     ``H = T_i Q_ij T_j^T``, in the axes at the root.
 
     Parameters
@@ -182,7 +181,7 @@ def loop_holonomy(
         Rows grouped by factor.
     factor_dims : tuple of int
     graph : NeighborGraph
-        Of the same points; the piece of the root is used, up to 20,000 points around it.
+        Of the same points; up to 20,000 points of its largest component are used.
     n_loops : int
     random_state : int, Generator or None
 
@@ -229,7 +228,7 @@ def loop_holonomy(
 
 
 def _transports(axes: np.ndarray, to: np.ndarray, origin: np.ndarray) -> np.ndarray:
-    """Transports from points `origin` to points `to`, pair by pair, shape (p, k, k)."""
+    """Compute transports from points `origin` to points `to` for each pair, (p, k, k)."""
     indptr = np.arange(len(to) + 1, dtype=np.int32)
     places = np.arange(len(to), dtype=np.int32)
     return transports_between(axes[to], axes[origin], indptr, places).astype(float)

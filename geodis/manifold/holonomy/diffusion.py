@@ -1,12 +1,12 @@
-"""The one hot loop: averages of matrix fields over neighbours, carried by the transports.
+"""Diffusion of matrix fields along a graph: the innermost loop of the eigenproblem.
 
-A field is kept as the lower triangle of a symmetric matrix at every point, off-diagonal entries
-times sqrt 2, and R fields lie side by side: shape (n, k (k + 1) / 2, R). One pass reads every
-transport once for all R fields, eight fields in one vector. Arrays are indexed whole: a slice of an
-array counts a reference, which costs more than the arithmetic on a small matrix.
+A field is stored as the lower triangle of a symmetric matrix at every point, with off-diagonal
+entries times sqrt 2. R fields are stored together: shape (n, k (k + 1) / 2, R). One pass reads
+every transport once for all fields, eight fields per vector. Compiled code indexes whole arrays,
+because a slice counts a reference, which costs more than the arithmetic on a small matrix.
 
-The loops run over the rows start <= i < stop, for threads that take a range each: numba's own
-parallel loops take three times as long to compile.
+Compiled loops run over rows start <= i < stop, one range per thread; numba's parallel loops take
+three times as long to compile.
 """
 
 from __future__ import annotations
@@ -21,32 +21,31 @@ from numba.extending import intrinsic
 
 from geodis.base.jobs import njit, over_ranges
 
-# Sums of carried matrices over the edges of a point, and weighted sums of rows, as vector code.
+# Vector code for sums of transported matrices over the edges of a point, and weighted sums of rows.
 #
-# A compiler turns a long loop into vector instructions, and first checks that what it writes is not
-# what it reads. For eight numbers the check costs more than the sum, so vectors are asked for here
-# explicitly. A processor with shorter vectors takes two or four steps.
+# Compilers vectorise loops only after a check that input and output do not overlap. For eight
+# numbers this check costs more than the sum, so vector instructions are generated explicitly. A
+# processor with shorter vectors needs two or four instructions.
 #
-# Up to dimension `MOST_AXES`, which is known when the code is compiled, the sums of all entries
-# stay in registers: a quarter of the time of loops in dimensions 2 to 7, half in dimension 8.
-# Beyond, `sum_eights` adds rows; plain loops took 1.1 to 3.5 times as long (dimensions 9 to 16, 8
-# to 32 fields).
+# Up to dimension `MOST_AXES`, known at compile time, all sums stay in registers, which takes a
+# quarter of the time of loops in dimensions 2 to 7, and half in dimension 8. Above, `sum_eights`
+# adds rows; plain loops took 1.1 to 3.5 times as long (dimensions 9 to 16, 8 to 32 fields).
 
 WIDTH = 8
 VECTOR = ir.VectorType(ir.FloatType(), WIDTH)
-# Sums are not reordered: results do not depend on the length of the processor's vectors.
+# Sums are not reordered ("reassoc"), so results do not depend on the processor's vector length.
 FLAGS = ("contract", "nsz")
-# Beyond, the registers do not hold what is kept, and code grows with the cube of the dimension.
+# Above, registers do not suffice, and code size grows with the cube of the dimension.
 MOST_AXES = 8
 
 
 def _vector_at(builder: Any, base: Any, position: Any) -> Any:
-    """Pointer to the eight numbers from a position on."""
+    """Return a pointer to the eight numbers from a position."""
     return builder.bitcast(builder.gep(base, [position]), VECTOR.as_pointer())
 
 
 def _broadcast(builder: Any, scalar: Any) -> Any:
-    """A vector of eight times the same number."""
+    """Return a vector of eight equal numbers."""
     lane = ir.IntType(32)
     nothing = ir.Constant(VECTOR, ir.Undefined)
     one = builder.insert_element(nothing, scalar, ir.Constant(lane, 0))
@@ -57,7 +56,7 @@ def _broadcast(builder: Any, scalar: Any) -> Any:
 def _data_of(
     context: Any, builder: Any, signature: Any, arguments: Any, which: tuple[int, ...]
 ) -> list[Any]:
-    """Pointers to the numbers of some arguments, which are arrays."""
+    """Return pointers to the data of some array arguments."""
     return [
         context.make_array(signature.args[i])(context, builder, arguments[i]).data for i in which
     ]
@@ -79,8 +78,8 @@ def _sum_carried(
     """out[a, b, field + f] = sum_e Q_e S_j Q_e^T [a, b] for first <= e < last, b <= a and f < 8.
 
     For compiled code only. Arrays are contiguous: transports (e, k, k), full (n, k, k, filled) and
-    out (k, k, filled) of float32, indices (e,) of integers j; `axes` is any tuple of k numbers: its
-    length is the dimension.
+    out (k, k, filled) of float32, indices (e,) of integers j. `axes` is any tuple of k numbers,
+    whose length is the dimension.
     """
     k = len(axes)
 
@@ -124,7 +123,7 @@ def _sum_carried(
                     for c in range(k):
                         weight = spread(builder.add(weights, number(b * k + c)))
                         total = added(total, weight, left[c])
-                    # What is kept is added last: of sums over many edges fewer digits are lost.
+                    # The running sum is added last, which loses fewer digits over many edges.
                     old = builder.load(sums[a, b])
                     builder.store(builder.fadd(total, old, flags=FLAGS), sums[a, b])
         for (a, b), kept in sums.items():
@@ -151,8 +150,8 @@ def _sum_eights(
 ) -> Any:
     """out[at + f] = keep out[at + f] + sum_c weights[first + c] rows[begin + c step + f], f < 8.
 
-    For compiled code only. Arrays are of float32 and contiguous, and positions those in memory,
-    whatever the shapes; c runs to `count`, and `keep` is true or false.
+    For compiled code only. Arrays are contiguous, of float32; positions are those in memory,
+    whatever the shapes. c runs to `count`, and `keep` is boolean.
     """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -160,7 +159,7 @@ def _sum_eights(
         target, weight, row = _data_of(context, builder, signature, arguments, (0, 3, 5))
 
         def add(position: Any, several: int) -> None:
-            """Add several weighted rows from a position on, in one go."""
+            """Add several weighted rows from a position."""
             value = builder.load(total)
             place = builder.add(begin, builder.mul(position, step))
             for c in range(several):
@@ -182,7 +181,7 @@ def _sum_eights(
             with builder.if_then(cgutils.is_not_null(builder, bit)):
                 add(done, several)
             done = builder.add(done, bit)
-        # What is kept is added last: of sums over many calls fewer digits are lost.
+        # The running sum is added last, which loses fewer digits over many calls.
         kept = context.cast(builder, keep, signature.args[2], types.boolean)
         with builder.if_then(kept):
             old = builder.load(_vector_at(builder, target, at), align=4)
@@ -199,9 +198,7 @@ def _sum_eights(
 sum_carried: Any = _sum_carried
 sum_eights: Any = _sum_eights
 
-
-# Reordering sums is not allowed (no "reassoc"): results do not depend on the vector length.
-FAST = {"contract", "nsz"}
+FAST = set(FLAGS)
 
 
 def diffuse(
@@ -225,15 +222,15 @@ def diffuse(
     transports : ndarray of float32, shape (e, k, k)
         Q of every entry.
     fields : ndarray of float32, shape (n_from, k (k + 1) / 2, R)
-        S, at the far ends.
+        S, at the points j.
     scales : pair of ndarray of float32
         s of shape (n_to,) and s' of shape (n_from,).
     weight : float
         p.
     own : pair of ndarray, optional
-        q of shape (n_to,) and Y of shape (n_to, k (k + 1) / 2, R); left out by default.
+        q of shape (n_to,) and Y of shape (n_to, k (k + 1) / 2, R); zero by default.
     older : float and ndarray, optional
-        r and Z of the shape of Y; left out by default.
+        r and Z of the shape of Y; zero by default.
     n_jobs : int, optional
         Threads; one by default, -1 for every core.
 
@@ -262,7 +259,7 @@ def diffuse(
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def _fill(start, stop, fields, scale, full):  # type: ignore[no-untyped-def]
-    """Both triangles of s_i S_i, matrices (k, k) of as many fields as fill whole vectors."""
+    """Write both triangles of s_i S_i, with the number of fields padded to whole vectors."""
     width = fields.shape[2]
     half_root = np.float32(np.sqrt(0.5))
     for i in range(start, stop):
@@ -283,7 +280,7 @@ def _fill(start, stop, fields, scale, full):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def _diffuse(start, stop, indptr, indices, Q, full, p, q, own, r, older, out, axes):  # type: ignore[no-untyped-def]
-    """In the dimension that is the number of axes, known when this is compiled."""
+    """Diffuse in a dimension known at compile time, the number of axes."""
     width, filled = out.shape[2], full.shape[3]
     k = len(axes)
     total = np.empty((k, k, filled), np.float32)
@@ -296,7 +293,7 @@ def _diffuse(start, stop, indptr, indices, Q, full, p, q, own, r, older, out, ax
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def _diffuse_large(start, stop, indptr, indices, Q, full, p, q, own, r, older, out):  # type: ignore[no-untyped-def]
-    """In any dimension."""
+    """Diffuse in any dimension."""
     width, filled = out.shape[2], full.shape[3]
     k = Q.shape[1]
     row = k * filled
@@ -322,7 +319,7 @@ def _diffuse_large(start, stop, indptr, indices, Q, full, p, q, own, r, older, o
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def _write(i, total, trace, p, q, own, r, older, out):  # type: ignore[no-untyped-def]
-    """Row i of the result, from the lower triangle of its sum."""
+    """Write row i of the result from the lower triangle of its sum."""
     k, width = len(total), out.shape[2]
     on = p[i]
     off = on * np.float32(np.sqrt(2.0))

@@ -1,4 +1,4 @@
-"""Laplacian -> bottom eigenvalues (q,) and matrix fields, by Chebyshev-filtered iteration."""
+"""Lowest eigenfields of the connection Laplacian, by Chebyshev-filtered subspace iteration."""
 
 from __future__ import annotations
 
@@ -17,32 +17,34 @@ from geodis.manifold.holonomy.laplacian import ConnectionLaplacian, unvec_symmet
 from geodis.manifold.local.exact_search import searcher
 from geodis.manifold.local.graph import neighbor_graph
 
-# Averages over neighbours do not lengthen a field: the spectrum of I - D^(-1/2) W D^(-1/2) ends at
-# two. It really ends near 1.5, but finding that out costs more than it saves.
+# Upper bound of the spectrum of I - D^(-1/2) W D^(-1/2), since averaging does not lengthen fields.
+# It actually ends near 1.5, but computing that costs more than it saves.
 NORMALIZED_TOP = 2.0
 LANCZOS_STEPS = 10
-# The Lanczos estimate lies below the largest eigenvalue; a filter that ends too early would
-# amplify what lies beyond it, while one that ends a tenth too late costs a twentieth more.
+# The Lanczos estimate is below the largest eigenvalue. A filter that ends too early amplifies what
+# lies above it; one that ends 10 % too late costs 5 % more.
 LANCZOS_MARGIN = 1.1
-# Rows of a partial Gram matrix: summed in float32 within, in float64 between.
+# Rows of a partial Gram matrix, which are summed in float32; partial sums are added in float64.
 GRAM_ROWS = 2**16
 
-# Rounds without a clear fall of the residual after which there is no gap to converge against.
+# Rounds without a clear fall of the residual after which iteration stops.
 PATIENCE = 4
+# Largest variation of the norm of a parallel field.
 PARALLEL_VARIATION = 0.05
-BULK_PART = 0.5  # of the largest eigenvalue computed: parallel ones lie below
+# Parallel fields have eigenvalues below this share of the largest computed one.
+BULK_PART = 0.5
+# Variations that leave the count of parallel fields uncertain.
 UNCERTAIN_VARIATION = (0.03, 0.15)
-# A lowest field that varies by more than this need not settle further to be rejected.
+# If the lowest field varies by more than this, it is rejected without further convergence.
 CLEAR_VARIATION = 0.1
-# Eigenvalues nearer to one another than this are one cluster: mixtures of its fields are as good
-# as its fields, so that the count of parallel ones must not cut through it. The gap above parallel
-# fields was 3.6 on the strongest departure from a product that still was taken for one.
+# Eigenvalues with smaller ratios form a cluster, whose fields mix, so the count of parallel fields
+# must not split it. The gap above the parallel fields was 3.6 for the strongest departure from a
+# product that was still accepted as one.
 CLUSTER = 2.0
-# So far above the fields before it, a field has nothing to do with them.
+# Ratio of eigenvalues from which a field is clearly separate from those below.
 CLEAR_GAP = 4.0
-# Parts of the points, one after the other, in which the energies of the fields are compared.
+# Consecutive parts of the points, for the jackknife over energies.
 ENERGY_BLOCKS = 20
-
 
 FactorRule = Literal["parallel", "gap"]
 
@@ -62,16 +64,16 @@ class Eigenfields:
     residuals : ndarray of shape (q,)
         |A v - theta v| for unit v.
     n_parallel : int
-        Leading fields taken as parallel, or as many as were asked for.
+        Number of leading fields accepted as parallel, or requested.
     n_applications : int
-        Times that the Laplacian was applied, to all fields at once.
+        Number of applications of the Laplacian to all fields.
     converged : bool
-        Whether the residuals of the parallel fields are small against the gap above them.
+        Whether the residuals of the parallel fields are small relative to the gap above them.
     top : float
         Upper bound of the spectrum.
     energies : ndarray of shape (b, q)
-        What each of twenty parts of the points, one after the other, adds to every eigenvalue;
-        no rows where it was not asked for.
+        Contributions of twenty consecutive parts of the points to every eigenvalue; may have no
+        rows.
     """
 
     values: np.ndarray
@@ -85,7 +87,7 @@ class Eigenfields:
     energies: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
 
     def matrices(self, count: int | None = None, rows: Any = slice(None)) -> np.ndarray:
-        """The first fields as matrices, shape (n, count, k, k), at some rows."""
+        """Return the first fields as matrices, shape (n, count, k, k), at some rows."""
         chosen = np.swapaxes(self.fields[rows, :, :count], 1, 2)
         k = int((np.sqrt(8 * self.fields.shape[1] + 1) - 1) / 2)
         return unvec_symmetric(chosen.astype(float), k)
@@ -106,32 +108,32 @@ def bottom_eigenfields(
     random_state: Any = None,
     done: Callable[[float, str], None] | None = None,
 ) -> Eigenfields:
-    """Bottom eigenfields by subspace iteration with a Chebyshev filter.
+    """Compute the lowest eigenfields by subspace iteration with a Chebyshev filter.
 
-    The residual of the wanted fields has to be small against the gap above them, which shrinks
-    like n^(-2/k); a tolerance against the eigenvalues themselves returns bulk fields.
+    The residual of the wanted fields must be small relative to the gap above them, which shrinks
+    like n^(-2/k); a tolerance relative to the eigenvalues would return bulk fields.
 
     Parameters
     ----------
     laplacian : ConnectionLaplacian
     n_fields : int
-        Fields iterated at once.
+        Number of fields in the iteration.
     n_wanted : int, optional
-        Number of fields that must converge; None finds the parallel ones.
+        Number of fields that must converge. Default: the parallel ones.
     start : ndarray of shape (n, k (k + 1) / 2, n_fields), optional
-        Fields to start from; random ones by default.
+        Initial fields; random by default.
     top : float, optional
-        Upper bound of the spectrum, when it is known from a similar problem.
+        Upper bound of the spectrum, if known.
     weights : ndarray of shape (n,), optional
-        Weights of the points in `variation`: the inverse of the density where it is uneven.
+        Weights of the points in `variation`, such as the inverse density.
     rule : {"parallel", "gap"}
-        What counts the wanted fields: `count_parallel`, or `count_by_gap` as published.
+        How wanted fields are counted: `count_parallel`, or `count_by_gap` as published.
     degree : int
         Degree of the filter.
     tolerance : float
-        Largest residual of a wanted field, as a part of the gap above.
+        Largest residual of a wanted field, relative to the gap above.
     max_rounds : int
-        Filters at most.
+        Largest number of filters.
     random_state : int, Generator or None
     done : callable, optional
         Called with the fraction done and a note.
@@ -203,10 +205,9 @@ def bottom_eigenfields(
 
 
 def norm_variation(fields: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """Coefficient of variation over points of the Frobenius norm of every field, shape (R,).
+    """Compute the coefficient of variation over points of the norm of every field, (R,).
 
-    A field with eigenvalue zero is parallel, and transport keeps its norm; the norm of every
-    other field varies.
+    Transport preserves the norm of a parallel field (eigenvalue zero); other norms vary.
 
     Examples
     --------
@@ -222,11 +223,11 @@ def norm_variation(fields: np.ndarray, weights: np.ndarray | None = None) -> np.
 def count_parallel(
     values: np.ndarray, variation: np.ndarray, threshold: float = PARALLEL_VARIATION
 ) -> int:
-    """Leading fields of nearly constant norm whose eigenvalue lies below half the bulk.
+    """Count the leading fields of nearly constant norm with eigenvalues below half the bulk.
 
-    Fields of less constant norm count too where all fields behind them stand far above. Where the
-    count would cut through a cluster of eigenvalues, the last clear gap below it counts, if
-    there is one: the fields of a cluster mix, and on small patches all of them are nearly constant.
+    Fields of less constant norm also count if there is a clear gap above them. A count that would
+    split a cluster of eigenvalues is reduced to the last clear gap below it, if there is one,
+    because fields of a cluster mix, and on small patches all of them are nearly constant.
 
     Examples
     --------
@@ -248,9 +249,9 @@ def count_parallel(
 
 
 def count_by_gap(values: np.ndarray) -> int:
-    """Fields below the largest gap between neighbouring eigenvalues: the published rule.
+    """Count the fields below the largest gap between eigenvalues: the published rule.
 
-    It never counts none, so that it never finds a single factor.
+    The count is at least one, so it never gives a single factor.
 
     Examples
     --------
@@ -271,8 +272,8 @@ def _has_converged(
     if previous is None:
         return False
     if n_parallel == 0:
-        # A parallel field still hidden in the rest would be amplified by every filter, and its
-        # Ritz value would fall by a large factor: one that stays where it was hides none.
+        # Every filter would amplify a hidden parallel field, so that its Ritz value would fall by
+        # a large factor. A stable value shows that there is none.
         clear = variation[0] > CLEAR_VARIATION
         return bool(abs(values[0] - previous[0]) < (0.1 if clear else 0.01) * values[0])
     if n_parallel >= len(values):
@@ -284,7 +285,7 @@ def _has_converged(
 def _rayleigh_ritz(
     laplacian: ConnectionLaplacian, basis: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Ritz values, fields and residuals from an orthonormal basis."""
+    """Return Ritz values, fields and residuals from an orthonormal basis."""
     image = laplacian.apply(basis)
     values, rotation = np.linalg.eigh(_gram(basis, image))
     rotation = rotation.astype(np.float32)
@@ -296,7 +297,7 @@ def _rayleigh_ritz(
 
 
 def _energies(fields: np.ndarray, image: np.ndarray) -> np.ndarray:
-    """What each part of the points adds to ``v^T A v`` of every field, shape (b, R)."""
+    """Return the contribution of each part of the points to ``v^T A v``, shape (b, R)."""
     parts = blocks(len(fields), -(-len(fields) // ENERGY_BLOCKS))
     return np.array(
         [np.einsum("ncr,ncr->r", fields[rows], image[rows], dtype=float) for rows in parts]
@@ -311,10 +312,10 @@ def _chebyshev_filter(
     top: float,
     bottom: float,
 ) -> np.ndarray:
-    """Amplify what lies below `cut` and damp [cut, top]: scaled three-term recurrence.
+    """Amplify eigenvalues below `cut` and damp [cut, top] by a scaled three-term recurrence.
 
-    Zhou, Saad, Tiago and Chelikowsky (2006), algorithm 4.3: the scaling keeps the component at
-    `bottom` of order one, so that float32 neither overflows nor loses the rest.
+    Zhou, Saad, Tiago and Chelikowsky (2006), algorithm 4.3. The scaling keeps the component at
+    `bottom` of order one, which avoids overflow and loss of digits in float32.
     """
     half, centre = (top - cut) / 2, (top + cut) / 2
     sigma = first = half / (min(bottom, 0.5 * cut) - centre)
@@ -330,7 +331,7 @@ def _chebyshev_filter(
 
 
 def _upper_bound(laplacian: ConnectionLaplacian, rng: np.random.Generator) -> float:
-    """An upper bound of the published Laplacian's spectrum from a few Lanczos steps."""
+    """Estimate an upper bound of the spectrum by a few Lanczos steps."""
     vector = _traceless(rng.standard_normal((*laplacian.shape, 1), dtype=np.float32), laplacian.k)
     vector /= np.linalg.norm(vector)
     older, beta = np.zeros_like(vector), 0.0
@@ -351,7 +352,7 @@ def _upper_bound(laplacian: ConnectionLaplacian, rng: np.random.Generator) -> fl
 
 
 def _orthonormal(fields: np.ndarray) -> np.ndarray:
-    """An orthonormal basis of the span; twice, because float32 loses digits the first time."""
+    """Return an orthonormal basis of the span, in two passes because of float32 rounding."""
     for _ in range(2):
         gram = _gram(fields, fields)
         size = np.sqrt(np.diag(gram))
@@ -362,7 +363,7 @@ def _orthonormal(fields: np.ndarray) -> np.ndarray:
 
 
 def _gram(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Inner products of fields, shape (R, R), symmetric."""
+    """Return the symmetric matrix of inner products of fields, shape (R, R)."""
     width = left.shape[-1]
     left, right = left.reshape(-1, width), right.reshape(-1, width)
     total = np.zeros((width, width))
@@ -377,8 +378,7 @@ def _traceless(fields: np.ndarray, k: int) -> np.ndarray:
     return fields
 
 
-# Start fields for the eigenproblem of many points from the solution on few of them.
-
+# The coarse problem: fewest points, share of the points, neighbours to interpolate, tolerance.
 MIN_POINTS = 2500
 RATIO = 16
 NEAREST = 3
@@ -394,17 +394,16 @@ def coarse_start(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> np.ndarray | None:
-    """Solve on a sixteenth of the points, and carry the fields to all of them.
+    """Compute initial fields by solving on a sixteenth of the points.
 
-    The frames are those of all points: they are what takes many points to estimate, while the
-    fields are smooth. A field at a point is the mean of those at the three nearest coarse points,
-    carried there by the transports. Applied to itself: a coarse problem of more than 5,000 points
-    starts from a coarser one.
+    Frames need many points for their estimation, but fields are smooth. A field at a point is the
+    mean of the transported fields at the three nearest coarse points. This is applied recursively:
+    a coarse problem of at least 5,000 points starts from a coarser one.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
-        In spatial order, so that every sixteenth row covers space evenly.
+        In spatial order, so that every sixteenth row samples space evenly.
     frames : ndarray of shape (n, k, d)
     n_fields : int
     normalized : bool
@@ -415,7 +414,7 @@ def coarse_start(
     Returns
     -------
     ndarray of float32, shape (n, k (k + 1) / 2, n_fields), or None
-        None where there are too few points for a coarse problem to pay.
+        None if points are too few for a coarse problem to save time.
     """
     n_jobs = check_jobs(n_jobs)
     n, k, _ = frames.shape
@@ -446,7 +445,7 @@ def extend_fields(
     *,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Average fields over given points, each carried to the frame of the row.
+    """Average fields over given points, each transported to the frame of the row.
 
     Parameters
     ----------

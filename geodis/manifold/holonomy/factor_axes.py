@@ -1,9 +1,9 @@
-"""Parallel fields, counted -> the factor of every tangent axis, the same labels at every point.
+"""Joint diagonalisation of the parallel fields, and the factor of every tangent axis.
 
-A parallel field is the same combination of the factors' projectors at every point, so all questions
-are settled once, by coefficients, for all points: which values the combinations that commute take
-on each factor, read off by joint diagonalisation and clustering at a few thousand points; and hence
-which combination is the projector of each factor.
+A parallel field is the same combination of the factors' projectors at every point. Joint
+diagonalisation and clustering at a few thousand points give the values that the commuting
+combinations take on each factor, and so the combination of fields that is the projector of each
+factor everywhere. Labels therefore agree at all points.
 """
 
 from __future__ import annotations
@@ -19,9 +19,7 @@ from geodis.manifold.holonomy.eigenfields import Eigenfields
 from geodis.manifold.holonomy.factor_count import FactorCount, count_factors
 from geodis.manifold.linalg import polar_rows
 
-# Sets of symmetric matrices -> one rotation that makes all of them diagonal (FFDiag, batched).
-
-# Longest step in an off-diagonal entry of W: the update is a first-order model.
+# Largest entry of a step W, because the update is first-order.
 MAX_STEP = 0.5
 
 
@@ -36,7 +34,7 @@ class Diagonalisation:
     diagonals : ndarray of shape (n, r, k)
         Diagonals of ``D = V C V^T``.
     off_diagonal : ndarray of shape (n,)
-        Share of the squared Frobenius norm of the set that is left off the diagonal.
+        Share of the squared Frobenius norm of the set off the diagonal.
     converged : ndarray of bool, shape (n,)
         Whether the last step was below the tolerance.
     history : ndarray of shape (rounds + 1, n)
@@ -60,22 +58,22 @@ def ffdiag(
 ) -> Diagonalisation:
     """Diagonalise sets of symmetric matrices jointly, by orthogonal FFDiag.
 
-    The contract is ``D_r = V C_r V^T`` with V orthogonal and every D_r as diagonal as possible.
-    Each round writes D_r = diag(d_r) + E_r, takes the antisymmetric W that removes E to first
+    Finds an orthogonal V such that every ``D_r = V C_r V^T`` is as diagonal as possible. Each
+    round writes D_r = diag(d_r) + E_r, computes the antisymmetric W that removes E to first
     order (Ziehe, Laskov, Nolte and Mueller 2004, eq. 16, for orthogonal V)::
 
         W_ij = sum_r E_r,ij (d_r,i - d_r,j) / sum_r (d_r,i - d_r,j)^2
 
-    and turns V by its Cayley transform. On sets that can be diagonalised exactly convergence is
-    quadratic.
+    and rotates V by its Cayley transform. Convergence is quadratic for sets that can be
+    diagonalised exactly.
 
     Parameters
     ----------
     matrices : array-like of shape (n, r, k, k) or (r, k, k)
         n sets of r symmetric matrices.
     start : {"combination", "identity"} or ndarray of shape (n, k, k)
-        Eigenvectors of a random combination of the set are a start near the answer. The identity
-        is often a saddle point, where W is zero although the set is far from diagonal.
+        Eigenvectors of a random combination of the set are near the solution. The identity is
+        often a saddle point, where W is zero although the set is far from diagonal.
     tolerance : float
         Largest entry of W at which a set has converged.
     max_rounds : int
@@ -85,7 +83,7 @@ def ffdiag(
     Returns
     -------
     Diagonalisation
-        Without the leading axis where the input had none.
+        Without the leading axis if the input has none.
 
     Examples
     --------
@@ -165,19 +163,19 @@ def _turn(V: np.ndarray, sets: np.ndarray) -> np.ndarray:
 
 
 def _step(D: np.ndarray) -> np.ndarray:
-    """The antisymmetric W of one round, shape (n, k, k)."""
+    """Return the antisymmetric W of one round, shape (n, k, k)."""
     diagonal = np.diagonal(D, axis1=2, axis2=3)
     difference = diagonal[..., :, None] - diagonal[..., None, :]  # (n, r, k, k)
     above = (D * difference).sum(axis=1)
     below = (difference**2).sum(axis=1)
-    # Two axes on which every matrix of the set agrees may stay as they are: nothing tells them
-    # apart, and a vanishing denominator says so.
+    # Axes on which every matrix has equal diagonal entries are not distinguished: the denominator
+    # vanishes, and they stay as they are.
     scale = np.finfo(float).eps * (D**2).sum(axis=(1, 2, 3))[:, None, None]
     return np.where(below > scale, above / np.maximum(below, np.finfo(float).tiny), 0.0)
 
 
 def _off_diagonal(D: np.ndarray) -> np.ndarray:
-    # Left out rather than taken off the sum, which would lose everything below its rounding.
+    # The diagonal is excluded rather than subtracted, which would lose digits.
     off = np.where(np.eye(D.shape[-1], dtype=bool), 0.0, D)
     return (off**2).sum(axis=(1, 2, 3))
 
@@ -196,14 +194,14 @@ class FactorAxes:
     dims : tuple of int
         Dimension of every factor, largest first.
     flat : int or None
-        The factor that is a flat part of dimension two or more, which holonomy cannot split.
+        Index of the flat part of dimension two or more, which holonomy cannot split.
     commutators : ndarray of shape (w,)
-        Mean squared commutator with a field, for each combination of the parallel fields.
+        Mean squared commutator of each combination of the parallel fields with a field.
     off_diagonal : float
         Mean share of the fields' energy off the diagonal after joint diagonalisation.
     spread : float
-        Root mean square distance of the diagonals from their cluster, relative to the distance
-        of the two nearest clusters.
+        Root mean square distance of the diagonals from their cluster centre, relative to the
+        smallest distance between centres.
     """
 
     axes: np.ndarray
@@ -228,8 +226,7 @@ def factor_axes(
     fields : Eigenfields
         The first `n_parallel` are used.
     count : FactorCount or int, optional
-        What `count_factors` says of the fields, or the number of factors when it is known;
-        counted by default.
+        Result of `count_factors`, or the known number of factors; counted by default.
     n_jobs : int, optional
         Threads; one by default, -1 for every core.
     random_state : int, Generator or None
@@ -250,7 +247,7 @@ def factor_axes(
         return FactorAxes(axes, (k,), 0 if count.has_flat else None, count.commutators, 0.0, 0.0)
     central = np.einsum("sw,pwab->psab", combinations[:n_central], matrices)
     joint = ffdiag(central, random_state=rng)
-    points = np.swapaxes(joint.diagonals, 1, 2).reshape(-1, n_central)  # one row an axis
+    points = np.swapaxes(joint.diagonals, 1, 2).reshape(-1, n_central)  # one row per axis
     centres, spread = _cluster(points, n_central + 1, rng)
     # Pi_f = sum_r G_fr Omega_r + G_f0 I, with the values c_rf of field r on factor f.
     to_projectors = np.linalg.pinv(np.vstack([centres.T, np.ones(len(centres))])).astype(float)
@@ -282,7 +279,7 @@ def factor_axes(
 def _flat_factor(
     to_projectors: np.ndarray, combinations: np.ndarray, matrices: np.ndarray, n_central: int
 ) -> int:
-    """The factor on which the other combinations of the fields live."""
+    """Return the factor that holds most energy of the combinations that do not commute."""
     central = np.einsum("sw,pwab->psab", combinations[:n_central], matrices)
     others = np.einsum("sw,pwab->psab", combinations[n_central:], matrices)
     energy = (others @ others).sum(axis=1)  # (p, k, k)
@@ -295,7 +292,7 @@ def _flat_factor(
 
 
 def _cluster(points: np.ndarray, count: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-    """Centres of the diagonals, one a factor, and their spread."""
+    """Return cluster centres of the diagonals, one per factor, and their spread."""
     from sklearn.cluster import KMeans
 
     seed = int(rng.integers(2**31 - 1))
@@ -308,7 +305,7 @@ def _cluster(points: np.ndarray, count: int, rng: np.random.Generator) -> tuple[
 
 
 def _whole_dims(traces: np.ndarray, k: int) -> list[int]:
-    """Whole numbers that sum to k, at least one each, nearest to the traces."""
+    """Round traces to positive integers that sum to k."""
     dims = np.maximum(1, np.floor(traces)).astype(int)
     while dims.sum() < k:
         dims[np.argmax(traces - dims)] += 1

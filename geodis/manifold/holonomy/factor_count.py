@@ -1,12 +1,12 @@
-"""Parallel fields -> how many factors there are.
+"""The number of factors from parallel fields, and the departure from a product metric.
 
-In a product manifold the projectors Pi_j on the factors are parallel, and on a flat part of
-dimension f so is every constant symmetric matrix. A parallel field is the same combination of
-these at every point; the combinations that commute with all fields are those of the projectors
-alone, the flat part counting as one factor: m factors have m - 1 of them beside the identity.
+In a product manifold the projectors Pi_j on the factors are parallel, and so is every constant
+symmetric matrix on a flat part. A parallel field is the same combination of these at every point.
+The combinations that commute with all fields are those of the projectors alone, with the flat part
+as one factor: for m factors there are m - 1 of them besides the identity.
 
-Which fields are parallel was told by `eigenfields`. The number that is decided here can grow
-later: `refine` counts again within each factor, and `flat` splits what is flat.
+`eigenfields` decides which fields are parallel. The number of factors can still grow: `refine`
+counts again within each factor, and `flat` splits the flat part.
 """
 
 from __future__ import annotations
@@ -23,25 +23,24 @@ from geodis.manifold.local.angles import TangentError
 from geodis.manifold.local.graph import NeighborGraph
 
 COUNT_POINTS = 3000
-# Mean squared commutator with a field, for fields of unit norm: zero for a combination of
-# projectors, of order one on a flat part. Noise in the tangents brings the first to some
-# hundredths.
+# Largest mean squared commutator with a field, for fields of unit norm. It is zero for combinations
+# of projectors (some hundredths with noisy tangents) and of order one on a flat part.
 COMMUTES = 0.1
 
 
 @dataclass(frozen=True)
 class FactorCount:
-    """How many factors the parallel fields tell apart, and what that was read from.
+    """The number of factors, with the evidence.
 
     Attributes
     ----------
     n_factors : int
     has_flat : bool
-        Whether one of them is a flat part of dimension two or more.
+        Whether one factor is a flat part of dimension two or more.
     matrices : ndarray of shape (s, w, k, k)
         The parallel fields at some points.
     combinations : ndarray of shape (w, w)
-        Of the fields, one a row: the first n_factors - 1 commute with all fields.
+        Combinations of the fields, one per row; the first n_factors - 1 commute with all fields.
     commutators : ndarray of shape (w,)
         Mean squared commutator of each combination with a field.
     """
@@ -56,16 +55,16 @@ class FactorCount:
 def count_factors(
     fields: Eigenfields, n_factors: int | None = None, *, random_state: Any = None
 ) -> FactorCount:
-    """Count the combinations of the parallel fields that commute with all of them, and one more.
+    """Count the factors: one plus the combinations of parallel fields that commute with all.
 
     Parameters
     ----------
     fields : Eigenfields
         The first `n_parallel` are used.
     n_factors : int, optional
-        Where their number is known.
+        If known.
     random_state : int, Generator or None
-        Draws the points at which the fields are compared.
+        Draws the points.
 
     Returns
     -------
@@ -89,14 +88,14 @@ def count_factors(
         return FactorCount(1, False, *nothing)
     if n_factors is not None and not 1 <= n_factors <= min(width + 1, k):
         raise InputError(
-            f"{width} fields in dimension {k} can tell at most {min(width + 1, k)} factors apart; "
+            f"{width} fields in dimension {k} tell at most {min(width + 1, k)} factors apart; "
             f"got n_factors={n_factors}."
         )
     rng = check_random_state(random_state)
     sample = np.sort(rng.choice(n, min(n, COUNT_POINTS), replace=False))
     matrices = fields.matrices(width, rows=sample)  # (s, w, k, k)
     commutators, combinations = commuting_combinations(matrices)
-    commutators /= width  # the mean over fields: the more fields, the more noise would add up
+    commutators /= width  # the mean over fields, so that noise does not add up
     n_central = int((commutators <= COMMUTES).sum()) if n_factors is None else n_factors - 1
     n_central = min(n_central, width, k - 1)
     has_flat = bool((commutators[n_central:] > COMMUTES).any())
@@ -104,9 +103,9 @@ def count_factors(
 
 
 def commuting_combinations(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Combinations of fields in order of how little they commute with all fields.
+    """Find combinations of fields that commute with all fields, the best first.
 
-    Minimises ``mean_i sum_s |[sum_r c_r Omega_r, Omega_s]|^2`` over unit c: the eigenproblem of
+    They minimise ``mean_i sum_s |[sum_r c_r Omega_r, Omega_s]|^2`` over unit c, an eigenproblem of
     one w x w matrix.
 
     Parameters
@@ -138,36 +137,34 @@ def commuting_combinations(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return values, vectors.T
 
 
-# Parallel fields -> how far the manifold is from a product, in lengths.
-#
-# On a product the fields that tell the factors apart are exactly parallel, and their eigenvalues
-# are zero but for errors in the tangents. Where the metric of one factor depends on where one is in
-# the others, they are only nearly parallel, and the eigenvalue says how nearly.
+# Departure from a product. On a product the fields that separate the factors are parallel, with
+# eigenvalues zero up to errors of the tangents. If the metric of a factor depends on the others,
+# they are only nearly parallel, and their eigenvalues measure the dependence.
 
-# On S^2 x_f S^2 with f = 1 + c x the root of the ratio of eigenvalues is 2.4 times the spread
-# of f, c / sqrt(3), for c from .02 to .3.
+# On S^2 x_f S^2 with f = 1 + c x the root of the ratio of eigenvalues is 2.4 times the standard
+# deviation of f, c / sqrt(3), for c from .02 to .3.
 RATIO_PER_LENGTH = 2.4
-# On true products the root of the ratio is .3 to 1.45 times the error of the tangents in radians,
-# clean, noisy and bent: twice the error is what they can explain.
+# On true products (clean, noisy and curved) the root of the ratio is .3 to 1.45 times the error of
+# the tangents in radians, so twice the error is attributed to them.
 EXPLAINED = 2.0
-# That holds where tangent spaces turn by as much per step as the next field does, and errs where
-# this is slow, as along a roll or a long line: an error turns transports by itself times the turn
-# of the tangent spaces. The mean square turn over lambda' is 1.4 to 3 on spheres, up to 10 on SO(3)
-# and tori of revolution, where the error explains all the same, and 11 to 68 on rolls and lines.
+# This holds if tangent spaces rotate by as much per step as the next field does. Errors rotate
+# transports in proportion to the rotation of the tangent spaces, so they explain more if the next
+# field is slow, as along a roll or a long line. The mean square rotation over lambda' is 1.4 to 3
+# on spheres, up to 10 on SO(3) and tori of revolution, and 11 to 68 on rolls and lines.
 ORDINARY = 10.0
-# So many edges tell the mean turn.
-EDGES_LOOKED_AT = 20_000
-# Eigenvalues of fields in single precision that mean zero.
+# Number of edges for the mean rotation.
+SAMPLED_EDGES = 20_000
+# Eigenvalues below this are zero in single precision.
 ROUNDING = 1e-5
 # Half of a 90 % interval in standard errors.
 QUANTILE = 1.645
-# Lengths that change by less than this are those of a product for all that anyone would use it.
+# Relative change of lengths below which a manifold counts as a product.
 SLIGHT = 0.01
 
 
 @dataclass(frozen=True)
 class Departure:
-    """How much lengths in one factor change with the place in the others, as a part of them.
+    """Relative change of lengths in one factor with the position in the others.
 
     Attributes
     ----------
@@ -175,13 +172,13 @@ class Departure:
         Root mean square relative change: 0 for a product, .087 for S^2 x_f S^2 with
         f = 1 + .15 x.
     low, high : float
-        Ninety per cent interval: the low end without all that errors of the tangents can explain,
-        the high end with it.
+        Ninety per cent interval. The low end excludes everything that errors of the tangents can
+        explain; the high end includes it.
     null : float
-        What errors of the tangents alone would give.
+        The value expected from errors of the tangents alone.
     strict_low : float
-        The low end as if the next field were not slow: above it nothing is built on the product,
-        though there may be no reason to doubt it.
+        The low end without allowance for a slow next field. Above it factors are not refined as a
+        product, although there may be no reason for doubt.
     """
 
     value: float
@@ -192,16 +189,16 @@ class Departure:
 
     @property
     def clearly_product(self) -> bool:
-        """Whether it is a product also where errors explain no more than is ordinary."""
+        """Whether it is a product also by the strict low end."""
         return max(self.low, self.strict_low) <= SLIGHT
 
     @property
     def is_product(self) -> bool:
-        """Whether nothing speaks against a product: the low end is below one per cent."""
+        """Whether a product is plausible: the low end is at most one per cent."""
         return self.low <= SLIGHT
 
     def __str__(self) -> str:
-        """One line for people, in per cent."""
+        """Describe the departure in one line, in per cent."""
         return (
             f"lengths depart from a product's by {100 * self.value:.1f} % "
             f"({100 * self.low:.1f} to {100 * self.high:.1f} %; "
@@ -210,7 +207,7 @@ class Departure:
 
 
 def mean_square_turn(frames: np.ndarray, graph: NeighborGraph) -> float:
-    """Mean over edges of ``1 - |U_i U_j^T|^2 / k``: by how much tangent spaces turn in a step.
+    """Compute the mean over edges of ``1 - |U_i U_j^T|^2 / k``, the rotation of tangent spaces.
 
     Parameters
     ----------
@@ -225,7 +222,7 @@ def mean_square_turn(frames: np.ndarray, graph: NeighborGraph) -> float:
     0.64
     """
     indptr, indices = graph.adjacency.indptr, graph.adjacency.indices
-    some = np.arange(0, len(indices), max(1, len(indices) // EDGES_LOOKED_AT))
+    some = np.arange(0, len(indices), max(1, len(indices) // SAMPLED_EDGES))
     i, j = np.searchsorted(indptr, some, side="right") - 1, indices[some]
     overlap = products_of_pairs(frames, i, j)
     return 1.0 - float((overlap**2).sum(axis=(1, 2)).mean()) / frames.shape[1]
@@ -234,17 +231,16 @@ def mean_square_turn(frames: np.ndarray, graph: NeighborGraph) -> float:
 def departure_of(
     fields: Eigenfields, counted: FactorCount, error: TangentError, turn: float = 0.0
 ) -> Departure | None:
-    r"""Measure how far a manifold is from the product that its parallel fields tell.
+    r"""Measure the departure of the metric from a product of the counted factors.
 
-    The combinations c of the parallel fields that tell the factors apart have the eigenvalue
-    lambda = sum_r c_r^2 lambda_r. With lambda' that of the next field, which turns once over the
+    The combinations c of the parallel fields that separate the factors have the eigenvalue
+    lambda = sum_r c_r^2 lambda_r. With lambda' that of the next field, which rotates once over the
     manifold, and eps the error of the tangents::
 
         value = sqrt(max_c lambda / lambda' - eps^2) / 2.4
 
-    Where neighbours are far apart an error turns transports by more, which eps takes into account,
-    as it does that the next field may be slow beside the tangent spaces: the square of eps is as
-    many times larger as their mean square turn is than ``10 lambda'``.
+    eps includes the unevenness of the errors. If the next field is slow relative to the tangent
+    spaces, eps^2 is multiplied by the ratio of their mean square rotation to ``10 lambda'``.
 
     The interval is a jackknife over twenty parts of the points.
 
@@ -253,16 +249,16 @@ def departure_of(
     fields : Eigenfields
         With `energies`.
     counted : FactorCount
-        What they tell apart.
+        Their count of factors.
     error : TangentError
-        Of the frames that the fields rest on.
+        Of the frames.
     turn : float
         `mean_square_turn` of these frames.
 
     Returns
     -------
     Departure or None
-        None with one factor, or where no other field is there to compare with.
+        None with one factor, or without another field to compare with.
 
     Examples
     --------
@@ -298,7 +294,7 @@ def departure_of(
 
 
 def _ratio(lower: np.ndarray, upper: np.ndarray) -> tuple[float, float]:
-    """Ratio of two sums over parts, and its standard error by the jackknife."""
+    """Return the ratio of two sums over parts, and its jackknife standard error."""
     total = float(upper.sum())
     left_out = (lower.sum() - lower) / np.maximum(upper.sum() - upper, ROUNDING * total)
     parts = len(lower)

@@ -1,4 +1,4 @@
-"""Transports, graph -> the second-order connection Laplacian, as an operator or a sparse matrix."""
+"""The second-order connection Laplacian, as an operator or a sparse matrix."""
 
 from __future__ import annotations
 
@@ -13,18 +13,16 @@ from geodis.base.jobs import check_jobs
 from geodis.manifold.holonomy.diffusion import diffuse
 from geodis.manifold.local.graph import NeighborGraph
 
-# Symmetric k x k matrices <-> vectors that keep the Frobenius inner product.
-
 
 def n_coordinates(k: int) -> int:
-    """Coordinates of a symmetric k x k matrix: k (k + 1) / 2."""
+    """Return the number of coordinates of a symmetric k x k matrix: k (k + 1) / 2."""
     return k * (k + 1) // 2
 
 
 def vec_symmetric(matrices: np.ndarray) -> np.ndarray:
-    r"""Stack the lower triangle, off-diagonal entries times sqrt 2.
+    r"""Stack the lower triangle, with off-diagonal entries times sqrt 2.
 
-    The contract is ``vec(S) . vec(S') = trace(S S')``.
+    This preserves the inner product: ``vec(S) . vec(S') = trace(S S')``.
 
     Parameters
     ----------
@@ -62,7 +60,7 @@ def unvec_symmetric(vectors: np.ndarray, k: int) -> np.ndarray:
 
 
 def symmetric_basis(k: int) -> np.ndarray:
-    """The matrix Pi_sym of the paper: vec of a full matrix from symmetric coordinates.
+    """Return the matrix Pi_sym of the paper, from symmetric coordinates to full matrices.
 
     Returns
     -------
@@ -73,7 +71,7 @@ def symmetric_basis(k: int) -> np.ndarray:
 
 
 def traceless_basis(k: int) -> np.ndarray:
-    """The matrix Pi_tr of the paper: symmetric coordinates from traceless symmetric ones.
+    """Return the matrix Pi_tr of the paper, from traceless to all symmetric coordinates.
 
     Returns
     -------
@@ -110,9 +108,9 @@ class ConnectionLaplacian:
         A = I - D^(-1/2) W D^(-1/2)    (normalized)
         A = D - W                      (published)
 
-    Fields are float32 of shape (n, k (k + 1) / 2, R): R fields side by side, each the coordinates
-    of `vec_symmetric`. The trace is projected out after every application: it commutes with A,
-    and without it rounding brings back the identity field, whose eigenvalue is exactly zero.
+    R fields are float32 of shape (n, k (k + 1) / 2, R), with the coordinates of `vec_symmetric`.
+    The trace is projected out after every application, which commutes with A; otherwise rounding
+    would bring back the identity field, whose eigenvalue is exactly zero.
 
     Attributes
     ----------
@@ -120,7 +118,7 @@ class ConnectionLaplacian:
     transports : ndarray of float32, shape (e, k, k)
     normalized : bool
     n_jobs : int, optional
-        Threads; one by default, -1 for every core. The result does not depend on their number.
+        Threads; one by default, -1 for every core. The result does not depend on it.
     """
 
     graph: NeighborGraph
@@ -129,7 +127,7 @@ class ConnectionLaplacian:
     n_jobs: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a wrong number of threads before a field is there."""
+        """Check the number of threads."""
         check_jobs(self.n_jobs)
 
     @property
@@ -139,11 +137,11 @@ class ConnectionLaplacian:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Shape of one field: points, and coordinates at a point."""
+        """Shape of one field: number of points, and of coordinates at a point."""
         return self.graph.n_points, n_coordinates(self.k)
 
     def apply(self, fields: np.ndarray) -> np.ndarray:
-        """A applied to every field, shape (n, k (k + 1) / 2, R).
+        """Apply A to every field, shape (n, k (k + 1) / 2, R).
 
         Examples
         --------
@@ -152,7 +150,7 @@ class ConnectionLaplacian:
         >>> turn = np.array([[[0, 1], [-1, 0]], [[0, -1], [1, 0]]], np.float32)
         >>> A = ConnectionLaplacian(graph, turn)
         >>> S = np.array([[[1.0], [0.0], [-1.0]]] * 2, np.float32)  # diag(1, -1) at both points
-        >>> A.apply(S)[0].ravel()  # a quarter turn changes its sign: twice itself
+        >>> A.apply(S)[0].ravel()  # a quarter turn changes its sign
         array([ 2.,  0., -2.], dtype=float32)
         """
         return self.combine(-1.0, 0.0, fields, 0.0, fields)
@@ -195,7 +193,7 @@ def explicit_laplacian(
     coordinates: Literal["traceless", "symmetric", "full"] = "traceless",
     normalized: bool = True,
 ) -> sparse.bsr_array:
-    """Build the same Laplacian as a sparse matrix of blocks: for small problems, and to look at.
+    """Build the Laplacian as a sparse block matrix, for small problems and for inspection.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Points -> what is around each of them: neighbours, graph, dimension, tangents."""
+"""Local geometry: neighbours, graph, intrinsic dimension, principal components, tangents."""

@@ -1,4 +1,4 @@
-"""Estimated and true subspaces -> angles."""
+"""Angles between subspaces, and the error of estimated tangents."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ RIGHT_ANGLE = np.pi / 2
 
 
 def principal_angles(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Largest principal angle between subspaces given by orthonormal rows, shape (n,).
+    """Compute the largest principal angle between subspaces, shape (n,).
 
-    The sine is computed, because the arc cosine loses half the digits of a small angle; it is
-    pi / 2 where the dimensions differ.
+    The sine is used, because the arc cosine loses half the digits of a small angle. The angle is
+    pi / 2 if the dimensions differ.
 
     Parameters
     ----------
     first, second : ndarray of shape (n, k_1, d), (n, k_2, d)
+        Orthonormal rows.
 
     Examples
     --------
@@ -56,20 +57,20 @@ def principal_angles(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def subspace_angles(
     estimated: Sequence[np.ndarray], true: Sequence[np.ndarray], *, matching: Matching = "global"
 ) -> np.ndarray:
-    """Mean over factors of the largest principal angle, at every point, in radians.
+    """Compute the mean over factors of the largest principal angle at every point, in radians.
 
     Parameters
     ----------
     estimated, true : sequence of ndarray of shape (n, k_j, d)
         Orthonormal rows spanning each factor's subspace, in any order of the factors.
     matching : {"global", "local"}
-        "global" pairs the factors once for all points, which asks that labels agree everywhere.
-        "local" takes the best pairing at each point, as published, which does not.
+        "global" matches factors once for all points, so that labels must agree everywhere. "local"
+        uses the best matching at each point, as published.
 
     Returns
     -------
     ndarray of shape (n,)
-        pi / 2 for a factor whose partner has another dimension, or which has no partner.
+        A factor counts as pi / 2 if its match has another dimension, or if it has none.
 
     Examples
     --------
@@ -94,14 +95,14 @@ def unaligned_angles(
     n_neighbors: int | None = None,
     matching: Matching = "global",
 ) -> np.ndarray:
-    """Angles between subspaces of two spaces that correspond only point by point.
+    """Compute angles between subspaces of two spaces that are related only through their points.
 
-    At every point, the displacements to its true neighbours are taken in the coordinates of all
-    estimated axes and of all true axes, X and Y of shape (c, k). With the covariances
-    ``S_xy = X^T Y``, canonical correlation analysis relates the two by the orthogonal matrix R,
-    the polar factor of ``S_xx^(-1/2) S_xy S_yy^(-1/2)``; the cosine of a factor's angle is the
-    smallest singular value of its block of R. Use it when estimates live in latents or pixels and
-    the truth in other coordinates. It flatters: whitening hides how unevenly a space is stretched.
+    At every point, the displacements to its true neighbours are expressed along all estimated axes
+    and along all true axes, as X and Y of shape (c, k). With the covariances ``S_xy = X^T Y``,
+    canonical correlation analysis relates the two by the orthogonal polar factor R of
+    ``S_xx^(-1/2) S_xy S_yy^(-1/2)``; the cosine of a factor's angle is the smallest singular value
+    of its block of R. Use it if estimates live in latents or pixels and the truth in other
+    coordinates. Angles are optimistic, because whitening ignores how unevenly a space is stretched.
 
     Parameters
     ----------
@@ -110,8 +111,7 @@ def unaligned_angles(
     true_points : array-like of shape (n, d')
     true : sequence of ndarray of shape (n, k_j, d')
     n_neighbors : int, optional
-        True neighbours whose displacements are compared; twice the dimension, at least 10 as
-        published, by default.
+        Number of true neighbours. Default: twice the dimension, at least 10 as published.
     matching : {"global", "local"}
         As in `subspace_angles`.
 
@@ -154,13 +154,13 @@ def unaligned_angles(
 
 
 def _whitened_displacements(points: np.ndarray, near: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    """X S_xx^(-1/2), shape (n, c, k): the polar factor of the displacements' coordinates."""
+    """Return X S_xx^(-1/2), shape (n, c, k), the polar factor of the coordinates X."""
     displacements = (points[near] - points[:, None]) @ np.swapaxes(axes, 1, 2)
     return np.swapaxes(polar_rows(np.swapaxes(displacements, 1, 2)), 1, 2)
 
 
 def _block_angles(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Angle of the block of a rotation between estimated rows (n, k_j, k) and true columns."""
+    """Return the angle of one block of a rotation: estimated rows (n, k_j, k), true columns."""
     if rows.shape[1] != len(columns):
         return np.full(len(rows), RIGHT_ANGLE)
     cosines = np.linalg.svd(rows @ columns.T, compute_uv=False)
@@ -174,7 +174,7 @@ def _match(
     matching: Matching,
     n: int,
 ) -> np.ndarray:
-    """Mean angle under the best pairing of factors, once for all points or at each of them."""
+    """Return the mean angle under the best matching, for all points together or for each."""
     size = max(len(estimated), len(true))
     angles = np.full((size, size, n), RIGHT_ANGLE)
     for i, first in enumerate(estimated):
@@ -183,8 +183,8 @@ def _match(
     if matching == "global":
         rows, columns = linear_sum_assignment(angles.mean(axis=2))
         return angles[rows, columns].mean(axis=0)
-    # Cheapest pairing of the first |S| estimates with the set S of true factors, for all points
-    # at once: 2^m sets instead of m! pairings.
+    # Cheapest matching of the first |S| estimates with each set S of true factors: 2^m sets
+    # instead of m! matchings.
     cheapest = {0: np.zeros(n)}
     for chosen in range(1, 2**size):
         i = chosen.bit_count() - 1
@@ -199,7 +199,7 @@ def _check_sides(
     estimated: Sequence[Any], true: Sequence[Any]
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     if len(estimated) == 0 or len(true) == 0:
-        raise InputError("Angles need at least one subspace on each side; got none.")
+        raise InputError("Angles need at least one estimated and one true subspace; got none.")
     return [_check_frames(frames) for frames in estimated], [_check_frames(f) for f in true]
 
 
@@ -210,32 +210,30 @@ def _check_frames(frames: Any) -> np.ndarray:
     return frames
 
 
-# Points -> how far tangent frames err, measured on the points themselves.
-#
-# Nothing is known of the true tangents, but two fits to disjoint neighbours err independently, and
-# two sizes of neighbourhood differ by the bias that curvature gives them.
+# The true tangents are unknown, but fits to disjoint neighbours have independent errors, and fits
+# to two sizes of neighbourhood differ by the bias from curvature.
 
-# Points at which the error is measured: its mean square is then known to about a tenth. Fits in
-# more columns than so many are dear, and fewer do, but not fewer than the last.
+# Points at which the error is measured, which gives its mean square to about 10 %. Fits in more
+# than MANY_COLUMNS are slow, so fewer points are used, but at least FEWEST_POINTS.
 TRIAL_POINTS, MANY_COLUMNS, FEWEST_POINTS = 400, 100, 100
-# Where density is uneven the lowest fields that are not parallel gather where neighbours are near:
-# at this quantile of their squared distances.
+# With uneven density the lowest fields that are not parallel concentrate where neighbours are
+# near, at about this quantile of squared distances.
 EVEN = 0.25
 
 
 @dataclass(frozen=True)
 class TangentError:
-    """By how much tangent frames err, as largest principal angles in radians.
+    """Error of tangent frames, as largest principal angles in radians.
 
     Attributes
     ----------
     noise : float
-        Root mean square error by the neighbours that happened to be there.
+        Root mean square error from the random choice of neighbours.
     bias : float
-        Error by curvature that a quadratic does not follow.
+        Error from curvature beyond second order.
     unevenness : float
-        By how much more than their mean square the errors count where neighbours are far apart:
-        1 where points lie evenly.
+        Factor by which errors matter more because they are larger where neighbours are far apart;
+        1 for even density.
     """
 
     noise: float
@@ -244,11 +242,11 @@ class TangentError:
 
     @property
     def angle(self) -> float:
-        """Both errors together."""
+        """Total error."""
         return min(float(np.hypot(self.noise, self.bias)), np.pi / 2)
 
     def __str__(self) -> str:
-        """One line for people."""
+        """Describe the error in one line."""
         if not np.isfinite(self.noise):
             return "points are too few to measure how far tangents err"
         return (
@@ -266,16 +264,16 @@ def tangent_error(
     n_jobs: int | None = None,
     random_state: Any = 0,
 ) -> TangentError:
-    r"""Measure how far curved tangents from so many neighbours err.
+    r"""Estimate the error of curved tangents for a given number of neighbours.
 
-    At some points the 2c nearest neighbours are dealt to two halves of c each. Their frames differ
-    by an angle whose square is twice the variance of one; and the frame of all 2c, whose radius is
-    larger by 2^(1/k) than that of c, has a bias larger by 2^(2/k), so that::
+    At some points the 2c nearest neighbours are split into two halves of c each. Their frames A and
+    B differ by an angle whose square is twice the variance of one. The frame C of all 2c, whose
+    radius is larger by 2^(1/k) than that of the frame F of the c nearest, has a bias larger by
+    2^(2/k), so that::
 
         noise = |A - B| / sqrt(2),     bias = |C - F| / (2^(2/k) - 1)
 
-    with A, B the frames of the halves, C that of all 2c, and F that of the c nearest. What noise
-    adds to the last difference is taken away.
+    after subtraction of the noise from the last difference.
 
     Parameters
     ----------
@@ -285,13 +283,13 @@ def tangent_error(
     n_neighbors : int
         Neighbours c of each fit.
     near : Neighbors, optional
-        Twice as many neighbours of all points, where they are known; searched for by default.
+        At least 2c neighbours of all points, if known.
     search : Search, optional
-        Among the points, where it is prepared.
+        Prepared search among the points.
     n_jobs : int, optional
         Threads; one by default, -1 for every core.
     random_state : int, Generator or None
-        Draws the points at which the error is measured, and the halves.
+        Draws the points and the halves.
 
     Returns
     -------
@@ -310,11 +308,11 @@ def tangent_error(
     n, d = points.shape
     least = neighbors_for_tangents(dim)
     count = min(max(n_neighbors, least), (n - 1) // 2)
-    if d == dim or count < least:  # nothing to err, or too few points to measure
+    if d == dim or count < least:  # no error possible, or too few points
         return TangentError(0.0, 0.0) if d == dim else TangentError(np.inf, np.inf)
     rng = check_random_state(random_state)
-    asked = max(FEWEST_POINTS, int(TRIAL_POINTS / max(1.0, d / MANY_COLUMNS)))
-    rows = np.sort(rng.choice(n, min(n, asked), replace=False))
+    trials = max(FEWEST_POINTS, int(TRIAL_POINTS / max(1.0, d / MANY_COLUMNS)))
+    rows = np.sort(rng.choice(n, min(n, trials), replace=False))
     if near is None or near.indices.shape[1] < 2 * count:
         near = neighbors_at(points, rows, 2 * count, search=search, n_jobs=n_jobs)
     else:
@@ -338,7 +336,7 @@ def angles_of_parts(
     n_jobs: int,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Largest angles between frames of the two halves of 2 `count` neighbours, and of all and half.
+    """Compare frames of the two halves of 2 `count` neighbours, and of all and the nearest half.
 
     Parameters
     ----------
@@ -348,18 +346,18 @@ def angles_of_parts(
     near : Neighbors
         Of these, nearest first; at least 2 `count`.
     count : int
-        Neighbours of a half: dealt in turns, so that both halves reach as far.
+        Neighbours in a half; each takes one of every two consecutive neighbours.
     dim : int
     n_jobs : int
     rng : Generator
-        Deals.
+        Draws the halves.
 
     Returns
     -------
     halves : ndarray of shape (m,)
-        Between the frames of the halves.
+        Largest angle between the frames of the halves.
     sizes : ndarray of shape (m,)
-        Between the frame of all and that of the `count` nearest.
+        Largest angle between the frame of all and that of the `count` nearest.
     """
 
     def frames(columns: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Points -> for every dimension and scale, tangent variance over what a curved fit leaves."""
+"""Curved fits of every dimension and scale, tests of normal noise, and local regression."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ from geodis.manifold.local.quadratic_fits import (
     tangent_terms,
 )
 
-# The ratio from which one point alone tells its dimension.
-ALONE = 4.0
+# The ratio from which the dimension at a single point is clear.
+CLEAR_AT_POINT = 4.0
 # Numbers in a block of displacements and fits: 8 MB.
 BLOCK_ENTRIES = 2**20
-# A fit of p unknowns takes p neighbours exactly; with twice as many something is left to measure.
+# A fit with p unknowns interpolates p neighbours; twice as many leave a residual to measure.
 NEIGHBORS_PER_UNKNOWN = 2
-# Multiplications after which the largest eigenvalue of a residual is near enough: an error of a
-# few per cent of a ratio that is compared with 2.
+# Power iterations for the largest eigenvalue of a residual, which leave an error of a few per cent.
 POWER_STEPS = 12
-# Up to so many directions a full eigenvalue solver is as fast.
+# Up to this size a full eigenvalue solver is as fast.
 SMALL_MATRIX = 8
 
 
 def largest_fit(count: int) -> int:
-    """The largest dimension whose fit has two neighbours for each unknown.
+    """Return the largest dimension whose fit has two neighbours per unknown.
 
     Examples
     --------
@@ -45,18 +44,18 @@ def largest_fit(count: int) -> int:
 
 @dataclass(frozen=True)
 class FitRatios:
-    """How much longer the shortest fitted direction is than the longest that the fit leaves.
+    """Ratios of the smallest tangent variance to the largest residual variance.
 
     Attributes
     ----------
     counts : tuple of int
         Neighbours of the fits, ascending: the scales.
     ratios : tuple of tuples of float
-        One row a scale, with the ratio of k = 1, 2, ... as far as the neighbours allow.
+        For every scale the ratio for k = 1, 2, ..., as far as the neighbours allow.
     thickness : tuple of tuples of float
         The largest residual variance, in the same order and the squared units of the points.
     evenness : tuple of tuples of float
-        The smallest residual variance by the largest.
+        The smallest residual variance divided by the largest.
     below : tuple of tuples of float
         The share of points at which a smaller dimension has a ratio of four or more.
     """
@@ -75,33 +74,33 @@ def curved_fit_ratios(
     max_dim: int,
     apart: Apart | None = None,
 ) -> FitRatios:
-    r"""Ratio of the k-th tangent variance to the largest residual variance, k by k, scale by scale.
+    r"""Compute the ratio of tangent to residual variance for every dimension and scale.
 
-    Around each of some points the displacements to its nearest others are turned to their
-    principal directions, y_1, ..., y_d with variances v_1 >= ... >= v_d, and for every k the
-    others are fitted by a quadratic in the first k::
+    At each trial point the displacements to its nearest neighbours are rotated to their principal
+    directions, y_1, ..., y_d with variances v_1 >= ... >= v_d, and for every k the remaining ones
+    are fitted by a quadratic in the first k::
 
         y_b  ~  c + sum_{a<=k} y_a l_ab + sum_{a<=a'<=k} y_a y_a' q_aa'b,     b > k
 
         ratio_k = v_k / (largest eigenvalue of the covariance of the residuals),
 
-    the median over the points. Where k is too small, the direction that is missing lies in the
+    and the median over points is taken. If k is too small, the missing direction is in the
     residuals and is about as long as the last one fitted: the ratio is near 1 at every scale.
 
-    The terms of k are the first of those of k + 1, so that one Cholesky factor of the largest
-    normal equations holds the fits of all k.
+    The terms for k are the first of those for k + 1, so that one Cholesky factor of the largest
+    normal equations gives the fits of all k.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
         Distinct.
     rows : ndarray of int, shape (t,)
-        The points around which to look.
+        Trial points.
     counts : sequence of int
-        Neighbours, ascending.
+        Numbers of neighbours, ascending.
     max_dim : int
     apart : Apart, optional
-        Points that are no neighbours of one another.
+        Points to exclude from each other's neighbourhoods.
 
     Returns
     -------
@@ -126,9 +125,9 @@ def curved_fit_ratios(
             _fits_at(points, rows[start : start + size], near[start : start + size, :count], dim)
             for start in range(0, len(rows), size)
         ]
-        points_own = np.concatenate(measured)
-        middle = np.median(points_own, axis=0)  # (dim, 3)
-        smaller = np.maximum.accumulate(points_own[..., 0], axis=1) >= ALONE
+        by_point = np.concatenate(measured)
+        middle = np.median(by_point, axis=0)  # (dim, 3)
+        smaller = np.maximum.accumulate(by_point[..., 0], axis=1) >= CLEAR_AT_POINT
         below = np.concatenate([[0.0], smaller.mean(axis=0)[:-1]])[:dim]
         found.append(np.column_stack([middle, below]))
     columns = [tuple(tuple(map(float, one[:, j])) for one in found) for j in range(4)]
@@ -136,11 +135,11 @@ def curved_fit_ratios(
 
 
 def _fits_at(points: np.ndarray, rows: np.ndarray, near: np.ndarray, dim: int) -> np.ndarray:
-    """Ratio, thickness and evenness for every k around some points, shape (t, dim, 3)."""
+    """Return ratio, thickness and evenness for every k at some points, shape (t, dim, 3)."""
     count = near.shape[1]
     coordinates, variances = _principal_coordinates(points[near] - points[rows, None])
     unit = np.sqrt(np.maximum(variances[:, 0], np.finfo(float).tiny))
-    coordinates /= unit[:, None, None]  # all terms are of order one: a sound system
+    coordinates /= unit[:, None, None]  # all terms of order one, for conditioning
     design = _nested_terms(coordinates[..., :dim])
     normal = np.swapaxes(design, 1, 2) @ design
     diagonal = np.arange(normal.shape[1])
@@ -157,7 +156,7 @@ def _fits_at(points: np.ndarray, rows: np.ndarray, near: np.ndarray, dim: int) -
         some = whitened[:, used:terms]
         left -= np.swapaxes(some, 1, 2) @ some
         used = terms
-        # Each unknown takes up one neighbour's worth of residual.
+        # Each unknown uses one degree of freedom.
         smallest, largest = _extreme_eigenvalues(left[:, k:, k:])
         residual = largest / (count - terms)
         tangent = variances[:, k - 1] / variances[:, 0].clip(np.finfo(float).tiny)
@@ -168,10 +167,10 @@ def _fits_at(points: np.ndarray, rows: np.ndarray, near: np.ndarray, dim: int) -
 
 
 def _principal_coordinates(displacements: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Centred displacements along their principal directions, and the variances along these."""
+    """Return centred displacements along their principal directions, and their variances."""
     displacements -= displacements.mean(axis=1, keepdims=True)
     count, d = displacements.shape[1:]
-    if count < d:  # the smaller of the two products has the same eigenvalues
+    if count < d:  # the smaller product has the same eigenvalues
         gram = displacements @ np.swapaxes(displacements, 1, 2)
         values, vectors = np.linalg.eigh(gram)
         values = np.maximum(values[:, ::-1], 0.0)
@@ -181,7 +180,7 @@ def _principal_coordinates(displacements: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _nested_terms(coordinates: np.ndarray) -> np.ndarray:
-    """Columns 1, y_1, y_1 y_1, y_2, y_1 y_2, y_2 y_2, ...: those of k before those of k + 1."""
+    """Return columns 1, y_1, y_1 y_1, y_2, y_1 y_2, y_2 y_2, ..., nested in k."""
     t, count, dim = coordinates.shape
     design = np.empty((t, count, tangent_terms(dim)))
     design[..., 0] = 1.0
@@ -195,15 +194,15 @@ def _nested_terms(coordinates: np.ndarray) -> np.ndarray:
 
 
 def _extreme_eigenvalues(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Smallest and largest eigenvalue of symmetric positive matrices (t, m, m), shape (t,) each.
+    """Return the extreme eigenvalues of symmetric positive matrices (t, m, m), shape (t,) each.
 
-    Of large ones nearly: the smallest is at most that on the diagonal, the largest is iterated for.
+    For large matrices they are approximate: the smallest diagonal entry, and a power iteration.
     """
     if matrices.shape[1] <= SMALL_MATRIX:
         values = np.maximum(np.linalg.eigvalsh(matrices), 0.0)
         return values[:, 0], values[:, -1]
-    # A power iteration from the column of the longest direction, which is seldom orthogonal to
-    # the leading one.
+    # Start from the column of the largest diagonal entry, which is rarely orthogonal to the
+    # leading eigenvector.
     along = np.diagonal(matrices, axis1=1, axis2=2)
     vector = np.take_along_axis(matrices, along.argmax(axis=1)[:, None, None], axis=2)
     largest = np.zeros(len(matrices))
@@ -214,25 +213,23 @@ def _extreme_eigenvalues(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.maximum(along.min(axis=1), 0.0), largest
 
 
-# Points -> whether they, or what curved fits leave of them, scatter like normal noise.
-
-# Standard errors within which both of Mardia's numbers are those of normal noise, and directions
-# from which on noise is the likelier reading: a few normal latents are asked about as such.
+# Largest deviation from normal noise in standard errors, and the fewest directions for the test,
+# because a few normal latents are plausible.
 CLOSE, LEAST_DIM = 4.0, 5
 ENOUGH = 100
-# Points whose residual is looked at: the spread of normal noise is then 1 within about .2.
+# Points whose residuals are used; the spread of normal noise is then 1 within about .2.
 SHELL_ROWS = 400
 
 
 def is_normal_noise(points: np.ndarray) -> bool:
-    r"""Whether nothing tells the points from normal noise, even or not, in every direction.
+    r"""Test whether the points are indistinguishable from normal noise in every direction.
 
     With y the whitened points, Mardia's skewness and kurtosis of normal noise in d directions are::
 
-        b_1 = mean over i, j of (y_i . y_j)^3,    n b_1 / 6 ~ chi^2, d (d + 1) (d + 2) / 6 freedoms
+        b_1 = mean over i, j of (y_i . y_j)^3,  n b_1 / 6 ~ chi^2, d (d + 1) (d + 2) / 6 freedoms
         b_2 = mean over i of |y_i|^4 ~ d (d + 2), with variance 8 d (d + 2) / n
 
-    and along every principal direction the mean of the fourth power is 3, with variance 24 / n.
+    and along every principal direction the mean fourth power is 3, with variance 24 / n.
 
     Parameters
     ----------
@@ -241,7 +238,7 @@ def is_normal_noise(points: np.ndarray) -> bool:
     Returns
     -------
     bool
-        False with fewer than five directions, and with too few points to tell.
+        False with fewer than five directions, or with too few points.
 
     Examples
     --------
@@ -264,7 +261,7 @@ def is_normal_noise(points: np.ndarray) -> bool:
         return False
     if (np.abs((white**4).mean(axis=0) - 3) > CLOSE * np.sqrt(24 / n)).any():
         return False
-    # The sum over pairs of the third power is the squared size of the mean of y y y.
+    # The sum over pairs of third powers is the squared norm of the mean of y y y.
     third = np.einsum("ia,ib,ic->abc", white, white, white, optimize=True) / n
     freedoms = d * (d + 1) * (d + 2) / 6
     return bool(n * float((third**2).sum()) / 6 < freedoms + CLOSE * np.sqrt(2 * freedoms))
@@ -273,16 +270,16 @@ def is_normal_noise(points: np.ndarray) -> bool:
 def shell_spread(
     points: np.ndarray, dim: int, n_neighbors: int, apart: Apart | None = None
 ) -> float:
-    r"""How widely the distances from a fitted surface spread, in units of normal noise.
+    r"""Compute the spread of distances from a fitted surface, relative to normal noise.
 
-    Points of a small spherical factor lie at one distance from the surface that fits everything
-    else: on a shell. Each of some points is predicted from its neighbours by a quadratic in their
-    first principal directions. Of the residuals r, with eigenvalues l_a of their covariance::
+    Points of a small spherical factor lie on a shell, at a constant distance from the surface of
+    the other factors. Some points are predicted from their neighbours by a quadratic in the first
+    principal directions. With the residuals r and eigenvalues l_a of their covariance::
 
         var |r|^2 / (2 sum_a l_a^2)
 
-    is 1 for normal noise in any number of directions, more where noise is heavy or uneven, and near
-    0 on a shell.
+    is 1 for normal noise in any number of directions, more for heavy-tailed or uneven noise, and
+    near 0 on a shell.
 
     Parameters
     ----------
@@ -292,7 +289,7 @@ def shell_spread(
     n_neighbors : int
         More than the unknowns of a fit.
     apart : Apart, optional
-        Points that are no neighbours of one another.
+        Points to exclude from each other's neighbourhoods.
 
     Returns
     -------
@@ -321,9 +318,7 @@ def shell_spread(
     return float((left**2).sum(axis=1).var() / max(2 * (values**2).sum(), np.finfo(float).tiny))
 
 
-# Values at scattered offsets -> value and slopes at the origin, by local quadratic fits.
-
-# Offsets for every coefficient of a quadratic fit; with fewer, the fit is linear.
+# Offsets per coefficient of a quadratic fit; with fewer, the fit is linear.
 PER_COEFFICIENT = 4
 FEWEST = 60
 # Weight of the farthest offset.
@@ -331,7 +326,7 @@ EDGE_WEIGHT = 0.1
 
 
 def quadratic_count(dim: int) -> int:
-    """How many offsets a local quadratic fit in so many dimensions should have.
+    """Return the number of offsets for a local quadratic fit.
 
     Examples
     --------
@@ -342,11 +337,11 @@ def quadratic_count(dim: int) -> int:
 
 
 def regression_weights(offsets: np.ndarray) -> np.ndarray:
-    """Weights of the values at offsets that give value and slopes at the origin.
+    """Compute the weights of values at offsets that give value and gradient at the origin.
 
     With ``w_i = 1 - (1 - EDGE_WEIGHT) |u_i|^2 / max |u|^2`` and the quadratic q that minimises
-    ``sum_i w_i (y_i - q(u_i))^2``, ``q(0) = h_0 . y`` and ``grad q(0) = (h_1 . y, ...)``: exact
-    for quadratics. Where there are too few offsets for a quadratic, q is linear.
+    ``sum_i w_i (y_i - q(u_i))^2``, ``q(0) = h_0 . y`` and ``grad q(0) = (h_1 . y, ...)``. This is
+    exact for quadratics. With too few offsets for a quadratic, q is linear.
 
     Parameters
     ----------

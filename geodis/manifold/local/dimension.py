@@ -1,4 +1,4 @@
-"""Points -> intrinsic dimension: the smallest whose curved fit leaves nothing long."""
+"""Intrinsic dimension from curved fits: the smallest with small residuals."""
 
 from __future__ import annotations
 
@@ -32,46 +32,46 @@ from geodis.manifold.local.neighbors import Neighbors, distinct_rows
 from geodis.manifold.local.principal import KeptDirections, kept_directions
 from geodis.manifold.local.quadratic_fits import tangent_terms
 
-# Scales: neighbours from the first, each so many times those before, up to the part of the points
-# beyond which neighbourhoods are the manifold and too small a dimension passes; and a limit beyond
-# which nothing new was ever seen.
+# Scales: the first number of neighbours, the growth from scale to scale, the largest share of the
+# points (1 / 8; larger neighbourhoods are the whole manifold and pass with too small a dimension),
+# and an upper limit.
 FIRST_SCALE, GROWTH, LARGEST_PART, LARGEST_SCALE = 12, 1.6, 8, 2_500
-# The first may be a larger part: one in so many. Of points that allow fewer than so many scales a
-# finer one is looked at: seventy views of an object that turns bend within twelve.
+# The first scale may be a larger share (1 / 4). With fewer than three scales a finer one is added:
+# for example, seventy views of a rotating object bend within twelve neighbours.
 FIRST_PART = 4
 FEW_SCALES, FINER_SCALE = 3, 8
-# The points around which fits are tried, and unknowns of all their fits together.
+# Trial points, and the unknowns of all their fits together.
 TRIALS, TRIAL_ENTRIES = 80, 4_000
-# Too small a dimension has ratios of 1.0 to 1.6 at every scale, the true one more: PASSES is the
-# least, TRUSTED what decides at the finest scale that has it, CLEAR what leaves no doubt. Below
-# PASSES a smaller dimension is near enough to matter from NEARLY on.
+# Too small a dimension has ratios of 1.0 to 1.6 at every scale, the true one more. PASSES is the
+# minimum, TRUSTED decides at the finest scale that reaches it, CLEAR leaves no doubt. From NEARLY
+# on, a smaller dimension raises a doubt.
 NEARLY, PASSES, TRUSTED, CLEAR = 1.6, 2.0, 3.0, 4.0
-# Within noise of so many times a direction's variance nothing tells it from noise: at fine scales
-# all directions are as long, and counts that vary more in some have fewer long ones.
+# A direction counts as noise below this multiple of the noise variance: at fine scales all
+# directions are that long, and counts with uneven variance have fewer long ones.
 WITHIN_NOISE = 3.0
-# A dimension that is not clear and whose next has a ratio so many times its own is passed over.
+# A dimension that is not clear is skipped if the next has a ratio this many times larger.
 FAR_BETTER = 100.0
-# Where all directions are filled the ratio of all but one of them stays below this, which it does
-# not where noise fills them.
+# If the points fill all directions, the ratio of all but one direction stays below this; if noise
+# fills them, it does not.
 FILLED = 1.8
-# The part of the directions that distances must see before all of them are the answer.
+# Share of the directions that distances must see before all of them are the answer.
 FILLED_PART = 0.8
-# A surface whose residual variance is so many times that of the noise is thick.
+# A surface is thick if its residual variance is this many times that of the noise ...
 THICK = 10.0
-# From this ratio on a surface is thin, whatever its residual is made of.
+# ... and thin from this ratio on, whatever its residual.
 THIN = 10.0
-# A residual of true noise is alike in all directions within a factor of 100; and the ratio from
-# which nothing is hidden in it.
+# Noise residuals agree in all directions within a factor of 100. From a ratio of 100 on, residuals
+# cannot hide another direction.
 UNEVEN, NOTHING_HIDDEN = 0.01, 100.0
-# The share of points at which a smaller dimension is clear that makes dimensions mixed.
+# Dimensions are mixed if a smaller one is clear at this share of the points.
 MIXED = 0.2
-# Two estimates from distances that are both as near to one dimension leave no doubt of it.
+# Two estimates from distances that are both this near to one dimension leave no doubt.
 CLOSE = 0.2
-# The two nearest neighbours see so much more than the dimension where noise or a small factor is as
-# wide as neighbours are far; and neighbours for each unknown of the fits that tell which.
+# The two nearest neighbours see this much more than the dimension if noise or a small factor is as
+# wide as their distance. Fits with four neighbours per unknown tell which.
 MORE_NEARBY, SHELL_NEIGHBORS = 0.3, 4
-# Dimensions tried at first; more where distances see more. They see too little in high dimension,
-# so that a third more is tried.
+# Dimensions that are always tried. Distances underestimate high dimensions, so a third more than
+# their estimate is tried.
 FEWEST_TRIED, TRIED_BEYOND = 6, 1.3
 
 
@@ -86,41 +86,38 @@ def intrinsic_dimension(
     n_jobs: int | None = None,
     random_state: Any = 0,
 ) -> DimensionEstimate:
-    r"""Estimate the intrinsic dimension: the smallest whose curved fit leaves nothing long.
+    r"""Estimate the intrinsic dimension: the smallest whose curved fits have small residuals.
 
-    Around some points and at growing scales, quadratics in the first k principal directions are
-    fitted to the others for k = 1, 2, ... (`curved_fit_ratios`). With
+    At some points and growing scales, the remaining directions are fitted by quadratics in the
+    first k principal directions, k = 1, 2, ... (`curved_fit_ratios`). With
 
         ratio_k = variance along the k-th direction / largest residual variance
 
-    the dimension is the smallest k with a ratio of at least 2 at the *finest* scale at which that
-    ratio is at least 3, or else where it is largest; a direction no longer than the noise
-    counts for none. It is clear from a ratio of 4 on, where
-    nothing else speaks against it. Where no fit decides, two estimates from distances do if they
-    agree and noise is low; otherwise the dimension is undecided.
+    the dimension is the smallest k with a ratio of at least 2, at the *finest* scale at which this
+    ratio is at least 3, or else the largest; directions no longer than the noise do not count. The
+    result is clear from a ratio of 4 on if there are no other doubts. If no fit decides, two
+    estimates from distances do, if they agree and noise is low; otherwise it is undecided.
 
     Parameters
     ----------
     points : array-like of shape (n, d)
     method : {"fits", "mle", "two_nn", "gride", "carre_du_champ"}
-        "fits" is the one above. The others, for comparison, take the kept directions too and say
-        what they found, never clear: maximum likelihood, two nearest neighbours, generalised ratios
-        of distances (the lowest over scales), the largest gap of the carré du champ.
+        "fits" is described above. The others are for comparison and never clear: maximum
+        likelihood, two nearest neighbours, generalised ratios of distances (the lowest over
+        scales), and the largest gap of the carré du champ.
     directions : KeptDirections, optional
-        Of the points before they were projected, where `points` are their coordinates along kept
-        directions; found here by default.
+        If `points` are coordinates along kept directions: these directions. Computed by default.
     n_neighbors : int, optional
-        Neighbours for the maximum-likelihood estimate; 15 by default, or 200 (a tenth of the
-        points at most) where the estimate falls so fast with their number that noise is the
-        likely reason. Fewer when there are fewer points.
+        Neighbours for the maximum-likelihood estimate. Default: 15, or 200 (at most a tenth of
+        the points) if the estimate falls so fast with their number that noise is likely.
     neighbors : Neighbors, optional
-        Fifty neighbours of the points, where they are known, to save the search.
+        Fifty neighbours of the points, if known.
     apart : Apart, optional
-        Rows that are no neighbours of one another; see `kept_apart`.
+        Rows to exclude from each other's neighbourhoods; see `kept_apart`.
     n_jobs : int, optional
         Threads; every core by default and for -1.
     random_state : int, Generator or None
-        Draws the points at which fits and distances are looked at.
+        Draws the points at which fits and distances are evaluated.
 
     Returns
     -------
@@ -138,7 +135,7 @@ def intrinsic_dimension(
         check_int(n_neighbors, "n_neighbors", low=3)
     n_jobs = check_jobs(n_jobs, default=-1)
     points = check_points(points)
-    places, first, _ = distinct_rows(points)  # a place counts once, however often it is there
+    places, first, _ = distinct_rows(points)  # duplicates count once
     if len(places) < 4:
         raise InputError(f"The dimension needs at least 4 distinct points; got {len(places)}.")
     rng = check_random_state(random_state)
@@ -163,7 +160,7 @@ def intrinsic_dimension(
     fits = above_noise(_fits(places, distances, rng, apart), directions.noise)
     estimate = _judged(fits, distances, directions.noise, *places.shape)
     if estimate.scale and estimate.agree and estimate.two_nn > estimate.dim + MORE_NEARBY:
-        # Where the fits are best, with neighbours enough to know their middle well.
+        # At the best scale, with enough neighbours for an accurate centre.
         best = max(
             (own[estimate.dim - 1], count)
             for own, count in zip(fits.ratios, fits.counts, strict=True)
@@ -186,13 +183,13 @@ def _fits(
     rng: np.random.Generator,
     apart: Apart | None = None,
 ) -> FitRatios:
-    """Curved fits of all dimensions that there may be, at all scales that the points allow."""
+    """Fit all plausible dimensions at all scales that the points allow."""
     n, d = places.shape
     scales = _scales(n if apart is None else n - apart.most())
     if not scales or d == 1:
         return FitRatios((), (), (), (), ())
     seen = min(max(distances.mle, distances.two_nn if distances.agreed else 0.0), EVENLY_SPACED)
-    # Noise lets distances see too much: more is tried only where fits of that size are possible.
+    # Noise raises estimates from distances, so only fits with enough neighbours are tried.
     tried = min(max(FEWEST_TRIED, int(np.ceil(TRIED_BEYOND * seen)) + 1), largest_fit(scales[-1]))
     tried = min(tried, d - 1)
     trials = min(n, max(TRIALS // 4, min(TRIALS, TRIAL_ENTRIES // tangent_terms(tried))))
@@ -201,7 +198,7 @@ def _fits(
 
 
 def above_noise(fits: FitRatios, noise: float) -> FitRatios:
-    """The fits, where directions no longer than noise are as long as what is left: ratios of one.
+    """Limit ratios to one for directions no longer than the noise.
 
     Examples
     --------
@@ -221,7 +218,7 @@ def above_noise(fits: FitRatios, noise: float) -> FitRatios:
 
 
 def _scales(n: int) -> list[int]:
-    """Neighbours of the fits; none where there are too few points for the first."""
+    """Return the numbers of neighbours of the fits; none if there are too few points."""
     scales, count = [], float(FIRST_SCALE)
     while count <= min(n / LARGEST_PART, LARGEST_SCALE):
         scales.append(int(count))
@@ -232,7 +229,7 @@ def _scales(n: int) -> list[int]:
 
 @dataclass(frozen=True)
 class _Run:
-    """Neighbouring scales at which the same dimension is the smallest that passes."""
+    """Successive scales at which the same dimension is the smallest that passes."""
 
     dim: int
     scales: tuple[int, ...]
@@ -244,7 +241,7 @@ class _Run:
 
 
 def _runs(fits: FitRatios) -> list[_Run]:
-    """The smallest dimension that passes, scale by scale, in runs of the same."""
+    """Group successive scales by the smallest dimension that passes."""
     runs: list[_Run] = []
     open_run = False
     for count, ratios in zip(fits.counts, fits.ratios, strict=True):
@@ -259,9 +256,9 @@ def _runs(fits: FitRatios) -> list[_Run]:
 
 
 def _smallest_that_passes(ratios: tuple[float, ...]) -> int:
-    """The smallest dimension that leaves nothing long; 0 where none does.
+    """Return the smallest dimension that passes; 0 if none does.
 
-    One that barely passes where the next leaves next to nothing does so at some points only.
+    If one barely passes and the next is far better, it passes at some points only and is skipped.
     """
     for k, ratio in enumerate(ratios, start=1):
         after = ratios[k] if k < len(ratios) else 0.0
@@ -271,11 +268,12 @@ def _smallest_that_passes(ratios: tuple[float, ...]) -> int:
 
 
 def _chosen_run(runs: list[_Run], seen: int) -> tuple[_Run | None, bool]:
-    """The run that tells the dimension, and whether its ratio can be trusted.
+    """Return the run that decides the dimension, and whether its ratio is trusted.
 
-    The finest whose ratio is trusted, and that is no accident: two scales, or what distances to
-    few neighbours see. Without one, the largest ratio. Where a smaller dimension lasted over finer
-    scales, the larger one is curvature; and where what distances see passed there, that is it.
+    This is the finest run with a trusted ratio that has two scales or agrees with distances to few
+    neighbours, or else the one with the largest ratio. If a smaller dimension passed at finer
+    scales, the larger one is due to curvature and the finer run is used; likewise if the dimension
+    seen by distances passed there.
     """
     firm = [run for run in runs if len(run.scales) > 1 or run.dim == seen]
     trusted = [run for run in firm if run.best >= TRUSTED]
@@ -293,7 +291,7 @@ def _chosen_run(runs: list[_Run], seen: int) -> tuple[_Run | None, bool]:
 def _judged(
     fits: FitRatios, distances: DistanceEstimates, noise: float, n: int, d: int
 ) -> DimensionEstimate:
-    """The dimension, its verdict and what speaks against it."""
+    """Combine fits and distances into an estimate with verdict and doubts."""
     runs = _runs(fits)
     agreed = distances.agreed
     run, trusted = _chosen_run(runs, max(1, round(min(distances.fine, EVENLY_SPACED))))
@@ -323,7 +321,7 @@ def _judged(
 def _by_fits(
     blank: DimensionEstimate, run: _Run, runs: list[_Run], fits: FitRatios, agreed: int | None
 ) -> DimensionEstimate:
-    """The dimension of a run of scales, with all that speaks against it."""
+    """Return the estimate of a run of scales, with its doubts."""
     longest = int(np.argmax(run.ratios))
     decisive = next((i for i, ratio in enumerate(run.ratios) if ratio >= TRUSTED), longest)
     scale, ratio = run.scales[decisive], run.ratios[decisive]
@@ -366,7 +364,7 @@ def _by_fits(
 
 
 def _changes(run: _Run, runs: list[_Run]) -> str:
-    """How the dimension falls with the scale: what rises is curvature in large neighbourhoods."""
+    """Describe how the dimension falls with the scale; a rise is due to curvature."""
     finer = [one for one in runs if one.scales[0] < run.scales[0] and one.dim > run.dim]
     coarser = [one for one in runs if one.scales[0] > run.scales[0] and one.dim < run.dim]
     first = finer[0] if finer else run
@@ -377,7 +375,7 @@ def _changes(run: _Run, runs: list[_Run]) -> str:
 
 
 def _fills(fits: FitRatios, distances: DistanceEstimates, d: int) -> bool:
-    """Whether nothing less than all directions passed, though it was tried."""
+    """Check whether fewer than all directions were tried and did not pass."""
     tried = [ratios for ratios in fits.ratios if len(ratios) >= d - 1]
     seen = min(distances.mle, EVENLY_SPACED)
     return d == 1 or distances.agreed == d or (bool(tried) and seen >= FILLED_PART * d)
@@ -386,7 +384,7 @@ def _fills(fits: FitRatios, distances: DistanceEstimates, d: int) -> bool:
 def _by_filling(
     blank: DimensionEstimate, fits: FitRatios, distances: DistanceEstimates, noise: float, d: int
 ) -> DimensionEstimate:
-    """As many dimensions as directions: a flat piece of space, or noise that fills it."""
+    """Return as many dimensions as directions: a flat region of space, or noise that fills it."""
     doubts = []
     one_less = [ratios[d - 2] for ratios in fits.ratios if len(ratios) >= d - 1] if d > 1 else []
     if not np.isfinite(distances.two_nn):
@@ -401,10 +399,10 @@ def _by_filling(
 def _by_agreement(
     blank: DimensionEstimate, agreed: int, fits: FitRatios, n: int
 ) -> DimensionEstimate:
-    """The dimension that both estimates from distances see, where no fit decides."""
+    """Return the dimension on which estimates from distances agree, if no fit decides."""
     needed = LARGEST_PART * 2 * tangent_terms(agreed)
     doubts = []
-    # By chance too in small samples: the second estimate errs by k / sqrt(n).
+    # The second estimate has standard error k / sqrt(n): small samples agree by chance.
     known = blank.two_nn / np.sqrt(n) < CLOSE
     close = known and abs(blank.mle - agreed) < CLOSE and abs(blank.two_nn - agreed) < CLOSE
     if n < needed and not close:
@@ -415,7 +413,7 @@ def _by_agreement(
 
 
 def _undecided(blank: DimensionEstimate, distances: DistanceEstimates, n: int) -> DimensionEstimate:
-    """A guess that the points can support, and what to do."""
+    """Return a guess that the points can support, with a remedy."""
     most = max(FEWEST_TRIED, largest_fit(n // LARGEST_PART))
     tried = ""
     if blank.scales:

@@ -1,4 +1,4 @@
-"""What is known of the dimension, how sure it is, and how many points it asks for."""
+"""Estimates of the intrinsic dimension with their certainty, and the points they require."""
 
 from __future__ import annotations
 
@@ -21,55 +21,50 @@ from geodis.manifold.local.quadratic_fits import tangent_terms
 Verdict = Literal["clear", "doubtful", "undecided"]
 
 
-# Points for each unknown of a quadratic fit below which factors may be left merged, and the least
-# dimension in which that can happen: what a surface could split into is flat.
+# Points per unknown of a quadratic fit, below which factors may stay merged. This only happens from
+# dimension three on, because the factors of a surface are flat.
 ENOUGH_PER_UNKNOWN = 80
-
-
 SPLITTABLE = 3
-
-
 ENOUGH_FOR_SURFACES = 20
-
-# A spread of distances from the fits that is a shell: small spheres had .03 to .18, noise .95 and
-# more if normal, .59 if uniform, .42 on a grid, .30 if uniform in a ball of ten dimensions.
+# Largest spread of a shell. Small spheres had .03 to .18, normal noise at least .95, uniform noise
+# .59, a grid .42, and uniform noise in a ball of ten dimensions .30.
 SHELL = 0.25
 
 
 @dataclass(frozen=True)
 class DimensionEstimate:
-    """Intrinsic dimension, how sure it is, and what it rests on.
+    """Intrinsic dimension, its certainty, and the evidence.
 
     Attributes
     ----------
     dim : int
-        The dimension; where it is undecided, the best guess.
+        The dimension, or the best guess if undecided.
     verdict : {"clear", "doubtful", "undecided"}
     doubts : tuple of Doubt
-        What speaks against it; none where it is clear.
+        Reasons for doubt; empty if clear.
     scale : int
-        Neighbours at which the curved fits told the dimension; 0 where distances alone did.
+        Number of neighbours of the decisive curved fits; 0 if distances decided.
     ratio : float
-        How many times longer the shortest tangent direction is than what the fits leave there, in
-        variance; 0.0 where distances told the dimension.
+        Ratio of the smallest tangent variance to the largest residual variance at this scale; 0.0
+        if distances decided.
     mle, two_nn : float
         Maximum-likelihood and two-nearest-neighbour estimate, from distances.
     n_neighbors : int
-        Neighbours that the maximum-likelihood estimate used: 15, or up to 200 where noise shows.
+        Neighbours used by the maximum-likelihood estimate: 15, or up to 200 under noise.
     n_directions : int
-        Directions in which the points vary by more than noise.
+        Directions with more variance than noise.
     noise : float
-        Standard deviation of the noise in each; 0.0 where no floor was seen.
+        Standard deviation of the noise in each; 0.0 if no noise floor was found.
     scales : tuple of int
-        Neighbours of the curved fits, ascending.
+        Numbers of neighbours of the curved fits, ascending.
     ratios : tuple of tuples of float
-        For every scale the ratio of k = 1, 2, ..., as far as its neighbours allow.
+        For every scale the ratio for k = 1, 2, ..., as far as its neighbours allow.
     changes : str
-        How the dimension falls as the scale grows, as in "4 up to 200 neighbours, 2 beyond"; empty
-        where it does not.
+        How the dimension falls with the scale, as in "4 up to 200 neighbours, 2 beyond"; may be
+        empty.
     spread : float
-        How widely distances from the fits spread, in units of normal noise (`shell_spread`); NaN
-        where nothing asked for it.
+        Spread of distances from the fits relative to normal noise (`shell_spread`); NaN if not
+        computed.
     """
 
     dim: int
@@ -89,12 +84,12 @@ class DimensionEstimate:
 
     @property
     def may_hide(self) -> bool:
-        """Whether what the fits leave looks like a small factor rather than noise."""
+        """Whether residuals of the fits look like a small factor rather than noise."""
         return self.spread < SHELL
 
     @property
     def remarkable(self) -> bool:
-        """Whether there are doubts that weigh anything; that the points fill space does not."""
+        """Whether there are doubts with positive weight; points that fill space have none."""
         return self.verdict != "clear" and any(doubt.weight for doubt in self.doubts)
 
     @property
@@ -104,25 +99,25 @@ class DimensionEstimate:
 
     @property
     def account(self) -> str:
-        """The dimension and what speaks against it, without what to do about that."""
+        """The dimension and the doubts, without remedies."""
         at = f" at {self.scale} neighbours" if self.scale else ""
-        told = f"curved fits {self.ratio:.1f} times{at}" if self.scale else "distances"
+        source = f"curved fits {self.ratio:.1f} times{at}" if self.scale else "distances"
         reasons = "".join(f"; {doubt.statement}" for doubt in self.doubts)
         if self.changes and self.changes not in reasons:
             reasons += f"; {self.changes}"
         return (
-            f"dimension {self.dim}, {self.verdict} ({told}; maximum likelihood {self.mle:.2f}, "
+            f"dimension {self.dim}, {self.verdict} ({source}; maximum likelihood {self.mle:.2f}, "
             f"two nearest neighbours {self.two_nn:.2f}){reasons}"
         )
 
     def __str__(self) -> str:
-        """One line for people; where nothing is decided, with what to do."""
+        """Describe the estimate in one line, with a remedy if undecided."""
         remedy = self.doubts[-1].remedy if self.verdict == "undecided" and self.doubts else ""
         return f"{self.account}: {remedy}" if remedy else self.account
 
 
 def fewest_points(dim: int) -> int:
-    """The fewest points that curved tangents can use: twice the unknowns of a fit, and one.
+    """Return the fewest points for curved tangents: twice the unknowns of a fit, plus one.
 
     Examples
     --------
@@ -133,14 +128,14 @@ def fewest_points(dim: int) -> int:
 
 
 def points_needed(dim: int) -> tuple[int, int]:
-    """The fewest points that GeoManCER can use in that dimension, and enough to trust it.
+    """Return the fewest points that GeoManCER needs in a dimension, and a reliable number.
 
-    The first is what the quadratic tangent fit needs: twice its unknowns as neighbours of each
-    point. The second is eighty times the unknowns, at which all of twelve products were split
-    rightly in three samples but one: a torus of revolution times S^2 was taken for one factor,
-    and called uncertain. At twenty times, so were SO(3) x SO(3), (S^2)^4 and S^2 x SO(3), at
-    forty still the first: the more a factor bends within a neighbourhood, the more points it
-    takes. Twenty are enough for curves and surfaces, which are one factor.
+    The first is required by the quadratic tangent fit: neighbours of each point must be twice its
+    unknowns. The second is eighty times the unknowns. With these, all of twelve products were split
+    correctly in three samples each, except one: a torus of revolution times S^2 was reported as one
+    factor, marked uncertain. With twenty times the unknowns SO(3) x SO(3), (S^2)^4 and S^2 x SO(3)
+    also stayed merged, with forty times the first of these: more curvature within a neighbourhood
+    requires more points. Twenty suffice for curves and surfaces.
 
     Examples
     --------
@@ -151,19 +146,16 @@ def points_needed(dim: int) -> tuple[int, int]:
     return fewest_points(dim), per_unknown * tangent_terms(dim)
 
 
-# The intrinsic dimension by one method alone, with what that method says for itself.
-
 DimensionMethod = Literal["fits", "mle", "two_nn", "gride", "carre_du_champ"]
 METHODS = get_args(DimensionMethod)
-# Neighbours of each; of gride a sixteenth of the points at most, beyond which the whole manifold
-# is seen.
+# Neighbours used by each; for gride at most a sixteenth of the points, to stay local.
 MLE_COUNT, GRIDE_COUNT, GRIDE_PART, KERNEL_COUNT = 15, 256, 16, 32
 
 
 def dimension_by_method(
     places: np.ndarray, method: DimensionMethod, noise: float, n_jobs: int | None
 ) -> DimensionEstimate:
-    """The dimension of distinct points by a named method, never more than doubtful."""
+    """Estimate the dimension of distinct points by a single method; never clear."""
     check_choice(method, "method", METHODS)
     n, d = places.shape
     counts = {
@@ -174,21 +166,21 @@ def dimension_by_method(
     }
     near = nearest_neighbors(places, min(max(counts[method], 3), n - 1), n_jobs=n_jobs)
     mle, two_nn = mle_dimension(near.distances[:, :MLE_COUNT]), two_nn_dimension(near.distances)
-    told: Any = {"mle": mle, "two_nn": two_nn}.get(method)
+    found: Any = {"mle": mle, "two_nn": two_nn}.get(method)
     detail = ""
     if method == "gride":
         curve = gride_dimension(near.distances)
-        told = curve.lowest
+        found = curve.lowest
         listed = ", ".join(f"{value:.1f}" for value in curve.dimensions)
         detail = f" (over scales {listed})"
     elif method == "carre_du_champ":
         voted = carre_du_champ_dimension(places, near)
-        told = voted.dim
+        found = voted.dim
         detail = f" ({voted.share:.0%} of the points say so)"
-    dim = 1 if not np.isfinite(told) else int(np.clip(round(told), 1, d))
+    dim = 1 if not np.isfinite(found) else int(np.clip(round(found), 1, d))
     return DimensionEstimate(
         dim=dim,
-        verdict="doubtful" if np.isfinite(told) else "undecided",
+        verdict="doubtful" if np.isfinite(found) else "undecided",
         doubts=(doubt("one-method", "dimension", method=method.replace("_", " "), found=detail),),
         scale=0,
         ratio=0.0,

@@ -1,4 +1,4 @@
-"""Distances to neighbours -> intrinsic dimension, by two estimators that fail in different ways."""
+"""Intrinsic dimension from distances (MLE, two-NN, gride) and from the carré du champ."""
 
 from __future__ import annotations
 
@@ -12,37 +12,36 @@ from geodis.base.jobs import check_jobs
 from geodis.manifold.local.exact_search import Apart, searcher
 from geodis.manifold.local.neighbors import Neighbors, neighbors_at
 
-# Few neighbours see little of the curvature and the boundary, which lower the estimate as the
-# neighbourhood grows; many average over noise, which raises it as the neighbourhood shrinks. Noise
-# is told by how steeply the estimate falls: by more than 7 % from 5 to 50 neighbours, where
-# clean samples of boxes and of products of spheres and rotations fell by at most 6 %.
+# Curvature and boundary lower the estimate in large neighbourhoods; noise raises it in small ones.
+# Noise is detected by a fall of more than 7 % from 5 to 50 neighbours; clean samples of boxes and
+# of products of spheres and rotations fell by at most 6 %.
 FEW, MLE_NEIGHBORS, MANY, MANY_IN_NOISE = 5, 15, 50, 200
 NOISE_FALL = 0.07
-# The estimate at so many points varies by a hundredth or two between samples.
+# With this many points the estimate varies by .01 to .02 between samples.
 SAMPLED = 2_500
 TWO_NN_KEPT = 0.9
-# Ratios of one, but for rounding, are those of points on a grid.
+# Larger estimates come from equal distances, as on a grid.
 EVENLY_SPACED = 1000
 
 
 @dataclass(frozen=True)
 class DistanceEstimates:
-    """Intrinsic dimension as distances to neighbours grow.
+    """Intrinsic dimension from the growth of distances to neighbours.
 
     Attributes
     ----------
     mle : float
-        Maximum-likelihood estimate. Many neighbours make it steady under noise, and biased where
-        the manifold bends within a neighbourhood.
+        Maximum-likelihood estimate; stable under noise with many neighbours, but biased by
+        curvature within a neighbourhood.
     two_nn : float
-        Two-nearest-neighbour estimate: sees the smallest scale only, so curvature hardly
-        matters to it, and noise does.
+        Two-nearest-neighbour estimate, at the smallest scale: sensitive to noise but hardly to
+        curvature.
     n_neighbors, n_points : int
-        Neighbours that the maximum-likelihood estimate used, and at how many points.
+        Neighbours and points used by the maximum-likelihood estimate.
     fine : float
-        Maximum-likelihood estimate from 15 neighbours at most, whatever noise there is.
+        Maximum-likelihood estimate from at most 15 neighbours.
     fall : float
-        The share by which that estimate falls from 5 to 50 neighbours: of noise, above .07.
+        Relative fall of that estimate from 5 to 50 neighbours; above .07 for noise.
     """
 
     mle: float
@@ -54,10 +53,10 @@ class DistanceEstimates:
 
     @property
     def agreed(self) -> int | None:
-        """The dimension that both see where neither noise nor even spacing misleads them.
+        """The dimension on which both estimates agree; None under noise or even spacing.
 
-        The first one rounded, from which the other differs by no more than rounding and twice
-        its standard error.
+        This is the first, rounded, if the other differs by at most rounding and two standard
+        errors.
         """
         if not np.isfinite(self.two_nn) or self.fall >= NOISE_FALL:
             return None
@@ -75,7 +74,7 @@ def dimension_by_distances(
     n_jobs: int | None = None,
     random_state: np.random.Generator,
 ) -> DistanceEstimates:
-    """Both estimates, with as many neighbours as curvature and noise suggest.
+    """Compute both estimates, with a number of neighbours suited to curvature and noise.
 
     Parameters
     ----------
@@ -84,12 +83,12 @@ def dimension_by_distances(
     n_neighbors : int, optional
         As in `intrinsic_dimension`.
     neighbors : Neighbors, optional
-        Fifty neighbours of the points, where they are known.
+        Fifty neighbours of the points, if known.
     apart : Apart, optional
-        Points that are no neighbours of one another.
+        Points to exclude from each other's neighbourhoods.
     n_jobs : int, optional
     random_state : Generator
-        Draws the points that are used of many.
+        Draws a subset of many points.
 
     Returns
     -------
@@ -105,7 +104,7 @@ def dimension_by_distances(
     n = len(places)
     wanted = MANY if n_neighbors is None else n_neighbors
     rows = np.arange(n)
-    if n > SAMPLED:  # neighbours among all points, at some of them
+    if n > SAMPLED:  # a subset, with neighbours among all points
         rows = np.sort(random_state.choice(rows, SAMPLED, replace=False))
     most = n - (1 if apart is None else apart.most())
     search = None if apart is None else replace(searcher(places, n_jobs=n_jobs), apart=apart)
@@ -116,7 +115,7 @@ def dimension_by_distances(
     distances = _positive(neighbors.distances[:, :wanted])
     used, fall = distances.shape[1], 0.0
     fine = mle_dimension(distances[:, :MLE_NEIGHBORS])
-    # In a larger part of all points the boundary lowers the estimate as much as noise does.
+    # In larger neighbourhoods the boundary lowers the estimate as much as noise does.
     farthest = min(used, n // 4)
     if n_neighbors is None and farthest <= MLE_NEIGHBORS:
         distances = distances[:, :MLE_NEIGHBORS]
@@ -138,15 +137,15 @@ def dimension_by_distances(
 
 
 def mle_dimension(distances: np.ndarray) -> float:
-    r"""Maximum-likelihood dimension from sorted neighbour distances, shape (n, n_neighbors).
+    r"""Estimate the dimension by maximum likelihood from sorted distances (n, n_neighbors).
 
     With T_j the distance to the j-th of K neighbours (Levina and Bickel 2004, eq. 8), averaged
     over points before it is inverted (MacKay and Ghahramani 2005)::
 
         1 / k = mean_i 1/(K-1) sum_{j<K} log(T_K(i) / T_j(i))
 
-    The right side is unbiased as it stands: the factor (K - 2) / (K - 1) that corrects the mean
-    of the points' own estimates has no place here.
+    The right side is unbiased, so the factor (K - 2) / (K - 1), which corrects the mean of the
+    estimates at single points, is not needed.
 
     Examples
     --------
@@ -155,18 +154,18 @@ def mle_dimension(distances: np.ndarray) -> float:
     """
     count = _sorted_distances(distances).shape[1]
     if count < 3:
-        raise InputError(f"The estimate needs at least 3 neighbours a point; got {count}.")
+        raise InputError(f"The estimate needs at least 3 neighbours per point; got {count}.")
     log_ratios = np.log(distances[:, -1:] / distances[:, :-1])
     mean = float(log_ratios.sum() / (len(distances) * (count - 1)))
     return 1 / mean if mean > 0 else np.inf
 
 
 def two_nn_dimension(distances: np.ndarray, kept: float = TWO_NN_KEPT) -> float:
-    """Two-nearest-neighbour dimension from sorted neighbour distances, shape (n, >= 2).
+    """Estimate the dimension from the two nearest neighbours; sorted distances (n, >= 2).
 
     The ratio mu = T_2 / T_1 follows F(mu) = 1 - mu^-k; k is the slope through the origin of
-    -log(1 - F) against log mu over the smallest `kept` part of the ratios, because the largest
-    ones feel the boundary and the curvature (Facco et al. 2017).
+    -log(1 - F) against log mu over the smallest share `kept` of the ratios, because the largest
+    depend on boundary and curvature (Facco et al. 2017).
 
     Examples
     --------
@@ -187,7 +186,7 @@ def two_nn_dimension(distances: np.ndarray, kept: float = TWO_NN_KEPT) -> float:
 
 
 def _positive(distances: np.ndarray) -> np.ndarray:
-    """Distances between distinct points that are too near for their square to be a number."""
+    """Replace distances that underflowed to zero by the smallest positive one."""
     if (distances > 0).all():
         return distances
     positive = distances[distances > 0]
@@ -202,9 +201,7 @@ def _sorted_distances(distances: Any) -> np.ndarray:
     return distances
 
 
-# Distances to neighbours -> dimension scale by scale, from ratios of distances of any rank.
-
-# Dimensions between which the likelihood is searched.
+# Range of dimensions and number of bisections of the gride likelihood.
 LEAST, MOST = 1e-3, 500.0
 STEPS = 60
 
@@ -225,20 +222,19 @@ class ScaledDimension:
 
     @property
     def lowest(self) -> float:
-        """The lowest over the scales: noise raises it at fine ones."""
+        """The lowest over the scales, because noise raises it at fine ones."""
         return min(self.dimensions)
 
 
 def gride_dimension(distances: np.ndarray) -> ScaledDimension:
-    r"""Dimension from the ratio of the distances to neighbours 2 j and j, j = 1, 2, 4, ...
+    r"""Estimate the dimension from ratios of distances to neighbours 2 j and j, j = 1, 2, 4, ...
 
     With mu the ratio at rank j, in dimension k (Denti, Doimo, Laio and Mira 2022)::
 
         f(mu) ~ k (mu^k - 1)^(j - 1) / mu^((2 j - 1) k + 1)
 
-    and k maximises the likelihood of the ratios of all points. At j = 1 it is the maximum of what
-    the two nearest neighbours say; at larger j noise of the size of the nearest distances matters
-    less, and curvature and the boundary more.
+    and k maximises the likelihood of the ratios of all points. j = 1 is the maximum-likelihood form
+    of `two_nn_dimension`; larger j are less sensitive to noise and more to curvature and boundary.
 
     Parameters
     ----------
@@ -270,7 +266,7 @@ def gride_dimension(distances: np.ndarray) -> ScaledDimension:
 
 
 def _most_likely(logs: np.ndarray, near: int) -> float:
-    """The root of the slope of the likelihood, which falls: by halving.
+    """Find the root of the derivative of the likelihood by bisection.
 
     With x = log mu: n / k + (j - 1) sum x / (1 - exp(-k x)) = (2 j - 1) sum x.
     """
@@ -283,7 +279,7 @@ def _most_likely(logs: np.ndarray, near: int) -> float:
         k = np.sqrt(low * high)
         slope = len(logs) / k - (2 * near - 1) * total
         if near > 1:
-            # Where two ranks are equally far x / (1 - exp(-k x)) tends to 1 / k.
+            # For equal distances x / (1 - exp(-k x)) tends to 1 / k.
             slope += (near - 1) * (
                 float((own / -np.expm1(-k * own)).sum()) + (len(logs) - len(own)) / k
             )
@@ -291,9 +287,7 @@ def _most_likely(logs: np.ndarray, near: int) -> float:
     return float(low) if low < EVENLY_SPACED else np.inf
 
 
-# Points and neighbours -> dimension from the spectrum of the carré du champ of the coordinates.
-
-# The width of the kernel at a point is the distance to this neighbour.
+# The kernel width at a point is the distance to this neighbour.
 WIDTH_NEIGHBOR = 8
 # Numbers in a block of displacements: 32 MB.
 BLOCK_NUMBERS = 2**22
@@ -301,13 +295,13 @@ BLOCK_NUMBERS = 2**22
 
 @dataclass(frozen=True)
 class VotedDimension:
-    """A dimension that every point votes for.
+    """The most frequent dimension over points.
 
     Attributes
     ----------
     dim : int
     share : float
-        Of the points that say so.
+        Share of the points with this dimension.
     """
 
     dim: int
@@ -315,22 +309,22 @@ class VotedDimension:
 
 
 def carre_du_champ_dimension(points: np.ndarray, near: Neighbors) -> VotedDimension:
-    r"""Dimension from the largest gap of the carré du champ, point by point.
+    r"""Estimate the dimension from the largest gap of the carré du champ at every point.
 
     For a diffusion with generator L, Gamma(f, g) = (L(f g) - f L g - g L f) / 2 is the product of
-    gradients, so that Gamma of the coordinates projects onto the tangent space. With the kernel
+    gradients, so Gamma of the coordinates projects onto the tangent space. With the kernel
     w_ij = exp(-|x_i - x_j|^2 / (s_i s_j)), s the distance to the eighth neighbour, it is the
     covariance of the neighbours (Jones 2024)::
 
         Gamma_i ~ sum_j w_ij (x_j - m_i) (x_j - m_i)^T / sum_j w_ij,   m_i = mean of w_ij x_j
 
-    A point votes for the k after which its eigenvalues fall most.
+    Each point votes for the k after which its eigenvalues fall most.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
     near : Neighbors
-        Some thirty of every point.
+        About thirty of every point.
 
     Returns
     -------
@@ -351,7 +345,7 @@ def carre_du_champ_dimension(points: np.ndarray, near: Neighbors) -> VotedDimens
         rows = slice(start, start + size)
         around = near.indices[rows]
         scale = width[rows, None] * width[around]
-        # The point itself, at distance zero, has weight one and moves the mean alone.
+        # The point itself has weight one and displacement zero.
         weights = np.exp(-(near.distances[rows] ** 2) / np.maximum(scale, np.finfo(float).tiny))
         away = points[around] - points[rows, None]
         total = 1 + weights.sum(axis=1)

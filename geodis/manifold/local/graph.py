@@ -1,4 +1,4 @@
-"""Points, or their neighbours -> a symmetric neighbour graph in CSR form."""
+"""Symmetric neighbour graphs in CSR form."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from geodis.manifold.local.neighbors import (
 
 MAX_GRAPH_STEPS = 3
 MIN_DEGREE = 8
-# Of n random points on a curve that have K neighbours each, about n exp(-K) gaps are not bridged.
+# With K neighbours, about n exp(-K) gaps of a random sample of a curve are not bridged.
 CURVE_DEGREE = 20
 
 
@@ -32,11 +32,11 @@ class NeighborGraph:
     adjacency : csr_array of float32, shape (n, n)
         One where two points are neighbours; symmetric, without self loops, columns sorted.
     n_pieces : int
-        Number of connected pieces.
+        Number of connected components.
     piece : ndarray of int32, shape (n,)
-        The piece that each point belongs to, numbered from 0.
+        The component of each point, numbered from 0.
     method : str
-        Where the edges are from: a search method, "precomputed" or "given".
+        Origin of the edges: a search method, "precomputed" or "given".
     """
 
     adjacency: sparse.csr_array
@@ -60,7 +60,7 @@ class NeighborGraph:
         return np.diff(self.adjacency.indptr)
 
     def __str__(self) -> str:
-        """One line for people."""
+        """Describe the graph in one line."""
         pieces = "connected" if self.n_pieces == 1 else f"{self.n_pieces} pieces"
         degrees = self.degrees
         return (
@@ -70,12 +70,12 @@ class NeighborGraph:
 
 
 def default_degree(dim: int) -> int:
-    """Nearest neighbours in the graph: 2k, and enough in low dimension to hang together."""
+    """Return the number of neighbours in the graph: 2k, at least 8."""
     return max(2 * dim, MIN_DEGREE)
 
 
 def connecting_degree(dim: int) -> int:
-    """Nearest neighbours with which a sample of one piece hangs together.
+    """Return the number of neighbours that keeps a sample of one component connected.
 
     Examples
     --------
@@ -95,17 +95,17 @@ def neighbor_graph(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> NeighborGraph:
-    """Build the symmetric neighbour graph: an edge where either point is near the other.
+    """Build the symmetric neighbour graph: an edge if either point is a neighbour of the other.
 
     Parameters
     ----------
     points : array-like of shape (n, d), optional
-        Not needed when a graph or distances are given; if it comes too, its n is checked.
+        Not needed with a graph or distances; if given too, n is checked.
     n_neighbors : int
-        Neighbours of each point before the union that makes the graph symmetric.
+        Neighbours of each point before symmetrisation.
     graph : sparse matrix, array of shape (n, n) or networkx graph, optional
-        True neighbours, when they are known: any non-zero entry is an edge. It is made symmetric
-        by union, and its self loops are dropped.
+        Known neighbours: any non-zero entry is an edge. The graph is made symmetric by union, and
+        self loops are dropped.
     distances : array-like of shape (n, n), optional
         Precomputed distances, searched instead of the points.
     method, n_jobs, random_state
@@ -139,7 +139,7 @@ def neighbor_graph(
 
 
 def graph_of_neighbors(neighbors: Neighbors, n_neighbors: int) -> NeighborGraph:
-    """Turn the first n_neighbors columns of found neighbours into a symmetric graph."""
+    """Build a symmetric graph from the first n_neighbors columns of neighbours."""
     indices = neighbors.indices[:, :n_neighbors]
     n, degree = indices.shape
     adjacency = sparse.csr_array(
@@ -154,10 +154,9 @@ def graph_of_neighbors(neighbors: Neighbors, n_neighbors: int) -> NeighborGraph:
 
 
 def neighbors_in_graph(points: np.ndarray, graph: NeighborGraph, n_neighbors: int) -> Neighbors:
-    """The nearest points among those within a few steps in a given graph.
+    """Find the nearest points within a few steps along a given graph.
 
-    Where a graph is given because distances between far points mislead, neighbourhoods grow
-    along its edges: two steps, or three where two do not reach enough points.
+    Neighbourhoods grow along edges, by two steps, or three if two do not reach enough points.
 
     Examples
     --------
@@ -177,7 +176,7 @@ def neighbors_in_graph(points: np.ndarray, graph: NeighborGraph, n_neighbors: in
             break
     else:
         raise InputError(
-            f"Tangents need {n_neighbors} neighbours a point within {MAX_GRAPH_STEPS} steps of "
+            f"Tangents need {n_neighbors} neighbours per point within {MAX_GRAPH_STEPS} steps of "
             f"the given graph; got a point with {least}. Give a denser graph."
         )
     row = np.repeat(np.arange(reached.shape[0]), np.diff(reached.indptr))
@@ -193,7 +192,7 @@ def neighbors_in_graph(points: np.ndarray, graph: NeighborGraph, n_neighbors: in
 
 
 def graph_among(graph: NeighborGraph, rows: np.ndarray, n: int) -> NeighborGraph:
-    """A graph of some points as one of all n, where the others stand alone, each a piece.
+    """Extend a graph of some points to all n, with the others isolated.
 
     Parameters
     ----------
@@ -216,7 +215,7 @@ def graph_among(graph: NeighborGraph, rows: np.ndarray, n: int) -> NeighborGraph
 
 
 def _given_adjacency(graph: Any, n: int | None) -> sparse.csr_array:
-    """Check a caller's graph and turn it into a symmetric binary matrix."""
+    """Check a given graph and convert it to a symmetric binary matrix."""
     if hasattr(graph, "adj") and hasattr(graph, "nodes"):
         import networkx
 
@@ -242,13 +241,13 @@ def _given_adjacency(graph: Any, n: int | None) -> sparse.csr_array:
 
 
 def _symmetric(adjacency: sparse.csr_array) -> sparse.csr_array:
-    """Union of a binary graph with its transpose, without self loops."""
+    """Return the union of a binary graph with its transpose, without self loops."""
     union = sparse.csr_array(adjacency.maximum(adjacency.T))
     if union.diagonal().any():
         union.setdiag(0)
         union.eliminate_zeros()
     union.sort_indices()
-    if union.nnz < 2**31:  # one integer type: compiled code downstream is compiled once
+    if union.nnz < 2**31:  # one integer type, so that compiled code is compiled once
         union.indptr = union.indptr.astype(np.int32)
         union.indices = union.indices.astype(np.int32)
     return union
@@ -261,9 +260,9 @@ def _finish(adjacency: sparse.csr_array, method: str) -> NeighborGraph:
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
 def _pieces(starts: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """The connected piece of every point, counted in order of their first points.
+    """Label connected components in the order of their first points.
 
-    scipy's search holds two more copies of the graph.
+    Unlike scipy's search, this holds no further copies of the graph.
     """
     n = len(starts) - 1
     piece = np.full(n, -1, np.int32)

@@ -1,4 +1,4 @@
-"""Points -> global principal components: the spectrum, and a projection that keeps what varies."""
+"""Global principal components, noise floor, and projection onto the directions that vary."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from geodis.base.check import InputError, check_int, check_points, check_random_
 from geodis.manifold.linalg import largest_singular
 from geodis.manifold.local.neighbors import distinct_rows
 
-# Up to here the (d, d) covariance is formed and solved whole: exact, one pass over the points.
+# Up to this many columns the (d, d) covariance is diagonalised exactly.
 MAX_COVARIANCE_DIMS = 2000
 SKETCHED_COMPONENTS = 100
-FEW = 4  # of so many times as many, some are cheaper found apart
+FEW = 4  # compute fewer than one in FEW components separately, which is faster
 BLOCK_ROWS = 10_000
 
-# Components with less variance than this part of the largest are rounding, not data.
+# Components with a smaller share of the largest variance are rounding errors.
 NEGLIGIBLE_VARIANCE = 1e-12
-# Fewer columns leave too few variances to tell a floor from a few small directions.
+# Fewer columns are too few to distinguish a noise floor from a few small directions.
 LEAST_COLUMNS = 10
 LEAST_FLOOR = 4
-# What is kept lies above so many times the edge of the noise, because noise is seldom even; and
-# there is something to keep where the first variance lies above so many.
+# Directions are kept above three times the noise edge, because noise is rarely even; the first
+# variance must exceed 3.5 times the edge.
 EDGES, SIGNAL_EDGES = 3.0, 3.5
 FLOOR_ROUNDS = 5
-# Points of the tabled Marchenko-Pastur law.
+# Points of the tabulated Marchenko-Pastur law.
 LAW_POINTS = 2001
-# The test of a floor: points, neighbours of each, and the shares of what independent directions
-# would have. Noise has 1.0 of each, counts of few cells at two spikes .82 of the first and .79 of
-# the second; curved manifolds without noise had at most .6 and .71, SO(3) beside a large circle .3
-# of the second, spheres none of the third.
+# Test of a noise floor: points, neighbours per point, and thresholds for the three statistics
+# relative to independent directions. Noise has 1.0 of each; counts of few cells with two spikes .82
+# of the first and .79 of the second; noiseless curved manifolds at most .6 and .71; SO(3) x a large
+# circle .3 of the second; spheres 0 of the third.
 NULL_POINTS, NULL_NEIGHBORS = 1000, 3
 INDEPENDENT = np.array([0.7, 0.75, 0.5])
 
@@ -61,7 +61,7 @@ class PrincipalComponents:
         return self.variances / self.total_variance if self.total_variance > 0 else self.variances
 
     def project(self, points: np.ndarray, n_components: int | None = None) -> np.ndarray:
-        """Coordinates along the first components: (x - mean) axes^T, shape (n, n_components)."""
+        """Return coordinates along the first components: (x - mean) axes^T, (n, n_components)."""
         return (points - self.mean) @ self.axes[:n_components].T
 
 
@@ -70,18 +70,17 @@ def principal_components(
 ) -> PrincipalComponents:
     """Compute principal components in memory that does not grow with n.
 
-    Up to 2,000 columns the covariance is diagonalised: all components, exactly, no more than
-    there are points, for beyond these nothing varies. Of more columns the first 100 (or
-    n_components) come from a randomised range finder with power iterations (Halko, Martinsson and
-    Tropp 2011, algorithm 4.4).
+    Up to 2,000 columns the covariance is diagonalised exactly, with at most n components. For more
+    columns the first 100 (or n_components) come from a randomised range finder with power
+    iterations (Halko, Martinsson and Tropp 2011, algorithm 4.4).
 
     Parameters
     ----------
     points : array-like of shape (n, d)
     n_components : int, optional
-        Keep only so many.
+        Number of components to keep.
     random_state : int, Generator or None
-        Used beyond 2,000 columns.
+        Used with more than 2,000 columns.
 
     Returns
     -------
@@ -120,18 +119,18 @@ def principal_components(
 
 @dataclass(frozen=True)
 class KeptDirections:
-    """The directions in which points vary by more than a floor of even noise.
+    """The directions with more variance than a floor of even noise.
 
     Attributes
     ----------
     basis : ndarray of shape (c, d)
-        Orthonormal rows; the identity where every column is kept as it is.
+        Orthonormal rows; the identity if every column is kept.
     spectrum : ndarray of shape (q,)
         Variances along the principal directions, largest first.
     noise : float
-        Standard deviation of the noise in each direction; 0.0 where no floor was seen.
+        Standard deviation of the noise per direction; 0.0 if no floor was found.
     edge : float
-        The largest variance that such noise alone would give a direction; 0.0 without a floor.
+        The largest variance that noise alone produces; 0.0 without a floor.
     n_columns : int
         Columns d of the points.
     how : str
@@ -147,14 +146,14 @@ class KeptDirections:
 
     @property
     def n_directions(self) -> int:
-        """Number c of directions that were kept."""
+        """Number c of kept directions."""
         return len(self.basis)
 
     def project(self, points: np.ndarray) -> np.ndarray:
-        """Coordinates x basis^T of points along the kept directions, shape (n, c).
+        """Return coordinates x basis^T along the kept directions, shape (n, c).
 
-        Identical rows have identical coordinates, which a product of matrices does not promise.
-        The points themselves, not a copy, where the kept directions are the columns.
+        Identical rows get identical coordinates, which a matrix product does not guarantee. If all
+        columns are kept, the points themselves are returned, not a copy.
         """
         if self._are_columns:
             return points
@@ -163,9 +162,9 @@ class KeptDirections:
         return projected if place is None else projected[place]
 
     def lift(self, vectors: np.ndarray) -> np.ndarray:
-        """Vectors along the kept directions, (..., c), in all columns, (..., d).
+        """Convert vectors along the kept directions, (..., c), to all columns, (..., d).
 
-        Themselves, not a copy, where the kept directions are the columns.
+        If all columns are kept, the vectors themselves are returned, not a copy.
         """
         return vectors if self._are_columns else vectors @ self.basis
 
@@ -175,7 +174,7 @@ class KeptDirections:
         return c == d and np.array_equal(self.basis, np.eye(d))
 
     def __str__(self) -> str:
-        """One line for people."""
+        """Return the sentence `how`."""
         return self.how
 
 
@@ -186,30 +185,30 @@ def kept_directions(
     least: int = 1,
     random_state: Any = 0,
 ) -> KeptDirections:
-    r"""Orthonormal directions in which the points vary, without a floor of even noise.
+    r"""Find the directions in which the points vary more than even noise.
 
-    Left out are directions without variance, and those that noise of the same strength in every
-    column explains. Its strength is read from the lowest quarter of the spectrum: of q noise
+    Directions without variance, and those explained by noise of equal strength in every column,
+    are left out. The noise is estimated from the lowest quarter of the spectrum: for q noise
     variances v_(1) <= ... <= v_(q) of n points, with F the Marchenko-Pastur law of unit noise in
     q of n dimensions::
 
         sigma^2 = median over i < q / 4 of  v_(i) / F^-1((i - 1/2) / q),
         edge = sigma^2 (1 + sqrt(q / n))^2
 
-    Kept is what lies above three times the edge. A low end of the spectrum is a floor only where
-    its directions depend on nothing: the low variances of a curved manifold are functions of its
-    other directions, and those of a small factor depend on one another. Otherwise, with fewer than
-    ten columns, and where the first variance is below five times the edge, everything is kept.
+    Variances above three times the edge are kept. The low end of a spectrum is a noise floor only
+    if its directions are independent: those of a curved manifold are functions of its other
+    directions, and those of a small factor depend on each other. Everything is kept if they are
+    dependent, with fewer than ten columns, and if the first variance is below 3.5 times the edge.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
     spectrum : PrincipalComponents, optional
-        Of the points, where they are known.
+        Of the points, if known.
     least : int
-        Where fewer directions than this lie above a floor, it is none.
+        A floor with fewer directions above it is ignored.
     random_state : int, Generator or None
-        Draws the points at which a floor is tested.
+        Draws the points for the test of a floor.
 
     Returns
     -------
@@ -248,19 +247,19 @@ def kept_directions(
 def _noise_floor(
     spectrum: PrincipalComponents, kept: int, n: int, d: int
 ) -> tuple[int, float, float] | None:
-    """How many variances lie above a floor, its sigma and its edge; None where nothing is one."""
+    """Return the number of variances above a floor, its sigma and its edge; None without one."""
     variances = spectrum.variances[:kept]
     columns = min(d, n - 1) if len(spectrum.variances) < min(d, n - 1) else kept
     if d < LEAST_COLUMNS or columns < LEAST_COLUMNS:
         return None
     above = 0
-    for _ in range(FLOOR_ROUNDS):  # the signal takes places at the top of the spectrum
+    for _ in range(FLOOR_ROUNDS):  # the signal occupies the top of the spectrum
         q = columns - above
-        # Without its mean a sample has n - 1 independent rows. Of more columns than rows as many
-        # variances are zero as there are too many: the law is that of the transposed table.
+        # A centred sample has n - 1 independent rows. With more columns than rows, the excess
+        # variances are zero, and the law is that of the transposed table.
         full = d - above if columns == n - 1 else q
         ratio = full / max(n - 1, 1)
-        if len(variances) < columns:  # only the top was computed: the rest is known by its sum
+        if len(variances) < columns:  # only the top was computed; the sum of the rest is known
             rest = spectrum.total_variance - variances.sum()
             sigma2 = max(rest, 0.0) / max(full - (len(variances) - above), 1)
         else:
@@ -280,17 +279,17 @@ def _noise_floor(
 
 
 def marchenko_pastur_quantiles(shares: np.ndarray, ratio: float) -> np.ndarray:
-    r"""Quantiles of the variances of unit noise in `ratio` times as many columns as rows.
+    r"""Compute quantiles of the Marchenko-Pastur law: variances of unit noise.
 
-    The law has the density sqrt((b - x) (x - a)) / (2 pi c x) between a, b = (1 -+ sqrt(c))^2;
-    of more columns than rows only the variances that are not zero are counted.
+    The density is sqrt((b - x) (x - a)) / (2 pi c x) between a, b = (1 -+ sqrt(c))^2, with the
+    ratio c of columns to rows; for more columns than rows, zero variances are not counted.
 
     Parameters
     ----------
     shares : ndarray
         Between 0 and 1.
     ratio : float
-        Columns by rows.
+        Columns divided by rows.
 
     Returns
     -------
@@ -302,7 +301,7 @@ def marchenko_pastur_quantiles(shares: np.ndarray, ratio: float) -> np.ndarray:
     array([0.25, 0.92, 2.25])
     """
     root = np.sqrt(ratio)
-    # x = 1 + c - 2 sqrt(c) cos(t) spreads the points where the density ends like a root.
+    # x = 1 + c - 2 sqrt(c) cos(t) puts more points at the ends, where the density is a root.
     angle = np.linspace(0.0, np.pi, LAW_POINTS)
     x = 1 + ratio - 2 * root * np.cos(angle)
     density = np.sin(angle) ** 2 / np.maximum(x, np.finfo(float).tiny)
@@ -317,18 +316,17 @@ def _looks_like_noise(
     kept: int,
     rng: np.random.Generator,
 ) -> bool:
-    """Whether the directions below a floor depend on nothing, neither the others nor one another.
+    """Test whether the directions below a floor are independent, of the others and each other.
 
-    Compared are the points, and the same with every direction of the floor in an order of its own:
-    the same variances, and no dependence. Three things shrink where there is one: how much points
-    that are near differ along the lower half of the floor (a curved surface: its low variances are
-    functions of the others; the upper half may hold some of a surface in true noise), how far
-    apart points are within the floor (a small factor: fewer dimensions than directions), and how
-    much lengths within the floor vary (small spheres).
+    The points are compared with a permutation of every direction of the floor, which has the same
+    variances without dependence. Dependence reduces three statistics: differences between near
+    points along the lower half of the floor (curved surfaces; the upper half may contain some of a
+    surface in true noise), distances within the floor (small factors, with fewer dimensions than
+    directions), and the variance of lengths within the floor (small spheres).
 
-    The noise of counts is as large as the counts are, so that lengths within the floor depend on
-    the place, and only directions there depend on nothing. For the first two comparisons every
-    point keeps its length, and its direction alone is mixed with those of others.
+    For counts, noise grows with the mean, so lengths within the floor depend on position while
+    directions do not. In the first two comparisons every point therefore keeps its length, and
+    only its direction is permuted.
     """
     rows = np.sort(rng.choice(len(points), min(len(points), NULL_POINTS), replace=False))
     centred = np.asarray(points[rows], dtype=float) - spectrum.mean
@@ -347,13 +345,13 @@ def _looks_like_noise(
     mixed = rng.permuted(floor, axis=0)
     data = np.array([*measured[0], (lengths**2).var()])
     null = np.array([*measured[1], (mixed**2).sum(axis=1).var()])
-    # Of hardly fewer directions than points all have nearly one length, whatever they are.
+    # With nearly as many directions as points, all lengths are nearly equal.
     crowded = np.array([1.0, 1.0, max(0.0, 1 - 2 * (kept - above) / len(points))])
     return bool((data > INDEPENDENT * crowded * null).all())
 
 
 def _nearest(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Few nearest other rows of every row, and their squared distances."""
+    """Return the nearest other rows of every row, and their squared distances."""
     squared = (table**2).sum(axis=1)
     distances = squared[:, None] + squared - 2 * table @ table.T
     np.fill_diagonal(distances, np.inf)
@@ -362,13 +360,13 @@ def _nearest(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _centred_blocks(points: np.ndarray, mean: np.ndarray):  # type: ignore[no-untyped-def]
-    """Rows in float64, centred, a block at a time: a memory map is never read whole."""
+    """Yield blocks of centred rows in float64, so that a memory map is never read whole."""
     for start in range(0, len(points), BLOCK_ROWS):
         yield points[start : start + BLOCK_ROWS].astype(float) - mean
 
 
 def _components_of_few(centred: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Variances and axes of fewer rows than columns, exactly: the rows span all that varies."""
+    """Return exact variances and axes for fewer rows than columns."""
     n = len(centred)
     if FEW * count < n:
         squares, axes = largest_singular(centred, count)
@@ -381,7 +379,7 @@ def _components_of_few(centred: np.ndarray, count: int) -> tuple[np.ndarray, np.
 def _sketched_components(
     points: np.ndarray, mean: np.ndarray, count: int, random_state: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Leading variances and axes by a randomised range finder on C = X^T X / n."""
+    """Return leading variances and axes from a randomised range finder on C = X^T X / n."""
     n, d = points.shape
     basis = check_random_state(random_state).standard_normal((d, min(count + 10, d)))
     for _ in range(4):
@@ -394,6 +392,6 @@ def _sketched_components(
 
 
 def _with_fixed_signs(axes: np.ndarray) -> np.ndarray:
-    """Make the largest entry of every row positive, so that results repeat across libraries."""
+    """Make the largest entry of every row positive, so that results are reproducible."""
     largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1)
     return axes * np.where(largest < 0, -1.0, 1.0)

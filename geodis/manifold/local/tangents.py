@@ -1,4 +1,4 @@
-"""Points, neighbours -> tangent frames (n, k, d), corrected for curvature."""
+"""Tangent estimation with correction for curvature."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from geodis.manifold.local.quadratic_fits import (
     tangent_terms,
 )
 
-# Numbers in a block of design matrices: 2 MB, which a processor keeps near at hand.
+# Numbers in a block of design matrices: 2 MB, which fits into the processor's cache.
 BLOCK_ENTRIES = 2**18
-# Neighbours of all points up to which they are held, with their distances: 100 MB; beyond, those
-# of a block of points.
+# Largest number of neighbours of all points to hold in memory (100 MB); above, they are searched
+# in blocks of HELD_ENTRIES.
 SEARCHED_ENTRIES = 2**23
 HELD_ENTRIES = 2**21
 
@@ -33,7 +33,7 @@ TangentMethod = Literal["curved", "pca"]
 
 @dataclass(frozen=True)
 class Tangents:
-    """Tangent frames and how well a quadratic in them describes each neighbourhood.
+    """Tangent frames, and how well a quadratic fits each neighbourhood.
 
     Attributes
     ----------
@@ -68,32 +68,30 @@ def tangent_frames(
 ) -> Tangents:
     r"""Estimate an orthonormal tangent frame at every point.
 
-    ``method="pca"`` takes the leading right singular vectors of the displacements x_j - x_i, as
+    ``method="pca"`` uses the leading right singular vectors of the displacements x_j - x_i, as
     published. ``method="curved"`` then fits, twice, with t = B (x_j - x_i) and weights
     w_j = exp(-2 |x_j - x_i|^2 / max_j |x_j - x_i|^2)::
 
         x_j - x_i  ~  c + sum_a t_a l_a + sum_{a <= b} t_a t_b q_ab,      B <- polar factor of l
 
-    The constant c matters as much as the quadratic terms: under noise the point itself lies off
-    the surface.
+    The constant c is needed because a noisy point lies off the surface.
 
     Parameters
     ----------
     points : array-like of shape (n, d)
     neighbors : Neighbors
-        At least as many as are used.
     dim : int
         Intrinsic dimension k.
     method : {"curved", "pca"}
     n_neighbors : int, optional
-        Neighbours used at each point; all that there are by default.
+        Neighbours used at each point; all of `neighbors` by default.
     factor_dims : tuple of int, optional
-        Fit only the quadratic terms within these groups of rows of `start`: in a product
-        manifold second fundamental forms do not mix factors.
+        Fit only quadratic terms within these groups of rows of `start`, since second fundamental
+        forms of a product manifold do not mix factors.
     start : ndarray of shape (n, k, d), optional
-        Frames to start from instead of local principal directions.
+        Initial frames; local principal directions by default.
     centres : ndarray of shape (r, d), optional
-        Estimate here instead of at all points; `neighbors` and `start` then have r rows as well.
+        Where to estimate tangents; at all points by default. `neighbors` and `start` have r rows.
     n_jobs : int, optional
         Threads; one by default, -1 for every core.
     done : callable, optional
@@ -122,7 +120,7 @@ def tangent_frames(
     terms = _unknowns(dim, method, factor_dims)
     if count < terms:
         raise InputError(
-            f"{method} tangents of dimension {dim} need at least {terms} neighbours a point; "
+            f"{method} tangents of dimension {dim} need at least {terms} neighbours per point; "
             f"got {count}."
         )
     centres = points if centres is None else centres
@@ -164,10 +162,10 @@ def searched_tangent_frames(
     n_jobs: int | None = None,
     done: Callable[[float], None] | None = None,
 ) -> Tangents:
-    """Tangent frames with neighbours found for a block of points at a time.
+    """Estimate tangent frames, searching neighbours for a block of points at a time.
 
-    The same as `tangent_frames` with exact neighbours, which are never held for all points: under
-    noise the best number of them grows with n.
+    The result is that of `tangent_frames` with exact neighbours, which may be too many to hold in
+    memory, since the best number under noise grows with n.
 
     Parameters
     ----------
@@ -176,11 +174,11 @@ def searched_tangent_frames(
     dim : int
     n_neighbors : int
     rows : ndarray of int, shape (r,), optional
-        Points at which to estimate; all by default.
+        Points at which to estimate tangents; all by default.
     method, factor_dims, start, n_jobs, done
-        As in `tangent_frames`; `start` has a row for each of the points at which to estimate.
+        As in `tangent_frames`; `start` has r rows.
     search : Search, optional
-        Among the points, where it is prepared.
+        Prepared search among the points.
 
     Returns
     -------
@@ -196,10 +194,10 @@ def searched_tangent_frames(
     n_jobs = check_jobs(n_jobs)
     rows = np.arange(len(points)) if rows is None else rows
     search = searcher(points, n_jobs=n_jobs) if search is None else search
-    # Whole blocks of fits, so that sums are the same as with all points at once.
+    # Whole blocks of fits, so that sums are the same as with all points together.
     fits = block_size(n_neighbors, _unknowns(dim, method, factor_dims), points.shape[1])
     size = fits * max(1, HELD_ENTRIES // (n_neighbors * fits))
-    # A fit needs no order of its neighbours; as few as fits of clean points take are sorted.
+    # Fits need no sorted neighbours; small numbers, as for clean points, are sorted anyway.
     many = n_neighbors > max(MANY, neighbors_for_tangents(dim)) and search.apart is None
     leaves = leaves_of(points) if many else None
     parts = []
@@ -232,17 +230,17 @@ def searched_tangent_frames(
 
 
 def neighbors_for_tangents(dim: int) -> int:
-    """Fewest neighbours for curved tangents: twice the unknowns of the quadratic fit."""
+    """Return the fewest neighbours for curved tangents: twice the unknowns of the quadratic fit."""
     return 2 * tangent_terms(dim)
 
 
 def _unknowns(dim: int, method: TangentMethod, factor_dims: tuple[int, ...] | None) -> int:
-    """Unknowns of a fit: neighbours that it needs at least."""
+    """Return the number of unknowns of a fit, which is the fewest neighbours it needs."""
     return 1 + dim + len(quadratic_pairs(dim, factor_dims)[0]) if method == "curved" else dim
 
 
 def block_size(count: int, terms: int, d: int) -> int:
-    """Points in a block of fits to so many neighbours."""
+    """Return the number of points in a block of fits."""
     return max(1, BLOCK_ENTRIES // (count * (terms + d)))
 
 

@@ -1,1 +1,1 @@
-"""Points as they come -> points that a fit works on: directions, copies, outliers, order."""
+"""Preparation of the points for a fit: directions, near copies, outliers, sampling checks."""

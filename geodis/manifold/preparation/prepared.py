@@ -1,4 +1,4 @@
-"""Points -> what a fit works on: kept directions, near copies at one place, outliers marked."""
+"""Preparation of points: kept directions, near copies, outliers, order and graph components."""
 
 from __future__ import annotations
 
@@ -30,33 +30,31 @@ from geodis.manifold.local.tangents import TangentMethod
 from geodis.manifold.preparation.rows import LOOKED_AT, near_copies, outlying
 from geodis.manifold.split_result import Split, Task
 
-# Outliers hide one another: what is left is looked at again, so many times.
+# Rounds of outlier detection, because outliers mask each other.
 OUTLIER_ROUNDS = 4
-# Of so few points the estimates of the dimension ask for fifty neighbours of at least every other
-# point, and tangents of dimension six for so many of all: one search is less than three.
-FEW_POINTS, ASKED_FOR = 5_000, 56
-# Distances change by less than a hundredth where this part of the variance is kept.
+# Up to this many points, one search finds enough neighbours for outliers, dimension and tangents.
+FEW_POINTS, SHARED_NEIGHBORS = 5_000, 56
+# Share of the variance to keep for neighbour search; distances then change by less than 1 %.
 SEARCH_VARIANCE = 1 - 1e-4
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Points in the directions that are kept, near copies as one place, outliers marked.
+    """Points in the kept directions, with near copies merged and outliers marked.
 
     Attributes
     ----------
     directions : KeptDirections
-        Those in which the points vary by more than noise.
+        Directions with more variance than the noise.
     points : ndarray of shape (n, c)
-        Along them; near copies have the same coordinates.
+        Coordinates in these; near copies have the same coordinates.
     outliers : ndarray of bool, shape (n,)
     n_copies : int
-        Rows that are near copies of an earlier row.
+        Number of rows that nearly duplicate an earlier row.
     near : Neighbors or None
-        Twenty neighbours of every point but the outliers, among these; None where a graph was
-        given.
+        Twenty neighbours of every point that is no outlier; None if a graph was given.
     further : Neighbors or None
-        As many more of few points as others will ask for, where no row was left out or moved.
+        More neighbours for later steps, if points are few and no row was excluded or moved.
     """
 
     directions: KeptDirections
@@ -68,7 +66,7 @@ class Prepared:
 
     @property
     def inside(self) -> np.ndarray:
-        """The points that are no outliers, in their order."""
+        """The points without outliers."""
         return self.points[~self.outliers] if self.outliers.any() else self.points
 
 
@@ -81,21 +79,21 @@ def prepared(
     most: int | None = None,
     spectrum: PrincipalComponents | None = None,
 ) -> Prepared:
-    """Find the directions that matter, near copies and outliers.
+    """Find the directions that vary, near copies and outliers.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
     task : Task
     graph_given : bool
-        The neighbours are given: rows stay as they are.
+        If neighbours are given, rows stay as they are.
     least : int
-        Directions that are needed: a dimension that was given.
+        Minimum number of directions.
     most : int, optional
-        Where more directions vary, look for neighbours in so many principal components at most, and
-        no more than hold all but a ten-thousandth of the variance.
+        Search neighbours in at most this many principal components, and no more than hold all but
+        a ten-thousandth of the variance.
     spectrum : PrincipalComponents, optional
-        Of the points, where they are known.
+        Of the points, if known.
 
     Returns
     -------
@@ -120,21 +118,21 @@ def prepared(
             inside = reduced[rows] if outliers.any() else reduced
             placed, n_copies, near, further = _places(inside, task)
             if placed is not inside:
-                reduced = reduced.copy()  # may be the points themselves
+                reduced = reduced.copy()  # may be the input array
                 reduced[rows] = placed
             new = rows[outlying(near)]
-        if not len(new) or not left:  # what was looked at last is what is returned
+        if not len(new) or not left:  # results must match the last set of outliers
             break
         outliers = outliers.copy()
         outliers[new] = True
-        with task.stages.stage("principal components"):  # those of outliers are not the others'
+        with task.stages.stage("principal components"):  # without the outliers
             directions, searched = _directions(points[~outliers], least, most)
     as_given = not outliers.any() and placed is inside
     return Prepared(directions, reduced, outliers, n_copies, near, further if as_given else None)
 
 
 def dimension_of(prepared: Prepared, task: Task) -> DimensionEstimate:
-    """The dimension of prepared points, without outliers."""
+    """Estimate the intrinsic dimension without outliers."""
     apart = task.apart
     with task.stages.stage("dimension"):
         return intrinsic_dimension(
@@ -148,7 +146,7 @@ def dimension_of(prepared: Prepared, task: Task) -> DimensionEstimate:
 
 
 def graph_of(prepared: Prepared, dim: int, task: Task, given: Any) -> NeighborGraph:
-    """The graph that was given, or that of the nearest neighbours, without edges to outliers.
+    """Build the neighbour graph without edges to outliers, or return the given graph.
 
     Parameters
     ----------
@@ -172,7 +170,7 @@ def graph_of(prepared: Prepared, dim: int, task: Task, given: Any) -> NeighborGr
 
 
 def supported_dim(dim: int, points: np.ndarray, tangents: TangentMethod) -> int:
-    """An estimated dimension, or the largest below it that so many places have tangents for.
+    """Reduce an estimated dimension until there are enough distinct points for tangents.
 
     Examples
     --------
@@ -190,7 +188,7 @@ def supported_dim(dim: int, points: np.ndarray, tangents: TangentMethod) -> int:
 def _directions(
     points: np.ndarray, least: int, most: int | None, spectrum: PrincipalComponents | None = None
 ) -> tuple[KeptDirections, KeptDirections]:
-    """The directions that vary, and those in which neighbours are looked for."""
+    """Return the directions that vary, and those used for neighbour search."""
     if spectrum is None:
         spectrum = principal_components(points, random_state=0)
     kept = kept_directions(points, spectrum=spectrum, least=least)
@@ -201,12 +199,14 @@ def _directions(
 
 
 def _places(reduced: np.ndarray, task: Task) -> tuple[np.ndarray, int, Neighbors, Neighbors | None]:
-    """Points with near copies at one place, how many those are, neighbours, and more of few."""
-    task = replace(task, apart=None)  # copies and outliers are the same whenever they were recorded
+    """Merge near copies; return points, number of copies, neighbours, and more if few points."""
+    task = replace(task, apart=None)  # copies and outliers do not depend on groups and times
     n_places = len(distinct_rows(reduced)[0])
     few = n_places == len(reduced) <= FEW_POINTS
-    further = _nearest(reduced, min(ASKED_FOR if few else LOOKED_AT, n_places - 1), task)
-    near = _first(further, LOOKED_AT)
+    further = _nearest(reduced, min(SHARED_NEIGHBORS if few else LOOKED_AT, n_places - 1), task)
+    near = replace(
+        further, indices=further.indices[:, :LOOKED_AT], distances=further.distances[:, :LOOKED_AT]
+    )
     first = near_copies(near)
     if first is None:
         return reduced, 0, near, further if few else None
@@ -216,31 +216,24 @@ def _places(reduced: np.ndarray, task: Task) -> tuple[np.ndarray, int, Neighbors
     return reduced, n_copies, near, None
 
 
-def _first(near: Neighbors, count: int) -> Neighbors:
-    return replace(near, indices=near.indices[:, :count], distances=near.distances[:, :count])
-
-
 def _nearest(points: np.ndarray, count: int, task: Task) -> Neighbors:
     return nearest_neighbors(
         points, count, apart=task.apart, n_jobs=task.settings.n_jobs, random_state=task.rng
     )
 
 
-# Points -> the places to solve on: distinct, in spatial order, a piece of the graph at a time.
-
-
 @dataclass(frozen=True)
 class Places:
-    """Where a set of points lies, each place once.
+    """Distinct points in spatial order.
 
     Attributes
     ----------
     points : ndarray of shape (p, d)
         Distinct rows in spatial order.
     rows : ndarray of int, shape (p,)
-        The row of the given points that each place is.
+        For each of them, its row among the given points.
     place : ndarray of int, shape (n,)
-        The place of each given point.
+        For each given point, its index among the distinct ones.
     """
 
     points: np.ndarray
@@ -248,23 +241,23 @@ class Places:
     place: np.ndarray
 
     def spread(self, split: Split) -> Split:
-        """A split of the places as one of the given points."""
-        return replace(split, axes=self._given(split.axes), rows=self.rows[split.rows])
+        """Extend a split of the distinct points to the given points."""
+        return replace(split, axes=self._spread_axes(split.axes), rows=self.rows[split.rows])
 
-    def _given(self, axes: np.ndarray) -> np.ndarray:
-        """Axes of the places, which are overwritten, as those of the given points."""
+    def _spread_axes(self, axes: np.ndarray) -> np.ndarray:
+        """Extend axes to the given points, in place if possible."""
         if len(axes) != len(self.place):
             return axes[self.place]
-        for j in range(axes.shape[1]):  # of a million points the largest array: never held twice
+        for j in range(axes.shape[1]):  # the largest array: avoid a copy
             axes[:, j] = axes[self.place, j]
         return axes
 
 
 def distinct_places(points: np.ndarray, task: Task) -> Places:
-    """Put points in spatial order, identical rows once.
+    """Merge identical rows and put points in spatial order.
 
-    Neighbours that lie side by side in memory make the operator several times faster, and
-    identical rows are one place. Where the graph was given, points stay as they are.
+    Neighbours that are close in memory make the operator several times faster. If a graph was
+    given, points stay as they are.
 
     Parameters
     ----------
@@ -296,7 +289,7 @@ def distinct_places(points: np.ndarray, task: Task) -> Places:
 
 
 def pieces_largest_first(piece: np.ndarray) -> list[np.ndarray]:
-    """Rows of every piece of a graph.
+    """Return the rows of every graph component, largest first.
 
     Examples
     --------
@@ -308,7 +301,7 @@ def pieces_largest_first(piece: np.ndarray) -> list[np.ndarray]:
 
 
 def task_inside(task: Task, rows: np.ndarray, n: int) -> Task:
-    """The task for some rows: a graph that was given is cut to them."""
+    """Restrict a task, and a given graph, to some rows."""
     given: NeighborGraph | None = task.graph
     if len(rows) == n:
         return task
@@ -318,9 +311,6 @@ def task_inside(task: Task, rows: np.ndarray, n: int) -> Task:
     return replace(task, graph=neighbor_graph(graph=given.adjacency[rows][:, rows]))
 
 
-# Factors of one piece of a graph and of another -> which of them are the same.
-
-
 def same_factors(
     axes: np.ndarray,
     marks: Sequence[int],
@@ -328,11 +318,11 @@ def same_factors(
     known_marks: Sequence[int],
     dims: Sequence[int],
 ) -> np.ndarray:
-    """For every known factor, the one of another set of points that is most like it.
+    """Match factors between two sets of points: for each known factor the most similar one.
 
-    Factors of one dimension are told apart by a mark first, such as whether they are flat, and
-    then by their directions: the sum of ``tr(M_a M_b) / |M_a| |M_b|`` over the pairs is the
-    largest, with M the mean projection on a factor's axes over its points.
+    Factors of one dimension are matched by a mark first, such as whether they are flat, and then by
+    their directions: the assignment maximises the sum of ``tr(M_a M_b) / |M_a| |M_b|`` with M the
+    mean projection on a factor's axes over its points.
 
     Parameters
     ----------
@@ -342,7 +332,7 @@ def same_factors(
     known_axes : ndarray of shape (p, k, d)
     known_marks : sequence of int, of length m
     dims : sequence of int, of length m
-        Of the factors, the same in both.
+        Dimensions of the factors, the same in both sets.
 
     Returns
     -------
@@ -358,13 +348,13 @@ def same_factors(
     """
     stops = np.cumsum(dims)[:-1]
     means = [_mean_projections(own, stops) for own in (known_axes, axes)]
-    alike = np.einsum("axy,bxy->ab", *means)
-    alike += 2.0 * (np.asarray(known_marks)[:, None] == np.asarray(marks))
-    alike -= 2.0 * len(dims) ** 2 * (np.asarray(dims)[:, None] != np.asarray(dims))
-    return linear_sum_assignment(-alike)[1]
+    similarity = np.einsum("axy,bxy->ab", *means)
+    similarity += 2.0 * (np.asarray(known_marks)[:, None] == np.asarray(marks))
+    similarity -= 2.0 * len(dims) ** 2 * (np.asarray(dims)[:, None] != np.asarray(dims))
+    return linear_sum_assignment(-similarity)[1]
 
 
 def _mean_projections(axes: np.ndarray, stops: np.ndarray) -> np.ndarray:
-    """Mean of A^T A over the points, of unit length, for every factor: (m, d, d)."""
+    """Return the normalised mean of A^T A over the points for every factor: (m, d, d)."""
     means = [np.einsum("nax,nay->xy", own, own) for own in np.split(axes, stops, axis=1)]
     return np.stack([mean / np.linalg.norm(mean) for mean in means])

@@ -1,4 +1,4 @@
-"""What a user gives -> points whose straight distances are the ones that are meant."""
+"""Preparation of rows, metrics, and coordinates from distances by classical scaling."""
 
 from __future__ import annotations
 
@@ -18,39 +18,37 @@ from geodis.base.check import (
 )
 from geodis.manifold.doubts import Doubt, doubt
 
-# Distances alone -> coordinates whose squared distances are nearest: classical scaling.
-
-# Up to so many points all eigenvalues are computed; of more the largest.
+# Number of points up to which all eigenvalues are computed; above, the 100 largest.
 WHOLE = 1_200
 MOST_COORDINATES = 100
-# The matrix of distances and its double are held.
+# Memory holds two matrices of this size.
 MOST_POINTS = 20_000
-# Distances are symmetric up to this part of the largest.
+# Largest asymmetry, relative to the largest distance.
 SYMMETRIC = 1e-6
-# Neighbours whose distances say what becomes of lengths near a point, around so many points.
+# Neighbours and points at which local lengths are compared with the given distances.
 NEAR, PLACES = 12, 500
-# Coordinates with less variance than this part of the largest are rounding.
+# Coordinates with a smaller share of the largest variance are rounding errors.
 NEGLIGIBLE = 1e-10
 
 
 @dataclass(frozen=True)
 class ScaledDistances:
-    """Coordinates of points of which distances are known.
+    """Coordinates computed from distances.
 
     Attributes
     ----------
     points : ndarray of shape (n, c)
-        Mean zero, in the units of the distances; columns are orthogonal, longest first.
+        Centred, in the units of the distances; columns are orthogonal, largest variance first.
     variances : ndarray of shape (c,)
     lost : float
-        Part of the scaled squares that no real coordinates have: 0.0 where the distances are those
-        of points in space, .25 for angles between points of a sphere.
+        Share of the scaled squared distances that no real coordinates can represent: 0.0 for
+        Euclidean distances, .25 for angles between points of a sphere.
     stretch : float
-        Mean ratio of lengths in these coordinates to the distances that were given, between points
-        that are near: 1.0 where the distances are those of points in space.
+        Mean ratio of lengths in these coordinates to the given distances, between near points: 1.0
+        for Euclidean distances.
     unevenness : float
-        Standard deviation of that ratio over its mean. Where it is small the coordinates have the
-        lengths that were given, up to the stretch, in every neighbourhood.
+        Standard deviation of that ratio over its mean. If small, lengths in every neighbourhood
+        are correct up to the stretch.
     """
 
     points: np.ndarray
@@ -61,17 +59,17 @@ class ScaledDistances:
 
 
 def scaled_distances(distances: Any) -> ScaledDistances:
-    r"""Coordinates by classical scaling (Torgerson 1952).
+    r"""Compute coordinates from distances by classical scaling (Torgerson 1952).
 
-    With D the squared distances and J = I - 1 1^T / n the centring, the eigenvectors and
+    With D the squared distances and the centring matrix J = I - 1 1^T / n, the eigenvectors and
     eigenvalues of::
 
         B = -J D J / 2 = V diag(l_1, l_2, ...) V^T,      points = V diag(sqrt(l))
 
-    and kept is every coordinate with l_i above the size of the most negative eigenvalue, which is
-    what distances of no points in space leave. Squared distances of a product are sums,
-    ``D = D_1 + ... + D_m``, so that where the factors are sampled independently their coordinates
-    are side by side: products stay products, whatever the distances within each factor.
+    Coordinates are kept if l_i exceeds the size of the most negative eigenvalue, which measures how
+    far the distances are from Euclidean. Squared distances of a product are sums,
+    ``D = D_1 + ... + D_m``, so factors that are sampled independently keep separate coordinates:
+    products remain products, whatever the distances within each factor.
 
     Parameters
     ----------
@@ -98,11 +96,11 @@ def scaled_distances(distances: Any) -> ScaledDistances:
     least = max(-values[-1], 0.0)
     kept = values > max(least, NEGLIGIBLE * values[0])
     if not kept.any():
-        raise InputError(f"distances must differ; got {n} points that are all at one place.")
+        raise InputError(f"distances must not all be zero; got {n} identical points.")
     values, vectors = values[kept], vectors[:, kept]
     largest = np.abs(vectors).argmax(axis=0)
     signs = np.where(vectors[largest, np.arange(len(values))] < 0, -1.0, 1.0)
-    # |B|^2 is the sum of all squared eigenvalues, of those that were not computed too.
+    # |B|^2 is the sum of all squared eigenvalues, including those not computed.
     whole = float((product**2).sum())
     lost = 1 - min(1.0, float((values**2).sum()) / whole)
     points = vectors * signs * np.sqrt(values)
@@ -110,11 +108,11 @@ def scaled_distances(distances: Any) -> ScaledDistances:
 
 
 def check_distances(distances: Any) -> np.ndarray:
-    """Return distances (n, n) that are finite, symmetric and zero on the diagonal."""
+    """Return distances (n, n), checked to be finite, symmetric, zero on the diagonal."""
     matrix = check_finite(check_numeric(to_numpy(distances, "X"), "X"), "X")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InputError(
-            f"X must hold distances, shape (n, n), with metric='precomputed'; got shape "
+            f"With metric='precomputed', X must hold distances, shape (n, n); got shape "
             f"{matrix.shape}."
         )
     if len(matrix) > MOST_POINTS:
@@ -124,17 +122,18 @@ def check_distances(distances: Any) -> np.ndarray:
     uneven = np.abs(matrix - matrix.T).max(initial=0.0)
     if (matrix < 0).any() or matrix.diagonal().any() or uneven > SYMMETRIC * matrix.max(initial=0):
         raise InputError(
-            "Distances must be symmetric, non-negative and zero on the diagonal; got a smallest of "
-            f"{matrix.min():.3g}, {np.abs(matrix.diagonal()).max():.3g} on the diagonal, and two "
-            f"that differ by {uneven:.3g}."
+            "Distances must be symmetric, non-negative and zero on the diagonal; got a minimum of "
+            f"{matrix.min():.3g}, {np.abs(matrix.diagonal()).max():.3g} on the diagonal, and an "
+            f"asymmetry of {uneven:.3g}."
         )
     return matrix
 
 
 def _near_lengths(points: np.ndarray, distances: np.ndarray) -> tuple[float, float]:
-    """Mean ratio of lengths to the distances of near points, and its spread over the mean.
+    """Return the mean ratio of lengths to given distances of near points, and its spread.
 
-    Near by what was given, and near in the coordinates: these may be folded.
+    Neighbours in either sense are used, because the coordinates may be folded. The spread is the
+    standard deviation over the mean.
     """
     from scipy.spatial.distance import cdist
 
@@ -151,14 +150,14 @@ def _near_lengths(points: np.ndarray, distances: np.ndarray) -> tuple[float, flo
 
 
 def _leading(product: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues, largest first and the most negative last, and their vectors."""
+    """Return eigenvalues in descending order, the most negative last, and their vectors."""
     n = len(product)
     if n <= WHOLE:
         values, vectors = np.linalg.eigh(product)
         return values[::-1], vectors[:, ::-1]
     from scipy.sparse.linalg import eigsh
 
-    # From the same start every time, so that results repeat.
+    # A fixed start makes the result reproducible.
     start = np.random.default_rng(0).standard_normal(n)
     values, vectors = eigsh(product, k=MOST_COORDINATES, which="LM", v0=start)
     order = np.argsort(-values)
@@ -168,24 +167,23 @@ def _leading(product: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 Preparation = Literal["sqrt"] | Callable[[Any], Any]
 Metric = Literal["euclidean", "cosine", "correlation", "precomputed"] | Callable[[Any, Any], float]
 METRICS = ("euclidean", "cosine", "correlation", "precomputed")
-# A callable is asked for every pair.
-MOST_ASKED = 5_000
-# From this share on lengths in coordinates are not those that were given.
+# Most points for which a callable metric is evaluated on every pair.
+MOST_PAIRWISE = 5_000
+# From this lost share on, lengths in the coordinates differ from the given distances ...
 MUCH_LOST = 0.1
-# ... but that they have near every point, up to one factor, where their ratio to what was given
-# differs by less than this part from pair to pair: geodesic distances of spheres, circles and their
-# products have .01 to .02, sums of such .08, noise of a tenth .12, city blocks .18.
+# ... unless they agree up to a constant factor in every neighbourhood, with less than this
+# unevenness. Measured: geodesic distances on spheres, circles and their products .01 to .02, sums
+# of these .08, noise of a tenth .12, city blocks .18.
 EVEN_NEARBY = 0.05
-# Volumes and curvatures take powers of lengths up to about the dimension: beyond these extents they
-# are no longer numbers.
+# Volumes and curvatures are powers of lengths, which overflow or underflow beyond these extents.
 SMALLEST_EXTENT, LARGEST_EXTENT = 1e-30, 1e30
 
 
 def count_roots(counts: Any) -> np.ndarray:
-    r"""Roots of counts, 2 sqrt(x + 3 / 8), whose noise is the same whatever their mean.
+    r"""Stabilise the variance of counts: 2 sqrt(x + 3 / 8) (Anscombe 1948).
 
-    The standard deviation of Poisson's law is sqrt(r) at the mean r, that of these roots near one
-    from r = 4 on (Anscombe 1948).
+    A Poisson variable of mean r has standard deviation sqrt(r); its transform has about one, from
+    r = 4 on.
 
     Parameters
     ----------
@@ -209,7 +207,7 @@ def count_roots(counts: Any) -> np.ndarray:
 
 @dataclass(frozen=True)
 class RowMeasure:
-    """How rows are prepared, and by which metric they are compared.
+    """How rows are prepared and compared.
 
     Attributes
     ----------
@@ -221,28 +219,28 @@ class RowMeasure:
     metric: Metric = "euclidean"
 
     def __post_init__(self) -> None:
-        """Refuse what is unknown, before anything runs."""
+        """Check both choices."""
         if self.prepare is not None and not callable(self.prepare):
             check_choice(self.prepare, "prepare", ("sqrt",))
         if not callable(self.metric):
             check_choice(self.metric, "metric", METRICS)
         if self.metric == "precomputed" and self.prepare is not None:
             raise InputError(
-                "metric='precomputed' takes distances as they are, without prepare; got both."
+                "metric='precomputed' takes distances, which cannot be prepared; got both."
             )
 
     @property
     def is_plain(self) -> bool:
-        """Whether rows are points as they are."""
+        """Whether rows are used as they are."""
         return self.prepare is None and self.metric == "euclidean"
 
     @property
     def by_distances(self) -> bool:
-        """Whether only distances are known, so that points have scaled coordinates."""
+        """Whether coordinates come from distances by classical scaling."""
         return self.metric == "precomputed" or callable(self.metric)
 
     def points_of(self, X: Any) -> tuple[np.ndarray, tuple[Doubt, ...]]:
-        """Points (n, d) of the rows that a fit gets, and what speaks against these.
+        """Return the points (n, d) to fit, and doubts about them.
 
         Examples
         --------
@@ -257,21 +255,21 @@ class RowMeasure:
         if not callable(self.metric):
             rows = self._rows(points)
             return (rows if self.prepare is None else check_extent(rows, "prepare(X)")), ()
-        if len(points) > MOST_ASKED:
+        if len(points) > MOST_PAIRWISE:
             raise InputError(
-                f"A metric of your own is asked for every pair, of at most {MOST_ASKED:,} points; "
-                f"got {len(points):,}: give distances, with metric='precomputed'."
+                "A callable metric is evaluated on every pair, so points must be at most "
+                f"{MOST_PAIRWISE:,}; got {len(points):,}: use distances and metric='precomputed'."
             )
         from scipy.spatial.distance import pdist, squareform
 
         return _scaled(squareform(pdist(self._prepared(points), self.metric)))
 
     def new_points(self, X: Any, columns: int, *, name: str = "X") -> np.ndarray:
-        """Points (p, d) of rows after a fit to so many columns."""
+        """Return points (p, d) for new rows, given the number of columns of the fit."""
         if self.by_distances:
             raise InputError(
-                "New points have no coordinates where the fit had distances alone: fit them "
-                "together with the others."
+                "New points have no coordinates if the fit used distances: fit them together with "
+                "the others."
             )
         points = check_points(X, name=name, min_points=1)
         if points.shape[1] != columns:
@@ -288,9 +286,9 @@ class RowMeasure:
         return check_points(self.prepare(points), name="prepare(X)", min_points=1)
 
     def _rows(self, points: np.ndarray) -> np.ndarray:
-        """Rows whose straight distances are those of the metric, up to a monotonic function.
+        """Return rows whose Euclidean distance is a monotonic function of the metric.
 
-        Of unit vectors |x - y|^2 = 2 (1 - cos), and correlation is the cosine of centred rows.
+        For unit vectors |x - y|^2 = 2 (1 - cos), and correlation is the cosine of centred rows.
         """
         rows = self._prepared(points)
         if self.metric == "euclidean":
@@ -302,13 +300,13 @@ class RowMeasure:
             raise InputError(
                 f"metric={self.metric!r} needs rows that are not "
                 f"{'zero' if self.metric == 'cosine' else 'constant'}; got "
-                f"{int((length == 0).sum())} that are."
+                f"{int((length == 0).sum())} such rows."
             )
         return rows / length
 
 
 def check_extent(points: np.ndarray, name: str = "X") -> np.ndarray:
-    """Require values whose higher powers are numbers: volumes take the dimension's power of them.
+    """Check that powers of lengths neither overflow nor underflow.
 
     Examples
     --------
@@ -327,10 +325,10 @@ def check_extent(points: np.ndarray, name: str = "X") -> np.ndarray:
 
 
 def _scaled(distances: np.ndarray) -> tuple[np.ndarray, tuple[Doubt, ...]]:
-    """Coordinates of points of which distances are known, and whether these are what was given."""
+    """Return coordinates from distances, with a doubt if they do not preserve lengths."""
     found = scaled_distances(distances)
     if found.lost < MUCH_LOST:
         return found.points, ()
-    if found.unevenness < EVEN_NEARBY:  # in every neighbourhood its own coordinates
+    if found.unevenness < EVEN_NEARBY:  # locally correct up to a factor
         return found.points / found.stretch, ()
     return found.points, (doubt("not-euclidean", "rows", lost=found.lost),)

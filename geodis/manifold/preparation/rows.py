@@ -1,4 +1,4 @@
-"""What a user gives -> the rows that are fitted: all of them, or an even sample."""
+"""Rows for a fit: reading, even sampling, near copies and outlier detection."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from geodis.manifold.preparation.row_measure import RowMeasure
 from geodis.manifold.preparation.sampling_checks import checked_times, numbered_groups, of_rows
 from geodis.manifold.split_result import Settings, Split
 
-# The published tangents pose the eigenproblem on every row: so many take about a gigabyte.
+# Most rows with PCA tangents, whose eigenproblem has every row; this many take about a gigabyte.
 MOST_WHOLE = 50_000
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows as a fit takes them.
+    """Rows that are ready to be fitted.
 
     Attributes
     ----------
     points : ndarray of shape (n, d)
-        The rows, prepared, or the coordinates that distances were scaled to.
+        The prepared rows, or coordinates scaled from distances.
     measure : RowMeasure
     groups, times : ndarray of shape (n,), or None
-        Groups are numbers.
+        Groups are numbered.
     sample_rows : ndarray of int, shape (n,), or None
-        Which rows of a sample they are.
+        The sampled rows.
     graph : graph or None
-        The true neighbours, where they were given.
+        Known neighbours.
     doubts : tuple of Doubt
-        What speaks against the points.
+        Doubts about the points.
     notes : tuple of Doubt
-        What was left out.
+        Rows that were left out.
     given : array-like of shape (n, d_0)
-        The rows before they were prepared.
+        The rows before preparation.
     """
 
     points: np.ndarray
@@ -60,12 +60,12 @@ class Rows:
 
     @property
     def n_columns(self) -> int:
-        """Columns of the rows before they were prepared."""
+        """Number of columns before preparation."""
         return int((self.points if self.given is None else to_numpy(self.given)).shape[1])
 
     @property
     def of_bytes(self) -> bool:
-        """Whether the rows were given as bytes, as pixels are."""
+        """Whether the rows are bytes, such as pixels."""
         return getattr(self.given, "dtype", None) == np.uint8
 
 
@@ -79,12 +79,12 @@ def rows_to_fit(
     sample: int | None = None,
     settings: Settings,
 ) -> Rows:
-    """Read the rows of `GeoManCER.fit`, whose parameters these are."""
+    """Read and check the input of `GeoManCER.fit`, which documents the parameters."""
     sample_rows: np.ndarray | None = None
     notes: tuple[Doubt, ...] = ()
     if sample is not None:
         if measure.by_distances:
-            raise InputError("A sample is read of rows, not of distances: leave sample out.")
+            raise InputError("Distances cannot be sampled: leave sample out.")
         rng = check_random_state(settings.random_state)
         taken = sampled_points(X, sample, rng, graph=graph, tangents=settings.tangents)
         X, sample_rows = taken.points, taken.rows
@@ -104,9 +104,9 @@ class SampledPoints:
     points : ndarray of shape (s, d)
         Finite, in float64.
     rows : ndarray of int, shape (s,)
-        Which rows they are, in order.
+        Indices of the sampled rows, ascending.
     n_dropped : int
-        Rows of the sample with NaN or infinity, which were left out.
+        Sampled rows with NaN or infinity, which were left out.
     """
 
     points: np.ndarray
@@ -115,7 +115,7 @@ class SampledPoints:
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """What was left out; empty where nothing was."""
+        """The rows that were left out, if any."""
         if not self.n_dropped:
             return ()
         total = len(self.rows) + self.n_dropped
@@ -132,21 +132,21 @@ def sampled_points(
     more: np.ndarray | None = None,
     done: Callable[[float], None] | None = None,
 ) -> SampledPoints:
-    """Read an even sample in one pass; the same rows however they are stored or read.
+    """Read an even sample in one pass; it does not depend on how rows are stored.
 
     Parameters
     ----------
     X : anything with shape (n, d) and slices of rows
     sample : int
-        Rows to take; all where there are fewer.
+        Number of rows, or all if there are fewer.
     rng : Generator
     graph : graph or None
-        Which a sample cannot have: its rows are those of all points.
+        Must be None, since its rows are those of all points.
     tangents : {"curved", "pca"}
     more : ndarray of int, optional
-        Rows to take besides.
+        Additional rows to read.
     done : callable, optional
-        Told the share of the rows that was passed.
+        Called with the share of rows read so far.
 
     Returns
     -------
@@ -161,13 +161,11 @@ def sampled_points(
     source = row_source(X)
     count = check_sample(sample, source)
     if graph is not None:
-        raise InputError(
-            "A graph has a row for every point, and a sample does not: give either; got both."
-        )
+        raise InputError("A graph has a row for every point, and a sample does not; got both.")
     if tangents == "pca" and count > MOST_WHOLE:
         raise InputError(
-            "tangents='pca' pose one eigenproblem on all rows, which a sample of at most "
-            f"{MOST_WHOLE:,} bears; got {count:,}: take fewer, or tangents='curved'."
+            "tangents='pca' solves one eigenproblem on all rows, so a sample must have at most "
+            f"{MOST_WHOLE:,}; got {count:,}: use fewer rows, or tangents='curved'."
         )
     rows = even_rows(source.shape[0], count, rng)
     if more is not None:
@@ -185,9 +183,9 @@ def sampled_points(
 
 
 def whole_problem_doubts(split: Split, n: int) -> tuple[Doubt, ...]:
-    """Say that an eigenproblem was posed on all of a sample; empty where it was not.
+    """Return a doubt if the eigenproblem was solved on all of a large sample.
 
-    So it is where the factors share the ambient space and the sample is more than it needs.
+    This happens if the factors share the ambient space.
     """
     if len(split.dims) == 1 or split.refined == "ambient" or len(split.rows) < n:
         return ()
@@ -196,32 +194,30 @@ def whole_problem_doubts(split: Split, n: int) -> tuple[Doubt, ...]:
     return (doubt("whole-problem", "split", n=n),)
 
 
-# Points -> the scale of their sampling: below it lie copies, far above it outliers.
-#
-# Both would be taken for geometry otherwise: copies with a little jitter look like points or lines,
-# and a few far points bend every fit near them.
+# Near copies and outliers distort the geometry: copies with a little jitter look like points or
+# lines, and a few far points bend every fit near them.
 
-# Neighbours that are looked at: a place may have a few copies, and still shows its surroundings.
+# Neighbours inspected: enough to see beyond a few copies.
 LOOKED_AT = 20
-# From a last copy to the next place the distance jumps by more than this. In a sample of a curve
-# the nearest neighbour is so much nearer than the second at one point in thirty, of a surface at
-# one in a thousand: copies are believed where ten times as many jump.
+# From the last copy to the next distinct point the distance jumps by more than this factor. By
+# chance this happens between the first two neighbours at one point in thirty of a curve and one in
+# a thousand of a surface; copies are accepted if ten times as many points have a jump.
 COPY_JUMP = 30.0
 COPIED_SHARE = 1 / 3
 LEAST_COPIED = 30
-# An outlier's tenth neighbour is farther than so many times that of nine points in ten, or than so
-# many times that of its own neighbours: at most 2.7 times in exponential and Gaussian samples of
-# two dimensions and up, and 1.3 times within a manifold.
+# The tenth neighbour of an outlier is farther than FAR_FROM_ALL times the 90 % quantile over all
+# points, or FAR_FROM_NEAR times the median over its own neighbours. This ratio is at most 2.7 in
+# exponential and Gaussian samples of two dimensions and up, and 1.3 within a manifold.
 FAR_FROM_ALL, FAR_FROM_NEAR, FEW = 4.0, 2.75, 10
 LEAST_POINTS = 100
 
 
 def near_copies(near: Neighbors) -> np.ndarray | None:
-    """The place of every point, where points are repeated with a jitter; None where not.
+    """Find points that are repeated with jitter; None if there are few.
 
-    Every point's neighbours are sorted by distance. Where a third of all points or more see a jump
-    by a factor above 30 among the first twenty, points nearer to one another than the middle of
-    the jump are one place.
+    A point has copies if the distances to its first twenty neighbours jump by a factor above 30. If
+    at least a third of all points have such a jump, points closer than the median geometric middle
+    of the jumps are merged.
 
     Parameters
     ----------
@@ -231,7 +227,7 @@ def near_copies(near: Neighbors) -> np.ndarray | None:
     Returns
     -------
     ndarray of int, shape (n,), or None
-        The first point of each point's place.
+        For each point the first of its copies.
 
     Examples
     --------
@@ -248,13 +244,12 @@ def near_copies(near: Neighbors) -> np.ndarray | None:
     n, count = distances.shape
     if n < LEAST_COPIED or count < 3:
         return None
-    seen = np.concatenate(
-        [some.start + _with_jump(distances[some]) for some in blocks(n, BLOCK_ROWS)]
-    )
-    if len(seen) / n < COPIED_SHARE:
+    jumps = [_jumps(distances[block]).max(axis=1) > COPY_JUMP for block in blocks(n, BLOCK_ROWS)]
+    copied = np.flatnonzero(np.concatenate(jumps))
+    if len(copied) / n < COPIED_SHARE:
         return None
-    last = _jumps(distances[seen]).argmax(axis=1)
-    middle = np.sqrt(distances[seen, last] * distances[seen, last + 1])
+    last = _jumps(distances[copied]).argmax(axis=1)
+    middle = np.sqrt(distances[copied, last] * distances[copied, last + 1])
     copy = distances < np.median(middle)
     row = np.repeat(np.arange(n), copy.sum(axis=1))
     links = sparse.csr_array(
@@ -267,18 +262,13 @@ def near_copies(near: Neighbors) -> np.ndarray | None:
 
 
 def _jumps(distances: np.ndarray) -> np.ndarray:
-    """By how much each distance of a row is larger than the one before."""
+    """Return the ratio of each distance in a row to the one before."""
     jump: np.ndarray = distances[:, 1:] / np.maximum(distances[:, :-1], np.finfo(float).tiny)
     return jump
 
 
-def _with_jump(distances: np.ndarray) -> np.ndarray:
-    """Rows whose distances jump somewhere."""
-    return np.flatnonzero(_jumps(distances).max(axis=1) > COPY_JUMP)
-
-
 def outlying(near: Neighbors) -> np.ndarray:
-    """Points far from all but a few others, shape (n,).
+    """Detect outliers, points far from all but a few others, shape (n,).
 
     Parameters
     ----------

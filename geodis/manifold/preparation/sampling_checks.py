@@ -1,4 +1,4 @@
-"""Points in the order of their rows -> whether they are a grid or a trajectory, not a sample."""
+"""Checks that rows are independent samples: groups, times, grids and trajectories."""
 
 from __future__ import annotations
 
@@ -11,28 +11,24 @@ from geodis.manifold.doubts import Doubt, doubt
 from geodis.manifold.local.exact_search import Apart
 from geodis.manifold.local.neighbors import Neighbors, nearest_neighbors
 
-# Groups or times of rows -> which are no independent samples, and whether a walk has covered.
-
-# Rows are independent after the time in which they move this part of the mean square distance of
-# two random rows: half as far.
+# Rows are independent once their mean square displacement reaches this share of that of two random
+# rows, which is half their distance.
 MOVED = 0.25
-# Steps in time that are tried, each so many times the last, and pairs that each is judged by.
+# Growth of the time lags that are tried, and the number of pairs used for each.
 LAG_GROWTH, PAIRS = 1.25, 4_000
-# Neighbours compared, and by how much they lie farther off without those of their own group where
-# places were seen in one group alone.
+# Groups are separate if the eighth neighbour is this much farther when the own group is excluded.
 COMPARED_GROUPS, FARTHER = 8, 2.0
-# Walks that are worth fewer independent rows have seen a part of their manifold: on spheres, rings,
-# boxes and tori those that had gone round were worth 34 and more, those that had not 25 and less.
+# Fewest independent rows that a trajectory must be worth. On spheres, rings, boxes and tori
+# trajectories that covered the manifold were worth at least 34, others at most 25.
 FEWEST_INDEPENDENT = 30
 
 
 def kept_apart(
     points: np.ndarray, groups: Any = None, times: Any = None, *, noise: float = 0.0
 ) -> Apart | None:
-    r"""Which rows are kept out of one another's neighbourhoods; None where nothing was given.
+    r"""Find rows to exclude from each other's neighbourhoods; None without groups and times.
 
-    Rows of one group are, or rows that follow one another within the time after which the mean
-    square of displacements is a quarter of that of two random rows::
+    These are rows of one group, or rows closer in time than the lag w at which::
 
         mean |x(t + w) - x(t)|^2 >= 1/4 mean |x_i - x_j|^2
 
@@ -40,12 +36,11 @@ def kept_apart(
     ----------
     points : ndarray of shape (n, d)
     groups : array-like of shape (n,), optional
-        Trials, animals, objects: any values.
+        Trials, animals or objects, with any values.
     times : array-like of shape (n,), optional
-        In any unit. With groups, rows of different groups are free, and of one group those beyond
-        that time.
+        In any unit. With groups, only rows of one group that are close in time are excluded.
     noise : float
-        Standard deviation of the noise in every direction, whose squares are taken away.
+        Standard deviation of the noise per direction, which is subtracted from the squares.
 
     Returns
     -------
@@ -65,12 +60,12 @@ def kept_apart(
         return Apart(code, 0.0)
     moment = moment - moment.min()
     window = _window(points, code, moment, noise)
-    # Groups follow one another with a gap in which nothing is near.
+    # Groups are separated by gaps longer than the window.
     return Apart(moment + code * (moment.max() + 2 * window + 1.0), window)
 
 
 def numbered_groups(groups: Any, n: int) -> np.ndarray | None:
-    """Groups of any values as numbers, shape (n,), in the order of the values."""
+    """Number the groups, shape (n,), in the order of their values."""
     if groups is None:
         return None
     return np.unique(_column(groups, "groups", n), return_inverse=True)[1].astype(np.int64)
@@ -85,28 +80,27 @@ def checked_times(times: Any, n: int) -> np.ndarray | None:
 
 
 def of_rows(values: Any, rows: np.ndarray) -> Any:
-    """Groups or times of some rows; None where none were given."""
+    """Select the groups or times of some rows; None stays None."""
     if values is None:
         return None
     column = np.asarray(to_numpy(values, "groups and times"))
     if column.ndim != 1 or len(column) <= rows.max():
         raise InputError(
-            "groups and times need one value for every row that is sampled from; got shape "
-            f"{column.shape}."
+            f"groups and times need one value for every row of X; got shape {column.shape}."
         )
     return column[rows]
 
 
 def coverage_doubts(points: np.ndarray, near: Neighbors, apart: Apart | None) -> tuple[Doubt, ...]:
-    """Whether a walk has seen all of its manifold, and groups more than places of their own.
+    """Check that a trajectory covers its manifold, and that groups overlap.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
     near : Neighbors
-        Of all points, whether kept apart or not.
+        Neighbours among all points, without exclusions.
     apart : Apart or None
-        Of the points.
+        Rows to exclude from each other's neighbourhoods.
 
     Returns
     -------
@@ -129,7 +123,7 @@ def coverage_doubts(points: np.ndarray, near: Neighbors, apart: Apart | None) ->
 
 
 def _window(points: np.ndarray, code: np.ndarray, moment: np.ndarray, noise: float) -> float:
-    """The time after which rows are independent."""
+    """Estimate the time after which rows are independent."""
     order = np.lexsort((moment, code))
     x, when, group = points[order], moment[order], code[order]
     n = len(x)
@@ -145,81 +139,79 @@ def _window(points: np.ndarray, code: np.ndarray, moment: np.ndarray, noise: flo
         if moved >= MOVED * apart:
             return float(np.median(when[first + lag] - when[first]))
         lag = max(lag + 1, int(lag * LAG_GROWTH))
-    return float(moment.max())  # never: every row is near all others in time
+    return float(moment.max())  # rows are never independent
 
 
 def _column(values: Any, name: str, n: int) -> np.ndarray:
     column = np.asarray(to_numpy(values, name))
     if column.shape != (n,):
-        raise InputError(f"{name} must have shape ({n},), one value a row; got {column.shape}.")
+        raise InputError(f"{name} must have shape ({n},), one value per row; got {column.shape}.")
     return column
 
 
-# Of the neighbours of every point, so many say what is asked; more only say it of wider places.
+# Neighbours used by the checks below.
 USED = 20
 MIN_POINTS = 100
 
-# A grid. Distances are equal within this part; of random points in dimension k a share of
-# 1 - exp(-.02 k) has its first two neighbours so equally near, .04 of a surface's and .18 in
-# dimension 10, and of a grid's nearly all that are not at its border.
+# Grids. Distances are equal within 2 %. The first two neighbours are that close in distance for a
+# share 1 - exp(-.02 k) of random points in dimension k, .04 for surfaces and .18 in dimension 10,
+# but for nearly all interior points of a grid.
 EQUAL, MORE_EQUAL = 0.02, 0.35
 MOST_DIMENSIONS = 30.0
-# A neighbour has an opposite one where a point lies within this part of the distance from its
-# mirror image: a share of .25^k, at most .06 from dimension 2 on, of random points.
+# A neighbour has an opposite if a point lies within this share of the distance from its mirror
+# image: true for .25^k of random points, at most .06 from dimension 2 on.
 OPPOSITE, MANY_OPPOSITE = 0.25, 0.4
-# Points as evenly spaced as their neighbours. The median of |log r_1(i) / r_1(j)| is log(3) / k for
-# independent distances, so that, times k, it is 1.1 whatever the dimension (.9 to 1.2 were seen
-# from n = 300 on); grids of images whose steps differ had .05 to .28.
+# Even spacing. The median of |log r_1(i) / r_1(j)| times k is log(3) for independent distances,
+# whatever the dimension (.9 to 1.2 were measured from n = 300 on); grids of images with unequal
+# steps had .05 to .28.
 EVEN, CHANCE_EVEN = 0.4, np.log(3)
-# Neighbours compared with, not the very nearest: two that are each other's have one distance.
+# Neighbours compared; the nearest are excluded, since mutual neighbours share their distance.
 COMPARED = slice(2, 6)
 
-# A trajectory. Rows within so many are near in time, of n rows the share 2 w / n: most neighbours
-# of most points are, where a path has not come back to where it was.
+# Trajectories. Rows within this window are near in time, a share of 2 w / n by chance; so are most
+# neighbours in space if a path does not return.
 WINDOW, LEAST_WINDOW, PART_OF_ROWS = 64, 8, 40
 NEAR_IN_TIME = 0.7
-# A step is short: of the order of the distances to the neighbours that were found.
+# Steps are short up to this multiple of the distances to the neighbours.
 SHORT_STEP = 2.0
-# Cosine of a step and the next: 0 for a random walk, more where it goes straight on. Of random
-# points that were put in order both steps share a point that has nothing to do with the one before
-# or after: -.35 to -.5 along a column, and -.06 to -.35 along a curve that fills the space.
+# Mean cosine between successive steps: 0 for a random walk, more for a smooth path. Sorted random
+# points have -.35 to -.5 in the order of a column, -.06 to -.35 along a space-filling curve.
 INDEPENDENT_STEPS = -0.05
-# Of a recording so many steps are short; of rows in the order of a column many go to another part.
+# Share of steps that are short in a recording; rows sorted by a column have many long steps.
 ALL_STEPS = 0.9
-# A recording moves from row to row by at most this part of the squares that make it independent;
-# pieces and classes that were joined have .2 to 1, walks of too few independent rows .1 and less.
+# Largest mean square step of a recording, relative to that of independent rows. Concatenated parts
+# and classes have .2 to 1; trajectories worth too few independent rows .1 and less.
 SLOW = 0.1
-# Noise on a slow walk takes steps back too, but then nearly all neighbours are near in time, more
-# than in any order of a sample.
+# Noise makes the cosines of a slow trajectory negative too, but then more neighbours are near in
+# time than in any ordering of a random sample.
 ALL_NEAR_IN_TIME = 0.9
 
 
 def sampling_doubts(
     points: np.ndarray, neighbors: Neighbors, *, dim: int | None = None
 ) -> tuple[Doubt, ...]:
-    r"""Why points are no random sample of a manifold.
+    r"""Check that points are a random sample of a manifold, not a grid or a trajectory.
 
-    A *grid* is told by neighbours at equal distances, more of them than chance has: with r_j the
-    distance to neighbour j in dimension k, ``log(r_2 / r_1)`` of a random sample is exponential
-    with mean 1 / k; by neighbours with an opposite, ``x_i - (x_j - x_i)``; or by distances to the
-    nearest that hardly differ between neighbours. A *trajectory* is told by three things together:
-    rows that follow each other are near, most neighbours in space are near in time too, and a step
-    does not take back the one before, as it does where random points were only put in order. A
-    walk that has covered its manifold has neighbours from other times, and is fine.
+    A *grid* has more neighbours at equal distances than chance: for a random sample in dimension k,
+    with r_j the distance to neighbour j, ``log(r_2 / r_1)`` is exponential with mean 1 / k. Or
+    neighbours have an opposite one at ``x_i - (x_j - x_i)``, or distances to the nearest neighbour
+    hardly vary. In a *trajectory* successive rows are near, most neighbours in space are also near
+    in time, and successive steps do not reverse each other, as they do in sorted random points. A
+    trajectory that covers its manifold has neighbours from other times and raises no doubt.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
-        In the order in which they were given.
+        In their original order.
     neighbors : Neighbors
         Of all points; the first twenty are used.
     dim : int, optional
-        Of the manifold, where it is known: on a curve even steps in order do no harm.
+        Of the manifold, if known; curves are not checked.
 
     Returns
     -------
     tuple of Doubt
-        Empty where nothing speaks against a random sample.
+        Empty if the points look like a random sample.
 
     Examples
     --------
@@ -247,23 +239,22 @@ def sampling_doubts(
 def path_doubts(
     points: np.ndarray, neighbors: Neighbors, *, closed: bool = False, noise: float = 0.0
 ) -> tuple[Doubt, ...]:
-    """Why a curve may be the path of a walk through more dimensions, or a part of a curve.
+    """Check whether a curve may be a path through more dimensions, or only part of a curve.
 
-    Rows in the order of a curve that is passed once are all near in time, whether the curve is all
-    there is or only what was passed: only who recorded them knows. A curve that closes is all there
-    is where it was passed again and again, or once from end to end; a path that crosses itself
-    closes too, and its ends lie apart. An open curve that was passed often, but by a slow walk, may
-    go on where the walk has not been.
+    If rows follow a curve once, all their neighbours are near in time, whether the curve is the
+    whole manifold or only the part that was visited. A closed curve is complete if it was traversed
+    repeatedly, or once from end to end; a path that crosses itself also looks closed, but its ends
+    are apart. An open curve that was traversed repeatedly but slowly may extend beyond the data.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
-        In the order in which they were given.
+        In their original order.
     neighbors : Neighbors
     closed : bool
-        Whether the curve does.
+        Whether the curve is closed.
     noise : float
-        Standard deviation of the noise in every direction.
+        Standard deviation of the noise per direction.
 
     Returns
     -------
@@ -306,7 +297,7 @@ def path_doubts(
 
 
 def _why_grid(points: np.ndarray, indices: np.ndarray, distances: np.ndarray) -> str:
-    """Ties of distances, or neighbours on opposite sides; empty where there are few."""
+    """Describe ties of distances or opposite neighbours; empty if there are few."""
     equal = float((distances[:, 1] < (1 + EQUAL) * distances[:, 0]).mean())
     chance = 1 - np.exp(-EQUAL * _dimension(distances))
     if equal >= chance + MORE_EQUAL:
@@ -320,7 +311,7 @@ def _why_grid(points: np.ndarray, indices: np.ndarray, distances: np.ndarray) ->
 
 
 def _why_even(indices: np.ndarray, distances: np.ndarray) -> str:
-    """Steps that hardly differ from place to place; empty where they do as by chance."""
+    """Describe even spacing; empty if nearest distances vary as by chance."""
     nearest = np.log(distances[:, 0])
     differs = float(np.median(np.abs(nearest[:, None] - nearest[indices[:, COMPARED]])))
     uneven = differs * _dimension(distances)
@@ -333,9 +324,9 @@ def _why_even(indices: np.ndarray, distances: np.ndarray) -> str:
 
 
 def _dimension(distances: np.ndarray) -> float:
-    """Dimension from how distances grow over the farther half of the neighbours.
+    """Estimate the dimension from the growth of distances over the farther half of neighbours.
 
-    The nearest say nothing of it where they are copies, or those of a grid.
+    The nearest are uninformative for copies and grids.
     """
     count = distances.shape[1]
     growth = float(np.median(np.log(distances[:, -1] / distances[:, count // 2 - 1])))
@@ -343,7 +334,7 @@ def _dimension(distances: np.ndarray) -> float:
 
 
 def _share_with_opposite(points: np.ndarray, indices: np.ndarray, distances: np.ndarray) -> float:
-    """Share of points whose nearest neighbour has another opposite to it."""
+    """Return the share of points whose nearest neighbour has an opposite one."""
     rows = np.unique(np.linspace(0, len(points) - 1, 1000).astype(int))
     mirror = 2 * points[rows] - points[indices[rows, 0]]
     off = np.sqrt(((points[indices[rows, 1:]] - mirror[:, None]) ** 2).sum(axis=2)).min(axis=1)
@@ -351,17 +342,17 @@ def _share_with_opposite(points: np.ndarray, indices: np.ndarray, distances: np.
 
 
 def _near_in_time(indices: np.ndarray) -> tuple[float, int]:
-    """Share of the nearest points that are within some rows, and within how many."""
+    """Return the share of neighbours within a window of rows, and the window."""
     n = len(indices)
     window = int(np.clip(n // PART_OF_ROWS, LEAST_WINDOW, WINDOW))
     own = np.arange(n, dtype=indices.dtype)
-    # A column at a time: of a million points all of them would be among the largest arrays held.
+    # One column at a time, to save memory.
     near = sum(int((np.abs(column - own) <= window).sum()) for column in indices.T)
     return near / indices.size, window
 
 
 def _worth(points: np.ndarray, noise: float) -> float:
-    """Independent rows that the rows of a walk are worth; infinite where they are none."""
+    """Estimate the number of independent rows of a trajectory; infinite for other rows."""
     apart = kept_apart(points, times=np.arange(len(points)), noise=noise)
     assert apart is not None
     lag = int(min(apart.window, len(points) - 1))
@@ -373,7 +364,7 @@ def _worth(points: np.ndarray, noise: float) -> float:
 
 
 def _why_walk(points: np.ndarray, indices: np.ndarray, distances: np.ndarray) -> str:
-    """Neighbours in space that are neighbours in time; empty where the rows are no path."""
+    """Describe neighbours in space that are near in time; empty if rows are no trajectory."""
     n = len(points)
     in_time, window = _near_in_time(indices)
     step = np.diff(points, axis=0)

@@ -154,8 +154,8 @@ def test_lists_and_float32_are_understood(rng):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"estimated": []}, "at least one subspace on each side; got none"),
-        ({"true": []}, "at least one subspace on each side; got none"),
+        ({"estimated": []}, "at least one estimated and one true subspace; got none"),
+        ({"true": []}, "at least one estimated and one true subspace; got none"),
         ({"true": [np.ones((3, 1, 5))]}, r"must share n and d; got \[\(3, 4\), \(3, 5\)\]"),
         ({"true": [np.ones((2, 1, 4))]}, r"must share n and d; got \[\(2, 4\), \(3, 4\)\]"),
         ({"true": [np.ones((3, 4))]}, r"must have shape \(n, k_j, d\); got shape \(3, 4\)"),
@@ -244,8 +244,8 @@ def test_wrong_subspaces_are_far_from_the_truth(sample, rng):
         ({"n_neighbors": 1}, "n_neighbors must be at least 2; got 1"),
         ({"n_neighbors": 30}, "n_neighbors=30 needs at least 31 distinct points; got 30"),
         ({"estimated": [np.ones((30, 3))]}, r"must have shape \(n, k_j, d\); got shape \(30, 3\)"),
-        ({"estimated": []}, "at least one subspace on each side; got none"),
-        ({"true": []}, "at least one subspace on each side; got none"),
+        ({"estimated": []}, "at least one estimated and one true subspace; got none"),
+        ({"true": []}, "at least one estimated and one true subspace; got none"),
         ({"estimated": [np.ones((1, 2, 3))]}, r"must share n and d with their points"),
         ({"estimated": [np.ones((30, 2, 4))]}, r"must share n and d with their points"),
         ({"true": [np.ones((29, 2, 3))]}, r"must share n and d with their points"),

@@ -68,7 +68,7 @@ def test_evenly_spaced_distances_have_no_finite_dimension():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: mle_dimension(np.ones((5, 2))), "at least 3 neighbours a point; got 2"),
+        (lambda: mle_dimension(np.ones((5, 2))), "at least 3 neighbours per point; got 2"),
         (lambda: mle_dimension(np.array([[1.0, 3.0, 2.0]])), "sorted along each row"),
         (lambda: two_nn_dimension(np.array([[0.0, 1.0]])), "must be positive"),
         (

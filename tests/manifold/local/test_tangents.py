@@ -334,11 +334,11 @@ def test_float32_points_give_the_same_tangents():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"dim": 3}, "curved tangents of dimension 3 need at least 10 neighbours a point; got 9"),
-        ({"dim": 2, "n_neighbors": 5}, "need at least 6 neighbours a point; got 5"),
+        ({"dim": 3}, "curved tangents of dimension 3 need at least 10 neighbours per point; got 9"),
+        ({"dim": 2, "n_neighbors": 5}, "need at least 6 neighbours per point; got 5"),
         (
             {"dim": 4, "factor_dims": (2, 2)},
-            "curved tangents of dimension 4 need at least 11 neighbours a point; got 9",
+            "curved tangents of dimension 4 need at least 11 neighbours per point; got 9",
         ),
         ({"dim": 3, "n_neighbors": 2, "method": "pca"}, "need at least 3 neighbours .*; got 2"),
         ({"dim": 2, "n_neighbors": 10}, "n_neighbors must be between 1 and 9; got 10"),

@@ -83,7 +83,7 @@ def test_every_doubt_says_what_to_do():
 @pytest.mark.parametrize(("dim", "doubted"), [(3, True), (4, False), (5, True)])
 def test_a_dimension_that_was_given_is_compared_with_the_estimate(dim, doubted):
     points = spheres(1500)
-    said = doubts_of_dimension(dim, gd.intrinsic_dimension(points), told=True)
+    said = doubts_of_dimension(dim, gd.intrinsic_dimension(points), given=True)
     assert bool(said) == doubted
     assert all(one.code == "given-dimension" and one.evidence["dim"] == dim for one in said)
 

@@ -50,7 +50,7 @@ def test_a_graph_is_of_all_rows(points):
 def test_published_tangents_bear_a_small_sample(points, monkeypatch):
     monkeypatch.setattr(sampled, "MOST_WHOLE", 700)
     est = gd.GeoManCER(3, n_factors=2, tangents="pca", verbose=0, n_jobs=1)
-    with pytest.raises(InputError, match=r"which a sample of at most 700 bears; got 800: take"):
+    with pytest.raises(InputError, match=r"a sample must have at most 700; got 800: use"):
         est.fit(points, sample=800)
     with pytest.warns(UserWarning, match="solved for all 700 rows of the sample"):
         assert len(est.fit(points, sample=700).axes_) == 700

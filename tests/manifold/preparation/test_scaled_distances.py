@@ -50,7 +50,7 @@ def test_angles_between_points_of_a_sphere_lose_a_part():
         ([[0, 1, 1], [2, 0, 1], [1, 1, 0]], "Distances must be symmetric"),
         ([[0, -1], [-1, 0]], "non-negative"),
         ([[1, 1], [1, 0]], "zero on the diagonal"),
-        (np.zeros((4, 4)), "all at one place"),
+        (np.zeros((4, 4)), "must not all be zero"),
     ],
 )
 def test_what_is_no_distance_is_refused(distances, message):
