@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 Choice = TypeVar("Choice")
+Options = TypeVar("Options")
 
 # A sparse matrix with more entries would take gigabytes once dense (2 GiB in float64).
 MOST_DENSE = 2**28
@@ -352,3 +353,10 @@ def rounding_of(values: np.ndarray, dtype: np.dtype | None = None) -> np.ndarray
     """
     largest = np.abs(values.reshape(-1, values.shape[-1])).max(axis=0, initial=0.0)
     return largest.astype(float) * trusted_digits(dtype or values.dtype)
+
+
+def checked_options(options: Options | None, kind: type[Options]) -> Options:
+    """Check the type of options; None stands for the defaults."""
+    if options is not None and not isinstance(options, kind):
+        raise InputError(f"options must be {kind.__name__}; got {type(options).__name__}.")
+    return kind() if options is None else options

@@ -2,7 +2,7 @@
 
 A `Journal` has one line for each finished task; an item file has one finished task. Files of
 arrays and tensors (parts and checkpoints) have the same checksum in their notes. All of them
-refuse to continue under other settings and name the `differences`.
+refuse to continue under other settings and name what differs.
 """
 
 from __future__ import annotations
@@ -63,20 +63,20 @@ def array_pieces(arrays: Mapping[str, np.ndarray]) -> Iterator[bytes | memoryvie
             yield np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
-def differences(
+def changed_settings(
     before: Mapping[str, Any], now: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any, Any]]:
     """Yield name, earlier and present value of each setting that differs, also in nested settings.
 
     Examples
     --------
-    >>> list(differences({"seed": 0, "fit": {"dim": 2}}, {"seed": 0, "fit": {"dim": 3}}))
+    >>> list(changed_settings({"seed": 0, "fit": {"dim": 2}}, {"seed": 0, "fit": {"dim": 3}}))
     [('dim', 2, 3)]
     """
     for name in {**now, **before}:
         one, other = before.get(name), now.get(name)
         if isinstance(one, dict) and isinstance(other, dict):
-            yield from differences(one, other)
+            yield from changed_settings(one, other)
         elif one != other:
             yield name, one, other
 
@@ -234,7 +234,7 @@ folder; got seed 1 instead of 0 in journal.
             ) from error
 
     def _refuse(self, found: Mapping[str, Any]) -> None:
-        different = differences(found, self.settings)
+        different = changed_settings(found, self.settings)
         other = [f"{name} {now} instead of {then}" for name, then, now in different]
         raise InputError(
             "Work must continue under its original settings, or in another folder; got "

@@ -181,10 +181,11 @@ def fit_and_note(
 
 def maps_or_note(est: GeoManCER) -> list[dict[str, Any]]:
     """Describe the maps of the factors; print a note if there are none."""
+    from geodis.manifold.doubts import with_sentences
     from geodis.report.sections.maps import describe_maps
 
     try:
-        return [one.to_dict() for one in describe_maps(est)]
+        return [with_sentences(one) for one in describe_maps(est)]
     except InputError as problem:
         tell(f"note: no maps of the factors: {problem}", error=True)
         return []

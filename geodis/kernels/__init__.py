@@ -1,8 +1,8 @@
 """Differentiable rank correlation, and reconstruction losses learnt with it (torch).
 
-In order: `soft_rank` and `soft_sort` of values, `soft_spearman` of two sets of them (arrays need
-no torch); `LossKernel` and `FeatureLoss`, reconstruction losses that also compare augmented
-images; `learn_kernel` and `learn_features`, which fit those to ground-truth distances.
+`soft_rank`, `soft_sort` and `soft_spearman` are differentiable and need no torch for arrays.
+`LossKernel` and `FeatureLoss` are reconstruction losses that also compare augmented images, and
+`learn_kernel` and `learn_features` fit them to ground-truth distances.
 """
 
 import lazy_loader

@@ -1,4 +1,6 @@
-"""What learnt losses share: a pixel loss between images, and the same between their augments.
+"""The base class of learnt losses, and the convolution of images with kernels.
+
+A learnt loss adds a pixel loss between augmented images to the pixel loss between images:
 
 L(x, y) = scale (L_rec(x, y) + alpha L_rec(h(x), h(y)))                             (6.3)
 """
@@ -22,14 +24,14 @@ Reduction = Literal["none", "mean", "sum"]
 PIXEL_LOSSES: dict[str, PixelLoss] = {
     "mse": lambda x, y: (x - y) ** 2,
     "mae": lambda x, y: (x - y).abs(),
-    # The observation x comes first; y is what a model says. Transforms leave values a rounding
-    # outside [0, 1].
+    # x is the observation, y the prediction. Clamped, because rounding of Fourier transforms can
+    # leave values slightly outside [0, 1].
     "bce": lambda x, y: torch.nn.functional.binary_cross_entropy(
         y.clamp(0, 1), x.clamp(0, 1), reduction="none"
     ),
 }
 
-# Pairs of arrays that are augmented at once: tens of megabytes at 64 x 64 x 3 and radius 63.
+# Pairs of arrays that are augmented together: tens of megabytes at 64 x 64 x 3 and radius 63.
 ARRAY_BATCH = 128
 
 Loss = TypeVar("Loss", bound="AugmentedLoss")
@@ -43,16 +45,16 @@ class AugmentedLoss(Numbered, torch.nn.Module):
     alpha : float
         Weight of the augmented term.
     loss : {"mse", "mae", "bce"} or callable
-        The pixel loss; a callable gets two tensors of one shape and returns that shape, or
+        The pixel loss; a callable takes two tensors of one shape and returns that shape, or
         shape (n,).
     scale : float
-        Factor of the whole. Ranks leave it open; one that makes the loss as large as the pixel
-        loss keeps the meaning of weights, such as beta, that a model gives its other terms.
+        Factor of the loss. Ranks do not determine it. If the loss is as large as the pixel loss on
+        average, the weights of a model's other terms, such as beta, keep their meaning.
 
     Attributes
     ----------
     made : dict
-        How the loss was learnt: settings, correlations, seconds. Empty for one made by hand.
+        How the loss was learnt: settings, correlations, seconds. Empty if it was not learnt.
     """
 
     def __init__(
@@ -68,19 +70,19 @@ class AugmentedLoss(Numbered, torch.nn.Module):
 
     @property
     def name(self) -> str:
-        """What to call the loss in a table."""
+        """Return the name of the loss in tables."""
         return type(self).__name__
 
     def augment(self, images: torch.Tensor) -> torch.Tensor:
-        """h: images (n, c, h, w) -> maps (n, c', h', w')."""
+        """Apply h to images (n, c, h, w); return maps (n, c', h', w')."""
         raise NotImplementedError
 
     def own_options(self) -> dict[str, Any]:
-        """Options of the constructor that a subclass adds, as plain values."""
+        """Return the additional constructor options of a subclass, as plain values."""
         return {}
 
     def to_config(self) -> dict[str, Any]:
-        """All but the tensors, as plain values: kind, options, and how the loss was made."""
+        """Return kind, options and `made` as plain values, without the tensors."""
         if callable(self.loss):
             raise InputError(
                 f"A {type(self).__name__} can be written with a pixel loss that has a name; got a "
@@ -99,15 +101,15 @@ class AugmentedLoss(Numbered, torch.nn.Module):
         config: Mapping[str, Any],
         tensors: Mapping[str, torch.Tensor] | None = None,
     ) -> Loss:
-        """Build a loss again from what `to_config` gave.
+        """Rebuild a loss from the result of `to_config`.
 
-        Its tensors have the right shapes, and `load_state_dict` fills them; a constructor that
-        takes tensors finds them in `tensors` where they are known.
+        Its tensors have the right shapes and are filled by `load_state_dict`. Known tensors are
+        passed as `tensors`, for constructors that take them.
         """
         return cls(**config["options"])
 
     def forward(self, x: Any, y: Any, reduction: Reduction = "none") -> Any:
-        """Loss of every pair, or over the batch.
+        """Compute the loss of every pair, or its mean or sum.
 
         Parameters
         ----------
@@ -131,7 +133,7 @@ class AugmentedLoss(Numbered, torch.nn.Module):
         return _reduced(self.scale * self._pairs(x, y), reduction)
 
     def _pairs(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """The loss of every pair before it is scaled."""
+        """Compute the unscaled loss of every pair."""
         pixel = self._pixel_loss(x, y)
         return pixel + self.alpha * self._pixel_loss(self.augment(x), self.augment(y))
 
@@ -161,7 +163,7 @@ class AugmentedLoss(Numbered, torch.nn.Module):
         return np.concatenate(losses)
 
     def _tensor(self, images: np.ndarray) -> torch.Tensor:
-        """Arrays (n, h, w, c), bytes or floats -> tensor (n, c, h, w), where the parameters are."""
+        """Convert arrays (n, h, w, c) to a tensor (n, c, h, w) on the device of the parameters."""
         place: Iterable[torch.Tensor] = (*self.parameters(), *self.buffers())
         channels_first = np.ascontiguousarray(images.transpose(0, 3, 1, 2))
         tensor = _as_float(torch.from_numpy(channels_first)).float()
@@ -169,11 +171,11 @@ class AugmentedLoss(Numbered, torch.nn.Module):
 
     @property
     def parts(self) -> Callable[[np.ndarray], list[tuple[float, np.ndarray]]]:
-        """Function of images to the parts of a sum of squares, for `geodis.distances`.
+        """Return a function that splits images into parts with weights, for `geodis.distances`.
 
         With mean squared error the loss is a weighted sum of squared differences of images and
-        augments, so that each image is augmented once however many pairs it is in. Other pixel
-        losses have no such attribute.
+        augmented images, so that each image is augmented once for all its pairs. Other pixel losses
+        do not have this attribute.
         """
         if self.loss != "mse":
             raise AttributeError("only a mean squared error splits into parts")
@@ -195,12 +197,12 @@ class AugmentedLoss(Numbered, torch.nn.Module):
         ]
 
     def _mean_over(self, maps: tuple[int, ...], image: tuple[int, ...]) -> int:
-        """How many entries the mean over augments divides by."""
+        """Return the number of entries for the mean over augmented images."""
         return int(np.prod(maps))
 
 
 def _checked_images(images: Any) -> np.ndarray:
-    """Arrays of bytes, or of floats in [0, 1]. Tensors are not looked at: training waits for it."""
+    """Check arrays of bytes, or of floats in [0, 1]; checking tensors would delay training."""
     array = to_numpy(images, "images")
     if array.dtype.kind == "f" and array.size:
         low, high = array.min(), array.max()
@@ -221,19 +223,19 @@ def _reduced(losses: Any, reduction: str) -> Any:
     return losses if reduction == "none" else getattr(losses, reduction)()
 
 
-# Images * kernels: true convolution of tensors, through the Fourier transform or directly.
+# Convolution of images with kernels, directly or by the Fourier transform
 
 Support = Literal["same", "full"]
 Method = Literal["auto", "fft", "direct"]
 
-# Direct convolution does s^2 products a pixel, where the transforms do some tens whatever s.
+# Direct convolution needs s^2 products per pixel; Fourier transforms need some tens for any s.
 DIRECT_MAX_SIZE = 7
 
 
 def convolve(
     images: torch.Tensor, kernels: torch.Tensor, support: Support = "same", method: Method = "auto"
 ) -> torch.Tensor:
-    """Convolve the last two axes, with zeros beyond the edges.
+    """Convolve the last two axes, with zeros outside the image.
 
         result[i] = sum over j of kernels[j] images[i + r - j]   (i in both dimensions)
 
@@ -243,9 +245,9 @@ def convolve(
     kernels : tensor of shape (..., s, t)
         s = 2 r + 1 and t are odd. Leading axes broadcast against those of the images.
     support : {"same", "full"}
-        Keep the size of the images, or every place that the kernel reaches: (h + s - 1, w + t - 1).
+        Keep the size of the images, or the full result: (h + s - 1, w + t - 1).
     method : {"auto", "fft", "direct"}
-        Both are exact; "auto" is direct up to 7 x 7.
+        Both are exact; "auto" is "direct" for kernels up to 7 x 7.
 
     Returns
     -------
@@ -271,10 +273,10 @@ def convolve(
 
 
 def transform_size(length: int, radius: int, full: bool) -> int:
-    """The least quick length of a cyclic convolution that leaves what is kept unharmed.
+    """Return the smallest efficient length of a cyclic convolution without wrap-around errors.
 
-    The whole result has length + 2 radius entries. What wraps around falls on the entries that
-    "same" cuts off as long as the period is at least length + radius.
+    The full result has length + 2 radius entries. For "same" a period of length + radius is enough,
+    because only entries that are cut off wrap around.
     """
     return int(next_fast_len(length + (2 if full else 1) * radius, real=True))
 
@@ -295,11 +297,11 @@ def _direct(
     lead = torch.broadcast_shapes(images.shape[:-2], kernels.shape[:-2])
     images = images.expand(*lead, *images.shape[-2:])
     pad = (2 * radii[0], 2 * radii[1]) if full else radii
-    if kernels.shape[:-2].numel() == 1:  # one kernel for all: planes are the batch
+    if kernels.shape[:-2].numel() == 1:  # one kernel: the planes are the batch
         flipped = kernels.reshape(1, 1, *kernels.shape[-2:]).flip(-1, -2)
         planes = images.reshape(-1, 1, *images.shape[-2:])
         maps = torch.nn.functional.conv2d(planes, flipped, padding=pad)
-    else:  # a kernel for each plane: planes are channels of one image, each a group of its own
+    else:  # a kernel for each plane: the planes are channels in separate groups
         flipped = kernels.expand(*lead, *kernels.shape[-2:]).flip(-1, -2)
         flipped = flipped.reshape(-1, 1, *kernels.shape[-2:])
         planes = images.reshape(1, -1, *images.shape[-2:])

@@ -1,10 +1,12 @@
-"""learn_kernel: the convolution under which a loss sees the right distances.
+"""Learn reconstruction losses from ground-truth distances: `learn_kernel` and `learn_features`.
 
     min over h of -Spearman(ground truth, L(x, y) + alpha L(h * x, h * y))           (6.1, 6.2)
 
-A linear kernel makes every distance a quadratic form in h, held ready for all pairs (`pairs`), so
-that a step is exact over the whole pool and L-BFGS can be used: first on Pearson's correlation
-(the limit of soft ranks at large strength), then on Spearman's with soft ranks.
+With a linear kernel every distance is a quadratic form in h, which is precomputed for all pairs
+(`pairs`). Steps are exact over all pairs, so that L-BFGS can be used: first on Pearson's
+correlation (the limit of soft ranks at large strength), then on Spearman's with soft ranks.
+`learn_features` maximises the same objective by Adam: each step draws images and correlates the
+distances of pairs among them with the ground truth.
 """
 
 from __future__ import annotations
@@ -16,13 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from geodis.base.check import check_int
+from geodis.base.check import check_int, checked_options
 from geodis.kernels.learning_task import (
     FeatureOptions,
     KernelOptions,
     LearningTask,
     as_grid,
-    checked_options,
     draw_pairs,
     pairs_among_few,
 )
@@ -41,11 +42,11 @@ from geodis.kernels.rounds import State, learn
 from geodis.kernels.storage import load_optimiser, optimiser_tensors
 from geodis.kernels.torch_extra import torch
 
-# The augmented term starts this many times as large as the pixel term, so that it is what is
-# learnt; the optimisation is free to change that, and the pixel term keeps reconstructions sharp.
+# Initial ratio of the augmented term to the pixel term, so that learning depends on the former.
+# Optimisation may change the ratio; the pixel term keeps reconstructions sharp.
 AUGMENTED_SHARE = 10.0
-NOISE = 0.3  # of the flat kernel that learning starts from
-# L-BFGS stops at absolute changes of the objective; in thousandths they stay above rounding.
+NOISE = 0.3  # relative noise of the initial, uniform kernel
+# L-BFGS stops at small absolute changes of the objective, which this factor keeps above rounding.
 OBJECTIVE_SCALE = 1000.0
 
 
@@ -72,13 +73,14 @@ def learn_kernel(
     factors : array-like of shape (n, f), optional
         Factors of an array of images.
     steps : int
-        Most iterations of L-BFGS; learning ends earlier when held-out pairs gain nothing.
+        Largest number of iterations of L-BFGS; learning stops earlier if the correlation of
+        held-out pairs does not improve.
     pairs, held_out : int
-        Pairs to learn from and to measure on; fewer where memory asks for it.
+        Number of pairs to learn from and to evaluate on; fewer if memory requires it.
     options : KernelOptions, optional
-        All other choices: which factors and pairs count, the form of the kernel, when to stop.
+        All other options: factors and pairs, the form of the kernel, when to stop.
     checkpoint : path, optional
-        Written after every round (.safetensors); if it is there, learning goes on from it.
+        File (.safetensors) that is written after every round; if it exists, learning resumes.
     random_state : int, Generator or None
     verbose : bool or int
         Show progress on a terminal.
@@ -86,9 +88,9 @@ def learn_kernel(
     Returns
     -------
     LossKernel
-        ``made`` has the settings, the correlation on held-out pairs, the history and seconds. Its
-        ``scale`` makes it as large as the mean squared error on average, so that a model can be
-        trained with the weights it has for that.
+        ``made`` has the settings, the correlation on held-out pairs, the history and seconds.
+        ``scale`` makes the loss as large as the mean squared error on average, so that a model can
+        be trained with the same weights of its other terms.
 
     Examples
     --------
@@ -128,7 +130,7 @@ def learn_kernel(
 
 
 class _KernelLearner:
-    """Weights p, of which the kernel is h = scale * average over symmetries of |p|."""
+    """Learner of weights p, with the kernel h = scale * average of |p| over symmetries."""
 
     phases: Sequence[Phase] = ("pearson", "spearman")
 
@@ -148,7 +150,7 @@ class _KernelLearner:
         self._scale = float(np.sqrt(AUGMENTED_SHARE * float(self.train.pixel.mean()) / energy))
 
     def kernel(self) -> torch.Tensor:
-        """h, of shape (k, c or 1, s, s)."""
+        """Compute h, of shape (k, c or 1, s, s)."""
         h = self.weights.abs() if self._options.nonnegative else self.weights
         if self._options.symmetry != "none":
             h = (h + h.flip(-1)) / 2
@@ -158,7 +160,7 @@ class _KernelLearner:
         return self._scale * h
 
     def run_round(self, phase: Phase, number: int, steps: int) -> None:
-        """Run a number of iterations of L-BFGS on the correlation that the phase is named for."""
+        """Run L-BFGS on the correlation of the phase for a number of iterations."""
         sign = 1.0 if self._options.adversarial else -1.0
         self.weights.requires_grad_(True)
         optimiser = torch.optim.LBFGS(
@@ -185,20 +187,20 @@ class _KernelLearner:
         self.weights = self.weights.detach()
 
     def correlation(self) -> float:
-        """Spearman's correlation on held-out pairs."""
+        """Compute Spearman's correlation on held-out pairs."""
         with torch.no_grad():
             energies = self.test.energies(self.kernel())
         return self.test_target.exact(self.test.pixel + self._options.alpha * energies)
 
     def pixels_over_learnt(self) -> float:
-        """How many times the learnt loss the pixel loss is, on average over held-out pairs."""
+        """Compute the ratio of the pixel loss to the learnt loss, averaged over held-out pairs."""
         pixel = float(self.test.pixel.mean())
         with torch.no_grad():
             energy = float(self.test.energies(self.kernel()).mean())
         return pixel / (pixel + self._options.alpha * energy)
 
     def to_loss(self, made: dict[str, Any]) -> LossKernel:
-        """The kernel learnt, as large as the pixel loss on average, and how it was made."""
+        """Return the learnt kernel, scaled to the size of the pixel loss, with `made`."""
         kernel = LossKernel(
             self.kernel().detach(),
             alpha=self._options.alpha,
@@ -214,11 +216,11 @@ class _KernelLearner:
         return kernel
 
     def state(self) -> State:
-        """The weights."""
+        """Return the weights."""
         return {"weights": self.weights.clone()}
 
     def restore(self, state: State) -> None:
-        """Go back to weights."""
+        """Restore the weights."""
         self.weights = state["weights"].clone()
 
     def _pairs(self, n: int, rng: np.random.Generator) -> tuple[LinearPairs, Target]:
@@ -230,19 +232,13 @@ class _KernelLearner:
             target = Target(self._task.distances(pairs))
             return CorrelationPairs(grid, pairs, options.symmetry, per_channel), target
         pairs = draw_pairs(grid, n, by, self_pairs, rng)
-        # A few images show whether their channels recur. If so, there are few planes in all.
+        # If the channels of a few images recur, all images have few different planes.
         some = np.unique(pairs[:MAX_PLANES])
         if len(different_planes(grid, some)[0]) > MAX_PLANES:
             images = max(MAX_PLANES // self._task.image_shape[2], 2)
             pairs = pairs_among_few(grid, n, images, by, self_pairs, rng)
         target = Target(self._task.distances(pairs))
         return PlanePairs(grid, pairs, self._radius, per_channel), target
-
-
-# learn_features: a small convolutional map under which a loss sees the right distances.
-#
-# The objective of `learn_kernel` (6.1) by Adam: each step draws images, and correlates the
-# distances of pairs among them with the ground truth by soft ranks.
 
 
 def learn_features(
@@ -258,20 +254,21 @@ def learn_features(
     random_state: Any = None,
     verbose: bool | int = True,
 ) -> FeatureLoss:
-    """Learn a small convolutional network whose maps have the right distances.
+    """Learn a small convolutional network whose maps have the ground-truth distances.
 
     Parameters
     ----------
     grid, factors, checkpoint, random_state, verbose
         As for `learn_kernel`.
     widths : sequence of int
-        Maps after each layer, see `FeatureLoss`.
+        Number of maps after each layer, see `FeatureLoss`.
     steps : int
-        Most steps of Adam; learning ends earlier when held-out pairs gain nothing.
+        Largest number of steps of Adam; learning stops earlier if the correlation of held-out
+        pairs does not improve.
     pairs, held_out : int
-        Most pairs among the images of a step, and pairs to measure on.
+        Largest number of pairs among the images of a step, and number of pairs to evaluate on.
     options : FeatureOptions, optional
-        All other choices: which factors and pairs count, images of a step, when to stop.
+        All other options: factors and pairs, images per step, when to stop.
 
     Returns
     -------
@@ -310,7 +307,7 @@ def learn_features(
 
 
 class _FeatureLearner:
-    """A FeatureLoss under Adam, and the pairs it is measured on."""
+    """Learner of a FeatureLoss by Adam, with its held-out pairs."""
 
     phases: Sequence[Phase] = ("spearman",)
 
@@ -327,7 +324,7 @@ class _FeatureLearner:
         self._start_large()
 
     def run_round(self, phase: Phase, number: int, steps: int) -> None:
-        """Take steps of Adam, on images that depend on the seed and the round alone."""
+        """Take steps of Adam on images that depend on the seed and the round only."""
         rng = np.random.default_rng([self._task.seed, number])
         sign = 1.0 if self._options.adversarial else -1.0
         for _ in range(steps):
@@ -338,36 +335,36 @@ class _FeatureLearner:
             self._optimiser.step()
 
     def correlation(self) -> float:
-        """Spearman's correlation on held-out pairs."""
+        """Compute Spearman's correlation on held-out pairs."""
         images, place, target = self._test
         with torch.no_grad():
             return target.exact(self._distances(images, place))
 
     def pixel_test(self) -> torch.Tensor:
-        """Mean squared differences of held-out pairs."""
+        """Compute the mean squared differences of held-out pairs."""
         images, place, _ = self._test
         return _between(images, place)
 
     def pixels_over_learnt(self) -> float:
-        """How many times the learnt loss the pixel loss is, on average over held-out pairs."""
+        """Compute the ratio of the pixel loss to the learnt loss, averaged over held-out pairs."""
         images, place, _ = self._test
         with torch.no_grad():
             return float(self.pixel_test().mean() / self._distances(images, place).mean())
 
     def to_loss(self, made: dict[str, Any]) -> FeatureLoss:
-        """The loss learnt, as large as the pixel loss on average, and how it was made."""
+        """Return the learnt loss, scaled to the size of the pixel loss, with `made`."""
         self.model.scale = self.pixels_over_learnt()
         self.model.made = {**made, "pixel_loss": self.test_target.exact(self.pixel_test())}
         return self.model.requires_grad_(False).eval()
 
     def state(self) -> State:
-        """Parameters, and the moments of Adam."""
+        """Return the parameters and the moments of Adam."""
         state = {f"model.{name}": value.clone() for name, value in self.model.state_dict().items()}
         moments = optimiser_tensors(self._optimiser)
         return state | {f"adam.{name}": value for name, value in moments.items()}
 
     def restore(self, state: State) -> None:
-        """Go back to a state."""
+        """Restore a state."""
         parts: dict[str, State] = {"model": {}, "adam": {}}
         for name, value in state.items():
             kind, _, rest = name.partition(".")
@@ -378,7 +375,7 @@ class _FeatureLearner:
     def _draw(
         self, images: int, pairs: int, rng: np.random.Generator
     ) -> tuple[torch.Tensor, np.ndarray, Target]:
-        """Images (m, c, h, w), pairs as places among them (n, 2), and their target."""
+        """Draw images (m, c, h, w), pairs (n, 2) as indices of these, and their target."""
         grid, options = self._task.grid, self._options
         drawn = pairs_among_few(grid, pairs, images, options.by, options.self_pairs, rng)
         index, place = np.unique(drawn, return_inverse=True)
@@ -391,7 +388,7 @@ class _FeatureLearner:
         return _between(images, place) + self._options.alpha * _between(maps, place)
 
     def _start_large(self) -> None:
-        """Scale the last layer so that features, and not pixels, are what is learnt."""
+        """Scale the last layer, so that features matter more than pixels initially."""
         images, place, _ = self._test
         with torch.no_grad():
             features = float(_between(self.model.augment(images), place).mean())
@@ -402,9 +399,9 @@ class _FeatureLearner:
 
 
 def _between(images: torch.Tensor, place: np.ndarray) -> torch.Tensor:
-    """Mean squared differences of pairs, by way of the Gram matrix of the centred images."""
+    """Compute mean squared differences of pairs from the Gram matrix of the centred images."""
     flat = images.flatten(1)
-    flat = flat - flat.mean(0)  # the same differences, with fewer digits lost
+    flat = flat - flat.mean(0)  # for numerical precision; differences do not change
     gram = flat @ flat.T
     own = gram.diagonal()
     a, b = torch.from_numpy(place[:, 0]), torch.from_numpy(place[:, 1])

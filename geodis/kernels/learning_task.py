@@ -1,4 +1,4 @@
-"""What is learnt from: images, the factors that count, how many pairs, the choices, the seed."""
+"""The data, pairs and options from which losses are learnt."""
 
 from __future__ import annotations
 
@@ -25,39 +25,37 @@ from geodis.data.grids.grid import FactorGrid
 from geodis.distances.factor_distances import FactorKinds, ground_truth, kinds_of_each
 from geodis.distances.sampling import PairsBy, sample_pairs
 
-# How losses are learnt, beside the data and how long: the choices, their defaults and checks.
-
 Strategy = PairsBy | Sequence[PairsBy] | Callable[[FactorGrid, int, np.random.Generator], Any]
 Symmetry = Literal["d4", "flip", "none"]
 LearntSupport = Literal["auto", "full", "same"]
-# Choices that are noted by the names of factors, and those of when learning ends.
+# Options that are noted by the names of factors, or that only decide when learning stops.
 NOT_NOTED = ("only", "kinds", "patience", "tolerance")
 
 
 @dataclass(frozen=True, kw_only=True)
 class LossOptions:
-    """What learning kernels and learning features have in common.
+    """Options that `learn_kernel` and `learn_features` share.
 
     Parameters
     ----------
     only : int, str or sequence of them, optional
-        Factors that count in ground-truth distances; the others still vary, and what is learnt
-        learns to overlook them.
+        Factors that count in ground-truth distances. The others still vary, so that the loss
+        learns to ignore them.
     kinds : {"numbers", "ordered", "cyclic", "labels"}, or sequence of them, optional
-        What every factor of the data counts as in these distances, as for `ground_truth`; by
-        default what it is: labels are all equally far apart, and circles go round. "numbers"
-        takes all as published.
+        Kinds of the factors in these distances, as for `ground_truth`; by default the kinds of the
+        data: all labels are equally far apart, and cyclic factors wrap around. "numbers" for all
+        factors is the published choice.
     by : "random", "factor", "differing", several of them, or callable
         Strategy of `geodis.distances.sample_pairs`, or a function (grid, n, rng) -> (n, 2).
     self_pairs : bool
-        Let pairs be of an image with itself, as published.
+        Allow pairs of an image with itself, as published.
     alpha : float
         Weight of the augmented term.
     adversarial : bool
-        Learn distances that contradict the ground truth: the correlation is minimised.
+        Minimise the correlation, to learn distances that contradict the ground truth.
     patience, tolerance : int, float
-        Learning, or a phase of it, ends after so many rounds of 50 steps that gained less than
-        this.
+        Learning, or a phase of it, stops after this many rounds of 50 steps with a gain below the
+        tolerance.
     """
 
     only: int | str | Sequence[int | str] | None = None
@@ -78,33 +76,30 @@ class LossOptions:
         check_real(self.tolerance, "tolerance")
 
     def to_note(self) -> dict[str, Any]:
-        """What makes learning the same learning, as plain values; when it ends does not."""
+        """Return the options that affect learning as plain values, except stopping criteria."""
         names = [field.name for field in fields(self) if field.name not in NOT_NOTED]
         return {**{name: getattr(self, name) for name in names}, "by": strategy_name(self.by)}
 
 
-Options = TypeVar("Options", bound=LossOptions)
-
-
 @dataclass(frozen=True, kw_only=True)
 class KernelOptions(LossOptions):
-    """Choices of `learn_kernel`.
+    """Options of `learn_kernel`.
 
     Parameters
     ----------
     only, by, self_pairs, alpha, adversarial, patience, tolerance
         As for `LossOptions`.
     kernels : int
-        Size of the bank: maps under several kernels are compared together.
+        Number of kernels in the bank; the maps of all are compared.
     per_channel : bool
-        A kernel for each channel instead of one for all.
+        Learn a kernel for each channel instead of one for all.
     support : {"auto", "full", "same"}
-        Of the convolution, see `LossKernel`. "auto" is "full", and "same" once the kernel spans
-        the image, when every pixel of the result can tell where in the image it is.
+        Support of the convolution, see `LossKernel`. "auto" is "full", or "same" if the kernel
+        spans the image, so that pixels of the result can encode their position in the image.
     symmetry : {"d4", "flip", "none"}
         Average the kernel over the eight symmetries of the square, over both flips, or not.
     nonnegative : bool
-        Take the absolute value of what is learnt.
+        Take the absolute value of the learnt weights.
     l2 : float
         Weight of the kernel's mean square in the objective.
 
@@ -132,16 +127,16 @@ class KernelOptions(LossOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureOptions(LossOptions):
-    """Choices of `learn_features`.
+    """Options of `learn_features`.
 
     Parameters
     ----------
     only, kinds, by, self_pairs, alpha, adversarial, patience, tolerance
         As for `LossOptions`.
     images : int
-        Images drawn for each step; held-out pairs are among four times as many.
+        Number of images per step; held-out pairs are among four times as many.
     learning_rate : float
-        Of Adam.
+        Learning rate of Adam.
 
     Examples
     --------
@@ -158,25 +153,15 @@ class FeatureOptions(LossOptions):
         check_real(self.learning_rate, "learning_rate", low=0)
 
 
-def checked_options(options: Options | None, kind: type[Options]) -> Options:
-    """The options of a kind, or those by default."""
-    if options is not None and not isinstance(options, kind):
-        raise InputError(f"options must be {kind.__name__}; got {type(options).__name__}.")
-    return kind() if options is None else options
-
-
 def strategy_name(by: Strategy) -> str | list[str]:
-    """What to write down of a strategy."""
+    """Return the name of a strategy."""
     if callable(by):
         return getattr(by, "__name__", type(by).__name__)
     return by if isinstance(by, str) else list(by)
 
 
-# Which pairs of images a loss learns from, and over which factors their distances count.
-
-
 def as_grid(grid: Any, factors: Any) -> FactorGrid:
-    """A grid as it is, or arrays of images with their factors as one."""
+    """Return a grid unchanged, or make one of images and their factors."""
     if isinstance(grid, FactorGrid):
         if factors is not None:
             raise InputError("factors belong to an array of images; a grid knows its own.")
@@ -197,7 +182,7 @@ def as_grid(grid: Any, factors: Any) -> FactorGrid:
 
 
 def counted_factors(grid: FactorGrid, only: int | str | Sequence[int | str] | None) -> list[int]:
-    """Numbers of the factors that distances are counted over."""
+    """Return the numbers of the factors that count in distances."""
     if isinstance(only, (int, str)):
         only = [only]
     chosen = (
@@ -214,9 +199,9 @@ def counted_factors(grid: FactorGrid, only: int | str | Sequence[int | str] | No
 def target_distances(
     grid: FactorGrid, pairs: np.ndarray, columns: list[int], kinds: Sequence[FactorKind]
 ) -> np.ndarray:
-    """Scaled ground-truth distances of pairs over some factors (5.11): float64 (n,).
+    """Compute scaled ground-truth distances of pairs over some factors (5.11): float64 (n,).
 
-    Each factor counts as the kind that is given for it.
+    `kinds` has the kind of each of these factors.
     """
     left, right = (grid.factors(side)[:, columns] for side in pairs.T)
     sizes, periods = np.array([grid.sizes, grid.periods])[:, columns]
@@ -232,20 +217,20 @@ def target_distances(
 def draw_pairs(
     grid: FactorGrid, n: int, by: Strategy, self_pairs: bool, rng: np.random.Generator
 ) -> np.ndarray:
-    """Pairs (n, 2) by a strategy of `sample_pairs`, several in equal shares, or a function."""
+    """Draw pairs (n, 2) by a strategy, several strategies in equal shares, or a function."""
     if callable(by):
         pairs = to_numpy(by(grid, n, rng), "pairs")
         if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) < 2:
             raise InputError(f"by must return pairs of shape (n, 2); got shape {pairs.shape}.")
         for side in pairs.T:
-            grid.factors(side)  # refuses what is no index of the grid
+            grid.factors(side)  # raises an error for invalid indices
         return pairs.astype(np.int64)
     ways = [by] if isinstance(by, str) else list(by)
     if not ways:
         raise InputError("by must name a strategy, or several; got none.")
     shares = [len(part) for part in np.array_split(np.empty(n), len(ways))]
     drawn = [
-        # A pair of an image with itself has no place among pairs that differ in k factors.
+        # Pairs that differ in k factors cannot include pairs of an image with itself.
         sample_pairs(
             grid, share, way, self_pairs=self_pairs and way != "differing", random_state=rng
         )
@@ -258,7 +243,7 @@ def draw_pairs(
 def pairs_among_few(
     grid: FactorGrid, n: int, images: int, by: Strategy, self_pairs: bool, rng: np.random.Generator
 ) -> np.ndarray:
-    """At most n pairs that share at most so many images."""
+    """Draw at most n pairs of at most this many different images."""
     check_int(images, "images", low=2)
     if by != "random":
         return draw_pairs(grid, min(n, images // 2), by, self_pairs, rng)
@@ -269,25 +254,28 @@ def pairs_among_few(
     return few[np.stack([first[chosen], second[chosen]], axis=1)]
 
 
-# The rank correlation of fewer pairs is the luck of the draw: of two pairs it is 1 or -1, and it
-# decides when learning stops.
+# The rank correlation of held-out pairs decides when learning stops, and is too noisy for fewer: of
+# two pairs it is 1 or -1.
 FEWEST_HELD_OUT = 10
+
+
+Options = TypeVar("Options", bound=LossOptions)
 
 
 @dataclass(frozen=True)
 class LearningTask(Generic[Options]):
-    """What a loss is learnt from.
+    """The data, pairs and options from which a loss is learnt.
 
     Attributes
     ----------
     grid : FactorGrid
-        It has images.
+        A grid with images.
     columns : list of int
         Numbers of the factors that count.
     kinds : tuple of str
-        What each of these counts as.
+        The kinds of these factors.
     pairs, held_out : int
-        Pairs to learn from and to measure on.
+        Number of pairs to learn from and to evaluate on.
     seed : int
     options : LossOptions
     """
@@ -311,7 +299,7 @@ class LearningTask(Generic[Options]):
         random_state: Any,
         checkpoint: str | os.PathLike[str] | None,
     ) -> LearningTask[Options]:
-        """Check what was asked for; the seed is that of the checkpoint where none was given."""
+        """Check the arguments; without a random state the seed is that of the checkpoint."""
         columns = counted_factors(grid, options.only)
         kinds = kinds_of_each(options.kinds or grid.kinds, len(grid.sizes))
         seed = int(check_random_state(random_state).integers(2**31))
@@ -330,17 +318,17 @@ class LearningTask(Generic[Options]):
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
-        """(h, w, c) of the images."""
+        """Return (h, w, c) of the images."""
         assert self.grid.image_shape is not None
         return self.grid.image_shape
 
     def distances(self, pairs: np.ndarray) -> np.ndarray:
-        """Ground-truth distances that pairs of images should have: float64 (n,)."""
+        """Compute the ground-truth distances of pairs of images: float64 (n,)."""
         return target_distances(self.grid, pairs, self.columns, self.kinds)
 
     def to_note(self) -> dict[str, Any]:
-        """What makes learning the same learning, as plain values."""
-        # Notes of what was learnt before factors had kinds say the same as those of numbers.
+        """Return everything that affects learning, as plain values."""
+        # Notes written before factors had kinds are the same as those for numbers.
         kinds: dict[str, Any] = {"kinds": list(self.kinds)} if set(self.kinds) - {"numbers"} else {}
         if self.grid.periods != self.grid.sizes:
             kinds["periods"] = [self.grid.periods[j] for j in self.columns]

@@ -1,4 +1,4 @@
-"""LossKernel: a reconstruction loss that also compares images under a convolution."""
+"""Reconstruction losses that also compare images under a convolution or a small network."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ KernelNormalisation = Literal["none", "sum"]
 
 
 class ByHandOptions(TypedDict, total=False):
-    """Options of a kernel made by hand; its sum is one, so nothing is left to normalise."""
+    """Options of predefined kernels, which are normalised already."""
 
     loss: PixelLossName | PixelLoss
     scale: float
@@ -46,26 +46,26 @@ class ByHandOptions(TypedDict, total=False):
 class LossKernel(AugmentedLoss):
     """L(x, y) + alpha L(h * x, h * y): equation 3.8, and 6.3 with a linear augmentation.
 
-    A torch module: the reconstruction loss of a model, for a batch or for every pair of it, and a
-    distance between images for `geodis.distances`. Means are over pixels and channels.
+    A torch module that serves as reconstruction loss of a model, for a batch or for every pair, and
+    as distance between images for `geodis.distances`. Means are over pixels and channels.
 
     Parameters
     ----------
     weights : array-like or tensor
-        h, of odd size s: (s, s) for every channel, (c, s, s) for c channels, (k, 1, s, s) or
-        (k, c, s, s) for a bank of k, whose maps are all compared. They are frozen.
+        h, of odd size s: (s, s) for all channels, (c, s, s) for c channels, (k, 1, s, s) or
+        (k, c, s, s) for a bank of k kernels, whose maps are all compared. They are frozen.
     alpha : float
         Weight of the second term.
     loss : {"mse", "mae", "bce"} or callable
-        L. Cross-entropy wants augments in [0, 1]: a non-negative kernel with sum at most 1.
+        L. Cross-entropy needs convolved images in [0, 1]: a non-negative kernel with sum at most 1.
     scale : float
-        Factor of the whole.
+        Factor of the loss.
     support : {"same", "full"}
-        Cut h * x to the size of the image, as published, or keep all of it. The sum over all of
-        it is still divided by the pixels of the image.
+        Crop h * x to the size of the image, as published, or keep the full result. Sums over the
+        full result are still divided by the number of pixels of the image.
     normalise : {"none", "sum"}
-        Divide each kernel by its sum, as published for kernels made by hand; learnt ones are
-        taken raw.
+        Divide each kernel by its sum, as published for predefined kernels, but not for learnt
+        ones.
     method : {"auto", "fft", "direct"}
         As in `convolve`.
 
@@ -112,7 +112,7 @@ class LossKernel(AugmentedLoss):
     def box(
         cls, radius: int, alpha: float | None = None, **options: Unpack[ByHandOptions]
     ) -> LossKernel:
-        """A uniform kernel with sum 1; alpha is (2 radius + 1)^2 unless given.
+        """Make a uniform kernel with sum 1; alpha is (2 radius + 1)^2 by default.
 
         Examples
         --------
@@ -130,7 +130,7 @@ class LossKernel(AugmentedLoss):
         alpha: float | None = None,
         **options: Unpack[ByHandOptions],
     ) -> LossKernel:
-        """A Gaussian kernel with sum 1; sigma is radius / 4 unless given, so cut at four of them.
+        """Make a Gaussian kernel with sum 1; sigma is radius / 4 by default.
 
         Examples
         --------
@@ -145,67 +145,67 @@ class LossKernel(AugmentedLoss):
         return cls(np.outer(row, row), **_by_hand(size, alpha), **options)
 
     def own_options(self) -> dict[str, Any]:
-        """How to convolve."""
+        """Return the options of the convolution."""
         return {"support": self.support, "method": self.method}
 
     def to_config(self) -> dict[str, Any]:
-        """As that of any learnt loss, with the shape of the weights."""
+        """Return the configuration with the shape of the weights."""
         return {**super().to_config(), "shape": list(self.weights.shape)}
 
     @classmethod
     def from_config(
         cls, config: Mapping[str, Any], tensors: Mapping[str, torch.Tensor] | None = None
     ) -> LossKernel:
-        """Build a kernel again, of its weights, which are checked, or of zeros in their shape."""
+        """Rebuild a kernel with its weights, or with zeros of their shape."""
         weights = torch.zeros(config["shape"]) if tensors is None else tensors["weights"]
         return cls(weights, **config["options"])
 
     @property
     def radius(self) -> int:
-        """Half the size of the kernels, without the middle."""
+        """Return the radius of the kernels: (size - 1) / 2."""
         return self.weights.shape[-1] // 2
 
     @property
     def name(self) -> str:
-        """What to call the loss in a table."""
+        """Return the name of the loss in tables."""
         kernels = "" if len(self.weights) == 1 else f", {len(self.weights)} kernels"
         return f"kernel r{self.radius}{kernels}, {self.support}"
 
     def augment(self, images: torch.Tensor) -> torch.Tensor:
-        """Convolve: images (n, c, h, w) -> maps h * x (n, k c, h', w')."""
+        """Convolve images (n, c, h, w); return maps h * x (n, k c, h', w')."""
         self._check_images(images)
         weights = self.weights.to(images.dtype)
         maps = convolve(images[:, None], weights[None], self.support, self.method)
         return maps.flatten(1, 2)  # (n, k, c, h', w') -> (n, k c, h', w')
 
     def extra_repr(self) -> str:
-        """What torch prints of this module."""
+        """Show sizes and options when printed."""
         k, c, size, _ = self.weights.shape
         return f"{k} x {c} x {size} x {size}, alpha={self.alpha:g}, support={self.support!r}"
 
     def _pairs(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         if self.loss != "mse":
             augments = self._pixel_loss(self.augment(x), self.augment(y))
-            if self.support == "full":  # the mean over the image, as for "same"
+            if self.support == "full":  # divide by the pixels of the image, as for "same"
                 augments = augments * (_grown(x, self.radius) / x[0, 0].numel())
             return self._pixel_loss(x, y) + self.alpha * augments
-        # h is linear: one convolution of the difference does for two.
+        # h is linear, so that one convolution of the difference is enough.
         difference = x - y
         self._check_images(difference)
         return difference.square().flatten(1).mean(1) + self.alpha * self._energy(difference)
 
     def _energy(self, difference: torch.Tensor) -> torch.Tensor:
-        """Mean over the image and the maps of (h * d)^2."""
+        """Compute the mean of (h * d)^2 over the image and the maps."""
         _, c, h, w = difference.shape
         entries = len(self.weights) * c * h * w
         if self.support == "same" or self.method == "direct":
             return self.augment(difference).square().flatten(1).sum(1) / entries
-        # Parseval: sum of |h * d|^2 = sum of |H|^2 |D|^2 / period, without the way back.
+        # Parseval: sum of |h * d|^2 = sum of |H|^2 |D|^2 / period, without an inverse transform.
         shape = [transform_size(length, self.radius, full=True) for length in (h, w)]
         power = torch.fft.rfft2(difference, s=shape).abs().square()
         gain = torch.fft.rfft2(self.weights.to(difference.dtype), s=shape).abs().square()
         both = torch.full((shape[1] // 2 + 1,), 2.0, device=power.device, dtype=power.dtype)
-        both[0] = 1.0  # columns of the half spectrum that have no mirror image
+        both[0] = 1.0  # columns of the half spectrum without a mirror image
         if shape[1] % 2 == 0:
             both[-1] = 1.0
         gain = (gain.sum(0) * both).expand(c, -1, -1)
@@ -224,7 +224,7 @@ class LossKernel(AugmentedLoss):
 
 
 def check_radius(radius: int, image: tuple[int, ...]) -> None:
-    """Require that a kernel reaches no further than from one edge of the image to the other."""
+    """Require a radius smaller than the larger side of the image."""
     if radius >= max(image):
         raise InputError(
             f"A kernel of radius {radius} needs images of more than {radius} pixels; got images of "
@@ -242,7 +242,7 @@ def _by_hand(size: int, alpha: float | None) -> dict[str, Any]:
 
 
 def _checked_weights(weights: Any, normalise: KernelNormalisation) -> torch.Tensor:
-    """Weights (k, c or 1, s, s) as float32."""
+    """Check weights and convert them to float32 of shape (k, c or 1, s, s)."""
     check_choice(normalise, "normalise", get_args(KernelNormalisation))
     array = check_numeric(to_numpy(weights, "weights"), "weights")
     if array.ndim not in (2, 3, 4) or array.shape[-1] != array.shape[-2] or 0 in array.shape:
@@ -261,15 +261,14 @@ def _checked_weights(weights: Any, normalise: KernelNormalisation) -> torch.Tens
     return torch.from_numpy(array.astype(np.float32))
 
 
-# FeatureLoss: a reconstruction loss that also compares images under a small convolutional map.
-#
-# For data on which no single convolution orders distances: what differs is not where, but what.
+# FeatureLoss: for data whose distances no single convolution orders, because images differ in their
+# content rather than in positions.
 
 KERNEL_SIZE = 5
 
 
 def check_widths(widths: Any) -> tuple[int, ...]:
-    """Return the number of maps after each layer, at least one layer."""
+    """Check the number of maps after each layer; at least one layer is needed."""
     if isinstance(widths, str) or not isinstance(widths, Iterable):
         raise InputError(f"widths must be whole numbers such as (16, 32, 32); got {widths!r}.")
     checked = tuple(check_int(width, "A width", low=1) for width in widths)
@@ -281,15 +280,15 @@ def check_widths(widths: Any) -> tuple[int, ...]:
 class FeatureLoss(AugmentedLoss):
     """L(x, y) + alpha L(h(x), h(y)) with h a small convolutional network (6.3).
 
-    Each layer halves height and width, so that three see 29 pixels and four see 61; a smooth
-    nonlinearity stands between layers. Used like `LossKernel`.
+    Each layer halves height and width: the receptive field of three layers is 29 pixels, of four 61
+    pixels. Layers are separated by GELU. Used like `LossKernel`.
 
     Parameters
     ----------
     channels : int
         Channels of the images.
     widths : sequence of int
-        Maps after each layer.
+        Number of maps after each layer.
     alpha, loss, scale
         As for `LossKernel`.
 
@@ -325,19 +324,19 @@ class FeatureLoss(AugmentedLoss):
                 torch.nn.Conv2d(before, after, KERNEL_SIZE, stride=2, padding=2),
                 torch.nn.GELU(),
             ]
-        self.layers = torch.nn.Sequential(*steps[:-1])  # the last maps are compared as they are
+        self.layers = torch.nn.Sequential(*steps[:-1])  # no activation after the last layer
 
     def own_options(self) -> dict[str, Any]:
-        """Channels and widths."""
+        """Return channels and widths."""
         return {"channels": self.channels, "widths": list(self.widths)}
 
     @property
     def name(self) -> str:
-        """What to call the loss in a table."""
+        """Return the name of the loss in tables."""
         return f"features {'-'.join(map(str, self.widths))}"
 
     def augment(self, images: torch.Tensor) -> torch.Tensor:
-        """h: images (n, c, h, w) -> maps (n, last width, about h / 2^layers, w / 2^layers)."""
+        """Map images (n, c, h, w) to (n, last width, about h / 2^layers, w / 2^layers)."""
         if images.shape[1] != self.channels:
             raise InputError(
                 f"The features are of images with {self.channels} channels; got {images.shape[1]}."

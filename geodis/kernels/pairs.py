@@ -1,4 +1,4 @@
-"""Ground-truth distances of pairs, ready to be correlated with learnt ones."""
+"""Pairs of images: ground-truth targets, and fast distances under linear kernels."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from geodis.kernels.torch_extra import torch
 
 Phase = Literal["pearson", "spearman"]
 
-# Strength of soft ranks in standard deviations of the distances. A tenth blends a pair with the
-# few per cent nearest to it, enough for a gradient that does not depend on which pairs were drawn;
-# from 0.01 to 1 the kernels learnt are the same to 0.0005.
+# Strength of soft ranks in standard deviations of the distances. At 0.1 the rank of a pair is
+# blended with the few per cent of pairs nearest to it, which is enough for a stable gradient; from
+# 0.01 to 1 the learnt kernels agree to 0.0005.
 SOFTNESS = 0.1
 
 
 class Target:
-    """Ground-truth distances of pairs, ready to be correlated with learnt ones.
+    """Ground-truth distances of pairs, prepared for correlations with learnt distances.
 
     Parameters
     ----------
@@ -45,18 +45,18 @@ class Target:
         self._unit = {"pearson": _unit(distances), "spearman": _unit(ranks)}
 
     def correlation(self, learnt: torch.Tensor, kind: Phase) -> torch.Tensor:
-        """Pearson's correlation, or Spearman's with soft ranks of what was learnt (6.1)."""
+        """Compute Pearson's correlation, or Spearman's with soft ranks of `learnt` (6.1)."""
         if kind == "spearman":
-            # Floored so that distances that are all equal end in nan, not in an exception.
+            # A lower bound, so that equal distances give nan instead of an exception.
             strength = max(SOFTNESS * float(learnt.detach().std()), 1e-30)
             learnt = soft_rank(learnt, strength)
         centred = learnt - learnt.mean()
         return (centred * self._unit[kind].to(centred)).sum() / centred.norm()
 
     def exact(self, learnt: torch.Tensor) -> float:
-        """Spearman's correlation, ties averaged; 0 where all that was learnt is equal.
+        """Compute Spearman's correlation with averaged ties; 0 if all learnt distances are equal.
 
-        Distances that differ by the rounding of their precision alone are ties.
+        Distances that differ only by rounding are ties.
         """
         distances = learnt.detach().cpu().numpy()
         if not np.isfinite(distances).all():
@@ -68,7 +68,7 @@ class Target:
 
 
 def require_differences(pixel: torch.Tensor) -> None:
-    """Require that images differ in some pair, given mean squared differences."""
+    """Require a pair of different images, given mean squared differences."""
     if float(pixel.max()) == 0:
         raise InputError("Every pair has equal images: no loss can tell them apart.")
 
@@ -78,33 +78,34 @@ def _unit(values: np.ndarray) -> torch.Tensor:
     return centred / centred.norm()
 
 
-# Pairs of a grid, held so that a linear kernel gives all their distances in one small product.
+# Distances of pairs under linear kernels
 #
-# h is linear, so h * x - h * y = h * (x - y), and what is asked of a pair is a quadratic form in h.
+# h is linear, so that h * x - h * y = h * (x - y), and the distance of a pair is a quadratic form
+# in h.
 #
-# `CorrelationPairs`, for full support: by Parseval |h * d|^2 = <|H|^2, |D|^2>, which is, lag by
-# lag, the autocorrelation of h times that of d. Those of the differences are computed once; lags
-# beyond the image are zero, and lags that a symmetric kernel cannot tell apart are added up.
-# Distances of all pairs are then one matrix-vector product whatever the radius.
+# `CorrelationPairs`, for full support: by Parseval |h * d|^2 = <|H|^2, |D|^2>, the sum over lags of
+# the autocorrelation of h times that of d. Autocorrelations of the differences are computed once;
+# lags beyond the image are zero, and lags that are equivalent for a symmetric kernel are summed.
+# The distances of all pairs are then one matrix-vector product for any radius.
 #
-# `PlanePairs`, for "same": cutting at the edges breaks that, but channels of images recur in many
-# pairs. Each different plane p is convolved once, and the Gram matrix of the results has all
-# distances: |h * p - h * q|^2 = G_pp + G_qq - 2 G_pq.
+# `PlanePairs`, for "same": cropping at the edges prevents that, but channels of images ("planes")
+# recur in many pairs. Each different plane p is convolved once, and the Gram matrix of the results
+# gives all distances: |h * p - h * q|^2 = G_pp + G_qq - 2 G_pq.
 
-# Autocorrelations that are held for all pairs, and pairs whose differences are transformed at once.
+# Most bytes of autocorrelations of all pairs, and pairs that are transformed in one call.
 MAX_BYTES = 2**29
 BATCH = 256
-# Different planes that are convolved in every step of "same".
+# Most different planes that are convolved in every step with support "same".
 MAX_PLANES = 384
 
 
 class LinearPairs(Protocol):
-    """Pairs whose distances are a function of the weights (k, c or 1, s, s) of linear kernels."""
+    """Pairs with distances under linear kernels of weights (k, c or 1, s, s)."""
 
     pixel: torch.Tensor  # mean squared difference of each pair, (n,)
 
     def energies(self, weights: torch.Tensor) -> torch.Tensor:
-        """Mean over pixels, channels and kernels of (h * x - h * y)^2, for each pair: (n,)."""
+        """Compute the mean of (h * x - h * y)^2 over pixels, channels and kernels: (n,)."""
 
 
 class CorrelationPairs:
@@ -115,7 +116,7 @@ class CorrelationPairs:
     grid : FactorGrid
     pairs : ndarray of int64, shape (n, 2)
     symmetry : {"d4", "flip", "none"}
-        Of the kernels: under all eight symmetries of the square, under both flips, or none.
+        Symmetry of the kernels: the eight symmetries of the square, both flips, or none.
     per_channel : bool
         Whether kernels differ from channel to channel.
 
@@ -155,14 +156,14 @@ class CorrelationPairs:
 
     @staticmethod
     def affordable(grid: FactorGrid, symmetry: Symmetry, per_channel: bool) -> int:
-        """Pairs that fit into the memory set aside for them."""
+        """Compute the number of pairs that fit into `MAX_BYTES`."""
         assert grid.image_shape is not None
         h, w, c = grid.image_shape
         lags = len(_lags(h, w, symmetry)[0][0])
         return MAX_BYTES // (4 * lags * (c if per_channel else 1))
 
     def energies(self, weights: torch.Tensor, rows: slice = slice(None)) -> torch.Tensor:
-        """Mean over pixels, channels and kernels of (h * d)^2, for each pair."""
+        """Compute the mean of (h * d)^2 over pixels, channels and kernels, for each pair: (n,)."""
         h, w, c = self.shape
         period = [
             transform_size(max(length, weights.shape[-1]), weights.shape[-1] // 2, full=True)
@@ -174,7 +175,7 @@ class CorrelationPairs:
 
 
 class PlanePairs:
-    """The different channels ("planes") of the images of n pairs, for kernels cut to the image.
+    """The different channels ("planes") of the images of n pairs, for support "same".
 
     Parameters
     ----------
@@ -198,7 +199,7 @@ class PlanePairs:
         index, place = np.unique(pairs, return_inverse=True)
         planes, number = different_planes(grid, index)
         self.channels = np.full(len(planes), 0)
-        if per_channel:  # the same plane in two channels meets two kernels
+        if per_channel:  # a plane in two channels has two kernels
             together = number + len(planes) * np.arange(c)
             used, number = np.unique(together, return_inverse=True)
             number = number.reshape(together.shape)
@@ -212,7 +213,7 @@ class PlanePairs:
         self.pixel = (self._between(flat @ flat.T) / (h * w * c)).float()
 
     def energies(self, weights: torch.Tensor) -> torch.Tensor:
-        """Mean over pixels, channels and kernels of (h * x - h * y)^2 within the image."""
+        """Compute the mean of (h * x - h * y)^2 within the image, for each pair: (n,)."""
         h, w, c = self.shape
         radius = weights.shape[-1] // 2
         gram = torch.zeros(self.planes, self.planes)
@@ -229,11 +230,13 @@ class PlanePairs:
 
 
 def different_planes(grid: FactorGrid, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different channels among images, float32 (p, h, w), and the number of each: (n, c)."""
+    """Find the different channels of images, float32 (p, h, w), and the index of each: (n, c)."""
     assert grid.image_shape is not None
     h, w, c = grid.image_shape
     known, numbers = np.empty((0, h * w), np.float32), np.empty((0,), np.int64)
-    for start in range(0, len(index), BATCH):  # in batches, for images are many and planes few
+    for start in range(
+        0, len(index), BATCH
+    ):  # in batches, because there are many images but few planes
         images = grid.images(index[start : start + BATCH], "float32").transpose(0, 3, 1, 2)
         rows = np.concatenate([known, images.reshape(-1, h * w)])
         as_bytes = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * h * w)))
@@ -244,7 +247,7 @@ def different_planes(grid: FactorGrid, index: np.ndarray) -> tuple[np.ndarray, n
 
 
 def _differences(grid: FactorGrid, pairs: np.ndarray) -> np.ndarray:
-    """Differences of pairs of images, float32 (n, c, h, w); each image is drawn once."""
+    """Compute differences of pairs of images, float32 (n, c, h, w); draw each image once."""
     index, place = np.unique(pairs, return_inverse=True)
     images = grid.images(index, "float32").transpose(0, 3, 1, 2)
     left, right = place.reshape(pairs.shape).T
@@ -254,10 +257,10 @@ def _differences(grid: FactorGrid, pairs: np.ndarray) -> np.ndarray:
 def _lags(
     h: int, w: int, symmetry: Symmetry
 ) -> tuple[tuple[torch.Tensor, torch.Tensor], scipy.sparse.csr_array]:
-    """Lags that a kernel tells apart, and the matrix that adds up all others onto them.
+    """Find classes of equivalent lags, and the matrix that sums lags over these classes.
 
-    Autocorrelations are even: half of the lags, i >= 0, have everything. The matrix maps that
-    half, (h, 2 w - 1) flattened, to the classes of lags under the symmetry.
+    Autocorrelations are even, so that the lags i >= 0 are enough. The matrix maps these, (h, 2 w -
+    1) flattened, to the classes of lags under the symmetry.
     """
     i, j = np.meshgrid(np.arange(h), np.arange(1 - w, w), indexing="ij")
     if symmetry == "d4" and h == w:
@@ -266,7 +269,7 @@ def _lags(
         key = i * w + np.abs(j)
     else:
         key = np.where(i > 0, i * (2 * w) + j, np.abs(j))
-    # Rows i > 0 stand for -i too; in row 0 both signs of j are there.
+    # Rows i > 0 count for -i too; row 0 has both signs of j.
     times = np.where(i > 0, 2.0, 1.0).ravel()
     _, first, group = np.unique(key, return_index=True, return_inverse=True)
     group = group.ravel()

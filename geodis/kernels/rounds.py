@@ -1,4 +1,4 @@
-"""Learning in rounds: held-out correlation after each, early stop, checkpoint and resumption."""
+"""Learning in rounds, with held-out correlation, early stopping and checkpoints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import torch
 
 from geodis import __version__
 from geodis.base.check import InputError, check_int
-from geodis.base.journal import differences
+from geodis.base.journal import changed_settings
 from geodis.base.progress import Stages
 from geodis.base.safetensors_files import read_note
 from geodis.base.write import to_jsonable
@@ -29,21 +29,21 @@ ROUND_STEPS = 50
 
 
 class Learner(Protocol):
-    """What is learnt: some steps at a time, with its whole state in tensors."""
+    """A loss that is being learnt, whose whole state is tensors."""
 
     phases: Sequence[Phase]
 
     def run_round(self, phase: Phase, number: int, steps: int) -> None:
-        """Improve by some steps; `number` of the round is all that chance may depend on."""
+        """Take some steps; random numbers may depend only on the `number` of the round."""
 
     def correlation(self) -> float:
-        """Spearman's correlation on held-out pairs."""
+        """Compute Spearman's correlation on held-out pairs."""
 
     def state(self) -> State:
-        """Tensors that `restore` takes."""
+        """Return the state as tensors for `restore`."""
 
     def restore(self, state: State) -> None:
-        """Go back to a state."""
+        """Restore a state."""
 
 
 SomeLearner = TypeVar("SomeLearner", bound=Learner)
@@ -51,16 +51,16 @@ SomeLearner = TypeVar("SomeLearner", bound=Learner)
 
 @dataclass
 class Rounds:
-    """How learning went: what a checkpoint holds beside the states.
+    """The progress of learning, which a checkpoint has in addition to the states.
 
     Attributes
     ----------
     best : float
         Best correlation on held-out pairs: the highest, or the lowest if adversarial.
     phase : int
-        Number of the phase under way.
+        Number of the current phase.
     stalled : int
-        Rounds in a row that gained too little.
+        Number of consecutive rounds with a small gain.
     history : list of (steps so far, phase, correlation), from before the first step
     """
 
@@ -83,12 +83,12 @@ def learn(
     checkpoint: Checkpoint | None,
     verbose: bool | int,
 ) -> tuple[SomeLearner, dict[str, Any]]:
-    """Make a learner, which draws its pairs, and run its rounds, with progress.
+    """Make a learner, which draws its pairs, and run its rounds with progress.
 
     Returns
     -------
     learner
-        In its best state.
+        The learner in its best state.
     made : dict
         The settings, the correlation on held-out pairs, the history and seconds.
     """
@@ -116,7 +116,7 @@ def run_rounds(
     checkpoint: Checkpoint | None,
     stages: Stages,
 ) -> Rounds:
-    """Run rounds until the steps are used up or no phase gains more; leave the best state.
+    """Run rounds until the steps are done or no phase improves; restore the best state.
 
     A phase ends when `patience` rounds in a row gained less than `tolerance`; the next one starts
     from the best state so far.
@@ -148,7 +148,7 @@ def run_rounds(
 def _begin(
     learner: Learner, settings: dict[str, Any], checkpoint: Checkpoint | None
 ) -> tuple[Rounds, State]:
-    """Rounds so far and the best state of them: those of the checkpoint if there is one."""
+    """Start, or resume from a checkpoint; return the rounds so far and their best state."""
     if checkpoint is not None and Path(checkpoint).exists():
         return _resume(learner, checkpoint, settings)
     rounds = Rounds(best=learner.correlation())
@@ -168,7 +168,7 @@ def _resume(learner: Learner, path: Checkpoint, settings: dict[str, Any]) -> tup
     if not {"rounds", "settings"} <= set(read_note(path)):
         raise InputError(f"{path} is not a checkpoint of geodis; give another name.")
     tensors, note = read_checked(path)
-    for name, before, now in differences(note["settings"], to_jsonable(settings)):
+    for name, before, now in changed_settings(note["settings"], to_jsonable(settings)):
         raise InputError(
             f"The checkpoint {path} was made with {name}={before!r}; got {name}={now!r}."
         )

@@ -1,4 +1,4 @@
-"""Values -> soft ranks, soft sort, and their exact vector-Jacobian products.
+"""Soft ranks, soft sorting, and their exact vector-Jacobian products.
 
 Ranks are the solution of a linear program over the permutahedron of (1, ..., n). Adding a strongly
 convex term makes the solution differentiable (Blondel, Teboul, Berthet, Djolonga 2020): with
@@ -34,23 +34,23 @@ Vjp = Callable[[np.ndarray], np.ndarray]
 
 
 def soft_rank(values: Any, strength: float = 1.0, regularization: Regularization = "l2") -> Any:
-    """Ranks 1..n of values, smallest first, that change smoothly with the values.
+    """Compute ranks 1..n of values, smallest first, that change smoothly with the values.
 
     Parameters
     ----------
     values : array-like or torch tensor of shape (..., n)
         Each row along the last axis is ranked. Equal values get equal ranks.
     strength : float
-        How far ranks blend, in units of the values: with l2, values further than `strength` apart
-        from their neighbours keep their ranks exactly. See `relative_strength` for a choice that
-        does not depend on the scale of the values.
+        Strength of smoothing, in units of the values: with l2, values that are further than
+        `strength` from their neighbours have their exact ranks. See `relative_strength` for a
+        choice that does not depend on the scale of the values.
     regularization : {"l2", "kl"}
 
     Returns
     -------
-    ndarray of float64, or tensor of the dtype of floats given, shape (..., n)
-        A tensor carries its gradient; a CUDA tensor goes through torchsort where that is
-        installed (l2 alone: the gradient of its kl turns NaN at small strengths).
+    ndarray of float64, or tensor of the given floating dtype, shape (..., n)
+        A tensor has a gradient. CUDA tensors use torchsort if it is installed (for l2 only,
+        because the gradient of its kl is NaN at small strengths).
 
     See Also
     --------
@@ -67,10 +67,10 @@ def soft_rank(values: Any, strength: float = 1.0, regularization: Regularization
 
 
 def soft_sort(values: Any, strength: float = 1.0, regularization: Regularization = "l2") -> Any:
-    """Values in ascending order, blended where that order nearly changes.
+    """Sort values in ascending order, smoothly in the values.
 
-    As the strength falls to 0 this is the sorted row; l2 results differ from it where neighbours
-    in order are further than 1 / strength apart.
+    As the strength falls to 0 this is the sorted row; l2 results differ from it where consecutive
+    values are further than 1 / strength apart.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def soft_sort(values: Any, strength: float = 1.0, regularization: Regularization
 def soft_rank_vjp(
     values: Any, strength: float = 1.0, regularization: Regularization = "l2"
 ) -> tuple[np.ndarray, Vjp]:
-    """Soft ranks r of an array, and the function g -> (dr/dx)^T g.
+    """Compute soft ranks r of an array, and the function g -> (dr/dx)^T g.
 
     Parameters
     ----------
@@ -104,8 +104,7 @@ def soft_rank_vjp(
     -------
     ranks : ndarray of float64, shape (..., n)
     vjp : callable
-        Maps an array of that shape to one. At the values where the derivative does not exist it
-        is that of one side.
+        Maps an array of that shape to one. Where the derivative does not exist it is one-sided.
 
     Examples
     --------
@@ -132,7 +131,7 @@ def soft_rank_vjp(
 def soft_sort_vjp(
     values: Any, strength: float = 1.0, regularization: Regularization = "l2"
 ) -> tuple[np.ndarray, Vjp]:
-    """Soft sort s of an array, and the function g -> (ds/dx)^T g.
+    """Compute the soft sort s of an array, and the function g -> (ds/dx)^T g.
 
     Examples
     --------
@@ -181,7 +180,7 @@ def _check_options(strength: float, regularization: Regularization) -> None:
 def _checked_rows(
     values: Any, strength: float, regularization: Regularization
 ) -> tuple[np.ndarray, tuple[int, ...]]:
-    """The values as contiguous float64 rows (rows, n), and the shape they have."""
+    """Check values and return them as contiguous float64 rows (rows, n), with their shape."""
     _check_options(strength, regularization)
     array = check_numeric(to_numpy(values, "values"), "values")
     if array.ndim == 0 or array.size == 0:
@@ -190,25 +189,24 @@ def _checked_rows(
     return check_finite(rows, "values"), array.shape
 
 
-# Pooling adjacent values, in one pass over a sorted row: the solver below soft ranks and sorts.
+# Pooling of adjacent values, in one pass over a sorted row
 #
 # Projection onto the permutahedron reduces to isotonic regression (Blondel et al. 2020, proposition
-# 3), whose solution is constant on blocks of neighbours. Here a row a comes sorted ascending, w are
-# the ranks 1..n or the same divided by the strength, and what leaves are the results on each block
-# and the length of every block, written at its first place: all that the exact vector-Jacobian
-# product needs.
+# 3), whose solution is constant on blocks of neighbours. Here a is a row in ascending order and w
+# are the ranks 1..n, or the same divided by the strength. The output is the result on each block,
+# and the length of each block at its first index, which the vector-Jacobian product needs.
 #
-# Values only ever enter as differences within a block, so that neither a large offset nor a large
-# range over strength costs digits or overflows.
+# Values enter only as differences within a block, so that neither a large offset nor a large ratio
+# of range to strength loses precision or overflows.
 
 
 @njit(cache=True)
 def _pool_means(a, threshold, ranking, start, mean):  # type: ignore[no-untyped-def]
-    """Stack of blocks of a row: first place and mean of each; returns their number.
+    """Pool a row into blocks; store the first index and mean of each, and return their number.
 
-    The mean place of a block that runs from s to t is (s + t) / 2, so that two blocks are told
-    apart by the rise of their means against the rise of their mean places: they pool where the
-    rise is at most `threshold` a place (ranking) or at least that (sorting).
+    The mean index of a block from s to t is (s + t) / 2. Two blocks are pooled if the difference of
+    their means is at most `threshold` times the difference of their mean indices (ranking), or at
+    least that (sorting).
     """
     n = len(a)
     top = -1
@@ -216,7 +214,7 @@ def _pool_means(a, threshold, ranking, start, mean):  # type: ignore[no-untyped-
         first, end, value = i, i + 1, a[i]
         while top >= 0:
             rise = value - mean[top]
-            needed = threshold * 0.5 * (end - start[top])  # difference of the mean places
+            needed = threshold * 0.5 * (end - start[top])  # difference of the mean indices
             if (rise > needed) if ranking else (rise < needed):
                 break
             length, before = end - first, first - start[top]
@@ -231,7 +229,7 @@ def _pool_means(a, threshold, ranking, start, mean):  # type: ignore[no-untyped-
 
 @njit(cache=True)
 def rank_l2(values, order, strength, ranks, sizes):  # type: ignore[no-untyped-def]
-    """Soft ranks of every row: the mean rank of its block + (a - mean of its block) / strength."""
+    """Compute soft ranks of every row: mean rank of its block + (a - block mean) / strength."""
     rows, n = values.shape
     start, mean = np.empty(n, np.int64), np.empty(n)
     for row in range(rows):
@@ -251,7 +249,7 @@ def rank_l2(values, order, strength, ranks, sizes):  # type: ignore[no-untyped-d
 
 @njit(cache=True)
 def sort_l2(values, order, strength, result, sizes):  # type: ignore[no-untyped-def]
-    """Soft sort of every row: the mean of its block + (place - mean place of it) / strength."""
+    """Compute the soft sort of every row: block mean + (index - mean index) / strength."""
     rows, n = values.shape
     start, mean = np.empty(n, np.int64), np.empty(n)
     for row in range(rows):
@@ -268,7 +266,7 @@ def sort_l2(values, order, strength, result, sizes):  # type: ignore[no-untyped-
 
 @njit(cache=True)
 def sort_l2_vjp(gradient, order, sizes, out):  # type: ignore[no-untyped-def]
-    """Per block: mean of g."""
+    """Compute the mean of g in every block."""
     rows, n = gradient.shape
     for row in range(rows):
         first = 0
@@ -282,10 +280,10 @@ def sort_l2_vjp(gradient, order, sizes, out):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def rank_kl(values, order, strength, ranks, sizes):  # type: ignore[no-untyped-def]
-    """Soft ranks of every row: the ranks of a block sum to what they did, shared as softmax(a).
+    """Compute soft ranks of every row: the sum of the ranks of a block times softmax(a).
 
-    The value of a block is log sum exp(a / strength) - log(sum of its ranks); blocks pool until it
-    rises. Sums of exponentials are kept relative to the last, largest entry of a block.
+    The value of a block is log sum exp(a / strength) - log(sum of its ranks); blocks are pooled
+    until values increase. Sums of exponentials are relative to the last, largest entry of a block.
     """
     rows, n = values.shape
     start, total = np.empty(n, np.int64), np.empty(n)
@@ -318,7 +316,7 @@ def rank_kl(values, order, strength, ranks, sizes):  # type: ignore[no-untyped-d
 
 @njit(cache=True)
 def rank_vjp(gradient, order, sizes, weights, strength, out):  # type: ignore[no-untyped-def]
-    """Per block: w (g - <g> over the block weighted by w) / strength.
+    """Compute w (g - mean of g weighted by w) / strength in every block.
 
     The weights w are the soft ranks for "kl", and 1 for "l2".
     """
@@ -345,7 +343,7 @@ def rank_vjp(gradient, order, sizes, weights, strength, out):  # type: ignore[no
 
 @njit(cache=True)
 def _log_sum_steps(length, step):  # type: ignore[no-untyped-def]
-    """log(1 + exp(-step) + ... + exp(-(length - 1) step))."""
+    """Compute log(1 + exp(-step) + ... + exp(-(length - 1) step))."""
     if length == 1:
         return 0.0
     return np.log(np.expm1(-length * step) / np.expm1(-step))
@@ -353,9 +351,9 @@ def _log_sum_steps(length, step):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def sort_kl(values, order, strength, result, shares, sizes):  # type: ignore[no-untyped-def]
-    """Soft sort of every row: log sum exp(w) - w - log sum exp(-a) over its block.
+    """Compute the soft sort of every row: log sum exp(w) - w - log sum exp(-a) in its block.
 
-    `shares` gets softmax(-a) over each block, in sorted order, for the vector-Jacobian product.
+    `shares` receives softmax(-a) of each block, in sorted order, for the vector-Jacobian product.
     """
     rows, n = values.shape
     start, total = np.empty(n, np.int64), np.empty(n)
@@ -393,7 +391,7 @@ def sort_kl(values, order, strength, result, shares, sizes):  # type: ignore[no-
 
 @njit(cache=True)
 def sort_kl_vjp(gradient, order, sizes, shares, out):  # type: ignore[no-untyped-def]
-    """Per block: softmax(-a) times the sum of g."""
+    """Compute softmax(-a) times the sum of g in every block."""
     rows, n = gradient.shape
     for row in range(rows):
         first = 0

@@ -1,8 +1,8 @@
 """Differentiable correlations: Spearman's through soft ranks, and Pearson's.
 
-Spearman's coefficient is Pearson's of the ranks. Soft ranks give equal values equal, averaged
-ranks whatever the strength, so ties count as scipy counts them, and the limits are known: as the
-strength falls to 0 this is Spearman's coefficient, as it grows (l2) it is Pearson's.
+Spearman's coefficient is Pearson's coefficient of the ranks. Soft ranks of equal values are equal
+and averaged for any strength, so that ties count as in scipy. As the strength falls to 0 the result
+is Spearman's coefficient; as it grows (l2) it is Pearson's.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from geodis.kernels.torch_extra import torch
 def soft_spearman(
     a: Any, b: Any, strength: float | None = 1.0, regularization: Regularization = "l2"
 ) -> Any:
-    """Spearman's rank correlation of a and b, smooth in both.
+    """Compute Spearman's rank correlation of a and b, smooth in both.
 
     With r the soft ranks, centred, along the last axis,
 
@@ -30,7 +30,7 @@ def soft_spearman(
     Parameters
     ----------
     a, b : array-like or torch tensor of shape (..., n)
-        Both of one kind. A tensor that needs no gradient costs no backward pass.
+        Both arrays or both tensors. A tensor without gradient has no backward pass.
     strength : float or None
         As in `soft_rank`, in units of the values; None takes `relative_strength` of each, so
         that the result does not depend on the scale of either.
@@ -54,7 +54,7 @@ def soft_spearman(
 
 
 def pearson(a: Any, b: Any) -> Any:
-    """Pearson's correlation of a and b along the last axis, differentiable for tensors.
+    """Compute Pearson's correlation of a and b along the last axis; differentiable for tensors.
 
     Parameters
     ----------
@@ -73,18 +73,18 @@ def pearson(a: Any, b: Any) -> Any:
 
 
 def relative_strength(values: Any, softness: float = 1.0) -> float:
-    """A strength for values of any scale: `softness` times their mean gap, in order.
+    """Choose a strength for values of any scale: `softness` times the mean gap between them.
 
-    Evenly spread values with standard deviation s have neighbours sqrt(12) s / n apart. At that
-    strength a value blends with about its neighbours, and the gradient says how to reorder those.
-    Learning from few, noisy pairs wants more softness: at softness n / 3 about a third of the
-    values blend with any one, and beyond n the ranks are the values, the correlation Pearson's.
-    The result is a constant of the gradient.
+    Uniform values with standard deviation s have gaps of sqrt(12) s / n. At that strength the rank
+    of a value is blended with its neighbours, and the gradient shows how to reorder those. Learning
+    from few, noisy pairs needs more softness: at softness n / 3 about a third of the values
+    contribute to each rank, and beyond n the ranks are the values and the correlation is Pearson's.
+    The result is constant in the gradient.
 
     Parameters
     ----------
     values : array-like or torch tensor of shape (..., n)
-        All rows share one strength, that of the largest spread.
+        All rows share one strength, for the largest standard deviation.
     softness : float
 
     Returns
@@ -115,7 +115,7 @@ def _cosine(a: Any, b: Any) -> Any:
 
 
 def _checked_pair(a: Any, b: Any) -> tuple[Any, Any]:
-    """Both as float64 arrays, or both as they are if tensors; each row varies."""
+    """Convert both to float64 arrays, or keep two tensors; require rows that vary."""
     tensors = [hasattr(x, "detach") for x in (a, b)]
     if not all(tensors):
         if any(tensors) and any(x.requires_grad for x in (a, b) if hasattr(x, "detach")):
@@ -140,11 +140,11 @@ def _checked_pair(a: Any, b: Any) -> tuple[Any, Any]:
     return a, b
 
 
-# Soft ranks and sorts of tensors: a shell of torch over the arithmetic of `soft_ranks`.
+# Soft ranks and sorts of tensors, computed by `soft_ranks` on arrays
 
 
 class _ArrayOperation(torch.autograd.Function):
-    """Run an operation that returns (result, vjp) on the values as an array."""
+    """Apply an array operation that returns (result, vjp)."""
 
     @staticmethod
     def forward(ctx: Any, values: torch.Tensor, operation: Callable, *options: Any) -> torch.Tensor:
@@ -164,9 +164,9 @@ def apply_to_tensor(
 ) -> torch.Tensor:
     """Apply `soft_rank_vjp` or `soft_sort_vjp` to a tensor, with its gradient.
 
-    On a GPU torchsort saves the way to the CPU and back, where it is installed.
+    On a GPU torchsort avoids copies to the CPU and back, if it is installed.
     """
-    if not values.is_floating_point():  # ranks of whole numbers are not whole numbers
+    if not values.is_floating_point():  # soft ranks of integers are not integers
         values = values.to(torch.get_default_dtype())
     if values.is_cuda and regularization == "l2" and find_spec("torchsort") is not None:
         return with_torchsort(operation, values, strength)
@@ -174,7 +174,7 @@ def apply_to_tensor(
 
 
 def with_torchsort(operation: Callable, values: torch.Tensor, strength: float) -> torch.Tensor:
-    """Compute the l2 operation with torchsort, in float64 as here."""
+    """Compute the l2 operation with torchsort in float64."""
     import torchsort
 
     theirs = torchsort.soft_rank if operation is soft_rank_vjp else torchsort.soft_sort

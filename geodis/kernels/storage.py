@@ -1,4 +1,4 @@
-"""Learnt losses in files: tensors in safetensors, and how they were made as JSON."""
+"""Save and load learnt losses, and the states of modules and optimisers."""
 
 from __future__ import annotations
 
@@ -23,19 +23,17 @@ from geodis.kernels.loss_kernel import (
 )
 from geodis.kernels.torch_extra import torch
 
-# State of modules and optimisers <-> tensors by name, with one sentence where they do not fit.
-
 Tensors = Mapping[str, torch.Tensor]
 Source = str | os.PathLike[str]
 
-# What Adam holds beside the shape of a parameter; the number of steps is a scalar.
+# State of Adam with the shape of a parameter; the number of steps is a scalar.
 MOMENTS = ("exp_avg", "exp_avg_sq")
-# Numbers that a constructor may well make beside those that were saved.
+# Numbers that a constructor may allocate in addition to those that were saved.
 SLACK = 2**24
 
 
 def state_of(module: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """State of a module, which must be tensors: nothing else is saved."""
+    """Return the state of a module, which may contain tensors only."""
     state = module.state_dict()
     if other := [name for name, value in state.items() if not isinstance(value, torch.Tensor)]:
         raise InputError(
@@ -47,7 +45,7 @@ def state_of(module: torch.nn.Module) -> dict[str, torch.Tensor]:
 
 
 def load_state(module: torch.nn.Module, tensors: Tensors, source: Source) -> None:
-    """Load all tensors of a module, or say in one sentence that they are of another one."""
+    """Load all tensors of a module; raise an error if they belong to another one."""
     own = {name: tuple(value.shape) for name, value in state_of(module).items()}
     given = {name: tuple(value.shape) for name, value in tensors.items()}
     names = sorted(own.keys() | given.keys())
@@ -62,22 +60,25 @@ def load_state(module: torch.nn.Module, tensors: Tensors, source: Source) -> Non
 
 
 def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
-    """Copies of the state of Adam: "number of the parameter/name".
+    """Copy the state of Adam to tensors named "number of the parameter/name".
 
-    A parameter without a state, to which no gradient came, has the one that Adam begins with.
+    A parameter that never had a gradient gets the initial state of Adam.
     """
     states = optimiser.state_dict()["state"]
     tensors = {}
     parameters = [each for group in optimiser.param_groups for each in group["params"]]
     for number, parameter in enumerate(parameters):
-        begun = {"step": torch.zeros(()), **{name: torch.zeros_like(parameter) for name in MOMENTS}}
-        for name, value in states.get(number, begun).items():
+        initial = {
+            "step": torch.zeros(()),
+            **{name: torch.zeros_like(parameter) for name in MOMENTS},
+        }
+        for name, value in states.get(number, initial).items():
             tensors[f"{number}/{name}"] = torch.as_tensor(value).detach().clone()
     return tensors
 
 
 def load_optimiser(optimiser: torch.optim.Optimizer, tensors: Tensors) -> None:
-    """Load what `optimiser_tensors` gave for an optimiser of the same parameters."""
+    """Load tensors of `optimiser_tensors` into an optimiser of the same parameters."""
     states: dict[int, dict[str, torch.Tensor]] = {}
     for key, value in tensors.items():
         number, _, name = key.partition("/")
@@ -86,13 +87,13 @@ def load_optimiser(optimiser: torch.optim.Optimizer, tensors: Tensors) -> None:
 
 
 def write_checked(path: Source, tensors: Tensors, note: Mapping[str, Any], **how: Any) -> None:
-    """Write tensors with a note that has a checksum of both; `how` is as for `write_tensors`."""
+    """Write tensors with a note and a checksum of both; `how` is as for `write_tensors`."""
     note = {**note, CHECKSUM: plain_digest(note, tensor_pieces(tensors))}
     write_tensors(path, tensors, note, **how)
 
 
 def read_checked(path: Source) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-    """Read what `write_checked` wrote, or say that it is no more what was written."""
+    """Read a file of `write_checked`, and verify its checksum."""
     tensors, note = read_tensors(path)
     if note.pop(CHECKSUM, None) != plain_digest(note, tensor_pieces(tensors)):
         raise InputError(
@@ -103,7 +104,7 @@ def read_checked(path: Source) -> tuple[dict[str, torch.Tensor], dict[str, Any]]
 
 
 def tensor_pieces(tensors: Tensors) -> Iterator[bytes]:
-    """Names, dtypes, shapes and every byte, in the order of the names."""
+    """Yield names, dtypes, shapes and bytes of tensors in the order of their names."""
     for name in sorted(tensors):
         tensor = tensors[name].detach().cpu().contiguous()
         yield f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode()
@@ -111,10 +112,9 @@ def tensor_pieces(tensors: Tensors) -> Iterator[bytes]:
 
 
 class AllocationLimit(TorchDispatchMode):
-    """Refuse tensors that are far larger than all that a file holds, before they are made.
+    """Refuse to allocate tensors that are far larger than the content of a file.
 
-    A number in a description may ask for more memory than there is; what was saved could not
-    have been of that size.
+    A damaged or malicious file may describe tensors that do not fit into memory.
 
     Examples
     --------
@@ -125,25 +125,25 @@ class AllocationLimit(TorchDispatchMode):
 numbers in all.
     """
 
-    def __init__(self, held: int, source: Source) -> None:
+    def __init__(self, count: int, source: Source) -> None:
         super().__init__()
-        self._held, self._source = held, source
+        self._count, self._source = count, source
 
     def __torch_dispatch__(
         self, function: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
-        """Look at the sizes that a function is to make a tensor of."""
+        """Check the shape of a tensor that a function allocates."""
         sizes = args[0] if args and isinstance(args[0], list | tuple) else ()
-        if all(isinstance(size, int) for size in sizes) and math.prod(sizes) > self._held + SLACK:
+        if all(isinstance(size, int) for size in sizes) and math.prod(sizes) > self._count + SLACK:
             raise InputError(
-                f"{self._source} describes a tensor of shape {tuple(sizes)}; got {self._held} "
+                f"{self._source} describes a tensor of shape {tuple(sizes)}; got {self._count} "
                 "numbers in all."
             )
         return function(*args, **(kwargs or {}))
 
 
 def learnt_loss_named(name: str, source: str | os.PathLike[str]) -> type[AugmentedLoss]:
-    """A learnt loss by the name of its class; one of the user's own once it is defined.
+    """Find the class of a learnt loss by name; a user's class is found once it is defined.
 
     Examples
     --------
@@ -157,9 +157,9 @@ def learnt_loss_named(name: str, source: str | os.PathLike[str]) -> type[Augment
 
 
 def save_kernel(kernel: AugmentedLoss, path: str | os.PathLike[str]) -> Path:
-    """Write a `LossKernel` or `FeatureLoss`, and beside it a .json of how it was made.
+    """Write a `LossKernel` or `FeatureLoss`, and a .json file that describes it.
 
-    The same JSON is in the header of the file, so that the file alone is enough for `load_kernel`.
+    The header of the file has the same JSON, so that `load_kernel` needs only the file.
 
     Examples
     --------
@@ -181,16 +181,16 @@ def save_kernel(kernel: AugmentedLoss, path: str | os.PathLike[str]) -> Path:
 
 
 def load_kernel(path: str | os.PathLike[str]) -> AugmentedLoss:
-    """Read what `save_kernel` wrote: a `LossKernel` or `FeatureLoss`, frozen.
+    """Read a `LossKernel` or `FeatureLoss` that `save_kernel` wrote; it is frozen.
 
     Returns
     -------
     AugmentedLoss
-        ``made`` says how it was learnt.
+        ``made`` describes how it was learnt.
     """
     tensors, config = read_tensors(path)
-    held = sum(tensor.numel() for tensor in tensors.values())
-    with AllocationLimit(held, path):
+    count = sum(tensor.numel() for tensor in tensors.values())
+    with AllocationLimit(count, path):
         return loss_from_config(config, tensors, path).eval()
 
 
@@ -199,16 +199,16 @@ def loss_from_config(
     tensors: Mapping[str, torch.Tensor] | None = None,
     source: str | os.PathLike[str] = "A learnt loss",
 ) -> AugmentedLoss:
-    """Build a learnt loss again from what its `to_config` gave, frozen.
+    """Rebuild a frozen learnt loss from the result of its `to_config`.
 
     Parameters
     ----------
     config : dict
-        Checked, for files can be altered.
+        The configuration, which is checked because files can be altered.
     tensors : mapping of str to Tensor, optional
-        Its state; without it the tensors have the right shapes alone.
+        Its state; without it only the shapes of the tensors are set.
     source : path
-        What to call the configuration in a message.
+        Name of the configuration in messages.
     """
     kind = learnt_loss_named(note_entry(config, "kind", str, source), source)
     note_entry(config, "options", dict, source)

@@ -1,4 +1,4 @@
-"""Torch for the files of this room that need it, or a sentence about how to install it."""
+"""Import torch, or raise an error that explains how to install it."""
 
 from __future__ import annotations
 

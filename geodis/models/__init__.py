@@ -1,4 +1,4 @@
-"""Autoencoders and their kin, whose latents geodis analyses (torch)."""
+"""Autoencoders, GANs and encoders, whose latents geodis analyses (torch)."""
 
 import lazy_loader
 

@@ -1,7 +1,7 @@
-"""What every autoencoder is: an encoder, a decoder, a prior, and weighted objectives.
+"""The base class of all autoencoders: an encoder, a decoder, a prior, and weighted objectives.
 
-A new one takes a few lines: subclass the nearest, name the objectives with their weights (a number,
-or the name of a setting), and give the settings their defaults.
+A new autoencoder takes a few lines: subclass the most similar one, list the objectives with their
+weights (a number, or the name of a setting), and set the defaults of the settings.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from geodis.models.networks import NetworkChoice, NetworkName
 from geodis.models.objectives import Batch, Normalisation, Reconstruction, ReconstructionName
 from geodis.models.priors import StandardNormal, prior_from_config
 from geodis.models.randomness import seeded
+from geodis.models.terms import gaussian_sample
 
-# Log-variances outside make exp() overflow or the divergence meaningless in half precision.
+# Outside this range exp() overflows, or the divergence loses its meaning in half precision.
 LOG_VARIANCE = (-20.0, 10.0)
 
 
@@ -33,31 +34,31 @@ class Autoencoder(Model):
     Parameters
     ----------
     shape : (channels, height, width), (columns,), or FactorGrid
-        What the model takes; a grid says it by its images.
+        Shape of one row of the input; of a grid, the shape of its images.
     latents : int
         Number of latents z.
     network : {"auto", "conv", "mlp", "vector"}
-        See `networks.encoder_decoder`; "auto" is "vector" for vectors, "conv" for images whose
-        sides are multiples of 16 from 32 on, and "mlp" for others.
+        See `networks.encoder_decoder`. "auto" is "vector" for vectors, "conv" for images whose
+        sides are multiples of 16 and at least 32, and "mlp" for other images.
     encoder, decoder : nn.Module, optional
-        Of your own: rows (n, *shape) -> features (n, any number), and latents (n, z) -> rows. They
-        are code, which is not saved, and are given again to `load_model`; their weights are saved.
+        Your own modules: rows (n, *shape) -> features (n, any number), and latents (n, z) -> rows.
+        Their weights are saved, but not their code: pass them to `load_model` again.
     loss : {"mse", "bernoulli"} or callable
-        Reconstruction loss; a callable, such as a LossKernel, gives a number per row.
+        Reconstruction loss; a callable, such as a LossKernel, returns one number per row.
     normalise : {"sum", "mean"}
         Sums over entries and latents, or means (beta normalisation): see `objectives`.
     standardise : (means, standard deviations), optional
-        Of every channel: the model then works on standardised data (seed 001, A.3.3), of which
-        `channel_moments` measures them; images go in and come out as they are.
+        Of every channel, as `channel_moments` measures them. The model then standardises its input
+        and converts its output back (seed 001, A.3.3).
     prior : nn.Module, optional
         Standard normal by default.
     cut_decoder : bool
-        Keep the gradient of the reconstruction from the encoder, which then learns from the other
-        objectives alone while the decoder follows it (seed 001, figure 5.3).
+        Stop the gradient of the reconstruction at the latents, so that the encoder learns from the
+        other objectives only (seed 001, figure 5.3).
     random_state : int, Generator or None
-        Of the initial weights.
+        Seed of the initial weights.
     **settings
-        Hyper-parameters of the model, by name; `Model.defaults` lists them.
+        Hyper-parameters of the model by name; `Model.defaults` lists them.
     """
 
     objectives: ClassVar[Weighted] = ((objectives.reconstruction, 1.0),)
@@ -84,15 +85,15 @@ class Autoencoder(Model):
         super().__init__(shape, latents, settings)
         self.network = resolve_network(network, self.shape)
         self.cut_decoder = check_choice(cut_decoder, "cut_decoder", (False, True))
-        # In a tuple, for modules are registered where they are used.
+        # A tuple, so that torch does not register the modules a second time.
         self._given = (encoder, decoder)
         if not callable(loss):
             check_choice(loss, "loss", get_args(ReconstructionName))
         check_choice(normalise, "normalise", get_args(Normalisation))
         self.settings.loss, self.settings.normalise = loss, normalise
         if isinstance(loss, nn.Module):
-            # Moves with the model between devices and is saved with it, but is not trained: a
-            # model would learn a loss that sees nothing.
+            # Moved between devices and saved with the model, but not trained: otherwise the model
+            # would learn a loss that ignores every difference.
             self.loss_module = loss.requires_grad_(False)
         self.unit_range = "The Bernoulli loss" if loss == "bernoulli" else ""
         moments = check_moments(standardise, self.shape)
@@ -123,22 +124,22 @@ class Autoencoder(Model):
 
     @property
     def own_networks(self) -> dict[str, nn.Module]:
-        """Encoder and decoder of the user's own, by these names."""
+        """Return the encoder and the decoder that the user passed, by name."""
         named = zip(("encoder", "decoder"), self._given, strict=True)
         return {name: module for name, module in named if module is not None}
 
     def prepare(self, x: Tensor) -> Tensor:
-        """Standardise rows where the model was told to."""
+        """Standardise rows if the model has `standardise`."""
         return (x - self._mean) / self._deviation if self.standardised else x
 
     def to_data(self, decoded: Tensor) -> Tensor:
-        """Turn what `decode` gives into the units of the data."""
+        """Convert the output of `decode` into the units of the data."""
         if self.settings.loss == "bernoulli":
             return decoded.sigmoid()
         return decoded * self._deviation + self._mean if self.standardised else decoded
 
     def posterior(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean and log-variance of q(z|x), each (n, z), in float32 (float64 if the model is)."""
+        """Compute mean and log-variance of q(z|x), both (n, z), in float32 or float64."""
         return self._posterior(self.prepare(x))
 
     def _posterior(self, prepared: Tensor) -> tuple[Tensor, Tensor]:
@@ -147,36 +148,23 @@ class Autoencoder(Model):
         return mean, log_variance.clamp(*LOG_VARIANCE)
 
     def decode(self, z: Tensor) -> Tensor:
-        """Rows of x, standardised or as logits where the model works on those, of latents."""
+        """Decode latents (n, z) into rows: standardised ones, or logits for the Bernoulli loss."""
         return at_least_float32(self.decoder(z))
 
     def couple(self, mean: Tensor, log_variance: Tensor) -> tuple[Tensor, Tensor]:
-        """Change the posteriors of rows that belong together; here, leave them."""
+        """Change the posteriors of the rows of a group; the base class leaves them unchanged."""
         return mean, log_variance
 
     def forward(self, x: Tensor, dataset_size: int = 1, labels: Tensor | None = None) -> Batch:
         """Pass a batch through the model."""
         x = self.prepare(x)
         mean, log_variance = self.couple(*self._posterior(x))
-        z = mean
-        if not self.deterministic:
-            z = mean + (0.5 * log_variance).exp() * torch.randn_like(mean)
-        return Batch(
-            x,
-            mean,
-            log_variance,
-            z,
-            self.decode(z.detach() if self.cut_decoder else z),
-            self.prior,
-            self.settings,
-            self.groups,
-            dataset_size,
-            self.discriminator,
-            labels,
-        )
+        z = mean if self.deterministic else gaussian_sample(mean, log_variance)
+        decoded = self.decode(z.detach() if self.cut_decoder else z)
+        return self.batch(x, mean, log_variance, z, decoded, dataset_size, labels=labels)
 
     def config(self) -> dict[str, Any]:
-        """Everything needed to build the model again, as plain values."""
+        """Return everything needed to rebuild the model, as plain values."""
         parts = (self._mean, self._deviation)
         moments = [part.flatten().tolist() for part in parts] if self.standardised else None
         options: dict[str, Any] = {
@@ -196,7 +184,7 @@ class Autoencoder(Model):
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], **given: Any) -> Autoencoder:
-        """Build an untrained model again; `given` are what a configuration cannot hold."""
+        """Rebuild an untrained model; `given` holds what a configuration cannot store."""
         loss, prior = given.pop("loss", None), given.pop("prior", None)
         if loss is None:
             loss = _loss_from_config(config["loss"])
@@ -211,16 +199,16 @@ class Autoencoder(Model):
 
 
 def with_categories(mean: Tensor, log_variance: Tensor, logits: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and log-variance of every latent; a category has its probability and no spread."""
-    none = torch.full_like(logits, LOG_VARIANCE[0])
-    chances = logits.softmax(dim=1)
-    return torch.cat([mean, chances], dim=1), torch.cat([log_variance, none], dim=1)
+    """Append the categories: their probabilities as means, with the smallest variance."""
+    least = torch.full_like(logits, LOG_VARIANCE[0])
+    probabilities = logits.softmax(dim=1)
+    return torch.cat([mean, probabilities], dim=1), torch.cat([log_variance, least], dim=1)
 
 
 def _loss_config(loss: Reconstruction) -> Any:
-    """What a configuration can hold of a loss; "own" for code of the user's.
+    """Describe a loss in a configuration; "own" stands for user code.
 
-    The tensors of a learnt one are saved with those of the model, of which it is a part.
+    The tensors of a learnt loss are saved with the model, because the loss is a submodule of it.
     """
     if isinstance(loss, str):
         return loss
@@ -241,7 +229,7 @@ def _loss_from_config(config: Any) -> Any:
 
 
 def resolve_network(network: NetworkChoice, shape: tuple[int, ...]) -> NetworkName:
-    """The network that "auto" stands for where rows have this shape; others stay as named."""
+    """Resolve "auto" for rows of this shape; return other names unchanged."""
     check_choice(network, "network", ("auto", *get_args(NetworkName)))
     if network != "auto":
         return network
@@ -250,11 +238,11 @@ def resolve_network(network: NetworkChoice, shape: tuple[int, ...]) -> NetworkNa
     return "conv" if networks.suits_convolutions(shape) else "mlp"
 
 
-# Settings by name and type, for type checkers: of the families in which some are choices.
+# Names and types of settings, for type checkers.
 
 
 class AutoencoderOptions(TypedDict, total=False):
-    """What every autoencoder takes."""
+    """Options of every autoencoder."""
 
     network: NetworkChoice
     encoder: nn.Module | None
@@ -268,7 +256,7 @@ class AutoencoderOptions(TypedDict, total=False):
 
 
 class PairSettings(AutoencoderOptions, total=False):
-    """Of Ada-GVAE and Ada-ML-VAE."""
+    """Options of Ada-GVAE and Ada-ML-VAE."""
 
     beta: float
     deltas: Deltas
@@ -277,7 +265,7 @@ class PairSettings(AutoencoderOptions, total=False):
 
 
 class TripletSettings(AutoencoderOptions, total=False):
-    """Of TAE, TVAE and Ada-TVAE, of which each has some."""
+    """Options of TAE, TVAE and Ada-TVAE; each has some of these."""
 
     beta: float
     scale: float
@@ -290,7 +278,7 @@ class TripletSettings(AutoencoderOptions, total=False):
 
 
 class DIPSettings(AutoencoderOptions, total=False):
-    """Of DIP-VAE."""
+    """Options of DIP-VAE."""
 
     beta: float
     kind: PenaltyKind

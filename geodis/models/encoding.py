@@ -1,4 +1,4 @@
-"""Images -> latents and back: what a trained model is used for."""
+"""Encode, decode, reconstruct and generate with a trained model; likelihood bounds; export."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from geodis.models.model_inputs import (
 )
 from geodis.models.objectives import reconstruction_rows
 from geodis.models.randomness import seeded
-from geodis.models.terms import gaussian_log_density
+from geodis.models.terms import gaussian_log_density, gaussian_sample
 
 
 def encode(
@@ -39,28 +39,28 @@ def encode(
     random_state: Any = 0,
     verbose: bool | int = False,
 ) -> Any:
-    """Latents of images or vectors.
+    """Encode images or vectors as latents.
 
     Parameters
     ----------
     model : Model
     images : array-like as for `to_input`, FactorGrid, torch Dataset or DataLoader
-        All images of a grid, in the order of its index; what a DataLoader gives, in its order. Of
-        items with labels the first part.
+        All images of a grid in the order of its index, or the batches of a DataLoader in its order.
+        Of items with labels, the first part is used.
     sample : bool
         Draw from q(z|x) instead of taking its mean.
     log_variances : bool
-        Return those of q(z|x) too.
+        Also return the log-variances of q(z|x).
     random_state : None, int or Generator
-        Of the draw.
+        Seed of the draw.
     verbose : bool or int
         Show progress.
 
     Returns
     -------
-    latents : ndarray of float32, or float64 of a model of that, shape (n, z)
+    latents : ndarray of shape (n, z), float32, or float64 for a model in float64
     log_variances : ndarray of the same dtype, shape (n, z)
-        Only if asked for.
+        Only with ``log_variances=True``.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def encode(
         for x in batches_of(model, images):
             mean, log_variance = model.posterior(x)
             if sample and not model.deterministic:
-                mean = mean + (0.5 * log_variance).exp() * torch.randn_like(mean)
+                mean = gaussian_sample(mean, log_variance)
             parts.append(at_least_float32(mean).cpu())
             spreads.append(at_least_float32(log_variance).cpu())
             done += len(x)
@@ -85,7 +85,7 @@ def encode(
 
 
 def decode(model: Model, latents: Any) -> np.ndarray:
-    """Images (n, h, w, c) in [0, 1], or vectors (n, columns), of latents (n, z)."""
+    """Decode latents (n, z) into images (n, h, w, c) in [0, 1], or vectors (n, columns)."""
     z = torch.as_tensor(to_numpy(latents, "latents"), dtype=dtype_of(model))
     if z.ndim != 2 or z.shape[1] != model.latents:
         raise InputError(
@@ -100,7 +100,7 @@ def decode(model: Model, latents: Any) -> np.ndarray:
 
 
 def reconstruct(model: Model, images: Any) -> np.ndarray:
-    """Decode the means of the posteriors of images; the shape of `decode`."""
+    """Encode images and decode the means of their posteriors; the output is as of `decode`."""
     return decode(model, encode(model, images))
 
 
@@ -114,7 +114,7 @@ def generate(model: Model, n: int, random_state: Any = None) -> np.ndarray:
 def traverse(
     model: Model, image: Any, *, steps: int = 9, reach: float | np.ndarray = 2.0, centre: Any = 0.0
 ) -> np.ndarray:
-    """Decode latents that vary one at a time around those of one image.
+    """Decode a traversal of every latent, starting from the code of one image.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def traverse(
     steps : int
     reach : float or array of shape (z,)
     centre : float or array of shape (z,)
-        A latent goes from centre - reach to centre + reach, while the others are those of the
+        A latent varies from centre - reach to centre + reach; the others keep the values of the
         image.
 
     Returns
@@ -132,12 +132,12 @@ def traverse(
         Images (h, w, c) or vectors; row i varies latent i.
     """
     check_int(steps, "steps", low=2)
-    own = encode(model, image[None] if isinstance(image, Tensor) else to_numpy(image)[None])
+    code = encode(model, image[None] if isinstance(image, Tensor) else to_numpy(image)[None])
     low, high = (
-        np.broadcast_to(np.asarray(centre + side * np.asarray(reach), own.dtype), model.latents)
+        np.broadcast_to(np.asarray(centre + side * np.asarray(reach), code.dtype), model.latents)
         for side in (-1, 1)
     )
-    latents = np.repeat(np.repeat(own[None], model.latents, axis=0), steps, axis=1)
+    latents = np.repeat(np.repeat(code[None], model.latents, axis=0), steps, axis=1)
     for i in range(model.latents):
         latents[i, :, i] = np.linspace(low[i], high[i], steps)
     decoded = decode(model, latents.reshape(-1, model.latents))
@@ -145,7 +145,7 @@ def traverse(
 
 
 class _Posterior(torch.nn.Module):
-    """The encoder of a model as a module of its own."""
+    """The encoder of a model as a separate module."""
 
     def __init__(self, model: Model) -> None:
         super().__init__()
@@ -156,10 +156,11 @@ class _Posterior(torch.nn.Module):
 
 
 def export_encoder(model: Model, path: str | Path) -> Path:
-    """Write the encoder as a program that runs without geodis.
+    """Export the encoder as a program that runs without geodis.
 
-    It takes rows (n, channels, height, width) or (n, columns), images in [0, 1], for any n, float32
-    (float64 if the model is), and gives the means and log-variances of their latents, each (n, z).
+    The program takes rows (n, channels, height, width) with values in [0, 1], or (n, columns), for
+    any n, in float32 (float64 for a model in float64). It returns the means and log-variances of
+    their latents, both (n, z).
 
     Parameters
     ----------
@@ -184,7 +185,7 @@ def export_encoder(model: Model, path: str | Path) -> Path:
     path = Path(path)
     if path.suffix not in (".pt2", ".onnx"):
         raise InputError(f"path must end in .pt2 or .onnx; got {path.name}.")
-    # Two rows: of one alone a program would be made that takes one.
+    # Two rows: torch would specialise a program exported with one row to one row.
     rows = torch.zeros(2, *model.shape, device=device_of(model), dtype=dtype_of(model))
     shapes = {"x": {0: torch.export.Dim("n")}}
     with torch.no_grad(), evaluating(model):
@@ -207,12 +208,12 @@ def export_encoder(model: Model, path: str | Path) -> Path:
 
 @contextmanager
 def _exporting(model: Model) -> Iterator[None]:
-    """Say in a sentence what kind of encoder cannot be exported."""
+    """Turn errors of torch into one sentence about encoders that cannot be exported."""
     try:
         yield
-    except OSError:  # of the disk
+    except OSError:  # the disk is full, for example
         raise
-    except Exception as error:  # of many classes, few of them public
+    except Exception as error:  # torch raises many classes, few of them public
         reason = str(error).split("\n")[0].rstrip(".")
         raise InputError(
             "An encoder that is exported must compute alike for any number of rows, with no branch "
@@ -222,7 +223,7 @@ def _exporting(model: Model) -> Iterator[None]:
 
 @contextmanager
 def evaluating(model: torch.nn.Module) -> Iterator[None]:
-    """Run a block with a model in evaluation mode, and put it back."""
+    """Run a block with a model in evaluation mode, then restore its mode."""
     was = model.training
     model.eval()
     try:
@@ -235,17 +236,14 @@ def _channels_last(decoded: Tensor) -> np.ndarray:
     return (decoded.permute(0, 2, 3, 1) if decoded.ndim == 4 else decoded).contiguous().numpy()
 
 
-# How likely images are under a model: a lower bound that tightens with more draws.
-
-
 def iwae_bound(
     model: Model, images: Any, *, particles: int = 100, random_state: Any = 0
 ) -> np.ndarray:
-    """Importance-weighted lower bound on log p(x), in nats, of every row (seed 003, appendix E).
+    """Compute the importance-weighted lower bound on log p(x) of every row (seed 003, appendix E).
 
-    log 1/K sum_k p(x | z_k) p(z_k) / q(z_k | x), z_k from q(z|x). One particle gives the evidence
-    lower bound; more particles tighten it. The likelihood is the Bernoulli one, or for "mse" the
-    normal one of variance one half (of standardised data, where the model standardises).
+    log 1/K sum_k p(x | z_k) p(z_k) / q(z_k | x) in nats, with z_k drawn from q(z|x). One particle
+    gives the evidence lower bound; more particles tighten it. The likelihood is Bernoulli, or for
+    "mse" normal with variance one half (of standardised data if the model standardises).
 
     Returns
     -------
@@ -266,7 +264,7 @@ def iwae_bound(
             target = model.prepare(x)  # type: ignore[operator]
             weights = []
             for _ in range(particles):
-                z = mean + (0.5 * log_variance).exp() * torch.randn_like(mean)
+                z = gaussian_sample(mean, log_variance)
                 log_x = -reconstruction_rows(target, model.decode(z), loss)
                 if loss == "mse":
                     log_x = log_x - 0.5 * math.log(math.pi) * x[0].numel()

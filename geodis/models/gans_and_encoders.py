@@ -1,4 +1,4 @@
-"""InfoGAN as it was first defined: a discriminator that gives probabilities."""
+"""InfoWGAN-GP and InfoGAN, and encoders without a decoder: from labels, pairs or triplets."""
 
 from __future__ import annotations
 
@@ -20,32 +20,30 @@ from geodis.models.priors import UniformCodes
 from geodis.models.randomness import seeded, widest_float
 from geodis.models.terms import gradient_penalty
 
-# InfoWGAN-GP: a generator whose codes can be read off its images, by Wasserstein distance.
-
 
 class InfoWGANGP(Model):
     """InfoWGAN-GP (seed 003, equations 13 to 16, table 5).
 
-    The generator lowers ``-E D(G(z)) - information E log Q(c | G(c, noise))``; the critic lowers
-    ``E D(G(z)) - E D(x) + penalty E (|grad D| - 1)^2`` and, for the trunk that it shares with Q,
-    the same information term.
+    The generator minimises ``-E D(G(z)) - information E log Q(c | G(c, noise))``. The critic
+    minimises ``E D(G(z)) - E D(x) + penalty E (|grad D| - 1)^2``, plus the same information term
+    because it shares its trunk with Q.
 
     Parameters
     ----------
     shape : (channels, height, width) or FactorGrid
-        Images in [0, 1], from 16 x 16 on.
+        Images in [0, 1] of at least 16 x 16 pixels.
     latents : int
-        Continuous codes, uniform in [-1, 1]; these and the categories are the latents that
-        `encode` gives: means of the codes and probabilities of the categories.
+        Number of continuous codes, uniform in [-1, 1]. `encode` returns their means, followed by
+        the probabilities of the categories.
     categories : int
-        Of one categorical code; 0 for none. Published for 2-D shapes: 4 continuous codes, 3
-        categories and 5 noise variables.
+        Number of categories of one categorical code; 0 for none. Published for 2-D shapes: 4
+        continuous codes, 3 categories and 5 noise variables.
     noise : int
-        Latents that nothing reads; `decode` sets them to zero.
+        Number of input variables that Q does not predict; `decode` sets them to zero.
     random_state : int, Generator or None
-        Of the initial weights.
+        Seed of the initial weights.
     **settings
-        information : weight of the information term; penalty : weight eta of the penalty.
+        information : weight of the information term; penalty : weight eta of the gradient penalty.
 
     Examples
     --------
@@ -85,43 +83,31 @@ class InfoWGANGP(Model):
         return networks.Critic(self.shape)
 
     def read_codes(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Mean and log-variance of the continuous codes, and logits of the categories, by Q."""
+        """Predict the codes with Q: mean and log-variance of continuous codes, and logits."""
         codes = at_least_float32(self.code_head(self.discriminator.trunk(x)))
         sizes = [self.continuous, self.continuous, self.categories]
         mean, log_variance, logits = codes.split(sizes, dim=1)
         return mean, log_variance.clamp(*LOG_VARIANCE), logits
 
     def posterior(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean and log-variance of every latent; a category has its probability and no spread."""
+        """Compute mean and log-variance of every latent; categories have the smallest variance."""
         return with_categories(*self.read_codes(x))
 
     def decode(self, z: Tensor) -> Tensor:
-        """Images of codes, the noise at its mean."""
-        still = torch.zeros(len(z), self.noise, device=z.device, dtype=z.dtype)
-        return at_least_float32(self.generator(torch.cat([z, still], dim=1)))
+        """Generate images of codes, with the noise at its mean."""
+        noise = torch.zeros(len(z), self.noise, device=z.device, dtype=z.dtype)
+        return at_least_float32(self.generator(torch.cat([z, noise], dim=1)))
 
     def forward(self, x: Tensor, dataset_size: int = 1, labels: Tensor | None = None) -> Batch:
-        """Generate as many images as were given, and read their codes."""
+        """Generate as many images as the batch has, and predict their codes."""
         codes = self.prior.draw_for(x)
         noise = torch.randn(len(x), self.noise, device=x.device, dtype=x.dtype)
         fake = at_least_float32(self.generator(torch.cat([codes, noise], dim=1)))
         mean, log_variance, logits = self.read_codes(fake)
-        return Batch(
-            x,
-            mean,
-            log_variance,
-            codes,
-            fake,
-            self.prior,
-            self.settings,
-            self.groups,
-            dataset_size,
-            self.discriminator,
-            logits=logits,
-        )
+        return self.batch(x, mean, log_variance, codes, fake, dataset_size, logits=logits)
 
     def adversary_loss(self, batch: Batch) -> Tensor:
-        """What the critic and the shared trunk lower."""
+        """Compute the loss of the critic and the shared trunk."""
         fake = batch.decoded.detach()
         score = self.discriminator(fake).mean() - self.discriminator(batch.x).mean()
         penalty = gradient_penalty(self.discriminator, batch.x, fake)
@@ -129,25 +115,24 @@ class InfoWGANGP(Model):
         return score + self.settings.penalty * penalty + information
 
     def _information(self, x: Tensor, fake: Tensor, codes: Tensor) -> Tensor:
-        """How badly the codes are read off generated rows that are given."""
+        """Compute the error of Q on generated rows with these codes."""
         mean, log_variance, logits = self.read_codes(fake)
-        read = Batch(x, mean, log_variance, codes, fake, self.prior, self.settings, logits=logits)
-        return objectives.code_error(read)
+        return objectives.code_error(self.batch(x, mean, log_variance, codes, fake, logits=logits))
 
     def config(self) -> dict[str, Any]:
-        """Everything needed to build the model again, as plain values."""
+        """Return everything needed to rebuild the model, as plain values."""
         options = {"categories": self.categories, "noise": self.noise}
         return {**super().config(), "latents": self.continuous, "options": options}
 
 
 class InfoGAN(InfoWGANGP):
-    """InfoGAN (seed 003, equations 13 to 15, table 5), from which `InfoWGANGP` came.
+    """InfoGAN (seed 003, equations 13 to 15, table 5), the predecessor of `InfoWGANGP`.
 
-    With D(x) the probability that x is real, the generator lowers
-    ``-E log D(G(z)) - information E log Q(c | G(c, noise))``; the discriminator lowers
-    ``-E log D(x) - E log(1 - D(G(z)))`` and, for the trunk that it shares with Q, the same
-    information term. Its training is known to degenerate sooner or later: the discriminator calls
-    all rows real (appendix H); stop early.
+    With D(x) the probability that x is real, the generator minimises
+    ``-E log D(G(z)) - information E log Q(c | G(c, noise))``. The discriminator minimises
+    ``-E log D(x) - E log(1 - D(G(z)))``, plus the same information term because it shares its trunk
+    with Q. Training eventually degenerates, with a discriminator that classifies all rows as real
+    (appendix H), so stop early.
 
     Parameters
     ----------
@@ -170,22 +155,20 @@ class InfoGAN(InfoWGANGP):
         return networks.Critic(self.shape, normalise_batches=True)
 
     def adversary_loss(self, batch: Batch) -> Tensor:
-        """What the discriminator and the shared trunk lower."""
+        """Compute the loss of the discriminator and the shared trunk."""
         fake = batch.decoded.detach()
-        real, made = (at_least_float32(self.discriminator(x)) for x in (batch.x, fake))
+        real, generated = (at_least_float32(self.discriminator(x)) for x in (batch.x, fake))
         # -log sigmoid(s) and -log(1 - sigmoid(s)) of the score s
-        told_apart = softplus(-real).mean() + softplus(made).mean()
-        return told_apart + self.settings.information * self._information(batch.x, fake, batch.z)
+        cross_entropy = softplus(-real).mean() + softplus(generated).mean()
+        return cross_entropy + self.settings.information * self._information(batch.x, fake, batch.z)
 
 
-# An encoder that learns a metric: from distances of labels, or from neighbours alone.
-
-# Peak, warm-up and ends of the learning rate.
+# Learning rate of `MetricEncoder`: peak, fraction of warm-up, start and end relative to the peak.
 PEAK, WARM_UP, START, END = 2e-3, 0.1, 0.04, 4e-6
 
 
 def one_cycle(part: float) -> float:
-    """Learning rate that rises to its peak over the first tenth, and falls, by half cosines."""
+    """Compute the learning rate of a one-cycle schedule: half cosines up to the peak, then down."""
     if part < WARM_UP:
         low, done = START, part / WARM_UP
         return PEAK * (low + (1 - low) * 0.5 * (1 - math.cos(math.pi * done)))
@@ -193,25 +176,44 @@ def one_cycle(part: float) -> float:
     return PEAK * (END + (1 - END) * 0.5 * (1 + math.cos(math.pi * done)))
 
 
-class MetricEncoder(Model):
-    """Encoder whose distances are learnt; GeoManCER finds factors from a metric that is right.
+class _CodeEncoder(Model):
+    """An encoder without a decoder, a prior or noise; its network is `body`."""
+
+    deterministic = True
+    body: nn.Module
+
+    def posterior(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the codes as means, and log-variances of minus infinity, both (n, z)."""
+        codes = at_least_float32(self.body(x))
+        return codes, torch.full_like(codes, -math.inf)
+
+    def forward(self, x: Tensor, dataset_size: int = 1, labels: Tensor | None = None) -> Batch:
+        """Pass a batch through the encoder."""
+        codes, log_variance = self.posterior(x)
+        return self.batch(x, codes, log_variance, codes, x, dataset_size, labels=labels)
+
+
+class MetricEncoder(_CodeEncoder):
+    """Encoder that learns a metric, from distances of labels or from neighbours.
+
+    GeoManCER can find the factors of data from the right metric.
 
     Parameters
     ----------
     shape : (channels, height, width), (columns,), or FactorGrid
     latents : int
-        Columns of the code; more than the data has dimensions.
+        Number of columns of the code; more than the dimension of the data.
     learn_from : {"distances", "neighbours"}
         "distances" trains on rows with labels, `(images, labels)` or a FactorGrid, whose factors
-        are put on [-1, 1]; squared distances of labels are what codes shall have, at least among
-        neighbours. "neighbours" trains on pairs `(images, next images)` without labels, or on a
-        FactorGrid, whose neighbours are a step of one factor apart.
+        are scaled to [-1, 1]. Squared distances of codes approximate those of labels, at least
+        among neighbours. "neighbours" trains on pairs `(images, next images)` without labels, or on
+        a FactorGrid, whose neighbours differ by one step of one factor.
     random_state : int, Generator or None
-        Of the initial weights.
+        Seed of the initial weights.
     **settings
-        kappa : sharpness of the neighbourhood; with neighbours 1 / (their distance)^2.
-        roll : turn all images of a batch by one random angle. It leaves distances as they are,
-        and moves all factors together, where a camera looks straight at the object.
+        kappa : sharpness of the neighbourhood; for neighbours 1 / (their distance)^2.
+        roll : rotate all images of a batch by one random angle. If the camera looks straight at
+        the object, this preserves distances and changes all factors together.
 
     Examples
     --------
@@ -226,7 +228,6 @@ class MetricEncoder(Model):
     defaults = {"learn_from": "distances", "kappa": 6.25, "roll": False}
     schedules = {"learning_rate": one_cycle}
     weight_decay = 1e-4
-    deterministic = True
     pairs = "neighbours"
     network = "metric"
 
@@ -247,64 +248,44 @@ class MetricEncoder(Model):
             self.body = networks.metric_encoder(self.shape, latents)
 
     def weighted_objectives(self) -> Weighted:
-        """The one objective that suits what is learnt from."""
+        """Return the one objective, which depends on `learn_from`."""
         if self.labelled:
             return ((objectives.neighbour_cross_entropy, 1.0),)
         return ((objectives.info_nce, 1.0),)
 
-    def posterior(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """The code as mean, and a log-variance that says: none."""
-        code = at_least_float32(self.body(x))
-        return code, torch.full_like(code, -math.inf)
-
     def forward(self, x: Tensor, dataset_size: int = 1, labels: Tensor | None = None) -> Batch:
-        """Pass a batch through the encoder, turned where the model was told to."""
+        """Pass a batch through the encoder, rotated if the setting `roll` is true."""
         if self.settings.roll and x.ndim == 4:
             x = rolled(x, torch.rand((), device=x.device).to(widest_float(x.device)) * 2 * math.pi)
-        code, log_variance = self.posterior(x)
-        return Batch(
-            x,
-            code,
-            log_variance,
-            code,
-            x,
-            None,
-            self.settings,
-            self.groups,
-            dataset_size,
-            labels=labels,
-        )
+        return super().forward(x, dataset_size, labels)
 
 
 def rolled(images: Tensor, angle: float | Tensor) -> Tensor:
-    """Turn images (n, c, h, w) about their centre; what comes in from outside is black."""
+    """Rotate images (n, c, h, w) about their centre; pixels from outside are black."""
     n, _, height, width = images.shape
     at = torch.as_tensor(angle, dtype=widest_float(images.device), device=images.device)
     cos, sin, none = at.cos(), at.sin(), torch.zeros_like(at)
-    # affine_grid measures both sides as 2, which sheared images that are not square.
+    # affine_grid gives both sides the length 2, which would shear images that are not square.
     across = torch.stack([cos, -sin * height / width, none])
     turn = torch.stack([across, torch.stack([sin * width / height, cos, none])]).to(images.dtype)
     grid = affine_grid(turn.expand(n, -1, -1), list(images.shape), align_corners=False)
     return grid_sample(images, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
 
 
-# An encoder that learns from triplets alone, without a decoder.
-
-
-class TripletEncoder(Model):
+class TripletEncoder(_CodeEncoder):
     """Encoder whose codes follow triplets; no decoder (seed 001, section 5.3.3).
 
     Parameters
     ----------
     shape : (channels, height, width), (columns,), or FactorGrid
     latents : int
-        Columns of the code.
+        Number of columns of the code.
     network : {"auto", "conv", "mlp", "vector"}
-        The encoder of that autoencoder.
+        Encoder of the autoencoder with this network.
     random_state : int, Generator or None
-        Of the initial weights.
+        Seed of the initial weights.
     **settings
-        p, hard, margin : as of `TAE`. Triplets by perceived distance are ordered by squares.
+        p, hard, margin : as for `TAE`. Perceived distances are mean squared errors.
 
     Examples
     --------
@@ -318,7 +299,6 @@ class TripletEncoder(Model):
     objectives = ((objectives.triplet, 1.0),)
     defaults = {"p": 1, "hard": True, "margin": 10.0}
     groups = 3
-    deterministic = True
 
     def __init__(
         self,
@@ -336,16 +316,6 @@ class TripletEncoder(Model):
             body, head, _ = networks.encoder_decoder(self.network, self.shape, latents)
             self.body = nn.Sequential(body, nn.Linear(head.layer.in_features, latents))
 
-    def posterior(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """The code as mean, and a log-variance that says: none."""
-        code = at_least_float32(self.body(x))
-        return code, torch.full_like(code, -math.inf)
-
-    def forward(self, x: Tensor, dataset_size: int = 1, labels: Tensor | None = None) -> Batch:
-        """Pass a batch through the encoder."""
-        code, log_variance = self.posterior(x)
-        return Batch(x, code, log_variance, code, x, None, self.settings, self.groups, dataset_size)
-
     def config(self) -> dict[str, Any]:
-        """Everything needed to build the model again, as plain values."""
+        """Return everything needed to rebuild the model, as plain values."""
         return {**super().config(), "options": {"network": self.network}}

@@ -1,4 +1,4 @@
-"""What every model is: networks, a prior, weighted objectives, and settings that may change."""
+"""The base class of all models: networks, a prior, weighted objectives and settings."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from geodis.models.model_inputs import input_shape
 from geodis.models.objectives import Batch, Objective
 
 Weighted = tuple[tuple[Objective, float | str], ...]
-# Over the part of training that is done, 0 to 1: a line from start to end, or a function. None
-# stands for the value that the setting was given.
+# A schedule over the fraction of training that is done, 0 to 1: a line from start to end, or a
+# function. None stands for the value that the setting was given.
 Plan = Callable[[float], float] | tuple[float | None, float | None]
 
 PenaltyKind = Literal["I", "II"]
@@ -23,7 +23,7 @@ Deltas = Literal["symmetric_kl", "kl", "absolute"]
 Average = Literal["gvae", "gvae-std", "ml-vae"]
 LearnFrom = Literal["distances", "neighbours"]
 
-# Names that a setting may have, where only some make sense.
+# Allowed values of the settings that are choices.
 CHOICES: dict[str, tuple[Any, ...]] = {
     "normalise": ("sum", "mean"),
     "kind": get_args(PenaltyKind),
@@ -35,15 +35,15 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 
 
 class Model(Numbered, nn.Module):
-    """Networks, a prior, and the weighted objectives that training lowers.
+    """Networks, a prior, and the weighted objectives that training minimises.
 
-    A subclass names `objectives` with their weights (a number, or the name of a setting), gives
-    its settings their `defaults`, and defines `posterior` and `forward`.
+    A subclass lists its `objectives` with their weights (a number, or the name of a setting) and
+    the `defaults` of its settings, and defines `posterior` and `forward`.
 
     Parameters
     ----------
     shape : (channels, height, width), (columns,), or FactorGrid
-        What the model takes; a grid says it by its images.
+        Shape of one row of the input; of a grid, the shape of its images.
     latents : int
     **settings
         Hyper-parameters by name; ``Model.defaults`` lists them.
@@ -51,34 +51,34 @@ class Model(Numbered, nn.Module):
     Attributes
     ----------
     settings : SimpleNamespace
-        Hyper-parameters at this step; schedules change them during training.
+        Current hyper-parameters; schedules change them during training.
     chosen : dict
-        The same as they were given.
+        The hyper-parameters that the model was built with.
     """
 
     objectives: ClassVar[Weighted] = ()
     defaults: ClassVar[Mapping[str, Any]] = {}
     schedules: ClassVar[Mapping[str, Plan]] = {}
-    # Rows that belong together in a batch: 1 alone, 2 pairs, 3 triplets.
+    # Rows in a group: 1 for single rows, 2 for pairs, 3 for triplets.
     groups: int = 1
-    # Whether rows come with labels, whose distances are to be learnt.
+    # Whether rows have labels, whose distances are learnt.
     labelled: bool = False
-    # Which pairs a grid gives: any two images of which some factors differ, or neighbours.
+    # Which pairs are drawn from a grid: images that differ in some factors, or neighbours.
     pairs: ClassVar[str] = "differing"
-    # What kind of network it has; convolutions are what half precision is for.
+    # The kind of network; only convolutions are faster in half precision.
     network: str = "own"
     deterministic: ClassVar[bool] = False
-    # What needs data in [0, 1], if anything does.
+    # What requires data in [0, 1], for the error message; empty if nothing does.
     unit_range: str = ""
-    # The version of a class of model: raised when the same settings come to give other numbers, so
-    # that checkpoints of runs before are refused.
+    # Version of the class: increased when the same settings give other numbers, so that older
+    # checkpoints are refused.
     revision: ClassVar[int] = 0
     learning_rate: ClassVar[float] = 1e-3
     weight_decay: ClassVar[float] = 0.0
-    # Modules, whose methods depend on the model.
+    # Modules whose methods depend on the model.
     prior: Any
     discriminator: Any
-    # Momentum and second moment of Adam, of the model and of its adversary (seed 003, A).
+    # Decay rates of the moments in Adam, for the model and for its adversary (seed 003, A).
     betas: ClassVar[tuple[float, float]] = (0.9, 0.999)
     adversary_betas: ClassVar[tuple[float, float]] = (0.5, 0.9)
 
@@ -109,18 +109,18 @@ class Model(Numbered, nn.Module):
 
     @classmethod
     def with_defaults(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Settings, and the defaults of those that are not given."""
+        """Complete the settings with the defaults of the others."""
         return {**cls.defaults, **settings}
 
     @classmethod
     def defines_a_model(cls) -> bool:
-        """Whether the class can be trained, and is not a base of others."""
+        """Whether the class is a model, and not only a base of other classes."""
         return not cls.__name__.startswith("_") and cls.__name__ != "Autoencoder"
 
     # Passes
 
     def posterior(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean and log-variance of q(z|x), each (n, z), in float32 (float64 if the model is)."""
+        """Compute mean and log-variance of q(z|x), both (n, z), in float32 or float64."""
         raise NotImplementedError
 
     def forward(self, x: Tensor, dataset_size: int = 1, labels: Tensor | None = None) -> Batch:
@@ -128,15 +128,40 @@ class Model(Numbered, nn.Module):
         raise NotImplementedError
 
     def decode(self, z: Tensor) -> Tensor:
-        """Rows of x, as logits for the Bernoulli loss, of latents (n, z)."""
+        """Decode latents (n, z) into rows; for the Bernoulli loss into logits."""
         raise InputError(f"{type(self).__name__} has no decoder.")
 
     def to_data(self, decoded: Tensor) -> Tensor:
-        """Turn what `decode` gives into the units of the data."""
+        """Convert the output of `decode` into the units of the data."""
         return decoded
 
+    def batch(
+        self,
+        x: Tensor,
+        mean: Tensor,
+        log_variance: Tensor,
+        z: Tensor,
+        decoded: Tensor,
+        dataset_size: int = 1,
+        **more: Any,
+    ) -> Batch:
+        """Collect the results of a pass, with the prior and the settings, for the objectives."""
+        return Batch(
+            x,
+            mean,
+            log_variance,
+            z,
+            decoded,
+            self.prior,
+            self.settings,
+            self.groups,
+            dataset_size,
+            self.discriminator,
+            **more,
+        )
+
     def terms(self, batch: Batch) -> dict[str, Tensor]:
-        """Every weighted objective by name; their sum is what training lowers."""
+        """Compute every weighted objective, by name; training minimises their sum."""
         terms = {}
         for objective, weight in self.weighted_objectives():
             value = getattr(self.settings, weight) if isinstance(weight, str) else weight
@@ -144,28 +169,28 @@ class Model(Numbered, nn.Module):
         return terms
 
     def weighted_objectives(self) -> Weighted:
-        """Objectives with their weights; here, those of the class."""
+        """Return the objectives with their weights; by default, those of the class."""
         return self.objectives
 
-    # The second player of adversarial models
+    # The adversary
 
     def adversary_parameters(self) -> list[nn.Parameter]:
-        """Parameters of the second player, trained apart."""
+        """Return the parameters of the adversary, which has its own optimiser."""
         return [] if self.discriminator is None else list(self.discriminator.parameters())
 
     def own_parameters(self) -> list[nn.Parameter]:
-        """All other parameters."""
+        """Return all other parameters that learn."""
         adversary = {id(parameter) for parameter in self.adversary_parameters()}
         return [p for p in self.parameters() if id(p) not in adversary and p.requires_grad]
 
     def adversary_loss(self, batch: Batch) -> Tensor:
-        """What the second player lowers."""
+        """Compute the loss that the adversary minimises."""
         raise NotImplementedError
 
     # On disk
 
     def config(self) -> dict[str, Any]:
-        """Everything needed to build the model again, as plain values."""
+        """Return everything needed to rebuild the model, as plain values."""
         return {
             "model": type(self).__name__,
             "shape": list(self.shape),
@@ -176,7 +201,7 @@ class Model(Numbered, nn.Module):
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], **given: Any) -> Model:
-        """Build an untrained model again; `given` are what a configuration cannot hold."""
+        """Rebuild an untrained model; `given` holds what a configuration cannot store."""
         return cls(
             tuple(config["shape"]),
             config["latents"],

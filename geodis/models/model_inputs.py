@@ -1,4 +1,4 @@
-"""What models take: images or vectors as tensors, their shape, their scale, in batches."""
+"""Convert images and vectors into the tensors that models take: shape, scale, batches."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from geodis.models.model import Model
 
 BATCH = 512
-COLORS = (1, 3, 4)  # channels that images have
+COLORS = (1, 3, 4)  # usual numbers of channels of an image
 
 
 def input_shape(shape: Any) -> tuple[int, ...]:
-    """(channels, height, width) or (columns,) from a shape or a grid; (h, w, colours) is refused.
+    """Return (channels, height, width) or (columns,) for a shape or a grid; refuse (h, w, colours).
 
     Examples
     --------
@@ -42,7 +42,7 @@ def input_shape(shape: Any) -> tuple[int, ...]:
         raise InputError(
             f"shape must be (channels, height, width) or (columns,), all positive; got {sides}."
         )
-    # Hardly an image of many channels and a width of 1, 3 or 4: rather the shape of an array's row.
+    # Probably channels last, as in arrays, rather than many channels and a width of 1, 3 or 4.
     if len(sides) == 3 and sides[2] in COLORS and min(sides[:2]) > max(COLORS):
         height, width, channels = sides
         raise InputError(
@@ -55,7 +55,7 @@ def input_shape(shape: Any) -> tuple[int, ...]:
 def check_moments(
     moments: tuple[Sequence[float], Sequence[float]] | None, shape: tuple[int, ...]
 ) -> tuple[Tensor, Tensor] | None:
-    """Mean and standard deviation of every channel or column, ready to broadcast over rows."""
+    """Check means and standard deviations of the channels; shape them to broadcast over rows."""
     if moments is None:
         return None
     try:
@@ -77,27 +77,27 @@ def check_moments(
 def to_input(
     images: Any, shape: tuple[int, ...], device: Any = "cpu", dtype: torch.dtype = torch.float32
 ) -> Tensor:
-    """Turn images or vectors into what a model takes: floats, channels first, on its device.
+    """Convert images or vectors into model input: floats, channels first, on the device.
 
     Parameters
     ----------
     images : array-like of shape (n, h, w, c) or (n, h, w), Tensor (n, c, h, w), or (n, columns)
         uint8 images are divided by 255.
     shape : tuple of int
-        The model's.
+        Shape of one row of the model's input.
     """
     return scaled(sent(as_rows(images, shape), torch.device(device), dtype), dtype)
 
 
 def as_rows(images: Any, shape: tuple[int, ...]) -> Tensor:
-    """Images or vectors as a tensor, channels first, of the dtype that they have."""
+    """Convert images or vectors into a tensor with channels first, without changing the dtype."""
     refuse_named_parts(images)
     if not isinstance(images, Tensor):
         array = to_numpy(images, "images")
         if array.dtype.kind not in "fiub":
             raise InputError(f"images must hold numbers; got dtype {array.dtype}.")
         array = np.ascontiguousarray(array)
-        # Files may be mapped read-only, and torch warns of tensors that it could write to.
+        # torch warns about arrays that are read-only, such as memory maps.
         images = torch.from_numpy(array if array.flags.writeable else array.copy())
         if len(shape) == 3 and images.ndim == 3:
             images = images[..., None]
@@ -113,7 +113,7 @@ def as_rows(images: Any, shape: tuple[int, ...]) -> Tensor:
 
 
 def refuse_named_parts(batch: Any) -> None:
-    """Say what items are where a Dataset gives dicts."""
+    """Refuse the dicts that some Datasets return, and say what is needed."""
     if isinstance(batch, Mapping):
         names = ", ".join(map(str, batch))
         raise InputError(
@@ -123,7 +123,7 @@ def refuse_named_parts(batch: Any) -> None:
 
 
 def check_length(data: Any) -> None:
-    """Require a length of a torch Dataset whose items are asked for by their places, in order."""
+    """Require `__len__` of a torch Dataset whose items are read by index, in order."""
     dataset, in_order = data, True
     if isinstance(data, torch.utils.data.DataLoader):
         dataset = data.dataset
@@ -138,13 +138,13 @@ def check_length(data: Any) -> None:
 
 
 def scaled(rows: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Rows as floats; bytes are divided by 255."""
+    """Convert rows to floats; bytes are divided by 255."""
     return rows.to(dtype) * (1 / 255) if rows.dtype == torch.uint8 else rows.to(dtype)
 
 
 def sent(rows: Tensor, device: torch.device, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Rows on a device; a GPU gets them from pinned memory, for which nobody waits."""
-    if rows.dtype == torch.float64:  # what is not needed is not sent, and some devices have none
+    """Copy rows to a device; to a GPU asynchronously, from pinned memory."""
+    if rows.dtype == torch.float64:  # half the data to copy, and some devices have no float64
         rows = rows.to(dtype)
     if device.type == "cuda" and rows.device.type == "cpu":
         return rows.pin_memory().to(device, non_blocking=True)
@@ -152,7 +152,7 @@ def sent(rows: Tensor, device: torch.device, dtype: torch.dtype = torch.float32)
 
 
 def batches_of(model: Model, images: Any, size: int | None = None) -> Iterator[Tensor]:
-    """All rows as the model takes them, so many at a time, on its device."""
+    """Yield all rows in batches, as input of the model on its device."""
     device, dtype = device_of(model), dtype_of(model)
     if isinstance(images, torch.utils.data.Dataset | torch.utils.data.DataLoader):
         check_length(images)
@@ -162,7 +162,7 @@ def batches_of(model: Model, images: Any, size: int | None = None) -> Iterator[T
         empty = True
         for batch in images:
             empty = False
-            # What comes with the images, such as labels, is left out.
+            # Labels and other parts are ignored.
             rows = batch[0] if isinstance(batch, tuple | list) else batch
             yield to_input(rows, model.shape, device, dtype)
         if empty:
@@ -179,13 +179,13 @@ def batches_of(model: Model, images: Any, size: int | None = None) -> Iterator[T
 
 
 def row_count(images: Any) -> int | None:
-    """How many rows there are; None where a stream does not know."""
+    """Count the rows; None for a stream of unknown length."""
     source = images.dataset if isinstance(images, torch.utils.data.DataLoader) else images
     return len(source) if hasattr(source, "__len__") else None
 
 
 def collated(rows: Sequence[Any]) -> Any:
-    """Items of a torch Dataset as one batch."""
+    """Collate items of a torch Dataset into one batch."""
     try:
         return torch.utils.data.default_collate(list(rows))
     except (TypeError, RuntimeError) as error:
@@ -194,29 +194,29 @@ def collated(rows: Sequence[Any]) -> Any:
 
 
 def device_of(model: torch.nn.Module) -> torch.device:
-    """Where the parameters of a module are."""
+    """Return the device of the parameters of a module."""
     return next(model.parameters()).device
 
 
 def dtype_of(model: torch.nn.Module) -> torch.dtype:
-    """What a module computes its results in: float64 where its parameters are, else float32."""
+    """Return the dtype of the results of a module: float64 if its parameters are, else float32."""
     double = next(model.parameters()).dtype == torch.float64
     return torch.float64 if double else torch.float32
 
 
 def at_least_float32(x: Tensor) -> Tensor:
-    """Half precision, which networks may compute in, as float32; float64 as it is."""
+    """Convert half precision to float32; leave float64 unchanged."""
     return x if x.dtype == torch.float64 else x.float()
 
 
 def channel_moments(data: Any, n: int = 10_000, random_state: Any = 0) -> tuple[Any, Any]:
-    """Mean and standard deviation of every channel or column, for ``standardise`` of models.
+    """Measure mean and standard deviation of every channel or column, for ``standardise``.
 
     Parameters
     ----------
     data : FactorGrid or array-like of images (n, h, w, c) or vectors (n, columns)
     n : int
-        Images of a grid to measure.
+        Number of images of a grid to measure.
 
     Returns
     -------
@@ -235,6 +235,6 @@ def channel_moments(data: Any, n: int = 10_000, random_state: Any = 0) -> tuple[
     scale = 255.0 if array.dtype == np.uint8 else 1.0
     rows = array.reshape(-1, array.shape[-1]).astype(np.float64) / scale
     mean, deviation = rows.mean(axis=0), rows.std(axis=0)
-    # A channel that never changes has nothing to be divided by.
+    # A constant channel is only centred.
     deviation[deviation == 0] = 1.0
     return tuple(mean.tolist()), tuple(deviation.tolist())

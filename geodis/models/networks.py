@@ -14,14 +14,14 @@ from geodis.base.check import InputError, check_choice, check_int
 
 NetworkName = Literal["conv", "mlp", "vector"]
 NetworkChoice = Literal["auto"] | NetworkName
-# Four convolutions of stride 2 halve an image four times.
+# Four convolutions of stride 2 shrink an image by this factor.
 SHRINK = 16
-# Slope of leaky ReLU below zero (seed 002, A.4).
+# Slope of leaky ReLU for negative input (seed 002, A.4).
 LEAK = 0.2
 
 
 class Gaussian(nn.Module):
-    """The last layer of an encoder: features -> mean and log-variance of q(z|x)."""
+    """Last layer of an encoder, from features to mean and log-variance of q(z|x)."""
 
     def __init__(self, features: int, latents: int) -> None:
         super().__init__()
@@ -41,9 +41,9 @@ def encoder_decoder(
     Parameters
     ----------
     network : {"conv", "mlp", "vector"}
-        "conv": the convolutional pair of Higgins et al. (2017), for images from 16 x 16 on
-        (published for 64 x 64). "mlp": the 1200-unit pair of Chen et al. (2018),
-        for images of any size. "vector": two hidden layers of 256, for vectors.
+        "conv": the convolutional pair of Higgins et al. (2017), for images of at least 16 x 16
+        (published for 64 x 64). "mlp": the 1200-unit pair of Chen et al. (2018), for images of any
+        size. "vector": two hidden layers of 256 units, for vectors.
     shape : sequence of int
         (channels, height, width) of images, or (columns,) of vectors.
     latents : int
@@ -68,7 +68,7 @@ def encoder_decoder(
 
 
 def head_of(encoder: nn.Module, shape: Sequence[int], latents: int) -> Gaussian:
-    """The Gaussian head for what an encoder of the user's own gives of rows of a shape."""
+    """Make the Gaussian head for a user's encoder of rows of a shape."""
     features = _tried(encoder, torch.zeros(2, *shape), "encoder")
     if features.ndim != 2 or len(features) != 2:
         raise InputError(
@@ -84,7 +84,7 @@ def head_of(encoder: nn.Module, shape: Sequence[int], latents: int) -> Gaussian:
 
 
 def checked_decoder(decoder: nn.Module, shape: Sequence[int], latents: int) -> nn.Module:
-    """A decoder of the user's own, if it turns latents into rows of the shape."""
+    """Return a user's decoder after checking that it maps latents to rows of the shape."""
     made = tuple(_tried(decoder, torch.zeros(2, latents), "decoder").shape)
     if made != (2, *shape):
         raise InputError(
@@ -95,7 +95,7 @@ def checked_decoder(decoder: nn.Module, shape: Sequence[int], latents: int) -> n
 
 
 def _tried(module: Any, rows: Tensor, name: str) -> Tensor:
-    """What a module makes of a few rows; it stays as it was."""
+    """Apply a module to a few rows in evaluation mode, then restore its modes."""
     if not isinstance(module, nn.Module):
         raise InputError(f"{name} must be a torch module; got {type(module).__name__}.")
     was = {each: each.training for each in module.modules()}
@@ -117,7 +117,7 @@ def _tried(module: Any, rows: Tensor, name: str) -> Tensor:
 
 
 def check_image_shape(shape: Sequence[int], otherwise: str = "") -> None:
-    """Require images that four strides of 2 can halve; `otherwise` says what takes others."""
+    """Require images that can be halved four times; `otherwise` ends the error message."""
     if len(shape) != 3 or any(side < SHRINK for side in shape[1:]):
         raise InputError(
             "the convolutional network takes images (channels, height, width) from "
@@ -126,14 +126,14 @@ def check_image_shape(shape: Sequence[int], otherwise: str = "") -> None:
 
 
 def suits_convolutions(shape: Sequence[int]) -> bool:
-    """Whether the convolutional pair suits images as published: sides 32, 48, 64, ..."""
+    """Whether images suit the published convolutional pair: sides of 32, 48, 64, ..."""
     return len(shape) == 3 and all(side >= 2 * SHRINK and side % SHRINK == 0 for side in shape[1:])
 
 
 def doubling(shape: Sequence[int]) -> list[tuple[int, int]]:
-    """Rows and columns that each of four transposed convolutions has to add to twice its input.
+    """Compute the output padding (rows, columns) of the four transposed convolutions.
 
-    The encoder halves sides and leaves out a row or column that is over; the decoder has it again.
+    The encoder halves sides and rounds down; where it dropped a row or column the decoder adds it.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def conv_encoder(shape: Sequence[int]) -> nn.Sequential:
 
 
 def conv_decoder(shape: Sequence[int], latents: int) -> nn.Sequential:
-    """Decoder of the same table, the encoder read backwards."""
+    """Decoder of the same table: the layers of the encoder in reverse."""
     channels, height, width = shape
     small = (64, height // SHRINK, width // SHRINK)
     layers = [*perceptron([latents, 256, math.prod(small)], nn.ReLU), nn.ReLU()]
@@ -177,9 +177,9 @@ def discriminator(size: int, outputs: int = 2, hidden: int = 1000, depth: int = 
 class Critic(nn.Module):
     """Critic D of InfoWGAN-GP; its trunk is shared with the code encoder Q.
 
-    Seed 003, table 5, without batch normalisation in the convolutions and with layer normalisation
-    behind them, as its appendix H says for the gradient penalty; or, with `normalise_batches`,
-    with batch normalisation where it is printed, before the activations.
+    Seed 003, table 5. Layer normalisation after the convolutions replaces batch normalisation, as
+    appendix H requires for the gradient penalty. With `normalise_batches` batch normalisation is
+    used as printed, before the activations.
     """
 
     features = 128
@@ -197,7 +197,7 @@ class Critic(nn.Module):
             layers.append(nn.LeakyReLU(LEAK))
         layers += [nn.Flatten(), nn.Linear(flat, self.features)]
         if normalise_batches:
-            # Before the activation: behind it every batch, real or not, had the same mean score.
+            # Before the activation: after it real and generated batches had the same mean score.
             layers += [nn.BatchNorm1d(self.features), nn.LeakyReLU(LEAK)]
         else:
             layers += [nn.LeakyReLU(LEAK), nn.LayerNorm(self.features)]
@@ -205,19 +205,19 @@ class Critic(nn.Module):
         self.score = nn.Linear(self.features, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Score of every row, shape (n,)."""
+        """Score every row, shape (n,)."""
         return self.score(self.trunk(x))[:, 0]
 
 
 def code_head(features: int, outputs: int) -> nn.Sequential:
-    """Code encoder Q of seed 003, table 5, behind the trunk of the critic."""
+    """Code encoder Q of seed 003, table 5, which follows the trunk of the critic."""
     return nn.Sequential(
         nn.Linear(features, 128), nn.LeakyReLU(LEAK), nn.BatchNorm1d(128), nn.Linear(128, outputs)
     )
 
 
 def generator(shape: Sequence[int], size: int) -> nn.Sequential:
-    """Generator G of seed 003, table 5: codes and noise -> images in [0, 1]."""
+    """Generator G of seed 003, table 5, from codes and noise to images in [0, 1]."""
     check_image_shape(shape)
     channels, height, width = shape
     small = (64, height // SHRINK, width // SHRINK)
@@ -225,18 +225,18 @@ def generator(shape: Sequence[int], size: int) -> nn.Sequential:
     for inside, outside in [(size, 128), (128, math.prod(small))]:
         layers += [nn.Linear(inside, outside), nn.ReLU(), nn.BatchNorm1d(outside)]
     layers.append(nn.Unflatten(1, small))
-    more = doubling(shape)
-    for (inside, outside), odd in zip([(64, 64), (64, 32), (32, 32)], more, strict=False):
+    padding = doubling(shape)
+    for (inside, outside), odd in zip([(64, 64), (64, 32), (32, 32)], padding, strict=False):
         layers.append(nn.ConvTranspose2d(inside, outside, 4, 2, 1, odd))
         layers += [nn.LeakyReLU(LEAK), nn.BatchNorm2d(outside)]
-    last = nn.ConvTranspose2d(32, channels, 4, 2, 1, more[3])
+    last = nn.ConvTranspose2d(32, channels, 4, 2, 1, padding[3])
     return nn.Sequential(*layers, last, nn.Sigmoid())
 
 
 def metric_encoder(shape: Sequence[int], outputs: int) -> nn.Sequential:
-    """Encoder that learns a metric: four convolutions with batch normalisation, 512 features.
+    """Encoder of `MetricEncoder`: four convolutions with batch normalisation, 512 features.
 
-    Any image from 8 x 8 on, and vectors through three layers of 512.
+    It takes images of at least 8 x 8 pixels; vectors pass through three layers of 512 units.
     """
     if len(shape) == 1:
         return nn.Sequential(*perceptron([shape[0], 512, 512, 512, outputs], nn.ReLU))
@@ -265,7 +265,7 @@ def metric_encoder(shape: Sequence[int], outputs: int) -> nn.Sequential:
 
 
 def perceptron(sizes: Sequence[int], activation: Callable[[], nn.Module]) -> list[nn.Module]:
-    """Linear layers of these sizes with an activation between them, none at the end."""
+    """Make linear layers of these sizes with activations between them, but none at the end."""
     layers: list[nn.Module] = []
     for inside, outside in pairwise(sizes):
         layers += [nn.Linear(inside, outside), activation()]
@@ -273,7 +273,7 @@ def perceptron(sizes: Sequence[int], activation: Callable[[], nn.Module]) -> lis
 
 
 def parameter_count(module: nn.Module) -> int:
-    """Count the learnable numbers of a network.
+    """Count the learnable parameters of a network.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""Every term that the autoencoders add up, each a function of a batch; lower is better.
+"""The objectives of the models, each a function of a batch; lower is better.
 
-Terms are means over the rows of a batch of what is written in their docstrings. A term reads the
-hyper-parameters it needs from `batch.settings`, where schedules change them during training.
+An objective is the mean of the expression in its docstring over the rows of a batch. It reads its
+hyper-parameters from `batch.settings`, where schedules change them during training.
 
-With `settings.normalise == "sum"` reconstruction is a sum over the entries of x and a divergence a
-sum over latents: the evidence lower bound. With "mean" both are means (seed 001, appendix A.2.1),
-so that beta means the same for images and latents of any size.
+With `settings.normalise == "sum"` the reconstruction is a sum over the entries of x and a
+divergence a sum over latents, as in the evidence lower bound. With "mean" both are means (seed 001,
+appendix A.2.1), so that beta has the same meaning for images and latents of any size.
 """
 
 from __future__ import annotations
@@ -34,33 +34,33 @@ from geodis.models.terms import (
 
 @dataclass
 class Batch:
-    """What one pass through a model made, for the objectives to read.
+    """The results of one pass through a model, which the objectives read.
 
     Attributes
     ----------
     x : Tensor of shape (n, ...)
-        Images (n, c, h, w) or vectors (n, columns). Pairs and triplets stand one below another:
-        n / groups first members, then n / groups second members, ...
+        Images (n, c, h, w) or vectors (n, columns). Members of pairs and triplets are
+        concatenated: n / groups first members, then n / groups second members, ...
     mean, log_variance : Tensor of shape (n, z)
         Parameters of q(z|x).
     z : Tensor of shape (n, z)
-        A sample of it, or the mean where the model is deterministic.
+        A sample of q(z|x), or its mean if the model is deterministic.
     decoded : Tensor, shape of x
-        Logits for the Bernoulli loss, means for all others.
+        Logits for the Bernoulli loss, means for other losses.
     prior : nn.Module
     settings : SimpleNamespace
         Hyper-parameters by name.
     groups : int
-        1 for rows that stand alone, 2 for pairs, 3 for triplets.
+        1 for single rows, 2 for pairs, 3 for triplets.
     dataset_size : int
-        Rows the batch was drawn from.
+        Number of rows in the data.
     discriminator : nn.Module, optional
-        Of the adversarial models: the second player.
+        The adversary of adversarial models.
     labels : Tensor of shape (n, columns), optional
-        What rows are labelled with, where distances of labels are learnt.
+        Labels of the rows, for models that learn distances of labels.
     logits : Tensor of shape (n, categories), optional
-        Of a categorical latent, whose columns are the last of z; `mean` and `log_variance` are
-        then those of the continuous ones alone.
+        Logits of a categorical latent, whose columns are the last of z. `mean` and
+        `log_variance` then have the continuous latents only.
     """
 
     x: Tensor
@@ -78,13 +78,13 @@ class Batch:
 
     @property
     def per_entry(self) -> float:
-        """Factor of sums over the entries of x."""
+        """Factor by which sums over the entries of x are multiplied."""
         normalised = getattr(self.settings, "normalise", "sum") == "mean"
         return 1.0 / self.x[0].numel() if normalised else 1.0
 
     @property
     def per_latent(self) -> float:
-        """Factor of sums over latents."""
+        """Factor by which sums over latents are multiplied."""
         normalised = getattr(self.settings, "normalise", "sum") == "mean"
         return 1.0 / self.z.shape[1] if normalised else 1.0
 
@@ -99,11 +99,12 @@ Normalisation = Literal["sum", "mean"]
 
 
 def reconstruction(batch: Batch) -> Tensor:
-    """How far the decoded rows are from x, by `settings.loss`.
+    """Reconstruction loss between x and the decoded rows, by `settings.loss`.
 
-    "mse": |x - decoded|^2, the negative log-likelihood of a normal distribution of variance one
-    half, but for a constant. "bernoulli": -sum x log p + (1 - x) log(1 - p) with p the sigmoid of
-    the decoded logits. A callable, such as a LossKernel: entries of x times loss(x, decoded).
+    "mse": |x - decoded|^2, up to a constant the negative log-likelihood of a normal distribution
+    with variance one half. "bernoulli": -sum x log p + (1 - x) log(1 - p) with p the sigmoid of
+    the decoded logits. A callable, such as a LossKernel: loss(x, decoded) times the number of
+    entries of x.
     """
     return reconstruction_rows(batch.x, batch.decoded, batch.settings.loss).mean() * batch.per_entry
 
@@ -121,7 +122,7 @@ def reconstruction_rows(x: Tensor, decoded: Tensor, loss: Reconstruction) -> Ten
 
 
 def kl_rows(batch: Batch) -> Tensor:
-    """KL(q(z|x) || p(z)) of every row: exact for the standard normal prior, sampled for others."""
+    """KL(q(z|x) || p(z)) of every row: exact for a standard normal prior, otherwise sampled."""
     if isinstance(batch.prior, StandardNormal | NormalCodes):
         return gaussian_kl(batch.mean, batch.log_variance).sum(dim=1)
     return kl_sampled(batch)
@@ -154,11 +155,11 @@ def capacity_gap(batch: Batch) -> Tensor:
 
 
 def decomposed_kl(batch: Batch) -> Tensor:
-    """The divergence in three parts, weighted (seed 002, equation 3).
+    """Weighted sum of the three parts of the divergence (seed 002, equation 3).
 
     `settings.alpha` times the index-code information E log q(z|x) / q(z), plus `settings.beta`
     times the total correlation E log q(z) / prod_j q(z_j), plus `settings.gamma` times the
-    dimension-wise divergence E log prod_j q(z_j) / p(z); alpha and gamma are 1 unless they are set.
+    dimension-wise divergence E log prod_j q(z_j) / p(z); alpha and gamma are 1 by default.
     """
     own, joint, product = _log_densities(batch)
     information = (own - joint).mean()
@@ -170,11 +171,11 @@ def decomposed_kl(batch: Batch) -> Tensor:
 
 
 def coding_cost(batch: Batch) -> Tensor:
-    """What Information Dropout adds to the reconstruction (seed 003, equations 8 and 9).
+    """Information terms of Information Dropout (seed 003, equations 8 and 9).
 
     `settings.beta` times the index-code information E log q(z|x) / q(z), plus `settings.gamma`
     times the total correlation E log q(z) / prod_j q(z_j), both estimated as in `decomposed_kl`.
-    There is no prior in it.
+    The prior does not appear.
     """
     own, joint, product = _log_densities(batch)
     information, correlation = (own - joint).mean(), (joint - product).mean()
@@ -183,7 +184,7 @@ def coding_cost(batch: Batch) -> Tensor:
 
 
 def _log_densities(batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-    """Log q(z|x), and estimates of log q(z) and log prod_j q(z_j), of every row."""
+    """Compute log q(z|x), and estimate log q(z) and log prod_j q(z_j), at every row."""
     own = gaussian_log_density(batch.z, batch.mean, batch.log_variance).sum(dim=1)
     return own, *aggregate_log_densities(
         batch.z, batch.mean, batch.log_variance, batch.dataset_size
@@ -201,7 +202,7 @@ def density_ratio_prior(batch: Batch) -> Tensor:
 
 
 def _log_ratio(batch: Batch) -> Tensor:
-    """Mean log-density ratio that the discriminator of class 0 and 1 has learnt."""
+    """Mean log-density ratio of classes 0 and 1 according to the discriminator."""
     logits = at_least_float32(batch.discriminator(batch.z))
     return (logits[:, 0] - logits[:, 1]).mean() * batch.per_latent
 
@@ -210,10 +211,10 @@ def _log_ratio(batch: Batch) -> Tensor:
 
 
 def dip(batch: Batch) -> Tensor:
-    """Off-diagonal and diagonal penalties on a covariance C of the latents (seed 003, 10 and 11).
+    """DIP-VAE penalty on a covariance C of the latents (seed 003, equations 10 and 11).
 
     `settings.off_diagonal` sum_{i != j} C_ij^2 + `settings.diagonal` sum_i (C_ii - 1)^2, where C
-    is that of the means (`settings.kind` "I"), or of z, Cov[mean] + E[variance] ("II").
+    is the covariance of the means (`settings.kind` "I"), or of z, Cov[mean] + E[variance] ("II").
     """
     centred = batch.mean - batch.mean.mean(dim=0)
     covariance = centred.T @ centred / len(centred)
@@ -240,7 +241,7 @@ def mmd_between(a: Tensor, b: Tensor) -> Tensor:
 
     def mean_kernel(first: Tensor, second: Tensor, same: bool) -> Tensor:
         values = (-squared_distances(first, second) / a.shape[1]).exp()
-        if same:  # pairs of a point with itself are left out: they bias the estimate
+        if same:  # without the pairs of a point with itself, which bias the estimate
             n = len(first)
             return (values.sum() - values.diagonal().sum()) / (n * (n - 1))
         return values.mean()
@@ -249,7 +250,7 @@ def mmd_between(a: Tensor, b: Tensor) -> Tensor:
 
 
 def squared_distances(a: Tensor, b: Tensor) -> Tensor:
-    """|a_i - b_j|^2 of all rows, shape (n, m); unlike `cdist` smooth where it is zero."""
+    """Compute |a_i - b_j|^2 of all pairs, shape (n, m); unlike `cdist` it is smooth at zero."""
     lengths = a.square().sum(dim=1)[:, None] + b.square().sum(dim=1)
     return (lengths - 2 * a @ b.T).clamp(min=0)
 
@@ -268,7 +269,7 @@ def adaptive_triplet(batch: Batch) -> Tensor:
     """Adaptive triplet loss of the means (seed 001, equation 5.22)."""
     s = batch.settings
     (anchor, positive, negative), logs = batch.mean.chunk(3), batch.log_variance.chunk(3)
-    kind = getattr(s, "deltas", "absolute")  # without variances there is no choice
+    kind = getattr(s, "deltas", "absolute")  # the only choice for models without variances
     deltas = latent_deltas(anchor, logs[0], negative, logs[2], kind)
     return adaptive_triplet_loss(
         anchor,
@@ -286,7 +287,7 @@ def adaptive_triplet(batch: Batch) -> Tensor:
 
 
 def neighbour_cross_entropy(batch: Batch) -> Tensor:
-    """Cross-entropy of neighbours by label and neighbours by code (stochastic neighbours).
+    """Cross-entropy between neighbours by label and neighbours by code (as in SNE).
 
     Mean over rows a of - sum_b P_ab log Q_ab, with P_a = softmax over b != a of
     -kappa |y_a - y_b|^2 / 2 of the labels y, and Q_a the same of the codes z.
@@ -300,7 +301,7 @@ def neighbour_cross_entropy(batch: Batch) -> Tensor:
 
 
 def info_nce(batch: Batch) -> Tensor:
-    """Symmetric cross-entropy of finding a row's own partner among all (InfoNCE).
+    """Symmetric InfoNCE: cross-entropy of identifying the partner of a row among all.
 
     With logits L_ab = -kappa |z_a - z'_b|^2 / 2 for pairs (z, z'), mean of the cross-entropies of
     the rows and of the columns of L with its diagonal.
@@ -311,11 +312,11 @@ def info_nce(batch: Batch) -> Tensor:
     return 0.5 * (cross_entropy(logits, own) + cross_entropy(logits.T, own))
 
 
-# The generator of a GAN, whose batch has drawn codes as z and generated rows as decoded
+# The generator of a GAN: z has the sampled codes, decoded the generated rows
 
 
 def critic_score(batch: Batch) -> Tensor:
-    """-E D(G(z)), the generator's part of equation 16 (seed 003)."""
+    """-E D(G(z)), the generator's term of equation 16 (seed 003)."""
     return -batch.discriminator(batch.decoded).mean()
 
 
@@ -325,7 +326,7 @@ def unconvincing(batch: Batch) -> Tensor:
 
 
 def code_error(batch: Batch) -> Tensor:
-    """-E log Q(c | G(c, noise)) (seed 003, equation 13): normal codes, and a categorical one."""
+    """-E log Q(c | G(c, noise)) (seed 003, equation 13) of normal codes and a categorical one."""
     continuous = batch.mean.shape[1]
     codes, category = batch.z[:, :continuous], batch.z[:, continuous:]
     loss = -gaussian_log_density(codes, batch.mean, batch.log_variance).sum(dim=1).mean()

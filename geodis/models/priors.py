@@ -13,30 +13,30 @@ from torch import Tensor, nn
 from geodis.base.check import InputError, check_choice, check_int, check_real
 from geodis.models.randomness import torch_generator, widest_float
 
-# Lp-nested distributions of latents, whose exponents can be learnt: independent subspaces.
+# Lp-nested distributions of latents, with exponents that can be learnt
 #
 # An Lp-nested norm is a tree of Lp norms, `f(z) = (sum over children of v^p)^(1/p)` at every inner
-# node, and the distribution is spread evenly over its spheres (Stühmer, Turner and Nowozin 2020,
-# equation 7). With the radial density of equation 11 the children of the root are independent of
-# one another and dependent within: independent subspaces.
+# node, and the distribution is uniform on its spheres (Stühmer, Turner and Nowozin 2020, equation
+# 7). With the radial density of equation 11 the children of the root are mutually independent, but
+# latents below the same child are dependent: independent subspaces.
 
 MOST_LATENTS = 10**6
-# Exponents outside say nothing new (below: spikes; above: a cube) and overflow double precision
-# for so many latents.
+# Smaller exponents give spikes and larger ones a cube; both overflow double precision for many
+# latents.
 EXPONENTS = (0.1, 50.0)
 LearntExponents = Literal["none", "subspaces", "all"]
-# The most frequent ones, of three subspaces with root 2.1 that began at 2.0, sorted within a run;
-# over beta from .5 to 5, of 3D faces (seed 002, appendix A.2, figure 7).
+# The most frequent exponents of three subspaces with root 2.1, initialised at 2.0 and sorted within
+# a run, over beta from .5 to 5, on 3D faces (seed 002, appendix A.2, figure 7).
 PUBLISHED_EXPONENTS = (1.95, 1.98, 2.17)
-# |z| below this counts as zero: its logarithm stays finite, and its gradient is zero.
+# Smaller |z| count as zero, with a finite logarithm and a gradient of zero.
 SMALLEST = 1e-30
 
 
 @dataclass(frozen=True)
 class _Node:
-    """An inner node of the tree: its leaves `start` to `stop`, and its children.
+    """An inner node of the tree, with its children and its leaves `start` to `stop`.
 
-    A child is the number of another node, or -1 - leaf for a leaf.
+    A child is the index of another node, or -1 - leaf for a leaf.
     """
 
     children: tuple[int, ...]
@@ -49,25 +49,25 @@ class _Node:
 
 
 class LpNested(nn.Module):
-    """Lp-nested symmetric distribution of any tree.
+    """Lp-nested symmetric distribution for any tree.
 
     With n latents, root exponent `p0`, norm `f` and surface constant `S` (equations 7, 8 and 11),
 
         log p(z) = log p0 - (n / p0) log s - log Gamma(n / p0) - f(z)^p0 / s - log S.
 
-    The scale s divides `f^p0`. With every exponent 2 that is a normal distribution of variance
+    The scale s divides `f^p0`. If every exponent is 2 this is a normal distribution with variance
     s / 2: the published s = 1 has variance one half, and s = 2 is the standard normal.
 
     Parameters
     ----------
     tree : tuple (exponent, children)
-        A child is a number of leaves, or a tree: `(2.2, [1, (1.5, [3])])` has a leaf of its own and
-        a subspace of three under the root. Latents are numbered from left to right.
+        A child is a number of leaves or a tree: in `(2.2, [1, (1.5, [3])])` the root has one leaf
+        and a subspace of three. Latents are numbered from left to right.
     scale : float
         The scale s.
     learn : {"none", "subspaces", "all"}
-        Which exponents are parameters: none, all but the root's (as published), or all. `train`
-        moves them at a rate of their own, ``TrainOptions.prior_learning_rate``.
+        Which exponents are learnt: none, all but that of the root (as published), or all. Their
+        learning rate is ``TrainOptions.prior_learning_rate``.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class LpNested(nn.Module):
         self._tree = _plain_tree(tree)
         values = torch.tensor(exponents, dtype=torch.float64)
         learnt = {"none": 0, "subspaces": len(exponents) - 1, "all": len(exponents)}[learn]
-        # Nodes are numbered children first, so the root is the last.
+        # Children are numbered before their parents, so the root is the last node.
         self._learnt = nn.Parameter(values[:learnt].clone()) if learnt else None
         self.register_buffer("_fixed", values[learnt:].clone())
         for number, node in enumerate(self._nodes):  # leaves below every child of a node
@@ -100,15 +100,15 @@ class LpNested(nn.Module):
             self.register_buffer(f"_leaves_{number}", leaves, persistent=False)
 
     def _apply(self, fn: Any, recurse: bool = True) -> LpNested:
-        """Move to a device, in float32 where it has nothing wider."""
+        """Move to a device, in float32 if the device has no float64."""
         where: Tensor = fn(torch.zeros(0))
         now: Tensor = self._fixed  # type: ignore[assignment]
-        was, to_be = widest_float(now.device), widest_float(where.device)
-        if was != to_be == torch.float32:
-            self._set_precision(to_be)
+        before, after = widest_float(now.device), widest_float(where.device)
+        if before != after == torch.float32:
+            self._set_precision(after)
         moved = super()._apply(fn, recurse)
-        if was != to_be == torch.float64:
-            self._set_precision(to_be)
+        if before != after == torch.float64:
+            self._set_precision(after)
         return moved
 
     def _set_precision(self, dtype: torch.dtype) -> None:
@@ -123,7 +123,7 @@ class LpNested(nn.Module):
         scale: float = 1.0,
         learn: LearntExponents = "none",
     ) -> LpNested:
-        """Independent subspaces (equation 9): root exponent p0 and [(exponent, size), ...]."""
+        """Make independent subspaces [(exponent, size), ...] with root exponent p0 (equation 9)."""
         try:
             children = [(p, [size]) for p, size in subspaces]
         except (TypeError, ValueError):
@@ -133,7 +133,7 @@ class LpNested(nn.Module):
         return cls((p0, children), scale=scale, learn=learn)
 
     def _add(self, tree: Any, start: int, exponents: list[float]) -> int:
-        """Number a subtree, children first; return where its leaves end."""
+        """Add a subtree, children first, and return the end of its leaves."""
         try:
             exponent, children = tree
             children = list(children)
@@ -150,7 +150,7 @@ class LpNested(nn.Module):
                 numbers.append(len(self._nodes) - 1)
             else:
                 leaves = check_int(child, "a number of leaves", low=1)
-                if stop + leaves > MOST_LATENTS:  # before a file's word makes a list of as many
+                if stop + leaves > MOST_LATENTS:  # a damaged file must not allocate a huge list
                     raise InputError(
                         f"a tree must have at most {MOST_LATENTS:,} leaves; got {stop + leaves:,}."
                     )
@@ -166,24 +166,25 @@ class LpNested(nn.Module):
 
     @property
     def exponents(self) -> Tensor:
-        """Exponents of the inner nodes, children before parents, the root last; float64."""
+        """Return the exponents of the inner nodes in float64, children first, the root last."""
         fixed: Tensor = self._fixed  # type: ignore[assignment]
         values = fixed if self._learnt is None else torch.cat([self._learnt, fixed])
-        # The exponents themselves are learnt, so that a step of the optimiser moves all of them
-        # alike; those that leave the range count as its ends until `keep_in_range` puts them there.
+        # The parameters are the exponents themselves, so that steps of the optimiser are equally
+        # large for all. Those outside the range are clamped, with an unchanged gradient, until
+        # `keep_in_range` sets them to its ends.
         return values + (values.clamp(*EXPONENTS) - values).detach()
 
     @torch.no_grad()
     def keep_in_range(self) -> None:
-        """Put learnt exponents that left the range back to its ends, as after every step.
+        """Clamp learnt exponents to the allowed range; training calls this after every step.
 
-        Without it they would wander on, and come back as late.
+        Otherwise they could drift far outside and take long to return.
         """
         if self._learnt is not None:
             self._learnt.clamp_(*EXPONENTS)
 
     def _log_norms(self, z: Tensor, exponents: Tensor) -> Tensor:
-        """Log f(z); in logarithms because a power of a large latent overflows."""
+        """Compute log f(z); in logarithms, because a power of a large latent overflows."""
         leaves = z.to(widest_float(z.device)).abs().clamp(min=SMALLEST).log()
         values: list[Tensor] = []
         for node, p in zip(self._nodes, exponents, strict=True):
@@ -194,12 +195,12 @@ class LpNested(nn.Module):
         return values[-1]
 
     def norm(self, z: Tensor) -> Tensor:
-        """The Lp-nested norm f(z) of the rows of z (equation 9 for subspaces)."""
+        """Compute the Lp-nested norm f(z) of the rows of z (equation 9 for subspaces)."""
         require_latents(z, self.size)
         return self._log_norms(z, self.exponents).exp().to(z.dtype)
 
     def log_surface(self) -> Tensor:
-        """Logarithm of the surface of the unit sphere of f (equation 8).
+        """Compute the logarithm of the surface area of the unit sphere of f (equation 8).
 
         S = 2^n prod over inner nodes i with l children of
         p_i^(1 - l) [prod over children k of Gamma(n_k / p_i)] / Gamma(n_i / p_i).
@@ -213,14 +214,15 @@ class LpNested(nn.Module):
         return total + self.size * math.log(2)
 
     def _leaves_below(self, number: int) -> Tensor:
-        """Number of leaves below every child of a node."""
+        """Return the number of leaves below every child of a node."""
         leaves: Tensor = getattr(self, f"_leaves_{number}")
         return leaves
 
     def log_prob(self, z: Tensor) -> Tensor:
-        """Log-density of the rows of z, shape (..., size), differentiable in z and exponents.
+        """Compute the log-density of the rows of z, differentiable in z and the exponents.
 
-        It is computed in double precision and returned in the precision of z.
+        The rows have shape (..., size). The result is computed in double precision and returned in
+        the precision of z.
         """
         require_latents(z, self.size)
         exponents = self.exponents
@@ -235,11 +237,11 @@ class LpNested(nn.Module):
 
     @torch.no_grad()
     def sample(self, n: int, random_state: Any = None) -> Tensor:
-        """Draw n latents exactly, shape (n, size); not differentiable.
+        """Draw n exact samples of the latents, shape (n, size); not differentiable.
 
-        Algorithm 1 of the paper without its first radius: steps 1 and 4 draw it and divide it out
-        again. Every inner node divides its radius among its children by a Dirichlet variable, and
-        f^p0 / s of the whole has a Gamma(n / p0) distribution, which is equation 11.
+        Algorithm 1 of the paper, without the radius that its step 1 draws and its step 4 divides
+        out. Every inner node divides its radius among its children by a Dirichlet variable, and
+        f^p0 / s at the root has a Gamma(n / p0) distribution (equation 11).
         """
         generator = torch_generator(random_state)
         n = check_int(n, "n", low=1)
@@ -247,7 +249,7 @@ class LpNested(nn.Module):
 
     @torch.no_grad()
     def draw_for(self, z: Tensor) -> Tensor:
-        """Draw as many latents as z has rows, on its device, from torch's own random numbers."""
+        """Draw as many latents as z has rows, on its device, with the global generator of torch."""
         return self._drawn(len(z), z.device, None).to(z.dtype)
 
     def _drawn(self, n: int, device: torch.device, generator: torch.Generator | None) -> Tensor:
@@ -272,7 +274,7 @@ class LpNested(nn.Module):
         return out * signs
 
     def config(self) -> dict[str, Any]:
-        """Everything needed to build the prior again, as plain values; learnt ones are weights."""
+        """Return everything needed to rebuild the prior but learnt exponents, which are weights."""
         return {
             "prior": type(self).__name__,
             "tree": self._tree,
@@ -281,17 +283,17 @@ class LpNested(nn.Module):
         }
 
     def extra_repr(self) -> str:
-        """Say size, exponents and scale when printed."""
+        """Show size, exponents and scale when printed."""
         shown = ", ".join(f"{value:.3g}" for value in self.exponents.tolist())
         return f"size={self.size}, exponents=[{shown}], scale={self.scale}, learn={self.learn!r}"
 
 
 def learnt_exponents(model: Any) -> dict[str, float]:
-    """Exponents that a model's prior has learnt, by rank: "1" is the smallest.
+    """Return the exponents that a model's prior has learnt, by rank: "1" is the smallest.
 
-    As a callback it puts them into the history, ``TrainOptions(callbacks={"exponent":
-    learnt_exponents})``; a sweep has them as columns "exponent 1", ..., and `geodis train` says
-    them at the end. The published ones are `PUBLISHED_EXPONENTS`.
+    As a callback, ``TrainOptions(callbacks={"exponent": learnt_exponents})``, it adds them to the
+    history. The table of a sweep has the columns "exponent 1", ..., and `geodis train` prints the
+    exponents at the end. `PUBLISHED_EXPONENTS` has the published values.
 
     Examples
     --------
@@ -309,7 +311,7 @@ def learnt_exponents(model: Any) -> dict[str, float]:
 
 
 def _plain_tree(tree: Any) -> Any:
-    """The tree as lists and numbers."""
+    """Convert the tree to lists and numbers."""
     exponent, children = tree
     plain = (
         _plain_tree(child) if isinstance(child, tuple | list) else int(child) for child in children
@@ -318,7 +320,7 @@ def _plain_tree(tree: Any) -> Any:
 
 
 def require_latents(z: Tensor, size: int) -> None:
-    """Require as many columns as a prior has latents."""
+    """Require one column for every latent of the prior."""
     if z.ndim < 1 or z.shape[-1] != size:
         raise InputError(
             f"latents must have {size} columns, one for every latent of the prior; "
@@ -345,7 +347,7 @@ class StandardNormal(nn.Module):
         self.size = check_int(size, "size", low=1)
 
     def log_prob(self, z: Tensor) -> Tensor:
-        """Log-density `-(|z|^2 + size log 2 pi) / 2` of the rows of z, shape (..., size)."""
+        """Compute the log-density `-(|z|^2 + size log 2 pi) / 2` of rows (..., size)."""
         require_latents(z, self.size)
         return -0.5 * (z.square().sum(dim=-1) + self.size * math.log(2 * math.pi))
 
@@ -355,15 +357,15 @@ class StandardNormal(nn.Module):
         return torch.randn(check_int(n, "n", low=1), self.size, generator=generator)
 
     def draw_for(self, z: Tensor) -> Tensor:
-        """Draw as many latents as z has rows, on its device, from torch's own random numbers."""
+        """Draw as many latents as z has rows, on its device, with the global generator of torch."""
         return torch.randn_like(z)
 
     def config(self) -> dict[str, Any]:
-        """Everything needed to build the prior again, as plain values."""
+        """Return everything needed to rebuild the prior, as plain values."""
         return {"prior": type(self).__name__, "size": self.size}
 
     def extra_repr(self) -> str:
-        """Say the size when printed."""
+        """Show the size when printed."""
         return f"size={self.size}"
 
 
@@ -374,7 +376,7 @@ class UniformCodes(nn.Module):
     ----------
     continuous : int
     categories : int
-        Columns of the categorical code, one of which is 1 and the others 0; 0 for none.
+        Number of columns of the one-hot categorical code; 0 for none.
 
     Examples
     --------
@@ -398,22 +400,22 @@ class UniformCodes(nn.Module):
         return self._drawn(check_int(n, "n", low=1), generator=torch_generator(random_state))
 
     def draw_for(self, z: Tensor) -> Tensor:
-        """Draw as many codes as z has rows, on its device, from torch's own random numbers."""
+        """Draw as many codes as z has rows, on its device, with the global generator of torch."""
         return self._drawn(len(z), device=z.device).to(z.dtype)
 
     def _drawn(self, n: int, **source: Any) -> Tensor:
         codes = self._continuous(n, **source)
         if not self.categories:
             return codes
-        drawn = torch.randint(self.categories, (n, 1), **source)
-        chosen = torch.zeros(n, self.categories, device=drawn.device).scatter_(1, drawn, 1.0)
-        return torch.cat([codes, chosen], dim=1)
+        category = torch.randint(self.categories, (n, 1), **source)
+        one_hot = torch.zeros(n, self.categories, device=category.device).scatter_(1, category, 1.0)
+        return torch.cat([codes, one_hot], dim=1)
 
     def _continuous(self, n: int, **source: Any) -> Tensor:
         return 2 * torch.rand(n, self.continuous, **source) - 1
 
     def config(self) -> dict[str, Any]:
-        """Everything needed to build the prior again, as plain values."""
+        """Return everything needed to rebuild the prior, as plain values."""
         return {
             "prior": type(self).__name__,
             "continuous": self.continuous,
@@ -421,18 +423,18 @@ class UniformCodes(nn.Module):
         }
 
     def extra_repr(self) -> str:
-        """Say the sizes when printed."""
+        """Show the sizes when printed."""
         return f"continuous={self.continuous}, categories={self.categories}"
 
 
 class NormalCodes(UniformCodes):
-    """Standard normal latents, and one categorical latent whose categories are equally likely.
+    """Standard normal latents, and one categorical latent with equally likely categories.
 
     Parameters
     ----------
     continuous : int
     categories : int
-        Columns of the categorical latent, one of which is 1 and the others 0; 0 for none.
+        Number of columns of the one-hot categorical latent; 0 for none.
 
     Examples
     --------
@@ -445,9 +447,9 @@ class NormalCodes(UniformCodes):
 
 
 def drawn_for(prior: Any, z: Tensor) -> Tensor:
-    """As many latents of a prior as z has rows, where z is.
+    """Draw as many latents from a prior as z has rows, on the device of z.
 
-    A prior that can only `sample` does so on the CPU, from a seed that torch draws.
+    A prior that has only `sample` draws them on the CPU, with a seed from torch.
     """
     if hasattr(prior, "draw_for"):
         return prior.draw_for(z)
@@ -456,7 +458,7 @@ def drawn_for(prior: Any, z: Tensor) -> Tensor:
 
 
 def prior_from_config(config: Any, given: nn.Module | None = None) -> nn.Module:
-    """Build a prior again; one of the user's own is code, and has to be given."""
+    """Rebuild a prior from its configuration; a user's prior has to be passed."""
     if given is not None:
         return given
     known = {kind.__name__: kind for kind in (StandardNormal, LpNested, UniformCodes, NormalCodes)}

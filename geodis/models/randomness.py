@@ -1,4 +1,4 @@
-"""Random numbers that hang on a seed alone, and leave the user's own as they were."""
+"""Seeded random numbers that leave the state of the user's generators unchanged."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ import torch
 
 from geodis.base.check import check_random_state
 
-# Types of devices without float64.
+# Device types without float64.
 NARROW = ("mps",)
 
 
 def torch_generator(random_state: Any) -> torch.Generator:
-    """A torch generator on the CPU from anything that geodis takes as `random_state`."""
+    """Make a torch generator on the CPU from a `random_state`."""
     seed = int(check_random_state(random_state).integers(2**62))
     return torch.Generator().manual_seed(seed)
 
 
 def reseed(seed: int, device: torch.device) -> None:
-    """Seed the generators that a step on a device draws from: of the CPU and of all its kind.
+    """Seed the generators of the CPU and of all devices of the same type.
 
-    `torch.manual_seed` looks for every kind of device there could be, at a tenth of the cost of a
-    step of a small model.
+    `torch.manual_seed` checks every possible type of device, which costs a tenth of a step of a
+    small model.
     """
     torch.default_generator.manual_seed(seed % 2**63)
     kind = accelerators().get(device.type)
@@ -35,13 +35,13 @@ def reseed(seed: int, device: torch.device) -> None:
 
 
 def seed_of_step(seed: int, step: int) -> int:
-    """The seed of all noise of a step of a run, which depends on nothing else."""
+    """Compute the seed of all noise in a step; it depends on the run's seed and the step only."""
     return seed * 1_000_003 + step
 
 
 @contextmanager
 def host_seeded(seed: int) -> Iterator[None]:
-    """Run a block under a seed of numpy's and Python's shared generators, and put these back.
+    """Seed the global generators of numpy and Python for a block, then restore them.
 
     Examples
     --------
@@ -62,9 +62,9 @@ def host_seeded(seed: int) -> Iterator[None]:
 
 
 def accelerators() -> dict[str, Any]:
-    """Modules of torch whose generators are in use, by the type of their devices.
+    """Return the torch modules of accelerators whose generators are in use, by device type.
 
-    One that nobody has used yet is left out: it would keep a seed for when it is.
+    Uninitialised ones are left out, because seeding them would affect their first use.
     """
     in_use: dict[str, Any] = {}
     for name in ("cuda", "xpu"):
@@ -77,7 +77,7 @@ def accelerators() -> dict[str, Any]:
 
 
 class kept_generators:  # noqa: N801 - read as a verb: with kept_generators(): ...
-    """Run a block and leave the random numbers of torch, on every device, as they were."""
+    """Run a block, then restore the random state of torch on every device."""
 
     def __enter__(self) -> None:
         self._host = torch.default_generator.get_state()
@@ -86,11 +86,11 @@ class kept_generators:  # noqa: N801 - read as a verb: with kept_generators(): .
     def __exit__(self, *exception: object) -> None:
         torch.default_generator.set_state(self._host)
         for kind, state in self._others:
-            _put_back(kind, state)
+            _set_state(kind, state)
 
 
 class seeded(kept_generators):  # noqa: N801 - read as a verb: with seeded(0): ...
-    """Run a block under a seed of its own and leave torch's random numbers as they were."""
+    """Run a block under its own seed, then restore the random state of torch."""
 
     def __init__(self, random_state: Any) -> None:
         self._seed = torch_generator(random_state).initial_seed()
@@ -103,23 +103,23 @@ class seeded(kept_generators):  # noqa: N801 - read as a verb: with seeded(0): .
 
 
 def _seed_all(kind: Any, seed: int) -> None:
-    """Seed all devices of a kind; its `manual_seed` seeds the current one, not "cuda:1"."""
+    """Seed all devices of a type; its `manual_seed` seeds only the current device."""
     getattr(kind, "manual_seed_all", kind.manual_seed)(seed)
 
 
 def _state(kind: Any) -> Any:
-    """States of the generators of all devices of a kind."""
+    """Return the generator states of all devices of a type."""
     several = hasattr(kind, "get_rng_state_all")
     return kind.get_rng_state_all() if several else kind.get_rng_state()
 
 
-def _put_back(kind: Any, state: Any) -> None:
+def _set_state(kind: Any, state: Any) -> None:
     several = hasattr(kind, "set_rng_state_all")
     return kind.set_rng_state_all(state) if several else kind.set_rng_state(state)
 
 
 def widest_float(device: torch.device) -> torch.dtype:
-    """float64, or float32 on devices that have no wider numbers.
+    """Return float64, or float32 for devices without float64.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Models on disk: safetensors and JSON, nothing pickled; checked before anything is built."""
+"""Save and load models as safetensors and JSON; find models and losses by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, get_args
 import torch
 
 from geodis.base.check import InputError
-from geodis.base.journal import CHECKSUM, differences
+from geodis.base.journal import CHECKSUM, changed_settings
 from geodis.base.notes import note_counts, note_entry, rebuilding
 from geodis.base.plugins import all_subclasses, load_plugins, newest_of_each, only_one
 from geodis.base.safetensors_files import read_tensors, write_tensors
@@ -21,15 +21,13 @@ from geodis.models.model import Model
 from geodis.models.objectives import ReconstructionName
 from geodis.models.training.run_identity import weights_fingerprint
 
-# Models by name: those of geodis, of other packages, and those that the user has defined.
-
 
 def model_named(name: str) -> type[Model]:
-    """Find a model's class by its name: "AdaTVAE", or "ada-tvae" as on the command line.
+    """Find the class of a model by name: "AdaTVAE", or "ada-tvae" as on the command line.
 
-    A class of the user's own is found once it is defined, and one of another package that
-    declares the entry point ``geodis.models`` without being imported. One that is defined anew in
-    its place, as in a notebook, replaces the older; a name of two classes is refused.
+    A user's class is found once it is defined, and a class of another package if the package
+    declares the entry point ``geodis.models``. A class that is defined again, as in a notebook,
+    replaces the older one; a name that two classes share is refused.
 
     Examples
     --------
@@ -52,9 +50,9 @@ def _plain(name: str) -> str:
 
 WEIGHTS, CONFIG, CHECKPOINT = "model.safetensors", "config.json", "checkpoint.safetensors"
 OLDER_CHECKPOINT = "checkpoint-older.safetensors"
-# Where a newer one that is damaged is moved to, while its run goes on from the older.
+# New name of a damaged checkpoint, when the run resumes from the older one.
 DAMAGED_CHECKPOINT = "checkpoint-damaged.safetensors"
-# What stands in the configuration of the model that was built, and not beside it.
+# The entries of a configuration that describe the model.
 PARTS = ("loss", "prior", "encoder", "decoder")
 BUILT_FROM = ("model", "shape", "latents", "options", "settings", *PARTS)
 
@@ -67,7 +65,7 @@ def save_model(model: Model, folder: str | Path, extra: Mapping[str, Any] = {}) 
     model : Model
     folder : path
     extra : mapping
-        More to keep in the configuration: data, steps, versions.
+        Further entries of the configuration: data, steps, versions.
     """
     folder = Path(folder)
     config, tensors = model.config(), state_of(model)
@@ -84,19 +82,19 @@ def load_model(folder: str | Path, **given: Any) -> Model:
     ----------
     folder : path
     **given
-        What is code of the user's own and was not saved: `loss`, `prior`, `encoder`, `decoder`.
+        Your own `loss`, `prior`, `encoder` or `decoder`, whose code is not saved.
     """
     folder = Path(folder)
     config = read_config(folder)
     tensors, note = read_tensors(folder / WEIGHTS)
-    held = sum(tensor.numel() for tensor in tensors.values())
-    with AllocationLimit(held, folder / CONFIG):
+    count = sum(tensor.numel() for tensor in tensors.values())
+    with AllocationLimit(count, folder / CONFIG):
         model = model_from_config(config, folder / CONFIG, **given)
     if _is_double(model, tensors):
         model.double()
     load_state(model, tensors, folder)
     _check_unaltered(folder, config, note.get("config"))
-    # Files of older versions have none.
+    # Files of older versions have no checksum.
     if CHECKSUM in note and note[CHECKSUM] != weights_fingerprint(tensors):
         raise InputError(
             f"{folder / WEIGHTS} must have the checksum that it was written with; got another one: "
@@ -106,17 +104,17 @@ def load_model(folder: str | Path, **given: Any) -> Model:
 
 
 def _is_double(model: Model, tensors: Mapping[str, torch.Tensor]) -> bool:
-    """Whether the saved weights of networks are float64; a prior's may be in any case."""
+    """Whether the saved weights of the networks are float64; those of a prior always may be."""
     first, own = next(model.named_parameters())
     return first in tensors and tensors[first].dtype == torch.float64 != own.dtype
 
 
 def _check_unaltered(folder: Path, config: Mapping[str, Any], saved: Any) -> None:
-    """Refuse a configuration that is not the one beside which the weights were written."""
-    if not isinstance(saved, dict):  # of an older version, or written by someone else
+    """Refuse a configuration that was changed after the weights were written."""
+    if not isinstance(saved, dict):  # a file of an older version or of other software
         return
     then_and_now = ({name: each.get(name) for name in BUILT_FROM} for each in (saved, config))
-    for name, then, now in differences(*then_and_now):
+    for name, then, now in changed_settings(*then_and_now):
         raise InputError(
             f"{folder / CONFIG} must say {name} = {then!r}, as when {WEIGHTS} was written; "
             f"got {now!r}: it was edited."
@@ -145,14 +143,14 @@ def read_config(folder: str | Path) -> dict[str, Any]:
 def model_from_config(
     config: Mapping[str, Any], source: str | Path = "The configuration", **given: Any
 ) -> Model:
-    """Build an untrained model from its configuration, which is checked.
+    """Check a configuration and build an untrained model from it.
 
     Parameters
     ----------
     config : mapping
-        What `Model.config` gave.
+        As returned by `Model.config`.
     source : path
-        What to call it in a message.
+        Name of the configuration in messages.
     **given
         As for `load_model`.
     """
@@ -165,13 +163,13 @@ def model_from_config(
         return kind.from_config(config, **given)
 
 
-# Reconstruction losses by name: those of geodis, blurs of a radius, learnt kernels in files.
+# Reconstruction losses by name
 
 KERNEL_FILE, BLURS = ".safetensors", ("box", "gaussian")
 
 
 def is_loss_made(name: str) -> bool:
-    """Whether a name stands for a loss that is made of it: a blur of a radius, or a file.
+    """Whether a name describes a `LossKernel`: a blur with a radius, or a file.
 
     Examples
     --------
@@ -182,14 +180,14 @@ def is_loss_made(name: str) -> bool:
 
 
 def loss_named(name: str, option: str = "loss") -> Any:
-    """A reconstruction loss by its name.
+    """Make a reconstruction loss from its name.
 
     Parameters
     ----------
     name : str
         "mse", "bernoulli", "box:31", "gaussian:31", or the file of a learnt kernel.
     option : str
-        What to call it in a message.
+        Name of the option in messages.
 
     Examples
     --------

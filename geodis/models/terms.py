@@ -1,4 +1,4 @@
-"""What the second player of an adversarial model lowers."""
+"""Formulas of the objectives: adversarial losses, normal densities, shared latents, triplets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def permuted_latents(z: Tensor) -> Tensor:
 def discriminator_loss(
     discriminator: Callable[[Tensor], Tensor], first: Tensor, second: Tensor
 ) -> Tensor:
-    """Cross-entropy of telling `first` (class 0) from `second` (class 1), half the weight each."""
+    """Cross-entropy of classifying `first` as 0 and `second` as 1, with equal weights."""
     logits = at_least_float32(discriminator(torch.cat([first, second])))
     labels = torch.zeros(len(logits), dtype=torch.long, device=logits.device)
     labels[len(first) :] = 1
@@ -37,7 +37,7 @@ def gradient_penalty(
     Parameters
     ----------
     critic : callable
-        Rows -> one number a row.
+        Maps rows to one number each.
     real, fake : Tensor of shape (n, ...)
     part : Tensor of shape (n,), optional
         Uniform in [0, 1] by default.
@@ -45,16 +45,21 @@ def gradient_penalty(
     part = torch.rand(len(real), device=real.device) if part is None else part
     part = part.reshape(-1, *(1,) * (real.ndim - 1))
     between = (part * real + (1 - part) * fake).detach().requires_grad_(True)
-    # Rows do not touch one another in the critic, so the gradient of the sum has theirs as rows.
+    # The critic treats rows independently, so the gradient of the sum has one row for each.
     (slope,) = torch.autograd.grad(critic(between).sum(), between, create_graph=True)
     return (slope.flatten(1).norm(dim=1) - 1).square().mean()
 
 
-# Normal distributions of latents: densities and divergences, entry by entry.
+# Normal distributions of latents: samples, densities and divergences, entrywise.
+
+
+def gaussian_sample(mean: Tensor, log_variance: Tensor) -> Tensor:
+    """Draw z = mean + standard deviation * noise, differentiable in both, of the shape of mean."""
+    return mean + (0.5 * log_variance).exp() * torch.randn_like(mean)
 
 
 def gaussian_log_density(z: Tensor, mean: Tensor, log_variance: Tensor) -> Tensor:
-    """Log-density of independent normal variables, of every entry; shapes broadcast."""
+    """Log-density of independent normal variables, entrywise; shapes broadcast."""
     scaled = (z - mean).square() * (-log_variance).exp()
     return -0.5 * (scaled + log_variance + math.log(2 * math.pi))
 
@@ -76,12 +81,12 @@ def gaussian_pair_kl(
 def aggregate_log_densities(
     z: Tensor, mean: Tensor, log_variance: Tensor, dataset_size: int
 ) -> tuple[Tensor, Tensor]:
-    """Estimate log q(z) and log prod_j q(z_j) at every row, by minibatch-weighted sampling.
+    """Estimate log q(z) and log prod_j q(z_j) at every row by minibatch-weighted sampling.
 
     log q(z_i) = log sum_j q(z_i | x_j) - log(N M) for a batch of M of N rows, and the same for
-    every latent alone (Chen et al. 2018). It is biased: its expectation is a lower bound, and each
-    density is too small by log N, so that a total correlation is too large by (z - 1) log N. That
-    is a constant, which training does not see.
+    each latent (Chen et al. 2018). The estimate is biased: its expectation is a lower bound, and
+    each density is too small by log N, so that a total correlation is too large by (z - 1) log N, a
+    constant that does not affect training.
 
     Returns
     -------
@@ -94,13 +99,13 @@ def aggregate_log_densities(
     return joint, product
 
 
-# Which latents two observations share, and the average of those that they do.
+# Latents that two observations share, and their average.
 
 
 def latent_deltas(
     mean_a: Tensor, log_variance_a: Tensor, mean_b: Tensor, log_variance_b: Tensor, kind: str
 ) -> Tensor:
-    """Distance of two posteriors along every latent: "kl", "symmetric_kl" or "absolute".
+    """Distance between two posteriors along every latent: "kl", "symmetric_kl" or "absolute".
 
     Seed 001, equations 2.12 and A.2, and |mean_a - mean_b| of section 5.4.1.
     """
@@ -114,7 +119,7 @@ def latent_deltas(
 
 
 def shared_latents(deltas: Tensor, strength: float | Tensor = 0.5) -> Tensor:
-    """Say which latents two observations share.
+    """Decide which latents two observations share.
 
     With `tau = (1 - strength) min_i delta_i + strength max_i delta_i`, latent i is shared where
     `delta_i < tau` (seed 001, equations 2.13, 2.14 and 5.16); strength 0.5 is the published rule
@@ -125,7 +130,7 @@ def shared_latents(deltas: Tensor, strength: float | Tensor = 0.5) -> Tensor:
     deltas : Tensor of shape (n, z)
         Distance between the two observations along every latent.
     strength : float
-        Averaging strength eta, 0 to 1.
+        Averaging strength eta, from 0 to 1.
 
     Returns
     -------
@@ -138,7 +143,7 @@ def shared_latents(deltas: Tensor, strength: float | Tensor = 0.5) -> Tensor:
     """
     low = deltas.amin(dim=1, keepdim=True)
     high = deltas.amax(dim=1, keepdim=True)
-    # Written from `low` on, so that strength 0 shares nothing whatever the rounding.
+    # In this form strength 0 shares nothing, regardless of rounding.
     return deltas < low + strength * (high - low)
 
 
@@ -147,21 +152,21 @@ def average_shared(
 ) -> tuple[Tensor, Tensor]:
     """Average the posteriors of the latents that the two rows of a pair share.
 
-    Seed 001, equations 2.10, 2.11 and 5.16. Latents that differ stay as they are.
+    Seed 001, equations 2.10, 2.11 and 5.16. Other latents are unchanged.
 
     Parameters
     ----------
     mean, log_variance : Tensor of shape (2 n, z)
         First members, then second members.
     kind : {"symmetric_kl", "kl", "absolute"}
-        Which distance decides what is shared.
+        The distance that decides which latents are shared.
     average : {"gvae", "gvae-std", "ml-vae"}
         "gvae": mean of means and of variances (equation 2.16, whose sigma is a diagonal
-        covariance, section 2.1.3; so do the published implementations). "gvae-std": mean of
+        covariance, section 2.1.3; as in the published implementations). "gvae-std": mean of
         standard deviations instead. "ml-vae": mean of precisions 1 / variance, and the mean of
-        means that these weigh, as in the software of Locatello et al. 2020 (disentanglement_lib,
-        MLVae). It is the normalised geometric mean sqrt(q_a q_b): the product q_a q_b that the
-        papers name has the same mean, but half the variance.
+        means weighted by them, as in the software of Locatello et al. 2020 (disentanglement_lib,
+        MLVae). This is the normalised geometric mean sqrt(q_a q_b); the product q_a q_b of the
+        papers has the same mean, but half the variance.
     strength : float
 
     Returns
@@ -186,7 +191,7 @@ def average_shared(
     return torch.cat(new_mean), torch.cat(new_log)
 
 
-# Triplet losses on latents, plain and adaptive.
+# Triplet losses of latents
 
 
 def lp_distance(a: Tensor, b: Tensor, p: int = 1) -> Tensor:
@@ -194,7 +199,7 @@ def lp_distance(a: Tensor, b: Tensor, p: int = 1) -> Tensor:
     difference = a - b
     if p == 1:
         return difference.abs().sum(dim=1)
-    # The root of zero has no gradient; a pair of equal rows should have none, not NaN.
+    # The square root has no gradient at zero; equal rows get a gradient of zero, not NaN.
     squared = difference.square().sum(dim=1)
     positive = squared > 0
     return torch.where(positive, torch.where(positive, squared, 1.0).sqrt(), 0.0)
@@ -229,7 +234,7 @@ def adaptive_triplet_loss(
     shared_weight: float | Tensor = 0.5,
     deltas: Tensor | None = None,
 ) -> Tensor:
-    """Triplet loss that pushes anchor and negative apart along few latents, shape (n,).
+    """Triplet loss that separates anchor and negative along few latents, shape (n,).
 
     The distance of anchor and negative is weighted, `d(w * anchor, w * negative)` with
     `w_i = shared_weight` where latent i is shared and 1 elsewhere (seed 001, equations 5.17 to
@@ -240,18 +245,18 @@ def adaptive_triplet_loss(
     anchor, positive, negative : Tensor of shape (n, z)
     p : {1, 2}
     margin : float, optional
-        Hard margin; soft without one.
+        Hard margin; without one the loss is soft.
     strength : float
         Averaging strength eta of `shared_latents`.
     shared_weight : float
         Weight omega of shared latents, 0 to 1; 1 gives the plain triplet loss.
     deltas : Tensor of shape (n, z), optional
-        Distances along every latent that decide what is shared; |anchor - negative| by default.
+        Distances along every latent that decide which are shared; |anchor - negative| by default.
     """
     if deltas is None:
         deltas = (anchor - negative).abs()
     shared = shared_latents(deltas.detach(), strength)
-    # Not `where`, which makes its numbers on the CPU.
+    # `where` would create the weights on the CPU.
     weight = shared.to(anchor.dtype) * shared_weight + (~shared).to(anchor.dtype)
     gap = lp_distance(anchor, positive, p) - lp_distance(weight * anchor, weight * negative, p)
     return _of_gap(gap, margin)

@@ -1,4 +1,4 @@
-"""Autoencoders that learn from images alone, one by one."""
+"""Unsupervised autoencoders: they learn from single rows without labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from geodis.models.autoencoder import Autoencoder, with_categories
 from geodis.models.model import Weighted
 from geodis.models.objectives import Batch
 from geodis.models.priors import LearntExponents, LpNested, NormalCodes, drawn_for
-from geodis.models.terms import discriminator_loss, permuted_latents
+from geodis.models.terms import discriminator_loss, gaussian_sample, permuted_latents
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class AE(Autoencoder):
-    """Plain autoencoder: reconstruction alone, no noise."""
+    """Plain autoencoder: reconstruction only, without noise."""
 
     deterministic = True
 
@@ -37,7 +37,7 @@ class VAE(Autoencoder):
 
 
 class BetaVAE(VAE):
-    """beta-VAE (seed 001, equation 2.7): a VAE with a heavier divergence."""
+    """beta-VAE (seed 001, equation 2.7): a VAE with a larger weight of the divergence."""
 
     defaults = {"beta": 4.0}
 
@@ -46,7 +46,7 @@ class AnnealedVAE(Autoencoder):
     """AnnealedVAE: reconstruction + gamma |KL - C|, C growing from 0 to `capacity` nats (000).
 
     Defaults are those of seed 000 for dSprites, A.2: gamma 1000 and a capacity of 25 nats
-    (50 for CelebA). C grows over the whole training; there, over 100,000 steps.
+    (50 for CelebA). C grows during the whole training; in seed 000, over 100,000 steps.
     """
 
     objectives = ((objectives.reconstruction, 1.0), (objectives.capacity_gap, "gamma"))
@@ -55,7 +55,7 @@ class AnnealedVAE(Autoencoder):
 
 
 class BetaTCVAE(Autoencoder):
-    """beta-TCVAE: the divergence in three parts, beta on the total correlation (seed 002, 3).
+    """beta-TCVAE: the divergence in three parts, total correlation times beta (seed 002, 3).
 
     ``alpha`` weighs the index-code information and ``gamma`` the dimension-wise divergence.
     """
@@ -67,23 +67,23 @@ class BetaTCVAE(Autoencoder):
 class InformationDropout(Autoencoder):
     """Information Dropout (seed 003, equation 8): reconstruction + beta KL(q(z|x) || q(z)).
 
-    The divergence from the aggregate q(z), the information that codes keep of their rows, takes
-    the place of that from a prior. With ``gamma`` the total correlation is lowered as well, which
-    is equation 9; both are estimated from batches as in beta-TCVAE, where the original called the
-    second intractable. No term holds codes to a prior: `generate` draws from a standard normal
-    all the same, and codes may leave it.
+    The divergence from the aggregate q(z), which is the information that codes have about their
+    rows, replaces the divergence from a prior. With ``gamma`` the total correlation is minimised as
+    well (equation 9). Both are estimated from batches as in beta-TCVAE; the original paper called
+    the second intractable. No term keeps codes near a prior, so that `generate`, which samples a
+    standard normal, may not match them.
     """
 
     objectives = ((objectives.reconstruction, 1.0), (objectives.coding_cost, 1.0))
     defaults = {"beta": 1.0, "gamma": 0.0}
 
 
-# Hidden layers of the published discriminator, and units of each (seed 003, A).
+# Number of hidden layers of the published discriminator, and their width (seed 003, A).
 DISCRIMINATOR = {"discriminator_depth": 6, "discriminator_width": 1000}
 
 
 class _Adversarial(Autoencoder):
-    """An autoencoder with a discriminator of latents, of the size that its settings say."""
+    """An autoencoder with a discriminator of latents, whose size is in the settings."""
 
     def _build(self, latents: int) -> None:
         super()._build(latents)
@@ -93,11 +93,11 @@ class _Adversarial(Autoencoder):
 
 
 class FactorVAE(_Adversarial):
-    """FactorVAE (seed 003, algorithm 2): total correlation by a discriminator of latents.
+    """FactorVAE (seed 003, algorithm 2): a discriminator estimates the total correlation.
 
     The second batch B' of the algorithm is B itself, as in the software of seed 000: the
-    discriminator is shown m latents and the same m shuffled. Of the published discriminator a step
-    costs twenty to thirty of a small VAE; one of ``discriminator_width=200`` costs three.
+    discriminator gets m latents and the same m shuffled. With the published discriminator a step
+    costs as much as twenty to thirty steps of a small VAE; with ``discriminator_width=200``, three.
     """
 
     objectives = (
@@ -107,12 +107,12 @@ class FactorVAE(_Adversarial):
     )
     defaults = {"gamma": 35.0, **DISCRIMINATOR}
 
-    # It was shown half of a batch, and the other half shuffled: with a fast discriminator so loud
-    # that strong penalties raised what they were to lower.
+    # Revision 0 compared one half of a batch with the other half shuffled. With a fast
+    # discriminator this was so noisy that strong penalties increased the total correlation.
     revision = 1
 
     def adversary_loss(self, batch: Batch) -> Tensor:
-        """Tell latents of the batch from the same latents shuffled."""
+        """Compute the error of classifying latents of the batch against the same ones shuffled."""
         z = batch.z.detach()
         return discriminator_loss(self.discriminator, z, permuted_latents(z))
 
@@ -120,7 +120,7 @@ class FactorVAE(_Adversarial):
 class AAE(_Adversarial):
     """Adversarial autoencoder (seed 003, equation 7): a discriminator brings q(z) to p(z).
 
-    With ``beta=1`` the divergence is lowered too: the variant of FactorVAE of equation 12.
+    With ``beta=1`` the divergence is minimised too: the variant of FactorVAE in equation 12.
     """
 
     objectives = (
@@ -131,7 +131,7 @@ class AAE(_Adversarial):
     defaults = {"gamma": 10.0, "beta": 0.0, **DISCRIMINATOR}
 
     def adversary_loss(self, batch: Batch) -> Tensor:
-        """Tell latents of the batch from latents of the prior."""
+        """Compute the error of classifying latents of the batch against latents of the prior."""
         drawn = drawn_for(self.prior, batch.z.detach())
         return discriminator_loss(self.discriminator, batch.z.detach(), drawn)
 
@@ -139,9 +139,9 @@ class AAE(_Adversarial):
 class DIPVAE(Autoencoder):
     """DIP-VAE I and II: penalties on the covariance of the latents (seed 003, 10 and 11).
 
-    The seeds give no weights. Defaults are of the software of the study in seed 000
+    The seeds give no weights. Defaults follow the software of the study in seed 000
     (disentanglement_lib, unsupervised_study_v1): ``off_diagonal`` is one of 1, 2, 5, 10, 20 and
-    50, here 10, and ``diagonal`` ten times as much for kind "I", and as much for kind "II".
+    50, here 10. ``diagonal`` is ten times as large for kind "I", and equal to it for kind "II".
     """
 
     objectives = ((objectives.reconstruction, 1.0), (objectives.kl, "beta"), (objectives.dip, 1.0))
@@ -155,7 +155,7 @@ class DIPVAE(Autoencoder):
 
     @classmethod
     def with_defaults(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Settings, with the published ratio of both weights where `diagonal` is not given."""
+        """Complete the settings; a missing `diagonal` follows from the published ratio."""
         chosen = super().with_defaults(settings)
         weight = chosen["off_diagonal"]
         if "diagonal" not in settings and isinstance(weight, int | float):
@@ -164,7 +164,7 @@ class DIPVAE(Autoencoder):
 
 
 class InfoVAE(Autoencoder):
-    """InfoVAE: the divergence replaced, in part or whole, by a discrepancy of q(z) and p(z)."""
+    """InfoVAE: a maximum mean discrepancy of q(z) and p(z) replaces (part of) the divergence."""
 
     objectives = (
         (objectives.reconstruction, 1.0),
@@ -174,10 +174,8 @@ class InfoVAE(Autoencoder):
     defaults = {"beta": 0.0, "mmd": 100.0}
 
 
-# Variational autoencoders whose prior has independent subspaces.
-
-# Published layout and exponents (seed 002, section 4): fixed ones, and where learnt ones begin.
-ROOT, FIXED, BEGINNING = 2.1, 2.2, 2.0
+# Published exponents (seed 002, section 4): of the root, fixed ones, initial learnt ones; layout.
+ROOT, FIXED, INITIAL = 2.1, 2.2, 2.0
 SUBSPACES, SIZE = 5, 4
 
 
@@ -188,19 +186,19 @@ class ISAVAE(VAE):
     ----------
     shape : as for `Autoencoder`
     latents : int, optional
-        Follows from the layout; without a layout, a multiple of four, for subspaces of four.
+        Determined by the layout; without one, a multiple of four, for subspaces of four.
     p0 : float
         Exponent of the root.
     subspaces : sequence of (exponent, size), optional
-        Layout of the prior. As published for dSprites by default: five subspaces of four, of
-        exponent 2.2, or from 2.0 on where exponents are learnt.
+        Layout of the prior. The default is published for dSprites: five subspaces of four with
+        exponent 2.2, or initially 2.0 if exponents are learnt.
     learn : {"none", "subspaces", "all"}
         Which exponents are learnt.
     scale : float
-        Of the prior: variance scale / 2 at exponents of 2, so that 1, as in the published code,
-        is not the standard normal, and 2 is.
+        Scale of the prior, which has variance scale / 2 if all exponents are 2: the standard normal
+        for a scale of 2, but not for 1, the value in the published code.
     prior : LpNested, optional
-        Any tree, instead of the layout.
+        A prior with any tree, instead of the layout.
     **options
         As for `Autoencoder`.
 
@@ -210,8 +208,6 @@ class ISAVAE(VAE):
     >>> model.latents
     5
     """
-
-    defaults = {"beta": 1.0}
 
     def __init__(
         self,
@@ -227,7 +223,7 @@ class ISAVAE(VAE):
     ) -> None:
         if prior is None:
             if subspaces is None:
-                exponent = FIXED if learn == "none" else BEGINNING
+                exponent = FIXED if learn == "none" else INITIAL
                 subspaces = [(exponent, SIZE)] * _count(latents)
             prior = LpNested.isa(p0, subspaces, scale=scale, learn=learn)
         size: Any = getattr(prior, "size", latents)
@@ -240,7 +236,7 @@ class ISAVAE(VAE):
 
 
 def _count(latents: int | None) -> int:
-    """How many subspaces of the published size there are."""
+    """Compute the number of subspaces of the published size."""
     if latents is None:
         return SUBSPACES
     if check_int(latents, "latents", low=1) % SIZE:
@@ -254,33 +250,30 @@ def _count(latents: int | None) -> int:
 class ISATCVAE(ISAVAE):
     """ISA-TCVAE: the prior of ISA-VAE with the divergence of beta-TCVAE."""
 
-    objectives = ((objectives.reconstruction, 1.0), (objectives.decomposed_kl, 1.0))
-    defaults = {"beta": 6.0, "alpha": 1.0, "gamma": 1.0}
-
-
-# Autoencoders with a categorical latent beside normal ones.
+    objectives, defaults = BetaTCVAE.objectives, BetaTCVAE.defaults
 
 
 class ConcreteVAE(Autoencoder):
-    """beta-VAE with a categorical latent, drawn from the Concrete distribution.
+    """beta-VAE with an additional categorical latent from the Concrete distribution.
 
-    Reconstruction, ``beta`` times the divergence of the normal latents, and ``category_beta`` times
-    that of the categorical one from equal chances, ``sum_j q_j log q_j + log J``. While it trains
-    the category is drawn softly, ``softmax((log q + g) / temperature)`` with g from the standard
-    Gumbel distribution (Maddison et al. 2017; Jang et al. 2017), which approaches a choice as the
-    temperature falls. Seed 003 asks for such latents where factors are discrete (section 7).
+    The loss is the reconstruction, plus ``beta`` times the divergence of the normal latents, plus
+    ``category_beta`` times the divergence of the categorical latent from equal probabilities,
+    ``sum_j q_j log q_j + log J``. During training the category is a soft sample,
+    ``softmax((log q + g) / temperature)`` with g from the standard Gumbel distribution (Maddison et
+    al. 2017; Jang et al. 2017), which becomes one-hot as the temperature falls. Seed 003 suggests
+    such latents for discrete factors (section 7).
 
     Parameters
     ----------
     shape : (channels, height, width), (columns,), or FactorGrid
     latents : int
-        Normal latents. These and the categories are the latents that `encode` gives: means, and
-        after them the probabilities of the categories.
+        Number of normal latents. `encode` returns their means, followed by the probabilities of
+        the categories.
     categories : int
-        Of the categorical latent.
+        Number of categories.
     **options
         As for `Autoencoder`, without a prior; settings ``beta``, ``category_beta`` and
-        ``temperature``, which `TrainOptions(schedules={"temperature": (1.0, 0.5)})` lets fall.
+        ``temperature``, which `TrainOptions(schedules={"temperature": (1.0, 0.5)})` lowers.
 
     Examples
     --------
@@ -304,14 +297,14 @@ class ConcreteVAE(Autoencoder):
         self.categories = check_int(categories, "categories", low=2)
         prior = NormalCodes(self.continuous, self.categories)
         given = options.pop("prior", None)
-        if given is not None and repr(given) != repr(prior):  # as it is loaded it brings its own
+        if given is not None and repr(given) != repr(prior):  # loading passes the saved one
             raise InputError(f"ConcreteVAE has the prior {prior!r}; got {given!r}.")
         super().__init__(shape, prior.size, prior=prior, **options)
         if not self.settings.temperature > 0:
             raise InputError(f"temperature must be positive; got {self.settings.temperature}.")
 
     def read_codes(self, prepared: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Mean and log-variance of the normal latents, and logits of the categories."""
+        """Compute mean and log-variance of the normal latents, and logits of the categories."""
         mean, log_variance = self._posterior(prepared)
         return (
             mean[:, : self.continuous],
@@ -320,31 +313,21 @@ class ConcreteVAE(Autoencoder):
         )
 
     def posterior(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean and log-variance of every latent; a category has its probability and no spread."""
+        """Compute mean and log-variance of every latent; categories have the smallest variance."""
         return with_categories(*self.read_codes(self.prepare(x)))
 
     def forward(self, x: Tensor, dataset_size: int = 1, labels: Tensor | None = None) -> Batch:
         """Pass a batch through the model."""
         x = self.prepare(x)
         mean, log_variance, logits = self.read_codes(x)
-        drawn = mean + (0.5 * log_variance).exp() * torch.randn_like(mean)
-        chosen = gumbel_softmax(logits, tau=self.settings.temperature, dim=1)
-        z = torch.cat([drawn, chosen], dim=1)
-        return Batch(
-            x,
-            mean,
-            log_variance,
-            z,
-            self.decode(z.detach() if self.cut_decoder else z),
-            self.prior,
-            self.settings,
-            self.groups,
-            dataset_size,
-            logits=logits,
-        )
+        normal = gaussian_sample(mean, log_variance)
+        category = gumbel_softmax(logits, tau=self.settings.temperature, dim=1)
+        z = torch.cat([normal, category], dim=1)
+        decoded = self.decode(z.detach() if self.cut_decoder else z)
+        return self.batch(x, mean, log_variance, z, decoded, dataset_size, logits=logits)
 
     def config(self) -> dict[str, Any]:
-        """Everything needed to build the model again, as plain values."""
-        said = super().config()
-        options = {**said["options"], "categories": self.categories}
-        return {**said, "latents": self.continuous, "options": options}
+        """Return everything needed to rebuild the model, as plain values."""
+        config = super().config()
+        options = {**config["options"], "categories": self.categories}
+        return {**config, "latents": self.continuous, "options": options}

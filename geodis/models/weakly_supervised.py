@@ -1,4 +1,4 @@
-"""Autoencoders that learn from pairs of images, of which some factors differ."""
+"""Weakly supervised autoencoders: they learn from pairs or triplets of rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class AdaGVAE(VAE):
-    """Ada-GVAE: pairs, whose shared latents are averaged (seed 001, equations 2.10 to 2.16)."""
+    """Ada-GVAE: shared latents of pairs are averaged (seed 001, equations 2.10 to 2.16)."""
 
     groups = 2
     defaults = {"beta": 1.0, "deltas": "symmetric_kl", "strength": 0.5, "average": "gvae"}
@@ -41,15 +41,15 @@ class AdaGVAE(VAE):
 
 
 class AdaMLVAE(AdaGVAE):
-    """Ada-ML-VAE: as Ada-GVAE, averaging precisions (seed 001, 2.3.3; see `average_shared`)."""
+    """Ada-ML-VAE: Ada-GVAE with averaged precisions (seed 001, 2.3.3; see `average_shared`)."""
 
     defaults = {**AdaGVAE.defaults, "average": "ml-vae"}
 
 
 class AdaAE(AE):
-    """Ada-AE: pairs without noise, whose shared codes are averaged (seed 001, 2.10 to 2.14).
+    """Ada-AE: shared codes of pairs are averaged, without noise (seed 001, 2.10 to 2.14).
 
-    A code is shared where the two members differ least, by their absolute difference.
+    The absolute difference between the members decides which codes are shared.
     """
 
     groups = 2
@@ -64,13 +64,13 @@ class AdaAE(AE):
         return coupled, log_variance
 
 
-# Autoencoders that learn from triplets: which of two images is nearer to a third.
+# Triplets: an anchor, a similar row (positive) and a less similar row (negative)
 
 TRIPLET_DEFAULTS = {"scale": 1.0, "p": 1, "hard": True, "margin": 10.0}
 
 
 class TAE(Autoencoder):
-    """Triplet autoencoder: reconstruction and triplet loss, no noise."""
+    """Triplet autoencoder: reconstruction and triplet loss, without noise."""
 
     groups = 3
     deterministic = True
@@ -87,8 +87,8 @@ class TAE(Autoencoder):
 class AdaTAE(TAE):
     """Ada-TAE (seed 001, table 5.1 and equation 5.22): Ada-TVAE without noise and divergence.
 
-    Codes are shared where anchor and negative differ least, by their absolute difference.
-    Published schedule "weight (weak)": `shared_weight` falls from 1 to the setting in training.
+    The absolute difference between anchor and negative decides which codes are shared. Published
+    schedule "weight (weak)": `shared_weight` falls from 1 to the setting during training.
     """
 
     objectives = ((objectives.reconstruction, 1.0), (objectives.adaptive_triplet, "scale"))
@@ -97,7 +97,7 @@ class AdaTAE(TAE):
 
 
 class TVAE(Autoencoder):
-    """beta-TVAE (seed 001, equation 5.12): a beta-VAE with a triplet loss on its means."""
+    """beta-TVAE (seed 001, equation 5.12): a beta-VAE with a triplet loss of its means."""
 
     groups = 3
     objectives = (
@@ -114,29 +114,16 @@ class TVAE(Autoencoder):
         ) -> None: ...
 
 
-class AdaTVAE(Autoencoder):
-    """Ada-TVAE (seed 001, equation 5.22): the triplet loss that prefers few latents.
+class AdaTVAE(TVAE):
+    """Ada-TVAE (seed 001, equation 5.22): a triplet loss that prefers to separate few latents.
 
-    Published schedule "weight (weak)": `shared_weight` falls from 1 to the setting in training.
+    Published schedule "weight (weak)": `shared_weight` falls from 1 to the setting during training.
     """
 
-    groups = 3
     objectives = (
         (objectives.reconstruction, 1.0),
         (objectives.kl, "beta"),
         (objectives.adaptive_triplet, "scale"),
     )
-    defaults = {
-        "beta": 1.0,
-        **TRIPLET_DEFAULTS,
-        "deltas": "absolute",
-        "strength": 0.5,
-        "shared_weight": 0.5,
-    }
-    schedules = {"shared_weight": (1.0, None)}
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self, shape: Any, latents: int = 10, **options: Unpack[TripletSettings]
-        ) -> None: ...
+    defaults = {**TVAE.defaults, "deltas": "absolute", "strength": 0.5, "shared_weight": 0.5}
+    schedules = AdaTAE.schedules

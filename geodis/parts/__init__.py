@@ -1,8 +1,8 @@
-"""Points larger than memory: a sample is fitted, and all rows are mapped part by part.
+"""Factorise data larger than memory: fit a sample, then map all rows in parts.
 
-`factorise_parts` fits an even sample, makes its atlas, and writes for every part of the rows one
-file of axes, coordinates and distances; `open_parts` reads them. A part is a pure function of its
-rows and the atlas (`map_part`), so that it does not matter who computes it, or how often.
+`factorise_parts` fits an even sample, makes its atlas, and writes one file of axes, coordinates and
+distances for every part of the rows; `open_parts` reads them. A part is a pure function of its rows
+and the atlas (`map_part`), so that any process can compute it, repeatedly if necessary.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Points larger than memory: a sample is fitted, then all rows are mapped, part by part."""
+"""Factorise data larger than memory: fit a sample, then map all rows in parts."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ from geodis.parts.map_part import (
 )
 
 SECOND = "second_sample.safetensors"
-# A second sample has at most half as many rows again. Fewer rows outside than a neighbourhood has
-# are outliers, and no piece that a sample could have missed.
+# A second sample adds at most half of the first. Fewer outside rows than LEAST_PIECE, about the
+# size of a neighbourhood, are outliers rather than a piece of the data that the sample missed.
 SECOND_SHARE, LEAST_PIECE = 0.5, 40
 
 
@@ -61,39 +61,40 @@ def factorise_parts(
     n_workers: int | None = None,
     verbose: int = 1,
 ) -> PartsFolder:
-    """Fit an even sample of rows, and map all of them with its atlas, part by part.
+    """Fit an even sample of rows, and map all rows with its atlas, in parts.
 
-    A part file is whole or absent. The same command in the same folder goes on where another
-    stopped, however that one ended, and what comes out has the same bytes.
+    A part file is complete or absent. The same call with the same folder resumes an interrupted
+    one, and the resulting files have the same bytes.
 
     Parameters
     ----------
-    source : path, or anything with shape (n, d) and slices of rows
+    source : path, or an array-like with shape (n, d) and slices of rows
         A file as for `open_rows`; a memory map, an HDF5 dataset, a zarr or Dask array, an array.
     out : path
-        Folder for the manifest, the atlas and the parts: new, empty, or of the same settings.
+        Folder for the manifest, the atlas and the parts: new, empty, or with the same settings.
     sample : int
-        Rows to fit; see `GeoManCER.fit`.
+        Number of rows to fit; see `GeoManCER.fit`.
     part_rows : int
-        Rows of every part.
+        Number of rows in every part.
     dtype : {"float32", "float64"}
-        Of what is written.
+        Dtype of the written arrays.
     axes : bool
-        Write axes: most of what is written.
+        Write axes, which are the largest of the arrays.
     coordinates : bool
-        Make the maps of the factors, and write where every row lies on them.
+        Make the maps of the factors, and write the coordinates of every row on them.
     resample : bool
-        Where rows lie far from all fitted points, as in a piece that the sample missed, fit once
-        more with some of them, and map all rows again.
+        If many rows are far from all fitted points, as in a piece of the data that the sample
+        missed, fit again with some of them, and map all rows again.
     settings : mapping, optional
-        Of `GeoManCER`.
+        Parameters of `GeoManCER`.
     random_state : int
-        Draws the sample, and is that of the fit.
+        Seed of the sample and of the fit.
     cluster : None, str or distributed.Client
-        Where parts are mapped: one after the other here, in processes of this machine ("local"),
-        or on a Dask cluster, whose workers must see the file and the folder under the same names.
+        Where parts are mapped: sequentially in this process, in processes of this machine
+        ("local"), or on a Dask cluster, whose workers need the file and the folder under the same
+        paths.
     n_workers : int, optional
-        Of "local"; by default one a core.
+        Number of processes for "local"; by default one per core.
     verbose : int
         1 shows progress on a terminal; 0 is silent.
 
@@ -123,7 +124,7 @@ def factorise_parts(
             "A cluster needs points in a file, which every worker opens for itself; got "
             f"{type(source).__name__} in this process: leave the cluster out, or save them."
         )
-    if cluster != LOCAL:  # what cannot be reached is said before anything is fitted
+    if cluster != LOCAL:  # an unreachable cluster is an error before the fit
         with open_engine(cluster, n_workers=n_workers):
             pass
     settings = dict(settings or {})
@@ -146,7 +147,7 @@ def factorise_parts(
         raise InputError(f"{folder} must be a folder for parts; got a file.")
     folder.mkdir(parents=True, exist_ok=True)
     with FolderLock(folder), Stages("parts", verbose) as stages:
-        for left in folder.glob(".*-*.safetensors"):  # of a process that was killed
+        for left in folder.glob(".*-*.safetensors"):  # files of killed processes
             left.unlink(missing_ok=True)
         manifest = begin_manifest(folder, made_with)
         run = _Run(rows, named, folder, manifest, stages)
@@ -169,7 +170,7 @@ def factorise_parts(
 
 @dataclass(frozen=True)
 class _Run:
-    """What a run works on: rows, the file they are in, its folder and manifest, its progress."""
+    """The rows of a run, their file, its folder, manifest and progress."""
 
     rows: RowSource
     named: str | None
@@ -179,11 +180,11 @@ class _Run:
 
 
 def _opened(source: Any) -> tuple[RowSource, str | None]:
-    """The rows, and the file that other processes can open."""
+    """Open the source; return its rows, and its file if other processes can open one."""
     if isinstance(source, str | os.PathLike):
         return open_rows(source), os.fspath(source)
     file = getattr(source, "filename", None) if isinstance(source, np.memmap) else None
-    if file is not None and Path(file).suffix == ".npy":  # the file says what is in it
+    if file is not None and Path(file).suffix == ".npy":  # the file contains shape and dtype
         whole = open_rows(file)
         if whole.shape == source.shape and whole.dtype == source.dtype:
             return whole, os.fspath(file)
@@ -191,7 +192,7 @@ def _opened(source: Any) -> tuple[RowSource, str | None]:
 
 
 def _fit_sample(run: _Run) -> Atlas:
-    """The atlas of the sample: that which is there, or a new one."""
+    """Load the atlas of the sample, or fit the sample and make it."""
     rows, folder, manifest, stages = run.rows, run.folder, run.manifest, run.stages
     made, path, second = manifest["made_with"], folder / ATLAS, folder / SECOND
     more = read_arrays(second)[0]["rows"] if second.exists() else np.empty(0, np.int64)
@@ -214,7 +215,7 @@ def _fit_sample(run: _Run) -> Atlas:
     if run.named is not None:
         check_unchanged(run.named, made["changed"])
     with stages.stage("fit"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # all of it is in the doubts
+        warnings.simplefilter("ignore", UserWarning)  # the doubts contain all warnings
         est.fit(taken.points)
         atlas = est.atlas(coordinates=made["coordinates"])
     doubts = (*est.doubts_, *taken.doubts, *whole_problem_doubts(est.split_, len(taken.points)))
@@ -239,7 +240,7 @@ def _fit_sample(run: _Run) -> Atlas:
 
 
 def _map_parts(run: _Run, atlas: Atlas, engine: Engine) -> list[dict[str, Any]]:
-    """The notes of all parts; those that are not there yet are made."""
+    """Map the parts that are missing, and return the notes of all parts."""
     rows, folder, manifest, stages = run.rows, run.folder, run.manifest, run.stages
     made, n = manifest["made_with"], rows.shape[0]
     step = made["part_rows"]
@@ -273,13 +274,13 @@ def _map_parts(run: _Run, atlas: Atlas, engine: Engine) -> list[dict[str, Any]]:
 
 
 def _absolute(named: str) -> str:
-    """The file with its whole path, which is the same in every process, and the key."""
+    """Return the absolute path of the file, with the key."""
     place = path_before_key(named)
     return f"{place.resolve()}{str(Path(named).expanduser())[len(str(place)) :]}"
 
 
 def _check_room(folder: Path, atlas: Atlas, rows: int, made: Mapping[str, Any]) -> None:
-    """Say beforehand what the disk will not hold."""
+    """Require enough free space on the disk."""
     numbers = sum(atlas.n_coordinates) + 1
     numbers += atlas.dim * len(atlas.basis) if made["axes"] else 0
     needed = rows * (numbers * np.dtype(made["written"]).itemsize + 1)
@@ -294,7 +295,7 @@ def _check_room(folder: Path, atlas: Atlas, rows: int, made: Mapping[str, Any]) 
 def _second_sample(
     folder: Path, notes: list[dict[str, Any]], made: Mapping[str, Any]
 ) -> np.ndarray:
-    """An even sample of the rows outside; none where they are too few to be a piece."""
+    """Draw an even sample of the outside rows; none if they are too few."""
     counts = np.array([note["outside"] for note in notes])
     total = int(counts.sum())
     if total < LEAST_PIECE:
@@ -304,15 +305,16 @@ def _second_sample(
     stops = np.cumsum(counts)
     found = []
     for number in np.flatnonzero(counts):
-        own = chosen[(chosen >= stops[number] - counts[number]) & (chosen < stops[number])]
+        first = stops[number] - counts[number]
+        own = chosen[(chosen >= first) & (chosen < stops[number])]
         arrays, _ = read_arrays(part_path(folder, int(number)), names=["outside"])
-        outside = np.flatnonzero(arrays["outside"])[own - (stops[number] - counts[number])]
+        outside = np.flatnonzero(arrays["outside"])[own - first]
         found.append(number * made["part_rows"] + outside)
     return np.concatenate(found).astype(np.int64)
 
 
 def _summary(notes: list[dict[str, Any]], n: int, resampled: bool) -> dict[str, Any]:
-    """How many rows of all parts lie outside the sample or hold no numbers, also in words."""
+    """Count the rows of all parts that are far from the sample or not finite, also in words."""
     outside = sum(note["outside"] for note in notes)
     unusable = sum(note["unusable"] for note in notes)
     said = []

@@ -1,4 +1,4 @@
-"""Some rows and an atlas -> one file of axes, coordinates and distances: a pure function."""
+"""Map a part of the rows with an atlas and write one file; read a folder of parts."""
 
 from __future__ import annotations
 
@@ -15,25 +15,23 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from geodis.base.check import InputError, check_choice
-from geodis.base.journal import CHECKSUM, array_pieces, differences, plain_digest
+from geodis.base.journal import CHECKSUM, array_pieces, changed_settings, plain_digest
 from geodis.base.row_source import RowSource
 from geodis.base.safetensors_files import read_arrays, write_arrays
 from geodis.base.write import to_jsonable, write_json
 from geodis.data.files.open_rows import open_rows
 from geodis.manifold.atlas.fitted_atlas import Atlas
 
-# Whether a file is still the one that it was, and the hash of one.
-
 BLOCK = 2**20
 
 
 def file_state(path: str | os.PathLike[str]) -> str:
-    """Size and time of change of a file, or of all files of a folder: no byte is read.
+    """Return size and modification time of a file, or a digest of these for a folder.
 
     Parameters
     ----------
     path : path
-        With a key after a colon or without.
+        With or without a key after a colon.
 
     Examples
     --------
@@ -56,7 +54,7 @@ def file_state(path: str | os.PathLike[str]) -> str:
 
 
 def path_before_key(path: str | os.PathLike[str]) -> Path:
-    """The file or folder of "file:key"."""
+    """Return the file or folder of "file:key"."""
     parts = os.fspath(path).split(":")
     for cut in range(len(parts), 0, -1):
         place = Path(":".join(parts[:cut])).expanduser()
@@ -66,7 +64,7 @@ def path_before_key(path: str | os.PathLike[str]) -> Path:
 
 
 def hash_of(path: str | os.PathLike[str]) -> str:
-    """The SHA-256 of the bytes of a file."""
+    """Compute the SHA-256 of the bytes of a file."""
     digest = hashlib.sha256()
     with Path(path).open("rb") as file:
         while block := file.read(BLOCK):
@@ -75,7 +73,7 @@ def hash_of(path: str | os.PathLike[str]) -> str:
 
 
 def check_unchanged(path: str | os.PathLike[str], before: str) -> None:
-    """Require that a file is as it was when all began."""
+    """Require that a file has not changed since the run began."""
     if file_state(path) != before:
         raise InputError(
             f"{path} must stay as it is while it is read; it has changed since the first part: "
@@ -90,32 +88,32 @@ def _of_one(path: Path) -> str:
 
 KIND = "geodis part"
 FULL = (errno.ENOSPC, errno.EDQUOT)
-# Rows of a part that are named where they hold no numbers.
+# Number of rows with NaN or infinity that a note names.
 NAMED = 5
 
 
 @dataclass(frozen=True)
 class PartTask:
-    """What one part is made of; small, so that it can be sent anywhere.
+    """The description of one part; it is small, so that it can be sent to other processes.
 
     Attributes
     ----------
     source : str or RowSource
-        A file, which every process opens for itself, or rows in this process.
+        A file, which every process opens, or rows in this process.
     unchanged : str
-        State of the file; empty where there is none.
+        State of the file; empty if there is none.
     start, stop : int
         Rows of the part.
     atlas : str
         File of the atlas.
     atlas_hash : str
-        Of its bytes.
+        Hash of that file.
     out : str
         File to write.
     dtype : str
-        Of axes, coordinates and distances.
+        Dtype of axes, coordinates and distances.
     axes : bool
-        Write these too.
+        Write the axes too.
     """
 
     source: str | RowSource
@@ -130,7 +128,7 @@ class PartTask:
 
     @property
     def note(self) -> dict[str, Any]:
-        """What a file says of itself that holds this part."""
+        """Return the entries of the file's note that identify the part."""
         return {
             "kind": KIND,
             "rows": [self.start, self.stop],
@@ -141,9 +139,9 @@ class PartTask:
 
 
 def map_part(task: PartTask) -> dict[str, Any]:
-    """Map the rows of a part and write what was found, whole or not at all.
+    """Map the rows of a part and write the result to a file, which is complete or absent.
 
-    The same task gives the same bytes wherever, and however often, it is done.
+    The same task always gives the same bytes.
 
     Parameters
     ----------
@@ -152,12 +150,12 @@ def map_part(task: PartTask) -> dict[str, Any]:
     Returns
     -------
     dict
-        The note of the file: its rows, how many lie outside and how far, how many hold no numbers.
+        The note of the file: its rows, how many are outside and how far, how many are not finite.
 
     Raises
     ------
     InputError
-        If the file of the rows has changed, the atlas is another, or there is no room.
+        If the file of the rows has changed, the atlas is another one, or the disk is full.
     """
     atlas = _atlas(task.atlas, task.atlas_hash)
     if isinstance(task.source, str):
@@ -182,7 +180,7 @@ def map_part(task: PartTask) -> dict[str, Any]:
 def mapped(
     rows: np.ndarray, atlas: Atlas, dtype: str, *, first: int = 0
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """What an atlas says of rows, as arrays, and a note of what is not among the fitted points.
+    """Map rows with an atlas, and count those that are outside or not finite.
 
     Parameters
     ----------
@@ -195,12 +193,12 @@ def mapped(
     Returns
     -------
     arrays : dict of str to ndarray
-        ``axes`` (p, k, c) along the directions that vary, ``coordinates`` (p, r), ``distances``
-        (p,) and ``outside`` (p,). A row with NaN or infinity has NaN everywhere.
+        ``axes`` (p, k, c) in the basis of varying directions, ``coordinates`` (p, r), ``distances``
+        (p,) and ``outside`` (p,). A row with NaN or infinity is NaN in all of them.
     note : dict
     """
     kind = np.dtype(dtype)
-    # One sum sees every NaN without a mask as large as the rows.
+    # A sum detects NaN without a mask of the size of the rows.
     with np.errstate(over="ignore", invalid="ignore"):
         sums = rows.sum(axis=1, dtype=float)
     usable = np.isfinite(sums)
@@ -227,9 +225,9 @@ def mapped(
 
 
 def is_done(task: PartTask) -> dict[str, Any] | None:
-    """The note of a part that was written already by this task; None where it was not.
+    """Return the note of a part that this task has already written, or None.
 
-    A part whose bytes have changed since is none.
+    A part whose bytes have changed does not count.
     """
     try:
         arrays, note = read_arrays(task.out)
@@ -242,7 +240,7 @@ def is_done(task: PartTask) -> dict[str, Any] | None:
 
 
 def no_room(path: Path, what: str) -> InputError:
-    """The sentence for a disk that is full."""
+    """Make the error for a full disk."""
     return InputError(
         f"{path.parent} needs room for {what}; the disk is full: what is written is kept, and the "
         "same command goes on from there."
@@ -251,7 +249,7 @@ def no_room(path: Path, what: str) -> InputError:
 
 @lru_cache(maxsize=2)
 def _atlas(path: str, expected: str) -> Atlas:
-    """Read once in every process."""
+    """Read the atlas, once in every process."""
     if hash_of(path) != expected:
         raise InputError(f"{path} must be the atlas that the run began with; got another.")
     return Atlas.load(path)
@@ -259,11 +257,9 @@ def _atlas(path: str, expected: str) -> Atlas:
 
 @lru_cache(maxsize=4)
 def _source(path: str, unchanged: str) -> RowSource:
-    """Opened once in every process, as long as the file stays as it is."""
+    """Open the file, once in every process and state of the file."""
     return open_rows(path)
 
-
-# A folder of parts: what it was made with, what is in it, and rows of it.
 
 MANIFEST, ATLAS, PARTS = "manifest.json", "atlas.safetensors", "part"
 
@@ -273,14 +269,14 @@ ARRAYS = get_args(PartArray)
 
 @dataclass(frozen=True)
 class PartsFolder:
-    """Axes, coordinates and distances of all rows, in one file a part.
+    """A folder with axes, coordinates and distances of all rows, in one file per part.
 
     Attributes
     ----------
     folder : Path
     manifest : dict
-        ``made_with``: settings, rows and the file they are of; ``fit``: what the sample showed;
-        ``done``: how many rows lie outside, once all parts are there.
+        ``made_with``: settings, shape and file of the rows; ``fit``: results of the sample;
+        ``done``: number of outside rows, once all parts are finished.
     """
 
     folder: Path
@@ -288,27 +284,27 @@ class PartsFolder:
 
     @cached_property
     def atlas(self) -> Atlas:
-        """What the rows were mapped with."""
+        """The atlas with which the rows were mapped."""
         return Atlas.load(self.folder / ATLAS)
 
     @property
     def n_rows(self) -> int:
-        """Rows of all parts together."""
+        """Number of rows of all parts."""
         return int(self.manifest["made_with"]["shape"][0])
 
     @property
     def is_complete(self) -> bool:
-        """Whether all parts are there."""
+        """Whether all parts are finished."""
         return "done" in self.manifest
 
     def read(self, name: PartArray, start: int = 0, stop: int | None = None) -> np.ndarray:
-        """Rows of one of the arrays, from the parts that they lie in.
+        """Read rows of one of the arrays from their parts.
 
         Parameters
         ----------
         name : {"axes", "coordinates", "distances", "outside"}
-            Axes are along the directions that vary: times ``atlas.basis`` they are those of the
-            points.
+            Axes are in the basis of varying directions; multiply by ``atlas.basis`` to get axes
+            in the space of the points.
         start, stop : int
             All rows by default.
 
@@ -333,7 +329,7 @@ class PartsFolder:
         return np.concatenate(found)
 
     def __str__(self) -> str:
-        """What was found, in a few lines."""
+        """Summarise the results in a few lines."""
         made, fit = self.manifest["made_with"], self.manifest.get("fit")
         n, d = made["shape"]
         lines = [f"{n:,} rows in {d} columns, in parts of {made['part_rows']:,}"]
@@ -346,13 +342,15 @@ class PartsFolder:
             lines += [f"  - {doubt}" for doubt in fit["doubts"]]
         done = self.manifest.get("done")
         lines += (
-            ["  not all parts are there"] if done is None else [*map("  {}".format, done["said"])]
+            ["  not all parts are finished"]
+            if done is None
+            else [*map("  {}".format, done["said"])]
         )
         return "\n".join(lines)
 
 
 def open_parts(folder: str | os.PathLike[str]) -> PartsFolder:
-    """Open what `factorise_parts` wrote.
+    """Open a folder that `factorise_parts` wrote.
 
     Parameters
     ----------
@@ -366,7 +364,7 @@ def open_parts(folder: str | os.PathLike[str]) -> PartsFolder:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a folder, or one sentence about it."""
+    """Read the manifest of a folder."""
     path = folder / MANIFEST
     if not path.is_file():
         raise InputError(f"{folder} must be a folder of parts; there is no {MANIFEST} in it.")
@@ -380,7 +378,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def begin_manifest(folder: Path, made_with: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest to go on with: a new one, or that of an earlier run with the same settings."""
+    """Make a manifest, or read that of an earlier run, which must have the same settings."""
     made_with = to_jsonable(dict(made_with))
     if not (folder / MANIFEST).exists():
         others = [path.name for path in folder.iterdir() if not path.name.startswith(".")]
@@ -393,7 +391,7 @@ def begin_manifest(folder: Path, made_with: Mapping[str, Any]) -> dict[str, Any]
         write_json(folder / MANIFEST, manifest)
         return manifest
     manifest = read_manifest(folder)
-    for name, before, now in differences(manifest["made_with"], made_with):
+    for name, before, now in changed_settings(manifest["made_with"], made_with):
         raise InputError(
             f"{folder} holds parts that were made with {name}={before!r}; got {now!r}: choose "
             "another --out, or the same settings."
@@ -402,5 +400,5 @@ def begin_manifest(folder: Path, made_with: Mapping[str, Any]) -> dict[str, Any]
 
 
 def part_path(folder: Path, number: int) -> Path:
-    """Where a part stands."""
+    """Return the path of a part."""
     return folder / f"{PARTS}-{number:06d}.safetensors"

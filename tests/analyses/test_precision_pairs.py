@@ -36,6 +36,12 @@ def test_a_shift_of_a_score_is_seen(shift, said):
     assert line.endswith(said) and "| 20 |" in line
 
 
+def test_all_sixty_pairs_of_the_quick_preset_are_compared():
+    lines = analysis._lines(rows(0.0, seeds=60), analysis.PRESETS["quick"], "quick", "")
+    (line,) = [line for line in lines if "| all | score mig |" in line]
+    assert "| 60 |" in line and line.endswith("| yes |")
+
+
 def test_every_model_is_planned_in_both_precisions():
     (tiny, quick) = (analysis.study_part(analysis.PRESETS[name]) for name in (TINY, "quick"))
     assert len(quick.models) * quick.seeds == 60 and tiny.models == quick.models

@@ -1,4 +1,4 @@
-"""Train the runs of a sweep in their folders, and write what each scored as a row file."""
+"""Train the runs of a sweep in their folders, and write the scores of each to a row file."""
 
 from __future__ import annotations
 
@@ -29,11 +29,9 @@ from geodis.models.training.during import score_during
 from geodis.models.training.loop import train
 from geodis.models.training.run_identity import data_fingerprint
 
-# The data set that a process trains on: opened once, with its images cached if they are small.
-
-# Bytes of images that are kept in memory once drawn.
+# Largest data set, in bytes, whose images are cached in memory.
 MOST_HELD = 2**28
-# Images that are drawn at once.
+# Images that are drawn in one call.
 AT_ONCE = 4096
 
 GridSource = FactorGrid | Callable[[], FactorGrid]
@@ -49,7 +47,7 @@ def open_grid(source: GridSource, fingerprint: str, name: str) -> FactorGrid:
             raise InputError(
                 f"Data must be the same wherever a sweep runs; got other data of {name} here."
             )
-        close_grid()  # one set at a time: the runs of a set come one after the other
+        close_grid()  # tasks are sorted by data set, so one grid is enough
         _opened[fingerprint] = held_grid(grid)
     return _opened[fingerprint]
 
@@ -60,7 +58,7 @@ def close_grid() -> None:
 
 
 def held_grid(grid: FactorGrid) -> FactorGrid:
-    """The same grid with its images cached in memory if they are small.
+    """Copy a grid with its images cached in memory, if they fit.
 
     Examples
     --------
@@ -77,21 +75,21 @@ def held_grid(grid: FactorGrid) -> FactorGrid:
     for start in range(0, len(grid), AT_ONCE):
         part = np.arange(start, min(start + AT_ONCE, len(grid)))
         images[part] = grid.images(part, "auto")
-    held = copy.copy(grid)
-    held._draw = images.__getitem__  # type: ignore[assignment, method-assign]
-    return held
+    cached = copy.copy(grid)
+    cached._draw = images.__getitem__  # type: ignore[assignment, method-assign]
+    return cached
 
 
 RUNS = "runs"
-# Steps whose terms are averaged: the terms of one batch are noisy.
+# Number of steps over which terms are averaged, because the terms of one batch are noisy.
 TERM_STEPS = 100
 
-# A process trains one run at a time: torch draws from one stream of random numbers.
+# A process trains one run at a time, because torch has one global random generator.
 _one_at_a_time = threading.Lock()
 
 
 def row_of(folder: Path, run: PlannedRun) -> dict[str, Any] | None:
-    """The row of a finished run; None if it is not finished."""
+    """Read the row of a run; None if the run is not finished."""
     path = folder / RUNS / run.identity / ROW
     row = read_item(path)
     if row is not None and row.get("run") != run.identity:
@@ -104,7 +102,7 @@ def row_of(folder: Path, run: PlannedRun) -> dict[str, Any] | None:
 
 @dataclass(frozen=True)
 class SweepSettings:
-    """What all runs of a sweep share: folder, data with fingerprints, scores, device, threads."""
+    """Settings that all runs of a sweep share; data sets come with their fingerprints."""
 
     folder: Path
     data: Mapping[str, tuple[GridSource, str]]
@@ -114,28 +112,28 @@ class SweepSettings:
 
 
 def finish_runs(runs: Sequence[PlannedRun], sweep: SweepSettings) -> int:
-    """Train a run, or a stack of runs, or resume it, and write its rows.
+    """Train or resume a run or a stack of runs, and write its rows.
 
-    A run is locked from the moment its row is looked up until its checkpoints are removed, so that
-    only one of several sweeps in a folder trains it.
+    A run is locked from the check for its row until its checkpoints are removed, so that only one
+    of several sweeps in a folder trains it.
 
     Returns
     -------
     int
         Number of rows written; 0 if another process has trained the runs or is training them.
     """
-    owns = [sweep.folder / RUNS / run.identity for run in runs]
-    with _one_at_a_time, _threads(sweep.threads), ExitStack() as held:
+    folders = [sweep.folder / RUNS / run.identity for run in runs]
+    with _one_at_a_time, _threads(sweep.threads), ExitStack() as locks:
         try:
-            for own in owns:
-                own.mkdir(parents=True, exist_ok=True)
-                held.enter_context(FolderLock(own, SWEEP_LOCK))
-            missing = [own for own in owns if not (own / ROW).exists()]
+            for folder in folders:
+                folder.mkdir(parents=True, exist_ok=True)
+                locks.enter_context(FolderLock(folder, SWEEP_LOCK))
+            missing = [folder for folder in folders if not (folder / ROW).exists()]
             if not missing:
                 return 0
             grid = open_grid(*sweep.data[runs[0].data], runs[0].data)
             work = _finish_one if len(runs) == 1 else _finish_stack
-            work(runs, owns, grid, sweep)
+            work(runs, folders, grid, sweep)
         except FolderHeldError:
             return 0
     return len(missing)
@@ -152,71 +150,64 @@ def _threads(count: int) -> Iterator[None]:
 
 
 def _finish_one(
-    runs: Sequence[PlannedRun], owns: Sequence[Path], grid: FactorGrid, sweep: SweepSettings
+    runs: Sequence[PlannedRun], folders: Sequence[Path], grid: FactorGrid, sweep: SweepSettings
 ) -> None:
-    (run,), (own,) = runs, owns
-    before = _history_in(own)
-    since: History = []
-    choices = _choices(run, grid, sweep, loggers=(since.append,))
+    (run,), (folder,) = runs, folders
+    with FolderLock(folder):
+        saved = read_checkpoint(folder)
+    history: History = [] if saved is None else list(saved.note["history"])
+    choices = _choices(run, grid, sweep, loggers=(history.append,))
     model, error = planned_model(run, grid), ""
     try:
-        done = train(model, grid, **choices, checkpoint=own, random_state=run.seed, verbose=0)
+        done = train(model, grid, **choices, checkpoint=folder, random_state=run.seed, verbose=0)
         history = done.history
     except FloatingPointError as diverged:
         # It would diverge again, so the error and the scores before it are the result.
-        history, error = [*before, *since], str(diverged)
-    _write_row(run, own, history, error)
-    clear_leftovers(own)
-
-
-def _history_in(own: Path) -> History:
-    """History of the checkpoint that a run resumes from."""
-    with FolderLock(own):
-        saved = read_checkpoint(own)
-    return [] if saved is None else list(saved.note["history"])
+        error = str(diverged)
+    _write_row(run, folder, history, error)
+    clear_leftovers(folder)
 
 
 def _finish_stack(
-    runs: Sequence[PlannedRun], owns: Sequence[Path], grid: FactorGrid, sweep: SweepSettings
+    runs: Sequence[PlannedRun], folders: Sequence[Path], grid: FactorGrid, sweep: SweepSettings
 ) -> None:
-    together = begin_stack(sweep.folder, runs)
+    stack_folder = begin_stack(sweep.folder, runs)
     models = [planned_model(run, grid) for run in runs]
     done = train_stacked(
         models,
         grid,
         **_choices(runs[0], grid, sweep),
-        checkpoint=together,
+        checkpoint=stack_folder,
         random_states=[run.seed for run in runs],
         verbose=0,
     )
-    for run, own, model, each in zip(runs, owns, models, done, strict=True):
-        if not (own / ROW).exists():
-            save_model(model, own, {"steps": each.steps, "history": each.history})
-            _write_row(run, own, each.history, each.note)
-        clear_leftovers(own)
-    end_stack(together)
+    for run, folder, model, each in zip(runs, folders, models, done, strict=True):
+        if not (folder / ROW).exists():
+            save_model(model, folder, {"steps": each.steps, "history": each.history})
+            _write_row(run, folder, each.history, each.note)
+        clear_leftovers(folder)
+    end_stack(stack_folder)
 
 
 def _choices(
     run: PlannedRun, grid: FactorGrid, sweep: SweepSettings, **more: Any
 ) -> dict[str, Any]:
-    """Arguments of `train` and `train_stacked` for a run."""
+    """Make the arguments of `train` and `train_stacked` for a run."""
     training, scoring = run.training, sweep.scoring
     callbacks: dict[str, Callable[[Model], Any]] = {}
     if scoring.scores:
         callbacks["score"] = score_during(grid, scoring.scores, scoring.n)
-    else:  # rows of the table come from callbacks
+    else:  # the rows of the table come from callbacks
         callbacks["scored"] = _scored
-    callbacks["exponent"] = learnt_exponents  # empty for most models
+    callbacks["exponent"] = learnt_exponents  # returns nothing for most models
     steps = training["steps"]
-    scored_at = (*scoring.steps, steps)
     return {
         "steps": steps,
         "batch_size": training["batch_size"],
         "learning_rate": training["learning_rate"],
         "device": torch.device(sweep.device),
         "options": options_of_training(
-            training, callbacks=callbacks, callback_at=scored_at, **more
+            training, callbacks=callbacks, callback_at=(*scoring.steps, steps), **more
         ),
     }
 
@@ -225,22 +216,22 @@ def _scored(model: Model) -> float:
     return 1.0
 
 
-def _write_row(run: PlannedRun, own: Path, history: History, error: str) -> None:
+def _write_row(run: PlannedRun, folder: Path, history: History, error: str) -> None:
     scored = [row for row in history if "scored" in row or any(map(_is_score, row))]
     row: dict[str, Any] = {
         "run": run.identity,
         "scored": [{**_terms_before(history, each["step"]), **each} for each in scored],
     }
-    write_item(own / ROW, {**row, "error": error} if error else row)
+    write_item(folder / ROW, {**row, "error": error} if error else row)
 
 
 def planned_model(run: PlannedRun, grid: FactorGrid) -> Model:
-    """The untrained model of a run."""
+    """Build the untrained model of a run."""
     options = dict(run.options)
     if isinstance(options.get("standardise"), bool):
         options["standardise"] = channel_moments(grid) if options["standardise"] else None
     loss = options.get("loss")
-    # A user's class may have loss names of its own.
+    # A user's class may have its own names of losses.
     if isinstance(loss, str) and (run.own_class is None or is_loss_made(loss)):
         options["loss"] = loss_named(loss)
     make: Callable[..., Model] = run.own_class or model_named(run.model)
@@ -248,14 +239,14 @@ def planned_model(run: PlannedRun, grid: FactorGrid) -> Model:
         return make(grid, random_state=run.seed, **options)
     except InputError as error:
         raise InputError(f"{error}{_list_hint(options, str(error))}") from None
-    except TypeError as error:  # an option that the constructor does not have, or of another form
+    except TypeError as error:  # an unknown option of the constructor, or one of another type
         raise InputError(
             f"{run.model} cannot be built: {error}.{_list_hint(options, str(error))}"
         ) from None
 
 
 def _list_hint(options: Mapping[str, Any], said: str) -> str:
-    """A hint for a setting that is a list, which a sweep reads as one run for each entry."""
+    """Explain, for a setting that is a list, that a sweep has one run for each entry."""
     lists = [name for name, value in options.items() if isinstance(value, list) and name in said]
     if not lists:
         return ""
@@ -267,7 +258,7 @@ def _is_score(name: str) -> bool:
 
 
 def _terms_before(history: History, step: float) -> dict[str, float]:
-    """Mean of every term over the last steps before one."""
+    """Average every term over the last steps before a step."""
     last = [
         row
         for row in history

@@ -1,4 +1,4 @@
-"""Train many small models at once, with the results of `train` up to rounding."""
+"""Train many small models simultaneously, with the results of `train` up to rounding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from geodis.base.check import InputError, check_int
+from geodis.base.check import InputError, check_int, checked_options
 from geodis.base.progress import Stages
 from geodis.base.write import FolderLock
 from geodis.models.model import Model
@@ -37,7 +37,7 @@ from geodis.models.training.step import (
     optimiser_of,
     stacked_precision,
 )
-from geodis.models.training.train_options import TrainOptions, checked_options
+from geodis.models.training.train_options import TrainOptions
 from geodis.models.training.training_run import Run, Training
 
 
@@ -54,34 +54,36 @@ def train_stacked(
     random_states: Sequence[int] | None = None,
     verbose: bool | int = True,
 ) -> list[Training]:
-    """Train models of one class at once, in batched products: cheaper than one after the other.
+    """Train models of one class simultaneously with batched matrix products, which is cheaper.
 
-    Every model sees the batches and the noise that `train` shows it, and ends as it would there
-    but for rounding, which training amplifies, after many thousands of steps to another seed's
-    difference. After 100 in float32 codes differ by 1e-4 of their spread at most for VAE, BetaVAE
-    and BetaTCVAE with the squared error. AE, DIPVAE of kind "II", ISATCVAE and the Bernoulli loss
-    amplify more, some seeds to .1: as a run alone does whose initial weights move by one rounding.
-    Only perceptrons ("vector", "mlp") are stacked.
-    Precision "auto" is bfloat16 where the device computes in it, by which most is gained, see
-    `benchmarks/results/models_small.md`, and as it was begun in a stack that goes on; the scores of
-    sixty pairs were the same to .02, see `analyses/results/precision_pairs`.
+    Every model gets the same batches and noise as in `train`, and the same results up to rounding.
+    Training amplifies rounding errors: after many thousands of steps results differ as much as
+    those of two seeds. After 100 steps in float32 the codes of VAE, BetaVAE and BetaTCVAE with the
+    squared error differ by at most 1e-4 of their spread. AE, DIPVAE of kind "II", ISATCVAE and the
+    Bernoulli loss amplify more, to .1 for some seeds, as does a single run whose initial weights
+    are changed by one rounding. Only perceptrons ("vector", "mlp") can be stacked.
+
+    Precision "auto" is bfloat16 if the device supports it, which is much faster, see
+    `benchmarks/results/models_small.md`; a resumed stack keeps its precision. The scores of sixty
+    pairs of runs in both precisions agreed within .02, see `analyses/results/precision_pairs`.
 
     Parameters
     ----------
     models : sequence of Model
-        Of one class and shape; numbers among their settings, and weights, may differ. Trained in
+        Models of one class and shape; their weights and numerical settings may differ. Trained in
         place.
     data, steps, batch_size, learning_rate, device, options, verbose
-        As for `train`, the same for all; the callbacks are called for every model.
+        As for `train`, the same for all models; the callbacks are called for every model.
     checkpoint : path, optional
-        Folder, of which the stack goes on after any end.
+        Folder of the checkpoints, from which an interrupted stack resumes.
     random_states : sequence of int, optional
-        Of batches and noise of every model; 0, 1, 2, ... unless given.
+        Seeds of batches and noise of every model; 0, 1, 2, ... by default.
 
     Returns
     -------
     list of Training
-        One a model. Where one became what is no number its ``note`` says so, and the others go on.
+        One per model. If the terms of a model become NaN or infinite its ``note`` says so, and the
+        other models continue.
 
     Examples
     --------
@@ -90,7 +92,7 @@ def train_stacked(
     >>> [done.steps for done in train_stacked(models, torch.rand(64, 3), 5, verbose=0)]
     [5, 5]
     """
-    options = checked_options(options)
+    options = checked_options(options, TrainOptions)
     check_int(steps, "steps", low=1)
     if options.loggers or options.stop_when is not None:
         raise InputError("Loggers and stop_when are for models that are trained alone.")
@@ -120,7 +122,7 @@ def train_stacked(
             )
             for model, seed in zip(models, seeds, strict=True)
         ]
-        together = _StackedRuns(runs, data, folder, saved)
+        stacked = _StackedRuns(runs, data, folder, saved)
         start = time.monotonic()
         with (
             ExitStack() as ending,
@@ -132,19 +134,19 @@ def train_stacked(
             for run in runs:
                 ending.callback(run.close)
             while not runs[0].finished:
-                together.step(stages)
-                together.call_back()
-                together.save_if_due(interrupts.asked)
+                stacked.step(stages)
+                stacked.call_back()
+                stacked.save_if_due(interrupts.asked)
                 if interrupts.asked:
                     raise KeyboardInterrupt
         for run in runs:
             run.done.seconds = (time.monotonic() - start) / len(runs)
-        together.finish()
+        stacked.finish()
     return [run.done for run in runs]
 
 
 class _StackedRuns:
-    """Runs that are trained together, step by step."""
+    """Runs that are trained simultaneously, step by step."""
 
     def __init__(
         self, runs: Sequence[Run], data: Any, folder: Path | None, saved: Saved | None
@@ -169,7 +171,7 @@ class _StackedRuns:
             seeds = [run.seed for run in runs]
             self._identity = {**runs[0].identified(data), "random_state": seeds, **members}
             if saved is not None:
-                self._go_on(saved)
+                self._resume(saved)
         self._saved = time.monotonic()
 
     def step(self, stages: Stages) -> None:
@@ -184,7 +186,7 @@ class _StackedRuns:
         ask_for_gradients(adversary, False)
         with computing_in(precision, device):
             terms, z = self.stack.terms(x, noise, self._settings)
-        # Models do not touch one another, so the gradient of the sum has that of each.
+        # The models are independent, so the gradient of the sum contains the gradient of each.
         own.zero_grad(set_to_none=True)
         torch.stack([value.float().sum() for value in terms.values()]).sum().backward()
         own.step()
@@ -198,7 +200,7 @@ class _StackedRuns:
         self._note({name: value.detach() for name, value in terms.items()}, stages)
 
     def _drawn(self) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Batches, noise and shuffles of every model, as `train` would draw them."""
+        """Draw batches, noise and shuffles of every model as `train` does."""
         xs, noises, orders = [], [], []
         for run in self.runs:
             x = run.begin_step().x
@@ -213,7 +215,7 @@ class _StackedRuns:
         first = self.runs[0]
         self._latest = terms
         self._unseen.append((first.done.steps, terms))
-        if first.device.type != "cpu" and not first.at_note:  # a look would be a wait
+        if first.device.type != "cpu" and not first.at_note:  # reading would wait for the device
             for run in self.runs:
                 run.done.steps += 1
             return
@@ -226,7 +228,7 @@ class _StackedRuns:
                 run.end_step({name: value[number] for name, value in values.items()}, stages)
 
     def _look(self) -> None:
-        """Record which models have had NaN or infinite terms since the last check."""
+        """Record which models had NaN or infinite terms since the last check."""
         unseen, self._unseen = self._unseen, []
         for step, terms in unseen:
             lost = ~torch.stack([value.isfinite() for value in terms.values()]).all(dim=0)
@@ -254,16 +256,16 @@ class _StackedRuns:
         for run in self.runs:
             run.finish()
 
-    # On disk, one file for all
+    # Checkpoints, one file for all models
 
     def save_if_due(self, now: bool) -> None:
-        """Write a checkpoint if the last one is old, or if `now`."""
+        """Write a checkpoint if the last one is old enough, or if `now` is true."""
         late = time.monotonic() - self._saved > self.runs[0].options.checkpoint_every
         if self._folder is None or not (late or now):
             return
         self._look()
-        # Of 64 models gradients and copies of moments are as much memory as the weights are, and
-        # more: the next step makes its own gradients, and nothing moves while the file is written.
+        # For 64 models gradients and copies of the moments need more memory than the weights. The
+        # next step computes new gradients, and nothing changes while the file is written.
         for player in self._players.values():
             player.zero_grad(set_to_none=True)
         tensors = {f"model/{name}": value for name, value in self.stack.state_dict().items()}
@@ -280,16 +282,16 @@ class _StackedRuns:
         self._saved = time.monotonic()
 
     def _moments(self) -> Iterator[tuple[str, Tensor]]:
-        """State of the optimisers by the names of `optimiser_tensors`, and no copies."""
+        """Yield the state of the optimisers without copies, named as in `optimiser_tensors`."""
         for player, optimiser in self._players.items():
             for number, state in optimiser.state_dict()["state"].items():
                 for name, value in state.items():
                     yield f"{player} state/{number}/{name}", torch.as_tensor(value)
 
-    def _go_on(self, saved: Saved) -> None:
+    def _resume(self, saved: Saved) -> None:
         check_same_run(saved.file, saved.run, self._identity)
         load_checkpoint(saved, self.stack, self._players)
         lists = [saved.note[name] for name in ("history", "passing", "notes")]
         for run, history, passing, note in zip(self.runs, *lists, strict=True):
-            run.go_on_at(saved.steps, history, passing, saved.file)
+            run.resume_at(saved.steps, history, passing, saved.file)
             run.done.note = note

@@ -1,4 +1,4 @@
-"""Which runs are trained together as a stack, and the files that record this for a restart."""
+"""Stacks of models: which runs form one, its files on disk, and the stacked networks."""
 
 from __future__ import annotations
 
@@ -34,19 +34,17 @@ from geodis.models.terms import discriminator_loss
 from geodis.models.training.run_identity import frozen_parameters
 from geodis.models.unsupervised import FactorVAE
 
-# What is in the folder of a run of a sweep, and what killed processes left there.
-
 ROW, LIST = "row.json", "stack.json"
-# Held from the look at a row until its checkpoints are removed, while `train` holds the folder by a
-# lock of its own only as long as it trains.
+# Held from the check for a row until the checkpoints are removed; `train` has its own lock, which
+# it holds only while it trains.
 SWEEP_LOCK = ".sweep-lock"
 STATES = (CHECKPOINT, OLDER_CHECKPOINT, DAMAGED_CHECKPOINT)
 
 
 def clear_leftovers(folder: Path) -> None:
-    """Remove checkpoints, several times the size of a model, and temporary files.
+    """Remove checkpoints, which are several times larger than a model, and temporary files.
 
-    The caller holds the run. Where a trainer is at work in the folder, all stays.
+    The caller holds the lock of the run. Nothing is removed while another process trains there.
     """
     with suppress(FolderHeldError, FileNotFoundError), FolderLock(folder):
         for name in (CHECKPOINT, WEIGHTS, CONFIG, ROW, LIST):
@@ -57,7 +55,7 @@ def clear_leftovers(folder: Path) -> None:
 
 
 def clear_finished(folder: Path) -> None:
-    """Clear the folder of a finished run, where a killed process left something in it.
+    """Clear the folder of a finished run if a killed process left files in it.
 
     Examples
     --------
@@ -80,16 +78,16 @@ STACKS = "stacks"
 def in_stacks(
     runs: Sequence[PlannedRun], stack: int, alone: Callable[[PlannedRun], bool]
 ) -> list[list[PlannedRun]]:
-    """Put runs that differ in seeds and in numbers among their settings into stacks.
+    """Group runs that differ only in seeds and numerical settings into stacks.
 
     Parameters
     ----------
     runs : sequence of PlannedRun
-        Those that are in no stack yet.
+        Runs that are in no stack yet.
     stack : int
-        Most runs of one stack.
+        Largest number of runs in one stack.
     alone : callable (PlannedRun) -> bool
-        Whether runs of its kind have to be trained alone.
+        Whether runs of this kind have to be trained separately.
 
     Returns
     -------
@@ -109,11 +107,11 @@ def in_stacks(
 
 
 def kind_of(run: PlannedRun) -> str:
-    """Digest of what runs of one stack have in common."""
+    """Compute a digest of what all runs of a stack have in common."""
     numbers = {
         name
         for name, value in model_named(run.model).defaults.items()
-        # The size of a discriminator is a setting, and makes another network.
+        # The size of a discriminator is a setting, but changes the network.
         if isinstance(value, int | float) and not name.startswith("discriminator_")
     }
     shared = {name: value for name, value in run.options.items() if name not in numbers}
@@ -125,27 +123,27 @@ def kind_of(run: PlannedRun) -> str:
 def begin_stack(folder: Path, runs: Sequence[PlannedRun]) -> Path:
     """Record the runs of a stack, and return its folder.
 
-    A stack that has begun resumes from its checkpoint with the same runs, even if the grid changed.
+    A stack that was started resumes with the same runs, even if the grid of the sweep changed.
     """
     identities = {str(number): run.identity for number, run in enumerate(runs)}
-    together = folder / STACKS / plain_digest(identities)
-    if not (together / LIST).exists():
-        write_json(together / LIST, [run.identity for run in runs], durable=True)
-    return together
+    stack_folder = folder / STACKS / plain_digest(identities)
+    if not (stack_folder / LIST).exists():
+        write_json(stack_folder / LIST, [run.identity for run in runs], durable=True)
+    return stack_folder
 
 
 def begun_stacks(
     folder: Path, runs: Iterable[PlannedRun], finished: Callable[[str], bool]
 ) -> list[list[PlannedRun]]:
-    """Stacks that have begun, have unfinished runs, and consist of planned runs only.
+    """Find stacks that were started, have unfinished runs, and consist of planned runs only.
 
     Parameters
     ----------
     folder : Path
-        Of the sweep.
+        Folder of the sweep.
     runs : iterable of PlannedRun
     finished : callable
-        Whether there is a row of an identity.
+        Whether a run with this identity has a row.
     """
     planned, found = {run.identity: run for run in runs}, []
     for _, identities in _lists(folder):
@@ -157,39 +155,39 @@ def begun_stacks(
 
 def clear_stacks(folder: Path, finished: Callable[[str], bool]) -> None:
     """Remove the checkpoints of stacks whose runs are all finished."""
-    for together, identities in _lists(folder):
+    for stack_folder, identities in _lists(folder):
         if all(map(finished, identities)):
-            end_stack(together)
+            end_stack(stack_folder)
 
 
-def end_stack(together: Path) -> None:
-    """Remove the folder of a stack, unless somebody is at work there."""
-    clear_leftovers(together)
+def end_stack(stack_folder: Path) -> None:
+    """Remove the folder of a stack, unless another process trains there."""
+    clear_leftovers(stack_folder)
     with suppress(OSError):
-        if not any(path.name != LIST for path in together.iterdir()):
-            (together / LIST).unlink(missing_ok=True)
-            together.rmdir()
+        if not any(path.name != LIST for path in stack_folder.iterdir()):
+            (stack_folder / LIST).unlink(missing_ok=True)
+            stack_folder.rmdir()
 
 
 def _lists(folder: Path) -> list[tuple[Path, list[str]]]:
-    """Folders of stacks with the identities of their runs; unreadable files are skipped."""
+    """List the folders of stacks with the identities of their runs; skip unreadable files."""
     found = []
     for path in sorted((folder / STACKS).glob(f"*/{LIST}")):
         with suppress(OSError, ValueError):
-            said = json.loads(path.read_text(encoding="utf-8"))
-            if isinstance(said, list) and said and all(isinstance(each, str) for each in said):
-                found.append((path.parent, said))
+            listed = json.loads(path.read_text(encoding="utf-8"))
+            if isinstance(listed, list) and listed and all(isinstance(s, str) for s in listed):
+                found.append((path.parent, listed))
     return found
 
 
-# M linear layers side by side, (M, out, in), with a gradient that copies nothing.
+# M linear layers as one, with weights (M, out, in) and a gradient without copies
 
 
 class _BatchedLinear(torch.autograd.Function):
     """y_m = x_m W_m^T + b_m.
 
-    The gradient of W_m is g_m^T x_m, in the memory layout of W_m: that of a batched product with
-    the transposed weights comes out transposed and is copied, at a third of a step's cost.
+    The gradient of W_m is g_m^T x_m, in the memory layout of W_m. Automatic differentiation of a
+    batched product returns it transposed and copies it, for a third of the cost of a step.
     """
 
     @staticmethod
@@ -206,7 +204,7 @@ class _BatchedLinear(torch.autograd.Function):
 
     @staticmethod
     def backward(context: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        """Gradients of x, of the weights and of the biases, where they are asked for."""
+        """Return the gradients of x, the weights and the biases that are needed."""
         x, weight = context.saved_tensors
         of_x, of_weight, of_bias = context.needs_input_grad
         slope = gradients[0]
@@ -220,12 +218,12 @@ class _BatchedLinear(torch.autograd.Function):
 class StackedLinear(nn.Module):
     """M linear layers: y_m = x_m W_m^T + b_m, for x of shape (M, n, in).
 
-    Weights lie in memory as in the layers, so that products round alike.
+    The memory layout is that of the layers, so that products round equally.
 
     Parameters
     ----------
     layers : sequence of M Linear
-        Of one shape; `write_back` gives each its trained weights.
+        Layers of one shape; `write_back` copies the trained weights into them.
 
     Examples
     --------
@@ -237,7 +235,7 @@ class StackedLinear(nn.Module):
 
     def __init__(self, layers: Sequence[nn.Linear]) -> None:
         super().__init__()
-        self._layers = list(layers)  # a list: these are no parts of this module
+        self._layers = list(layers)  # a list, so that they are not submodules
         self.weight = nn.Parameter(torch.stack([layer.weight.detach() for layer in layers]))
         self.bias = nn.Parameter(torch.stack([layer.bias.detach()[None] for layer in layers]))
 
@@ -248,15 +246,15 @@ class StackedLinear(nn.Module):
 
     @torch.no_grad()
     def write_back(self) -> None:
-        """Give every layer its own weights."""
+        """Copy the weights of every layer back into it."""
         for number, layer in enumerate(self._layers):
             layer.weight.copy_(self.weight[number])
             layer.bias.copy_(self.bias[number, 0])
 
 
-# Models of one kind as one: perceptrons whose matrices stand side by side, (M, out, in).
+# M perceptrons as one
 
-# Objectives that draw no random numbers of their own, so that they can be mapped over models.
+# Objectives without random numbers, which can be mapped over models.
 STACKED = (
     objectives.reconstruction,
     objectives.kl,
@@ -266,12 +264,12 @@ STACKED = (
     objectives.dip,
     objectives.density_ratio_correlation,
 )
-# What a subclass must not have changed for its passes to be those that are stacked here.
+# Methods of `Autoencoder` that are reimplemented here, and that subclasses must not override.
 PASSES = ("forward", "posterior", "_posterior", "couple", "decode", "prepare", "terms")
 
 
 def why_alone(model: Model) -> str:
-    """Why a model has to be trained alone; empty where it can stand in a stack.
+    """Explain why a model cannot be in a stack; empty if it can.
 
     Examples
     --------
@@ -302,17 +300,17 @@ def why_alone(model: Model) -> str:
 
 
 def _is_fixed(prior: Any) -> bool:
-    """Whether a prior is Lp-nested and learns nothing, so that all models of a stack share it."""
+    """Whether a prior is Lp-nested with fixed exponents, so that all models can share it."""
     return isinstance(prior, LpNested) and prior.learn == "none"
 
 
 def stacked_sequence(networks: Sequence[Sequence[nn.Module]]) -> nn.Sequential:
-    """Stack networks layer by layer; what has no weights is the same for all."""
+    """Stack networks layer by layer; layers without weights are shared."""
     layers: list[nn.Module] = []
     for members in zip(*networks, strict=True):
         if isinstance(members[0], nn.Linear):
             layers.append(StackedLinear(members))  # type: ignore[arg-type]
-        elif not isinstance(members[0], nn.Flatten | nn.Unflatten):  # rows are flat throughout
+        elif not isinstance(members[0], nn.Flatten | nn.Unflatten):  # rows stay flat
             layers.append(members[0])
     return nn.Sequential(*layers)
 
@@ -323,10 +321,10 @@ class ModelStack(nn.Module):
     Parameters
     ----------
     models : sequence of Model
-        As `check_alike` wants them. Their weights are copied; `write_back` copies the trained
-        ones into the models.
+        Models that pass `check_alike`. Their weights are copied; `write_back` copies the trained
+        weights back.
     dataset_size : int
-        Rows that batches are drawn from.
+        Number of rows in the data.
     """
 
     def __init__(self, models: Sequence[Model], dataset_size: int) -> None:
@@ -346,15 +344,15 @@ class ModelStack(nn.Module):
         self._varied = varied
 
     def own_parameters(self) -> list[nn.Parameter]:
-        """All parameters but those of the second player."""
+        """Return all parameters but those of the adversary."""
         return [*self.encoder.parameters(), *self.decoder.parameters()]
 
     def adversary_parameters(self) -> list[nn.Parameter]:
-        """Parameters of the second player."""
+        """Return the parameters of the adversary."""
         return [] if self.adversary is None else list(self.adversary.parameters())
 
     def settings(self) -> dict[str, Tensor]:
-        """Numbers among the settings as they are at this step, shape (M,) each."""
+        """Return the current numerical settings, shape (M,) each."""
         where = device_of(self)
         return {
             name: sent(
@@ -366,13 +364,13 @@ class ModelStack(nn.Module):
     def terms(
         self, x: Tensor, noise: Tensor, settings: Mapping[str, Tensor]
     ) -> tuple[dict[str, Tensor], Tensor]:
-        """Weighted objectives of every model, shape (M,) each, and the latents (M, n, z).
+        """Compute the weighted objectives of every model, shape (M,), and the latents (M, n, z).
 
         Parameters
         ----------
         x : Tensor of shape (M, n, ...)
         noise : Tensor of shape (M, n, z)
-        settings : as `settings` gives
+        settings : as returned by `settings`
         """
         codes = self.encoder(x.flatten(2))
         mean, log_variance = (part.float() for part in codes.chunk(2, dim=2))
@@ -397,7 +395,7 @@ class ModelStack(nn.Module):
         settings: dict[str, Tensor],
     ) -> dict[str, Tensor]:
         model = self.members[0]
-        at_hand = SimpleNamespace(**{**vars(model.settings), **settings})
+        current = SimpleNamespace(**{**vars(model.settings), **settings})
         batch = Batch(
             x,
             mean,
@@ -405,18 +403,18 @@ class ModelStack(nn.Module):
             z,
             decoded,
             model.prior,
-            at_hand,
+            current,
             dataset_size=self.dataset_size,
             discriminator=lambda _: logits,
         )
         return {
             objective.__name__: objective(batch)
-            * (getattr(at_hand, weight) if isinstance(weight, str) else weight)
+            * (getattr(current, weight) if isinstance(weight, str) else weight)
             for objective, weight in model.weighted_objectives()
         }
 
     def adversary_loss(self, z: Tensor, order: Tensor) -> Tensor:
-        """What every second player lowers, shape (M,); `order` (M, n, z) shuffles columns."""
+        """Compute the loss of every adversary, (M,); `order` (M, n, z) shuffles the columns."""
         assert self.adversary is not None
         z = z.detach()
         shuffled = z.gather(1, order)
@@ -436,7 +434,7 @@ class ModelStack(nn.Module):
 
 
 def check_alike(models: Sequence[Model]) -> None:
-    """Require models that can stand in one stack."""
+    """Require models that can be stacked."""
     if not models:
         raise InputError("A stack needs at least one model; got none.")
     kinds = {type(model).__name__ for model in models}

@@ -1,4 +1,4 @@
-"""The runs of a sweep: the grid expanded, each run named by a hash of what changes its numbers."""
+"""The runs of a sweep, each named by a hash of everything that determines it, and their table."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# How a run is trained; everything else that is named is the model's. A plan resolves "auto", which
-# is float32 for runs that are trained alone, and for stacks what `stacked_precision` says.
+# Options of training and their defaults; all other settings belong to the model. A plan resolves
+# precision "auto": float32 for separate runs, and the result of `stacked_precision` for stacks.
 TRAINING: dict[str, Any] = {
     "steps": 5000,
     "batch_size": 64,
@@ -38,13 +38,13 @@ TRAINING: dict[str, Any] = {
     "precision": "auto",
     "version": TrainOptions.version,
 }
-# Arguments of autoencoders that no plain value says.
+# Arguments of autoencoders that are modules, not plain values.
 MODULES = ("prior", "encoder", "decoder")
 
 
 @dataclass(frozen=True)
 class ScoringPlan:
-    """What is scored, on how many images, and after which steps."""
+    """Which scores are computed, after which steps, and on how many images."""
 
     scores: tuple[str, ...] = ("mig", "dci", "sap")
     steps: tuple[int, ...] = ()
@@ -62,27 +62,27 @@ class ScoringPlan:
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One run: a model with its settings, how it is trained, on what, from which seed.
+    """One run: a model with its settings, options of training, data and seed.
 
     Attributes
     ----------
     model : str
         Name of its class.
     options : dict
-        What the class is called with, but for its shape and its seed.
+        Arguments of the constructor, except shape and seed.
     training : dict
         Every entry of `TRAINING`.
     data : str
         Name of the data set.
     seed : int
     identity : str
-        Digest of all this, of the data, of what is scored and of the name and revision of the
-        class: the name of its folder. A finished run stays finished under other versions of the
-        packages; one that is under way is refused under them, as by `train`.
+        Digest of all this, the data, the scores, and the name and revision of the class; it names
+        the folder. Finished runs stay valid for other versions of the packages; resuming a run
+        with another version is refused, as by `train`.
     named : dict
-        Settings that the grid names, as it names them.
+        Settings that the grid names, as written there.
     own_class : type, optional
-        The class itself where it is not one of geodis: workers know it by this alone.
+        The class itself if it is not part of geodis, because workers cannot find it by name.
     """
 
     model: str
@@ -105,27 +105,27 @@ def plan_runs(
     device: Any = "auto",
     stack: int = 1,
 ) -> list[PlannedRun]:
-    """Write out a grid.
+    """Expand a grid into runs.
 
     Parameters
     ----------
     models : sequence of mapping
-        Each names its "model" and settings of it, of its constructor or of its training. A list
-        stands for each of its entries in turn; what is a list itself stands in a list.
+        Each has a "model" and settings of its constructor or training. A list is expanded to its
+        entries; a setting that is a list itself is written inside a list.
     data : mapping of str to str
         Fingerprint of every data set by its name.
     seeds : sequence of int
     training : mapping
-        How all are trained that do not say otherwise.
+        Default options of training for all models.
     scoring : ScoringPlan
     device : as for `train`
     stack : int
-        How many are trained at once: it changes last digits.
+        Number of runs that are trained simultaneously, which changes the last digits.
 
     Returns
     -------
     list of PlannedRun
-        Data sets within models, seeds within data sets; a run that the grid has twice, once.
+        Ordered by model, then data set, then seed; duplicates are removed.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def plan_runs(
                 "format": FORMAT,
                 "revision": kind.revision,
                 "model": kind.__name__,
-                # With what the class has by default: another default is another run.
+                # With the defaults of the class, so that another default makes another run.
                 "options": kind.with_defaults(named_by),
                 "training": trained,
                 "device": where.type,
@@ -176,7 +176,7 @@ def plan_runs(
 
 
 def _combinations(entry: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Name and settings of every model that an entry stands for."""
+    """Yield name and settings of every model that an entry describes."""
     if not isinstance(entry, Mapping) or "model" not in entry:
         raise InputError(f"An entry of models must name its model, as model='vae'; got {entry!r}.")
     _check_plain(entry)
@@ -209,7 +209,7 @@ def _check_modules(kind: type[Model], options: Mapping[str, Any]) -> None:
 
 
 def _with_loss(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Settings with the absolute path of a kernel file, and for the identity with its digest."""
+    """Replace a kernel file by its absolute path, and for the identity by its digest."""
     loss = options.get("loss")
     if not (isinstance(loss, str) and loss.endswith(KERNEL_FILE)):
         return dict(options), dict(options)
@@ -262,7 +262,7 @@ def _check_schedules(schedules: Any) -> None:
 
 
 def options_of_training(training: Mapping[str, Any], **more: Any) -> TrainOptions:
-    """`TrainOptions` of a run, with further options."""
+    """Make the `TrainOptions` of a run, with further options."""
     own = {
         key: value
         for key, value in training.items()
@@ -274,28 +274,28 @@ def options_of_training(training: Mapping[str, Any], **more: Any) -> TrainOption
     return TrainOptions(**own, **more)
 
 
-# The table of a sweep: one row a run and step, of settings, terms and scores.
+# The table of a sweep: one row per run and step, with settings, terms and scores
 
 TABLE = "table"
 
 
 def table_of(runs: Sequence[PlannedRun], rows: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """Put what runs wrote into one table, in the order of the plan.
+    """Make a table of the finished runs, in the order of the plan.
 
     Parameters
     ----------
     runs : sequence of PlannedRun
     rows : mapping of str to mapping
-        What every finished run wrote, by its identity.
+        The row file of every finished run, by identity.
 
     Returns
     -------
     DataFrame
         Columns "run", "model", "data", "seed", the settings that the grid names, "training steps",
-        "training batch_size" and what else of training is not as it is by default, "step",
-        "term ...", "score ..." and, of priors that learn, "exponent 1", ... from the smallest;
-        "error" in all rows of runs that diverged, of which the last has neither step nor scores.
-        Runs that are not finished are not there.
+        "training batch_size" and other options of training that differ from their defaults,
+        "step", "term ...", "score ..." and, for priors that learn, "exponent 1", ... from the
+        smallest. Runs that diverged have the column "error" in all rows, and a last row without
+        step and scores. Unfinished runs are left out.
     """
     import pandas as pd
 
@@ -328,7 +328,7 @@ def table_of(runs: Sequence[PlannedRun], rows: Mapping[str, Mapping[str, Any]]) 
 
 
 def _training_columns(runs: Sequence[PlannedRun]) -> list[str]:
-    """What of training has a column: how long, in which batches, and what is no default."""
+    """Choose the options of training that have a column: some always, others if not default."""
     always = ("steps", "batch_size", "precision")
     return [
         name
@@ -338,22 +338,22 @@ def _training_columns(runs: Sequence[PlannedRun]) -> list[str]:
 
 
 def _cell(value: Any) -> Any:
-    """A setting as a cell: lists and tables as they print."""
+    """Convert a setting to a cell; lists and tables become text."""
     return value if value is None or isinstance(value, str | int | float) else repr(value)
 
 
 def _in_order(entries: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Names in the order in which they come."""
+    """Collect names in the order of their first appearance."""
     return list(dict.fromkeys(name for entry in entries for name in entry))
 
 
 def write_sweep_table(table: pd.DataFrame, folder: Path) -> list[Path]:
-    """Write a table as CSV and, where pyarrow is installed, as parquet."""
+    """Write a table as CSV and, if pyarrow is installed, as parquet."""
     paths = [folder / f"{TABLE}.csv"]
     with whole_file(paths[0], durable=True) as temporary:
         without_formulas(table).to_csv(temporary, index=False)
     if find_spec("pyarrow") is not None:
-        # A column in which one grid has texts and another numbers has no type there.
+        # parquet has no type for a column with both texts and numbers.
         typed = table.apply(lambda column: column.map(_text) if _is_mixed(column) else column)
         paths.append(folder / f"{TABLE}.parquet")
         with whole_file(paths[1], durable=True) as temporary:

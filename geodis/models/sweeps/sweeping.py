@@ -1,4 +1,4 @@
-"""Sweeps: train and score a grid of models, settings, data sets and seeds; resumable."""
+"""Sweeps: train and score a grid of models, settings, data sets and seeds."""
 
 from __future__ import annotations
 
@@ -54,13 +54,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Check a sweep before training: build every kind of run and pass it one batch.
-
-
 def look_at_runs(
     runs: Sequence[PlannedRun], data: Mapping[str, tuple[GridSource, str]], device: Any
 ) -> dict[str, bool]:
-    """Build the model, the schedules and a batch of every kind of run, so that errors come early.
+    """Build the model, schedules and one batch of every kind of run, to find errors early.
 
     Parameters
     ----------
@@ -75,7 +72,7 @@ def look_at_runs(
     """
     alone: dict[str, bool] = {}
     looked: set[str] = set()
-    # One data set at a time, the first one last: it is then open when training starts.
+    # The first data set comes last, so that it is open when training starts.
     for name in reversed(list(data)):
         for run in runs:
             whole = plain_digest(
@@ -104,29 +101,28 @@ def _must_be_alone(run: PlannedRun, source: GridSource, fingerprint: str, device
         )
         with closing(begun), torch.no_grad():
             drawn = begun.begin_step()
-            if callable(
-                getattr(model.settings, "loss", None)
-            ):  # a blur may be wider than the images
+            # A blur may be wider than the images.
+            if callable(getattr(model.settings, "loss", None)):
                 model.terms(model(drawn.x, begun.size, drawn.labels))
     return bool(why_alone(model))
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a sweep did.
+    """The result of a sweep.
 
     Attributes
     ----------
     table : DataFrame
-        One row a run and scored step: "run", "model", "data", "seed", settings, "training ...",
-        "step", "term ..." (means over 100 steps before), "score ...", and "error" where runs
-        diverged: beside what they scored before, and in a last row of its own.
+        One row per run and scored step: "run", "model", "data", "seed", settings, "training ...",
+        "step", "term ..." (means over the 100 steps before), "score ...". Runs that diverged have
+        an "error" in all their rows, and a last row without scores.
     folder : Path
-        Absolute; with ``table.csv``, ``table.parquet`` and ``runs/<run>/``, the folder of every
-        model.
+        Absolute path; it contains ``table.csv``, ``table.parquet`` and a folder ``runs/<run>/``
+        for every model.
     planned, trained, diverged, elsewhere : int
-        Runs of the grid; those trained by this call; those that ended in what is no number; those
-        that another process is at work on.
+        Number of runs in the grid, of runs trained by this call, of runs with NaN or infinite
+        terms, and of runs that another process is training.
     """
 
     table: pd.DataFrame
@@ -162,45 +158,45 @@ def sweep(
     n_workers: int | None = None,
     verbose: bool | int = True,
 ) -> Sweep:
-    """Train and score every model of a grid; start it again after any end, and it goes on.
+    """Train and score every model of a grid; an interrupted sweep resumes when it is called again.
 
-    A run's folder is named by all that changes its numbers, so that finished runs are recognised
-    at once, a grid may grow, and the table is the same whatever happened on the way.
+    The name of a run's folder is a hash of everything that affects its results, so that finished
+    runs are recognised, a grid can be extended, and the table does not depend on interruptions.
 
     Parameters
     ----------
     folder : path
     models : sequence of mapping
-        Each names its "model" and settings: of the constructor, such as "beta" and "latents", or
-        of the training, see below. A list stands for each of its entries in turn; a setting that
-        is a list, such as "subspaces", stands in a list. "loss" may also be "box:31",
-        "gaussian:31" or the file of a learnt kernel.
+        Each has a "model" and settings of its constructor, such as "beta" and "latents", or of its
+        training, see below. A list is expanded to its entries; a setting that is itself a list,
+        such as "subspaces", is written inside a list. "loss" may also be "box:31", "gaussian:31"
+        or the file of a learnt kernel.
     data : mapping of str to FactorGrid, or to a function that opens one
-        By name. A function is sent to the workers of a cluster instead of images.
+        Data sets by name. The workers of a cluster receive a function instead of images.
     seeds : int or sequence of int
-        Of initial weights, batches and noise; a number stands for 0 to that, without it.
+        Seeds of initial weights, batches and noise; an int n means 0 to n - 1.
     training : mapping, optional
-        How models are trained that do not say otherwise: steps (5000), batch_size (64),
-        learning_rate, adversary_learning_rate, prior_learning_rate, supervision, category,
-        schedules, horizon, version (of code of your own), and precision: "auto" is float32, and in
-        stacks bfloat16 where the device computes in it. It belongs to a run: name it where a sweep
-        is to go on elsewhere.
+        Default options of training for all models: steps (5000), batch_size (64), learning_rate,
+        adversary_learning_rate, prior_learning_rate, supervision, category, schedules, horizon,
+        version (of your own code), and precision. Precision "auto" is float32, and for stacks
+        bfloat16 if the device supports it. It is part of the identity of a run: set it if the
+        sweep may be resumed on another device.
     scores : sequence of str
         As for `score_latents`.
     score_at : sequence of int
-        Steps at which models are scored, beside the last.
+        Steps at which models are scored, in addition to the last.
     n : int
-        Images that are scored, drawn once.
+        Number of images that are scored, drawn once.
     device : as for `train`
     threads : int
-        Of torch, for every run.
+        Number of threads that torch uses for a run.
     stack : int
-        Train so many perceptrons of one shape at once, see `train_stacked`: cheaper, and the same
-        but for rounding. Other models are trained alone.
+        Number of perceptrons of one shape that are trained simultaneously, see `train_stacked`:
+        cheaper, with the same results up to rounding. Other models are trained separately.
     cluster, n_workers
-        As for `open_engine`: None for one run after the other, "local" for processes, or the
-        address or client of a Dask cluster that sees the folder under the same path. Several
-        sweeps may also be started on one folder: each takes runs that no other is at work on.
+        As for `open_engine`: None for sequential runs, "local" for processes, or the address or
+        client of a Dask cluster that has access to the folder under the same path. Several sweeps
+        can also be started in one folder; each trains runs that no other is training.
     verbose : bool or int
 
     Returns
@@ -210,8 +206,8 @@ def sweep(
     Raises
     ------
     InputError
-        Before anything is trained, for what is wrong with any kind of run; at the end, with the
-        table written, for runs that ended in an error all the same.
+        Before training, for any error in the settings of a run; after writing the table, for
+        runs that failed nevertheless.
 
     Examples
     --------
@@ -234,7 +230,7 @@ def sweep(
         seeds = range(check_int(seeds, "seeds", low=1))
     if not isinstance(data, Mapping):
         raise InputError(f"data must be a mapping of names to grids; got {type(data).__name__}.")
-    # Workers may have another working directory.
+    # An absolute path, because workers may have another working directory.
     path = checkpoint_folder(folder).absolute()
     _check_folders(path)
     scoring = ScoringPlan(tuple(scores), tuple(score_at), n)
@@ -272,7 +268,7 @@ def _check_folders(path: Path) -> None:
 
 
 def _tasks(runs: Sequence[PlannedRun], sweep: SweepSettings, stack: int) -> list[list[PlannedRun]]:
-    """Unfinished runs, grouped into stacks and checked before anything is trained."""
+    """Check the unfinished runs and group them into stacks."""
     unfinished = []
     for run in runs:
         if row_of(sweep.folder, run) is None:
@@ -289,14 +285,14 @@ def _tasks(runs: Sequence[PlannedRun], sweep: SweepSettings, stack: int) -> list
     taken = {run.identity for each in begun for run in each}
     free = [run for run in unfinished if run.identity not in taken]
     waiting = [*begun, *in_stacks(free, stack, lambda run: alone[kind_of(run)])]
-    # Data set by data set, so that a worker opens each once.
+    # Sorted by data set, so that a worker opens each once.
     return sorted(waiting, key=lambda each: list(sweep.data).index(each[0].data))
 
 
 def _finish(
     engine: Engine, waiting: list[list[PlannedRun]], sweep: SweepSettings, stages: Stages
 ) -> tuple[int, Counter[str]]:
-    """Number of rows written, and how many runs ended with each error."""
+    """Train all tasks; return the number of rows written and the number of runs per error."""
     done, trained, total = 0, 0, sum(map(len, waiting))
     failed: Counter[str] = Counter()
     for index, outcome in engine.run(finish_runs, waiting, shared=(sweep,)):
@@ -318,7 +314,7 @@ def _write_finished(
         written = {identity: row for identity, row in rows.items() if row is not None}
         table = table_of(runs, written)
         file = write_sweep_table(table, path)[0]
-        # Meanwhile another sweep may have written a table with more rows, which this one replaced.
+        # Repeat if another sweep has finished runs meanwhile, whose rows this table would drop.
         if sum((path / RUNS / run.identity / ROW).exists() for run in runs) == len(written):
             return table, written, file
 

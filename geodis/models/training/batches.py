@@ -1,8 +1,7 @@
-"""Where batches come from: a grid, arrays, a torch Dataset -> rows, pairs or triplets.
+"""Draw batches of rows, pairs or triplets from a grid, arrays, a torch Dataset or DataLoader.
 
-Batch number t is a function of the seed and t alone, so training that stops and resumes sees the
-same batches. A DataLoader has its own order, and is taken up where it was; what can only be
-iterated, and says no length, begins anew.
+Batch t depends only on the seed and t, so that resumed training gets the same batches. A DataLoader
+has its own order and is resumed at its position; an iterable without a length starts again.
 """
 
 from __future__ import annotations
@@ -36,27 +35,27 @@ from geodis.models.training.dataset_rows import (
 )
 from geodis.models.training.train_options import Prefetch, Supervision, TrainOptions
 
-# Batches drawn ahead: a thread draws the next one while a step is taken with this one.
+# Prefetching: a thread draws the next batch during a training step
 #
-# Only where a batch is a function of the seed and its step, and of no state that a draw moves: it
-# is then the same batch, whoever draws it and when.
+# Only for batches that depend on the seed and the step alone, and not on a state that drawing
+# changes: they are then the same whichever thread draws them.
 
 
 class DrawingThread:
-    """One thread that draws what it is told, one batch after another; it begins with the first.
+    """A thread that draws one batch after another; it starts with the first request.
 
-    Several streams may share it, so that there are never two draws at once.
+    Several streams can share it, so that two draws never run simultaneously.
     """
 
     def __init__(self) -> None:
         self._thread: threading.Thread | None = None
 
     def begin(self, draw: Callable[[], Drawn]) -> Future[Drawn]:
-        """Have a batch drawn, after those that were begun before."""
+        """Request a batch, which is drawn after those requested before."""
         if self._thread is None:
             self._tasks: SimpleQueue[Callable[[], Any] | None] = SimpleQueue()
             self._ended = threading.Event()
-            # A daemon: where nobody closes it, it does not keep the process alive.
+            # A daemon does not keep the process alive if it is never closed.
             thread = threading.Thread(
                 target=_work, args=(self._tasks,), name="geodis draws ahead", daemon=True
             )
@@ -67,14 +66,14 @@ class DrawingThread:
         return begun
 
     def settle(self) -> None:
-        """Wait until all that was begun is drawn."""
+        """Wait until all requested batches are drawn."""
         if self._thread is not None:
             reached = threading.Event()
             self._tasks.put(reached.set)
             reached.wait()
 
     def close(self) -> None:
-        """End the thread after the batch that it is at; others that were begun are given up."""
+        """Stop the thread after the current batch; other requests are cancelled."""
         thread, self._thread = self._thread, None
         if thread is not None:
             self._ended.set()
@@ -83,7 +82,7 @@ class DrawingThread:
 
 
 def _work(tasks: SimpleQueue[Callable[[], Any] | None]) -> None:
-    # It knows its tasks and not its owner, and forgets each, which holds a batch, before the next.
+    # It has no reference to its owner, and releases each task and its batch before the next.
     while (task := tasks.get()) is not None:
         task()
         del task
@@ -95,26 +94,26 @@ def _draw_into(begun: Future[Drawn], draw: Callable[[], Drawn], ended: threading
         return
     try:
         begun.set_result(draw())
-    except BaseException as error:  # whatever it is, it belongs to the step that asks for the batch
+    except BaseException as error:  # raised by the step that needs the batch
         begun.set_exception(error)
 
 
 class Prefetched:
-    """A stream whose next batch is drawn by a thread: same numbers, sooner.
+    """A stream whose next batch is drawn by a thread, with the same numbers.
 
-    Every call begins the batch of the next step; an error in it is raised by the call for that
-    step. On CUDA the thread copies on a stream of its own, beside the kernels of the step.
+    Every call requests the batch of the next step; an error in it is raised by the call for that
+    step. On CUDA the thread copies on a separate stream, in parallel with the kernels of the step.
 
     Parameters
     ----------
     draw : callable (seed, step) -> Drawn
-        A function of both alone, see above.
+        It depends on the seed and the step only.
     device : torch.device
-        Where its batches are.
+        Device of the batches.
     thread : DrawingThread
-        Whoever made it closes it.
+        The caller closes it.
     steps : int, optional
-        How many batches there will be; none is begun beyond.
+        Number of batches; no batch beyond is requested.
 
     Examples
     --------
@@ -135,11 +134,11 @@ class Prefetched:
         self._copies: torch.cuda.Stream | None = None
 
     def __call__(self, seed: int, step: int) -> Drawn:
-        """Return the batch of a step, and begin the next."""
+        """Return the batch of a step, and request the next."""
         (place, begun), self._begun = self._begun or (None, None), None
         if begun is not None and place == (seed, step):
             drawn = self._taken(begun)
-        else:  # the first, or another order of steps
+        else:  # the first batch, or steps in another order
             self._thread.settle()
             drawn = self._draw(seed, step)
         if self._steps is None or step + 1 < self._steps:
@@ -149,12 +148,12 @@ class Prefetched:
     def _begin(self, seed: int, step: int) -> None:
         if self._copies is None and self._device.type == "cuda":
             self._copies = torch.cuda.Stream(self._device)
-            # What lies on the device came there on the caller's stream, perhaps a moment ago.
+            # Rows on the device may still be copied on the stream of the caller.
             self._copies.wait_stream(torch.cuda.current_stream(self._device))
         self._begun = (seed, step), self._thread.begin(partial(self._draw_on_thread, seed, step))
 
     def _draw_on_thread(self, seed: int, step: int) -> Drawn:
-        """The batch, drawn on the thread; which stream is current is a matter of the thread."""
+        """Draw a batch on the thread, with its own current stream."""
         if self._copies is None:
             return self._draw(seed, step)
         with torch.cuda.stream(self._copies):
@@ -164,22 +163,22 @@ class Prefetched:
         drawn = begun.result()
         if self._copies is not None:
             current = torch.cuda.current_stream(self._device)
-            current.wait_stream(self._copies)  # on the device: the caller goes on at once
+            current.wait_stream(self._copies)  # the device waits, not the caller
             for each in drawn:
-                if each is not None:  # its memory is not given away while the step may read it
+                if each is not None:  # its memory must not be reused while the step reads it
                     each.record_stream(current)
         return drawn
 
 
 def draws_ahead(prefetch: Prefetch, device: torch.device, held: bool) -> bool:
-    """Whether batches are drawn ahead: where nobody says, if a GPU would wait for rows."""
+    """Whether batches are prefetched; "auto" means only if a GPU would wait for rows."""
     if prefetch == "auto":
         return device.type == "cuda" and not held
-    # On MPS two threads at once may end the process (pytorch issue 197805); others are untried.
+    # On MPS two threads can crash the process (pytorch issue 197805); other devices are untested.
     return prefetch == "always" and device.type in ("cpu", "cuda")
 
 
-# What `sample_triplets` calls them.
+# The names of supervisions in `sample_triplets`.
 BY: dict[Supervision, TripletsBy] = {
     "scaled": "scaled",
     "factors": "distance",
@@ -200,42 +199,42 @@ def stream_of(
     steps: int | None = None,
     thread: DrawingThread | None = None,
 ) -> tuple[Stream, int]:
-    """Make the function that draws batches for a model.
+    """Make the function that draws batches for a model, and count the rows.
 
     Parameters
     ----------
     model : Model
-        Its shape, its groups (rows, pairs or triplets), and whether it takes labels.
+        It determines the shape, the groups (rows, pairs or triplets), and whether labels are used.
     data : FactorGrid, array-like, Tensor, tuple of these, torch Dataset or DataLoader
-        Rows as for `model_inputs.to_input`, in memory. A tuple holds the rows and their labels, or
-        the first, second and third members of pairs and triplets. Items of a Dataset are the same,
-        one row each, and what more they hold is left out. A DataLoader gives batches of the same,
-        in its own order and size, as does a Dataset that can only be iterated.
+        Rows as for `model_inputs.to_input`, in memory. A tuple has the rows and their labels, or
+        the first, second and third members of pairs and triplets. Items of a Dataset have the same
+        parts for one row; further parts are ignored. A DataLoader, or a Dataset that can only be
+        iterated, yields batches of these in its own order and size.
     batch_size : int
         Rows, pairs or triplets in a batch.
     options : TrainOptions, optional
         ``supervision`` orders triplets: by the distance of factors scaled to [0, 1] ("scaled"), of
-        factors ("factors"), or of images by the model's loss ("perceived"), by how many factors
-        differ ("differing"), or by whether ``category`` does (seed 001, equations 5.11, 5.9, 5.24,
-        5.6 and 5.5). ``rows_on`` and ``prefetch`` concern grids and arrays: a Dataset and a
-        DataLoader have an order and workers of their own, and perceived triplets need the model as
-        it is at their step.
+        factors ("factors"), or of images by the model's loss ("perceived"), by the number of
+        factors that differ ("differing"), or by ``category`` (seed 001, equations 5.11, 5.9, 5.24,
+        5.6 and 5.5). ``rows_on`` and ``prefetch`` apply to grids and arrays only: a Dataset and a
+        DataLoader have their own order and workers, and perceived triplets need the model at their
+        step.
     device : torch.device
-        Where batches are wanted, and triplets ordered.
+        Device of the batches, on which triplets are ordered.
     steps : int, optional
-        How many batches will be drawn.
+        Number of batches that will be drawn.
     thread : DrawingThread, optional
-        What draws ahead; the caller closes it. Without one nothing is drawn ahead.
+        Thread for prefetching; the caller closes it. Without one nothing is prefetched.
 
     Returns
     -------
     draw : callable (seed, step) -> Drawn
     size : int
-        Rows in the data; 1 where a DataLoader does not know.
+        Number of rows in the data; 1 if a DataLoader does not know it.
     """
     options = TrainOptions() if options is None else options
     if isinstance(data, torch.utils.data.DataLoader):
-        # A stream without an end has no length; 1 moves a total correlation by a constant.
+        # For a stream without length a size of 1 shifts a total correlation by a constant.
         size = len(data.dataset) if hasattr(data.dataset, "__len__") else 1
         return from_loader(model, data, options.supervision, device), size
     if isinstance(data, torch.utils.data.IterableDataset):
@@ -274,7 +273,7 @@ def _from_grid(
         if model.groups == 2:
             if model.pairs == "neighbours":
                 return _steps(grid, batch_size, rng).T.reshape(-1)
-            # As many factors change as chance says (seed 001, A.2.3).
+            # The number of factors that change is random (seed 001, A.2.3).
             return sample_pairs(grid, batch_size, by="differing", random_state=rng).T.reshape(-1)
         return rng.integers(len(grid), size=batch_size)
 
@@ -290,13 +289,13 @@ def _from_grid(
 
 
 def scaled_factors(grid: FactorGrid, index: np.ndarray) -> Tensor:
-    """Factors from -1 to 1, as labels whose distances are to be learnt."""
+    """Scale factors to [-1, 1], as labels whose distances are learnt."""
     last = np.maximum(np.array(grid.sizes) - 1, 1)
     return torch.from_numpy(2 * grid.factors(index) / last - 1).float()
 
 
 def _steps(grid: FactorGrid, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Pairs that one factor tells apart, by one step; which factor is left unsaid."""
+    """Draw pairs that differ by one step of one factor; the factor is not returned."""
     grid.require_complete("Drawing neighbours")
     sizes = np.array(grid.sizes)
     movable = np.flatnonzero(sizes > 1)
@@ -312,10 +311,10 @@ def _steps(grid: FactorGrid, n: int, rng: np.random.Generator) -> np.ndarray:
 def _from_arrays(
     model: Model, data: Any, batch_size: int, options: TrainOptions, device: torch.device
 ) -> tuple[Stream, int, bool]:
-    """The stream, the number of rows, and whether all of them lie on the device."""
+    """Return the stream, the number of rows, and whether all rows are on the device."""
     parts, labels = _parts(model, data, options.supervision)
     for rows in parts:
-        to_input(rows[:1], model.shape)  # says at once what is wrong with the shape
+        to_input(rows[:1], model.shape)  # raises an error for a wrong shape
     sizes = {len(part) for part in [*parts, *([] if labels is None else [labels])]}
     if len(sizes) > 1:
         raise InputError(f"data must have as many rows in every part; got {sorted(sizes)}.")
@@ -342,7 +341,7 @@ def _from_arrays(
 
 
 def _parts(model: Model, data: Any, supervision: Supervision) -> tuple[list[Any], Tensor | None]:
-    """Rows of every member of a group, and labels."""
+    """Split data into the rows of every member of a group, and labels."""
     given = list(data) if isinstance(data, tuple) else [data]
     if model.labelled:
         if len(given) != 2:
@@ -375,7 +374,7 @@ def _checked_rows(data: Any) -> Any:
 
 
 def _lies_on(rows: Any, device: torch.device) -> bool:
-    """Whether rows are a tensor on a device of its own already."""
+    """Whether rows are a tensor that is already on a device other than the CPU."""
     return isinstance(rows, Tensor) and rows.device.type == device.type != "cpu"
 
 

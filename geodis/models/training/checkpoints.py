@@ -1,7 +1,7 @@
-"""Checkpoints of a training run: two files, the latest state and the one before it.
+"""Checkpoints of a training run: two files, with the latest state and the one before it.
 
-Each has a checksum of its content. If the latest is damaged it is moved aside, the run resumes from
-the older one, and the steps between are repeated with the same results.
+Each has a checksum of its content. If the latest is damaged it is renamed, the run resumes from the
+older one, and the steps in between are repeated with the same results.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ History = list[dict[str, float]]
 
 @dataclass(frozen=True)
 class Saved:
-    """The content of a checkpoint that was read and found intact."""
+    """The content of an intact checkpoint."""
 
     file: Path
     tensors: Mapping[str, torch.Tensor]
@@ -48,16 +48,16 @@ class Saved:
 
     @property
     def run(self) -> dict[str, Any]:
-        """Identity of the run that wrote it."""
+        """Return the identity of the run that wrote it."""
         return dict(self.note["run"])
 
     @property
     def steps(self) -> int:
-        """Steps that the model has had."""
+        """Return the number of steps that were done."""
         return int(self.note["steps"])
 
     def below(self, prefix: str) -> dict[str, torch.Tensor]:
-        """Tensors whose names begin so, by the rest of their names."""
+        """Return the tensors whose names start with the prefix, named without it."""
         return {
             name.removeprefix(prefix): value
             for name, value in self.tensors.items()
@@ -66,7 +66,7 @@ class Saved:
 
 
 def checkpoint_folder(folder: str | Path) -> Path:
-    """Make the folder, so that a run does not fail at its first checkpoint."""
+    """Create the folder, so that a run does not fail at its first checkpoint."""
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -75,7 +75,7 @@ def checkpoint_folder(folder: str | Path) -> Path:
 
 
 def save_checkpoint(folder: Path, model: Model, players: Players, steps: int, **note: Any) -> None:
-    """Write weights, optimiser states and a note as one whole file; keep the one before."""
+    """Write weights, optimiser states and a note to one file; keep the previous checkpoint."""
     tensors = {f"model/{name}": value for name, value in state_of(model).items()}
     for player, optimiser in players.items():
         state = optimiser_tensors(optimiser)
@@ -84,7 +84,7 @@ def save_checkpoint(folder: Path, model: Model, players: Players, steps: int, **
 
 
 def write_state(folder: Path, tensors: Mapping[str, torch.Tensor], note: Mapping[str, Any]) -> None:
-    """Write tensors and a note with their checksum as the newer of the two files."""
+    """Write tensors and a note with their checksum to the newer of the two files."""
     file, older = folder / CHECKPOINT, folder / OLDER_CHECKPOINT
     try:
         write_checked(file, tensors, note, durable=True, older=older)
@@ -93,7 +93,7 @@ def write_state(folder: Path, tensors: Mapping[str, torch.Tensor], note: Mapping
 
 
 def cannot_write(folder: Path, what: str, error: OSError) -> OSError:
-    """The error for a disk that is full or gone, with how to resume."""
+    """Make the error for a full or missing disk, which explains how to resume."""
     reason = (error.strerror or str(error)).rstrip(".")
     return OSError(
         f"{what.capitalize()} could not be written to {folder} ({reason}): what stood there "
@@ -104,8 +104,8 @@ def cannot_write(folder: Path, what: str, error: OSError) -> OSError:
 def read_checkpoint(folder: Path) -> Saved | None:
     """Read the newer file, or the older one if it is damaged; None if there is no file.
 
-    The caller holds the folder's lock. Temporary files of killed runs are removed, and a damaged
-    file is moved aside, so that the next checkpoint does not replace the older, intact one.
+    The caller holds the lock of the folder. Temporary files of killed runs are removed, and a
+    damaged file is renamed, so that the next checkpoint does not replace the older, intact one.
     """
     for name in (CHECKPOINT, WEIGHTS, CONFIG):
         for file in left_behind(folder / name):
@@ -153,8 +153,8 @@ def _read_whole(file: Path) -> Saved:
 
 
 def check_same(saved: Saved, run: Identity) -> None:
-    """Refuse to resume from the checkpoint of another run, and say what differs."""
-    # The model may be as it was built, or as the checkpoint left it.
+    """Refuse to resume from the checkpoint of another run, and name the difference."""
+    # The model may be new, or have the weights of the checkpoint.
     as_left = weights_fingerprint(saved.below("model/")) == run["weights"]
     begun = saved.run
     check_same_run(saved.file, begun, {**run, "weights": begun["weights"]} if as_left else run)

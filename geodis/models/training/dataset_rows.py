@@ -1,4 +1,4 @@
-"""Batches of what a torch Dataset or DataLoader gives."""
+"""Rows on devices, batches of torch Datasets and DataLoaders, and triplets within a batch."""
 
 from __future__ import annotations
 
@@ -26,29 +26,27 @@ from geodis.models.model_inputs import (
 from geodis.models.randomness import host_seeded, reseed, seed_of_step
 from geodis.models.training.train_options import RowsOn, Supervision
 
-# Rows of data where they are computed with: held on the device, or sent there batch by batch.
-
-# Of the memory that a device has free, what rows may take where nobody asked for it.
+# Fraction of the free memory of a device that rows may use with rows_on="auto".
 SHARE = 0.25
-# Rows that are drawn or read at once where all are held.
+# Rows that are drawn or read in one call when all are kept on the device.
 BLOCK = 512
 
 
 class HeldRows:
-    """Rows by their indices, floats, on a device.
+    """Rows by index, as floats on a device.
 
     Parameters
     ----------
     model : Model
-        Whose shape rows have, and whether they must be in [0, 1].
+        It determines the shape of rows, and whether they must be in [0, 1].
     read : callable
-        Indices (b,) -> rows, as for `model_inputs.as_rows`.
+        Maps indices (b,) to rows as for `model_inputs.as_rows`.
     n : int
-        Rows there are.
+        Number of rows.
     device : torch.device
     hold : bool
-        Keep all rows on the device, bytes as bytes, and index them there; otherwise the rows of
-        every batch are read, and sent.
+        Keep all rows on the device (bytes as bytes) and index them there; otherwise the rows of
+        every batch are read and copied.
     """
 
     def __init__(
@@ -68,14 +66,14 @@ class HeldRows:
         return self._held is not None
 
     def __call__(self, index: np.ndarray, step: int) -> Tensor:
-        """Rows (b, ...) of the batch of a step."""
+        """Return the rows (b, ...) of the batch of a step."""
         if self._held is not None:
             rows = self._held[sent(torch.from_numpy(index), self._device)]
             return scaled(rows, dtype_of(self._model))
         return checked_rows(self._read(index), self._model, f"batch {step}", self._device)
 
     def _all(self, n: int) -> Tensor:
-        """All rows on the device; a tensor that is there is not copied."""
+        """Read all rows and copy them to the device."""
         held: Tensor | None = None
         for start in range(0, n, BLOCK):
             index = np.arange(start, min(start + BLOCK, n))
@@ -92,16 +90,16 @@ class HeldRows:
 
 
 def checked_rows(rows: Any, model: Model, where: str, device: torch.device) -> Tensor:
-    """Rows as a model takes them, on a device; what is wrong with them is said before they go."""
+    """Check rows and convert them to input of a model on a device."""
     checked = as_rows(rows, model.shape)
-    if checked.device.type == "cpu":  # a look at another device would be a wait for it
+    if checked.device.type == "cpu":  # reading another device would wait for it
         check_range(model, checked, where)
     dtype = dtype_of(model)
     return scaled(sent(checked, device, dtype), dtype)
 
 
 def check_range(model: Model, rows: Tensor, where: str) -> None:
-    """Require rows in [0, 1] where the model does; bytes are."""
+    """Require rows in [0, 1] if the model needs that; bytes always are."""
     if not model.unit_range or rows.dtype in (torch.uint8, torch.bool) or not rows.numel():
         return
     low, high = (float(each) for each in rows.aminmax())
@@ -116,10 +114,10 @@ def check_range(model: Model, rows: Tensor, where: str) -> None:
 def holds_rows(
     rows_on: RowsOn, device: torch.device, n: int, shape: tuple[int, ...], drawn: int | None
 ) -> bool:
-    """Whether all n rows of a shape go to the device.
+    """Whether all n rows of a shape are kept on the device.
 
-    Where nobody says, they do if a GPU has room for them, and if at least as many will be `drawn`
-    in the training.
+    With "auto" they are if a GPU has enough memory, and if at least n rows will be `drawn` during
+    training.
     """
     if rows_on != "auto":
         return rows_on == "device"
@@ -129,25 +127,21 @@ def holds_rows(
 
 
 def free_bytes(device: torch.device) -> int:
-    """Memory that a GPU has free; none where rows are at hand already, or nobody can tell."""
+    """Return the free memory of a CUDA device; 0 for other devices."""
     return torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else 0
 
 
-# Batches of a DataLoader, in its order, over and over; a run that goes on takes them up there.
-
-
 class LoaderBatches:
-    """The batch of every step, which are asked for in their order, from any on.
+    """Batches of a DataLoader, epoch after epoch, for consecutive steps from any step on.
 
-    The order of an epoch, and what is made at random, hang on the seeds of its steps. Where the
-    first step that is asked for lies within an epoch, the batches before are drawn again under
-    their seeds, and thrown away.
+    The order of an epoch and random augmentations depend on the seeds of its steps. If the first
+    step is within an epoch, the batches before it are drawn under their seeds and discarded.
 
     Parameters
     ----------
     loader : DataLoader
     device : torch.device
-        Whose generator the steps use.
+        Device whose generator the steps use.
 
     Examples
     --------
@@ -166,7 +160,7 @@ class LoaderBatches:
         self._batches: Iterator[Any] | None = None
 
     def __call__(self, seed: int, step: int) -> Any:
-        """The batch of a step, which has seeded torch."""
+        """Return the batch of a step; the step has seeded torch."""
         if self._batches is None:
             self._batches = self._over_and_over()
             before = 0 if why_no_place(self._loader) else step % max(len(self._loader), 1)
@@ -191,7 +185,7 @@ class LoaderBatches:
 
 
 def why_no_place(data: Any) -> str:
-    """Why a run that goes on cannot take up the batches of a stream where they were; "" if it can.
+    """Explain why a resumed run cannot continue a stream at its position; empty if it can.
 
     Examples
     --------
@@ -213,21 +207,19 @@ def why_no_place(data: Any) -> str:
     return "workers of the DataLoader stay from epoch to epoch" if data.persistent_workers else ""
 
 
-# Triplets of the rows of one batch, ordered by a loss, where the rows are.
-
-
 def ordered_triplets(x: Tensor, rng: np.random.Generator, loss: Any) -> Tensor:
-    """Triplets of the rows of one batch, the nearer by the loss as positive (seed 001, 5.24).
+    """Make triplets of the rows of a batch, ordered by a loss (seed 001, equation 5.24).
 
-    As many triplets as rows: every row is an anchor, with two other rows at random.
+    Every row is the anchor of one triplet. Of two other random rows the one with the smaller loss
+    is the positive.
     """
     n = len(x)
     if n < 3:
         raise InputError(f"Triplets need batches of at least 3 rows; got {n}.")
-    # Two different shifts around the circle of rows: no row meets itself.
+    # Two different cyclic shifts: no row is paired with itself.
     anchor = torch.arange(n, device=x.device)
     first, second = ((anchor + int(shift)) % n for shift in rng.permutation(n - 1)[:2] + 1)
-    # Where the rows are, and with the loss that moved there with its model.
+    # The loss is on the device of the rows, because it moves with its model.
     with torch.no_grad():
         near, far = (_distance(x, x[other], loss) for other in (first, second))
         swap = near > far
@@ -238,7 +230,7 @@ def ordered_triplets(x: Tensor, rng: np.random.Generator, loss: Any) -> Tensor:
 def _distance(a: Tensor, b: Tensor, loss: Any) -> Tensor:
     if callable(loss):
         return loss(a, b)
-    # The Bernoulli loss compares logits with images; between images it orders as their squares do.
+    # The Bernoulli loss needs logits; between images the squared error gives the same order.
     return (a - b).square().flatten(1).mean(dim=1)
 
 
@@ -246,7 +238,7 @@ NAMES = {2: "pairs", 3: "triplets"}
 
 
 class Drawn(NamedTuple):
-    """One batch on its device: rows, groups one below another, and labels if there are any."""
+    """A batch on its device: rows, with the members of groups concatenated, and labels."""
 
     x: Tensor
     labels: Tensor | None = None
@@ -258,7 +250,7 @@ Stream = Callable[[int, int], Drawn]
 def from_loader(
     model: Model, loader: Any, supervision: Supervision, device: torch.device
 ) -> Stream:
-    """Batches of a DataLoader, in its order, over and over; torch is seeded by the step."""
+    """Make a stream of the batches of a DataLoader, epoch after epoch; the step seeds torch."""
     check_length(loader)
     batches = LoaderBatches(loader, device)
 
@@ -273,10 +265,10 @@ def from_loader(
 def from_dataset(
     model: Model, dataset: Any, batch_size: int, supervision: Supervision, device: torch.device
 ) -> tuple[Stream, int]:
-    """Batches of rows at random places, as of an array, each put together as a DataLoader would.
+    """Make a stream of batches of random items of a Dataset, collated as by a DataLoader.
 
-    A Dataset may change its items at random, by numpy and Python too: these are seeded meanwhile,
-    as torch is by the step.
+    A Dataset may augment its items with the random numbers of torch, numpy or Python. The step
+    seeds torch, and numpy and Python are seeded here.
     """
     check_length(dataset)
     size = len(dataset)
@@ -285,10 +277,10 @@ def from_dataset(
 
     def draw(seed: int, step: int) -> Drawn:
         rng = np.random.default_rng([seed, step])
-        places = rng.integers(size, size=batch_size).tolist()
+        index = rng.integers(size, size=batch_size).tolist()
         several = getattr(dataset, "__getitems__", None)
         with host_seeded(seed_of_step(seed, step)):
-            rows = [dataset[place] for place in places] if several is None else several(places)
+            rows = [dataset[each] for each in index] if several is None else several(index)
         return _of_batch(model, collated(rows), supervision, rng, "Dataset", step, device)
 
     return draw, size
@@ -303,7 +295,7 @@ def _of_batch(
     step: int,
     device: torch.device,
 ) -> Drawn:
-    """Rows, groups or labelled rows from what a loader or a dataset gives."""
+    """Convert a batch of a loader or dataset to rows, groups or labelled rows."""
     perceived = model.groups == 3 and supervision == "perceived"
     refuse_named_parts(batch)
     given = list(batch) if isinstance(batch, tuple | list) else [batch]
@@ -324,7 +316,7 @@ def _of_batch(
 
 
 def refuse_groups(model: Model, given: str) -> None:
-    """Say what pairs and triplets are made of."""
+    """Raise an error that explains how to pass pairs and triplets."""
     name = NAMES[model.groups]
     hint = "; triplets by perceived distance need neither" if model.groups == 3 else ""
     raise InputError(
@@ -335,7 +327,7 @@ def refuse_groups(model: Model, given: str) -> None:
 
 
 def labels_of(labels: Any) -> Tensor:
-    """Numbers that rows are labelled with, float32."""
+    """Convert labels to float32."""
     known = as_factors(labels)
     if words := [name for name in known.names if known.kind_of(name) == "labels"]:
         raise InputError(

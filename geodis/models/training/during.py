@@ -1,4 +1,4 @@
-"""Parts of the divergence of a model while it trains, and how far a batch's estimate is off."""
+"""Monitor training: parts of the divergence, scores, and logs as CSV or for TensorBoard."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from geodis.scores.registry import ScoreEntry
 
 
-# Numbers of the table of densities that are held at once.
+# Largest number of densities that are computed in one block.
 MOST_ENTRIES = 2**19
 
 
@@ -37,45 +37,46 @@ def divergence_during(
     batch_size: int = 64,
     random_state: Any = 0,
 ) -> Callable[[Model], dict[str, float]]:
-    """Make a callback for `train` that takes the divergence apart.
+    """Make a callback for `train` that computes the parts of the divergence.
 
-    With q(z) the mean of q(z|x) over N rows, all of them unless `rows` says fewer, and z drawn from
-    q(z|x) of n of these, in nats,
+    Let q(z) be the mean of q(z|x) over N rows (all, or as many as `rows`), and z samples from
+    q(z|x) for n of these. In nats,
 
         KL(q(z|x) || p(z)) = information + total correlation + dimension-wise divergence
         information = E log q(z|x) / q(z),   total correlation = E log q(z) / prod_j q(z_j),
         dimension-wise divergence = E log prod_j q(z_j) / p(z).
 
-    That is the truth about these N rows, and of all rows the definition: q(z) is a mixture over the
-    data (seed 003, section 3). Another set of as many rows has another. The information is at most
-    log N, which is said beside it: codes so narrow that it is near to that leave gaps between the
-    rows, and what lies in the gaps counts as total correlation. The fewer the rows, the more of it.
-    A normal distribution fitted to q(z) has no gaps: its total correlation, beside the other, is
-    without noise of the draw, and sees linear dependence alone.
+    For these N rows the values are exact up to the noise of z, and for all rows they are the
+    definition, where q(z) is a mixture over the data (seed 003, section 3). Another set of rows has
+    other values. The information is at most log N, the "information ceiling". If it is close to
+    that, the posteriors are so narrow that gaps between the rows count as total correlation; this
+    increases when rows are fewer. A normal distribution fitted to q(z) has no gaps: its total
+    correlation has no sampling noise, but measures linear dependence only.
 
-    Objectives estimate q(z) from the batch that z is drawn from, which moves the total correlation
-    by about (z - 1) log N, and more: their estimate is said beside the true one.
+    Objectives estimate q(z) from the batch of z itself, which shifts the total correlation by about
+    (z - 1) log N or more. This estimate is returned as well.
 
     Parameters
     ----------
     data : FactorGrid, or rows as for `encode`
-        Of a torch Dataset or DataLoader the images are gone through at every call.
+        Every call iterates over a torch Dataset or DataLoader.
     n : int
-        Latents that are drawn, one from each of so many rows; of all where there are fewer. More
-        lessen the noise, and change nothing else.
+        Number of latents, one from each of n rows (all rows if there are fewer). More latents only
+        reduce the noise.
     rows : int, optional
-        Rows that q(z) is the mean of, drawn once; all by default. Every call encodes these, and
-        looks at n x rows x z densities, some at a time.
+        Number of rows in the mixture q(z), drawn once; all by default. Every call encodes them and
+        computes n x rows x z densities in blocks.
     batch_size : int
-        Of the estimate from batches.
+        Batch size of the estimate from batches.
     random_state : None, int or Generator
-        Of the rows, and of z.
+        Seed of the rows and of z.
 
     Returns
     -------
     callable
-        Model -> "information", "information ceiling" (log N), "total correlation", "dimension-wise
-        divergence", "total correlation of a normal fit", "total correlation of a batch".
+        Maps a model to "information", "information ceiling" (log N), "total correlation",
+        "dimension-wise divergence", "total correlation of a normal fit", "total correlation of a
+        batch".
 
     Examples
     --------
@@ -89,14 +90,14 @@ def divergence_during(
     check_int(batch_size, "batch_size", low=2)
     check_int(n, "n", low=2)
     rng = check_random_state(random_state)
-    held = data if rows is None else _some_of(data, check_int(rows, "rows", low=2), rng)
+    mixture_rows = data if rows is None else _some_of(data, check_int(rows, "rows", low=2), rng)
     seed, seed_of_rows = (int(rng.integers(2**31)) for _ in range(2))
 
     def part(model: Model) -> dict[str, float]:
         require_parts(model)
-        codes, spreads = encode(model, held, log_variances=True)
+        codes, spreads = encode(model, mixture_rows, log_variances=True)
         count = len(codes)
-        # In double precision: differences of densities of many codes are looked at.
+        # Double precision, because densities of many codes are subtracted.
         mean, log_variance = (torch.from_numpy(each).double() for each in (codes, spreads))
         drawn = np.random.default_rng(seed_of_rows).choice(count, min(n, count), replace=False)
         index = torch.from_numpy(np.sort(drawn))
@@ -107,7 +108,7 @@ def divergence_during(
         joint, product = mixture_log_densities(z, mean, log_variance)
         where = _device_of(model.prior)
         with torch.no_grad():
-            # Narrowed before it goes: the prior's device may have no double precision.
+            # Converted before copying, because the device may have no double precision.
             prior = model.prior.log_prob(z.to(widest_float(where)).to(where)).cpu()
         batch = _of_batches(z, own_mean, own_log_variance, batch_size, count, seed)
         return {
@@ -125,7 +126,7 @@ def divergence_during(
 
 
 def require_parts(model: Model) -> None:
-    """Require noisy codes and a prior with a density: there is no divergence without."""
+    """Require noisy codes and a prior with a density, without which there is no divergence."""
     if model.deterministic or not hasattr(model.prior, "log_prob"):
         raise InputError(
             f"The divergence has parts where codes are noisy and the prior has a density; got "
@@ -134,7 +135,7 @@ def require_parts(model: Model) -> None:
 
 
 def _some_of(data: Any, rows: int, rng: np.random.Generator) -> Any:
-    """So many rows, or all of fewer."""
+    """Draw rows of the data, or return all if there are not more."""
     streams = (torch.utils.data.DataLoader, torch.utils.data.IterableDataset)
     if isinstance(data, streams) or not hasattr(data, "__len__"):
         raise InputError(
@@ -152,7 +153,7 @@ def _some_of(data: Any, rows: int, rng: np.random.Generator) -> Any:
 
 
 def mixture_log_densities(z: Tensor, mean: Tensor, log_variance: Tensor) -> tuple[Tensor, Tensor]:
-    """Log q(z) and log prod_j q(z_j) at every row of z, with q the mean of the n normals.
+    """Compute log q(z) and log prod_j q(z_j) at every row of z for a mixture q of n normals.
 
     Returns
     -------
@@ -166,9 +167,8 @@ def mixture_log_densities(z: Tensor, mean: Tensor, log_variance: Tensor) -> tupl
         joint = torch.full((len(some),), -math.inf, dtype=z.dtype, device=z.device)
         product = torch.full_like(some, -math.inf)
         for means, log_variances in parts:
-            each = gaussian_log_density(
-                some[:, None], means[None], log_variances[None]
-            )  # (b, n, z)
+            # (b, n, z)
+            each = gaussian_log_density(some[:, None], means[None], log_variances[None])
             joint = torch.logaddexp(joint, each.sum(dim=2).logsumexp(dim=1))
             product = torch.logaddexp(product, each.logsumexp(dim=1))
         joints.append(joint - math.log(n))
@@ -179,15 +179,15 @@ def mixture_log_densities(z: Tensor, mean: Tensor, log_variance: Tensor) -> tupl
 def _of_batches(
     z: Tensor, mean: Tensor, log_variance: Tensor, size: int, count: int, seed: int
 ) -> float:
-    """Mean over batches of the estimate of the total correlation that objectives lower.
+    """Average the batch estimate of the total correlation that objectives minimise.
 
-    The latents z are of the rows with these means and log-variances, of `count` rows in all.
+    The latents z were drawn with these means and log-variances; the data have `count` rows.
     """
     n = len(z)
     order = torch.randperm(n, generator=torch_generator(seed + 1))
     estimates = []
     for batch in order.split(min(size, n)):
-        if len(batch) == min(size, n):  # a rest of a few rows is another estimate
+        if len(batch) == min(size, n):  # a smaller last batch would have another bias
             own = z[batch], mean[batch], log_variance[batch]
             joint, product = aggregate_log_densities(*own, count)
             estimates.append(float((joint - product).mean()))
@@ -199,7 +199,7 @@ def _device_of(prior: torch.nn.Module) -> torch.device:
     return tensors[0].device if tensors else torch.device("cpu")
 
 
-# Scores of a model while it trains.
+# Scores during training
 
 
 def score_during(
@@ -209,24 +209,24 @@ def score_during(
     *,
     random_state: Any = 0,
 ) -> Callable[[Model], dict[str, float]]:
-    """Make a callback for `train` that scores the latents of images held fixed.
+    """Make a callback for `train` that scores the latents of a fixed set of images.
 
     Parameters
     ----------
     grid : FactorGrid
-        Where the images and their factors are from.
+        Source of the images and their factors.
     scores : sequence of str
         As for `geodis.score_latents`.
     n : int
-        Images, drawn once; all of a smaller grid. Scores that look along traversals, or fix a
-        factor, draw images of their own from the grid, the same at every call.
+        Number of images, drawn once; all images of a smaller grid. Scores that use traversals, or
+        that fix a factor, draw their own images from the grid, the same at every call.
     random_state : None, int or Generator
-        Of the draw and of the scores.
+        Seed of the draw and of the scores.
 
     Returns
     -------
     callable
-        Model -> score by name.
+        Maps a model to its scores by name.
 
     Examples
     --------
@@ -252,7 +252,7 @@ def score_during(
     images, factors = grid.images(index, "auto"), grid.factors(index)
     chosen = choose_scores(list(scores))
     on_rows = [entry.name for entry in chosen if not entry.takes_grid]
-    # A few rows of a large grid have no traversals among them: these draw their own images.
+    # A random subset of a large grid has no traversals, so these scores draw their own images.
     on_grid = [entry for entry in chosen if entry.takes_grid]
 
     def score(model: Model) -> dict[str, float]:
@@ -273,42 +273,42 @@ def score_during(
 
 
 def _limits(entry: ScoreEntry, n: int) -> dict[str, int]:
-    """How much to draw where a score draws for itself: about n images a factor."""
+    """Limit what a score draws itself to about n images per factor."""
     limits = {"n_pairs": n, "n_traversals": max(2, n // 8)}
     return {option: limit for option, limit in limits.items() if entry.has_option(option)}
 
 
-# Loggers: what is told every row of a run's history while it runs, as CSV and to TensorBoard.
+# Loggers, which receive every row of the history during training
 
 Row = Mapping[str, float]
 HEADER = ("step", "name", "value")
 
 
 class RunLogger:
-    """What `TrainOptions.loggers` holds: told of the beginning, of every row, and of the end.
+    """Base of loggers for `TrainOptions.loggers`, called at the start, for every row, at the end.
 
-    A row is an entry of the history: "step", with the value of every term, or with what callbacks
-    returned. Any function of a row may stand in its place.
+    A row is an entry of the history: "step" with the value of every term, or with the results of
+    callbacks. Any function of a row can be used instead.
     """
 
     def begin(self, history: Sequence[Row]) -> None:
-        """Get ready; of a run that goes on, `history` is what it had."""
+        """Prepare for a run; `history` has the rows of a resumed run."""
 
     def __call__(self, row: Row) -> None:
-        """Take one row."""
+        """Log one row."""
         raise NotImplementedError
 
     def end(self) -> None:
-        """Close what is open, also after an interrupt."""
+        """Close files, also after an interrupt."""
 
 
 class CSVLogger(RunLogger):
-    """Writes "step", "name" and "value", a line each, as they come.
+    """Write lines of "step", "name" and "value" to a CSV file during training.
 
     Parameters
     ----------
     path : path
-        Of a run that goes on it is written anew from its history, so that no step is there twice.
+        For a resumed run the file is rewritten from the history, so that no step is duplicated.
 
     Examples
     --------
@@ -325,7 +325,7 @@ class CSVLogger(RunLogger):
         self._path = Path(path)
 
     def begin(self, history: Sequence[Row]) -> None:
-        """Write the header, and what the run had."""
+        """Write the header and the history."""
         try:
             with whole_file(self._path) as temporary, temporary.open("w", newline="") as file:
                 writer = csv.writer(file, lineterminator="\n")
@@ -335,7 +335,7 @@ class CSVLogger(RunLogger):
             raise _cannot_log(error) from None
 
     def __call__(self, row: Row) -> None:
-        """Add the lines of a row."""
+        """Append the lines of a row."""
         try:
             with self._path.open("a", newline="") as file:
                 csv.writer(file, lineterminator="\n").writerows(_lines(row))
@@ -352,13 +352,13 @@ def _lines(row: Row) -> Iterable[tuple[Any, str, float]]:
 
 
 class TensorBoardLogger(RunLogger):
-    """Writes every value as a scalar that TensorBoard shows.
+    """Write every value as a scalar for TensorBoard.
 
     Parameters
     ----------
     folder : path
-        What was written there by steps that a run does not have is hidden: by those after the last
-        of a run that goes on, and by all of one that begins.
+        Older entries of steps that the run does not have are hidden: those after the last step of
+        a resumed run, and all for a new run.
 
     Raises
     ------
@@ -379,8 +379,8 @@ class TensorBoardLogger(RunLogger):
                 "TensorBoardLogger needs tensorboard, which is not installed: pip install "
                 "tensorboard, or log with CSVLogger."
             ) from None
-        # From the last step of the history on TensorBoard hides what was written before: rows of
-        # one step may lie on both sides of where the run goes on. Those that it has come again.
+        # TensorBoard hides older entries from the last step of the history on. The rows of that
+        # step are written again, because the run may resume between them.
         last = history[-1]["step"] if history else 0
         self._writer = board.SummaryWriter(str(self._folder), purge_step=int(last))
         for row in history:
@@ -393,7 +393,7 @@ class TensorBoardLogger(RunLogger):
             self._writer.add_scalar(name, value, int(step))
 
     def end(self) -> None:
-        """Write what is left, and close."""
+        """Write the remaining entries and close."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None

@@ -1,4 +1,4 @@
-"""The training loop: draw a batch, add up the objectives, step; with checkpoints that resume."""
+"""The training loop, with progress, loggers, interrupts and checkpoints."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from geodis.base.check import check_int
+from geodis.base.check import check_int, checked_options
 from geodis.base.progress import Stages
 from geodis.base.write import FolderLock
 from geodis.models.model import Model
@@ -16,7 +16,7 @@ from geodis.models.randomness import kept_generators
 from geodis.models.training.checkpoints import checkpoint_folder
 from geodis.models.training.during import RunLogger
 from geodis.models.training.step import Device, Interrupts
-from geodis.models.training.train_options import TrainOptions, checked_options
+from geodis.models.training.train_options import TrainOptions
 from geodis.models.training.training_run import Run, Training
 
 
@@ -42,26 +42,27 @@ def train(
     data : FactorGrid, array-like, Tensor, tuple of these, torch Dataset or DataLoader
         See `batches.stream_of`.
     steps : int
-        In all, with those before a resume: a run that goes on equals one of that length, unless its
-        batches are of no known number and begin anew, which `Training.note` says.
+        Total number of steps, including those before a resume. A resumed run has the same results
+        as an uninterrupted one, unless its batches have no known number and start again, which
+        `Training.note` reports.
     batch_size : int
         Rows, pairs or triplets in a batch.
     learning_rate : float, optional
-        1e-3 unless the model has a schedule of its own.
+        1e-3 by default, unless the model has its own schedule.
     device : {"auto", "cpu", "cuda"} or torch.device
-        "auto" takes a GPU where there is one.
+        "auto" uses a GPU if there is one.
     options : TrainOptions, optional
-        All other choices: supervision, schedules, precision, callbacks.
+        All other options: supervision, schedules, precision, callbacks.
     checkpoint : path, optional
-        Folder. The state is written there every so often, at an interrupt, by Ctrl-C or SIGTERM,
-        and at an error of the data, of a callback or of a logger; a run that finds one goes on from
-        it, and the finished model is written as `save_model` does. What would change the numbers
-        is refused by name: settings, data, initial weights, rates, schedules with their horizon,
-        precision, device and versions of packages. Code of your own is known by its name, its
-        settings and ``TrainOptions.version``: give another version when you change it. One process
-        at a time writes a folder.
+        Folder for checkpoints, which are written regularly, at Ctrl-C or SIGTERM, and at an error
+        of the data, a callback or a logger. If there is a checkpoint, the run resumes from it. The
+        finished model is written as by `save_model`. Resuming with anything that would change the
+        results is refused: settings, data, initial weights, learning rates, schedules with their
+        horizon, precision, device and versions of packages. Your own code is identified by its
+        name, its settings and ``TrainOptions.version``: change the version when you change the
+        code. Only one process at a time can use a folder.
     random_state : int
-        Of batches and noise.
+        Seed of batches and noise.
     verbose : bool or int
         Show progress with the terms of the loss.
 
@@ -81,7 +82,7 @@ def train(
     >>> train(VAE((3,), 2), torch.rand(64, 3), 5, options=warm_up, verbose=0).steps
     5
     """
-    options = checked_options(options)
+    options = checked_options(options, TrainOptions)
     check_int(steps, "steps", low=1)
     seed = check_int(random_state, "random_state", low=0)
     folder = None if checkpoint is None else checkpoint_folder(checkpoint)
@@ -98,7 +99,7 @@ def train(
             seed=seed,
         )
         start = time.monotonic()
-        # The user's random numbers are put back at the end.
+        # The state of the user's random numbers is restored at the end.
         with (
             closing(run),
             kept_generators(),
@@ -119,7 +120,7 @@ def train(
                         raise KeyboardInterrupt
             except Exception as error:
                 run.keep(error)
-                # What ended this run may have ended the workers of a DataLoader before.
+                # The same signal may have ended the workers of a DataLoader first.
                 if interrupts.asked and run.whole:
                     raise KeyboardInterrupt from error
                 raise
@@ -130,7 +131,7 @@ def train(
 
 @contextmanager
 def _logging(run: Run) -> Iterator[None]:
-    """Tell loggers of the beginning and of the end, however it comes."""
+    """Start the loggers, and end them even after an error."""
     loggers = [each for each in run.options.loggers if isinstance(each, RunLogger)]
     for logger in loggers:
         logger.begin(run.done.history)

@@ -1,7 +1,7 @@
-"""What identifies a run: everything that changes its numbers, as plain values by name.
+"""Identify a run by everything that affects its results, as plain values by name.
 
-Settings, package versions, data and initial weights are told by their values. Code of the user's
-own is known by its qualified name, the settings it was built with and the version that the user
+Settings, package versions, data and initial weights are identified by their values. User code is
+identified by its qualified name, the settings it was built with and the version that the user
 gives (`TrainOptions.version`, and `Model.revision` for a class of model); its source is not read.
 """
 
@@ -24,7 +24,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 
 from geodis import __version__
 from geodis.base.check import InputError, to_numpy
-from geodis.base.journal import array_pieces, differences, digest_of, plain_digest
+from geodis.base.journal import array_pieces, changed_settings, digest_of, plain_digest
 from geodis.base.write import to_jsonable
 from geodis.data.grids.grid import FactorGrid
 from geodis.kernels.storage import state_of, tensor_pieces
@@ -33,22 +33,22 @@ from geodis.models.randomness import host_seeded, seeded
 from geodis.models.training.step import prior_parameters
 from geodis.models.training.train_options import TrainOptions
 
-# Raised when checkpoints have another content, or the same settings give other numbers.
+# Increased when the content of checkpoints changes, or the same settings give other results.
 FORMAT = 3
-# Bytes of an array that are hashed: all of a small one, rows at even steps of a larger.
+# Most bytes of an array that are hashed; of a larger one, evenly spaced rows.
 MOST_BYTES = 2**26
-# Images of a grid that are drawn, and items of a Dataset that are read, to tell them from others.
+# Most images of a grid, and items of a Dataset, that are hashed.
 MOST_IMAGES, MOST_ITEMS = 256, 16
-# Steps at which a schedule is evaluated: all of a shorter run, even steps of a longer one.
+# Most steps at which a schedule is evaluated; of a longer run, evenly spaced steps.
 MOST_STEPS = 4097
-# Of a longer list of names a message gives so many.
+# Most names of a list that a message shows.
 MOST_NAMES = 4
 
 Identity = Mapping[str, Any]
 Plans = Mapping[str, Callable[[float], float]]
 Pieces = Iterator[bytes | memoryview]
 
-# What is refused in words, because its value is a digest.
+# Messages for values that are digests.
 IN_WORDS = {
     "format": "by another version of geodis",
     "revision": "with another revision of its class of model",
@@ -62,7 +62,7 @@ IN_WORDS = {
     "own_class": "with another class of your own",
 }
 
-# What is known by its value as it prints.
+# Types that are identified by their repr.
 PLAIN: tuple[type, ...] = (bool, int, float, complex, str, bytes, type(None), range, slice)
 PLAIN += (np.generic, np.dtype, torch.dtype, torch.device, PurePath)
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -76,18 +76,18 @@ def run_identity(
     horizon: int | None,
     **plain: Any,
 ) -> dict[str, Any]:
-    """Everything that changes the numbers of a run but its number of steps.
+    """Collect everything that affects the results of a run, except its number of steps.
 
     Parameters
     ----------
     model, data, options
-        As for `train`, which has resolved what is "auto".
+        As for `train`, with "auto" resolved.
     planned : mapping of str to callable
         Schedules.
     horizon : int, optional
-        Steps that they go over.
+        Number of steps of the schedules.
     **plain
-        Other values, by the names that they are refused by.
+        Other values by name.
     """
     adversary = model.discriminator is not None
     return {
@@ -109,7 +109,7 @@ def run_identity(
 
 
 def model_identity(model: Model) -> dict[str, Any]:
-    """What of a model changes the numbers: its settings, its class, its own code, its weights."""
+    """Collect what affects the results of a model: settings, class, user code, weights."""
     config = model.config()
     return {
         "model": {**config.pop("options"), **config.pop("settings"), **config},
@@ -121,13 +121,13 @@ def model_identity(model: Model) -> dict[str, Any]:
 
 
 def package_versions() -> dict[str, str]:
-    """Versions of the packages that compute the numbers, without the parts that name a build."""
+    """Return the versions of the packages that are used, without build names."""
     versions = {"geodis": __version__, "torch": torch.__version__, "numpy": np.__version__}
     return {f"{name} version": str(each).partition("+")[0] for name, each in versions.items()}
 
 
 def check_same_run(file: object, begun: Identity, now: Identity) -> None:
-    """Refuse to go on with a value that would change the numbers, and say which."""
+    """Refuse to resume with a value that would change the results, and name it."""
     now = to_jsonable(dict(now))
     models = [each.get("model") for each in (begun, now)]
     kinds = [each.get("model") if isinstance(each, dict) else None for each in models]
@@ -136,7 +136,7 @@ def check_same_run(file: object, begun: Identity, now: Identity) -> None:
             f"{file} is a checkpoint of {kinds[0]}, and the model is {kinds[1]}: name another "
             "folder, or train that model on."
         )
-    for name, before, after in differences(begun, now):
+    for name, before, after in changed_settings(begun, now):
         if name in IN_WORDS:
             raise InputError(f"{file} was trained {IN_WORDS[name]}: name another folder.")
         raise InputError(
@@ -146,7 +146,7 @@ def check_same_run(file: object, begun: Identity, now: Identity) -> None:
 
 
 def _shortened(value: Any) -> Any:
-    """A value for a message: of a long list of names the first."""
+    """Shorten a value for a message: of a long list of names, show the first."""
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         return value
     more = len(value) - MOST_NAMES
@@ -167,8 +167,8 @@ def check_settings(model: Model, planned: Iterable[str]) -> None:
 
 
 def frozen_parameters(model: Model) -> list[str]:
-    """Names of the parameters that do not learn, but for those of a loss, which never do."""
-    # An adversary learns whatever its parameters say: its optimiser has them.
+    """List the parameters that do not learn, except those of a loss, which never do."""
+    # The adversary always learns; training switches requires_grad of its parameters.
     adversary = {id(each) for each in model.adversary_parameters()}
     return sorted(
         name
@@ -181,7 +181,7 @@ def frozen_parameters(model: Model) -> list[str]:
 
 
 def courses(planned: Plans, horizon: int | None) -> dict[str, str]:
-    """Every schedule by its values at the steps of its horizon, under "schedule of ...".
+    """Identify every schedule by its values over the horizon, under "schedule of ...".
 
     Examples
     --------
@@ -191,18 +191,18 @@ def courses(planned: Plans, horizon: int | None) -> dict[str, str]:
     steps = even_steps(horizon or 0, MOST_STEPS) / max((horizon or 0) - 1, 1)
     found = {}
     for name, plan in planned.items():
-        # A line and the function that draws the same line differ by rounding.
+        # A line and a function for the same line differ by rounding.
         values = np.array([float(plan(part)) for part in steps.tolist()], dtype=np.float32)
         curve = digest_of([values.tobytes()])[:8]
         found[f"schedule of {name}"] = f"{float(plan(0.0))} to {float(plan(1.0))}, curve {curve}"
     return found
 
 
-# Code of the user's own
+# User code
 
 
 def is_own_class(kind: type) -> bool:
-    """Whether a class, or one that it derives from, is neither of geodis, torch nor Python.
+    """Whether a class, or one of its bases, is not part of geodis, torch or Python.
 
     Examples
     --------
@@ -214,7 +214,7 @@ def is_own_class(kind: type) -> bool:
 
 
 def _own_code(model: Model) -> dict[str, str]:
-    """What of a model is the user's own code, by its key in the identity."""
+    """Identify the parts of a model that are user code, by their keys in the identity."""
     config, loss = model.config(), getattr(model.settings, "loss", None)
     own = dict(getattr(model, "own_networks", {}))
     if callable(loss) and (config.get("loss") == "own" or is_own_class(type(loss))):
@@ -227,11 +227,11 @@ def _own_code(model: Model) -> dict[str, str]:
 
 
 def described(thing: Any, parents: tuple[int, ...] = ()) -> str:
-    """What an object is known by: its value, or its qualified name and what it was given.
+    """Describe an object by its value, or by its qualified name and the arguments it was given.
 
-    Of an object of any class these are the attributes that bear the names of parameters of its
-    constructor; of a module they are the numbers and words among these, with its structure as it
-    prints. Texts that are paths are left out: they say where data lie, not what they are.
+    The arguments are the attributes with the names of parameters of the constructor. For a module
+    they are the plain values among these, together with its printed structure. Paths are left out,
+    because they describe the location of data, not their content.
 
     Examples
     --------
@@ -268,15 +268,15 @@ def described(thing: Any, parents: tuple[int, ...] = ()) -> str:
         own = [each for each in thing.modules() if is_own_class(type(each))]
         settings = [(type(each).__qualname__, _given(each, PLAIN)) for each in own]
         return f"{name}: {settings} {ADDRESS.sub('', repr(thing))}"
-    # The rows of a TensorDataset count by themselves.
+    # The rows of a TensorDataset are hashed separately.
     return name if isinstance(thing, TensorDataset) else f"{name}({part(_given(thing))})"
 
 
 def _given(thing: Any, kinds: Any = object) -> dict[str, Any]:
-    """Attributes of an object that bear the names of parameters of its constructor."""
+    """Return the attributes of an object with the names of parameters of its constructor."""
     try:
         names = set(inspect.signature(type(thing)).parameters) - {"data_source"}  # of samplers
-    except ValueError:  # a class that is written in C
+    except ValueError:  # a class written in C
         return {}
     given = {name: getattr(thing, name) for name in sorted(names) if hasattr(thing, name)}
     return {
@@ -290,22 +290,22 @@ def _given(thing: Any, kinds: Any = object) -> dict[str, Any]:
 
 
 def weights_fingerprint(tensors: Mapping[str, Tensor]) -> str:
-    """Digest of tensors by name: of their dtypes, shapes and every byte."""
+    """Compute a digest of the names, dtypes, shapes and bytes of tensors."""
     return digest_of(tensor_pieces(tensors))
 
 
 def row_pieces(rows: np.ndarray | Tensor) -> Pieces:
-    """All rows of small data, and rows at even steps of larger."""
+    """Yield the bytes of all rows of small data, or of evenly spaced rows of larger data."""
     yield f"{tuple(rows.shape)}".encode()
     index = even_steps(len(rows), max(MOST_BYTES // max(rows[:1].nbytes, 1), 1))
     if isinstance(rows, Tensor):
         yield from tensor_pieces({"": rows[torch.from_numpy(index)]})
-    else:  # a file that is mapped is read row by row
+    else:  # a memory map is read row by row
         yield from array_pieces({"": rows if len(index) == len(rows) else rows[index]})
 
 
 def even_steps(n: int, most: int) -> np.ndarray:
-    """At most so many of n places, at even steps, from the first to the last.
+    """Return at most `most` evenly spaced indices of n, from the first to the last.
 
     Examples
     --------
@@ -316,17 +316,17 @@ def even_steps(n: int, most: int) -> np.ndarray:
 
 
 def data_fingerprint(data: Any) -> str:
-    """Digest of what a model is trained on.
+    """Compute a digest of training data.
 
     Parameters
     ----------
     data : FactorGrid, array-like, Tensor, tuple of these, torch Dataset or DataLoader
-        As for `train`. Of arrays all entries count, up to 64 MB, and rows at even steps beyond; so
-        they do in a TensorDataset, and in a grid that holds its images as an array. A tensor counts
-        as the array of the same values. Of other grids 256 images at even steps are drawn. Of other
-        Datasets 16 items are read, twice under one seed, and count where they are the same both
-        times. Classes count by their qualified names and by what they were given, see `described`;
-        so do the sampler, the size of batches and the ``collate_fn`` of a DataLoader.
+        As for `train`. Of arrays up to 64 MB all entries are hashed, of larger ones evenly spaced
+        rows; likewise for a TensorDataset and a grid that stores its images as an array. A tensor
+        counts as the array of the same values. Of other grids 256 evenly spaced images are drawn.
+        Of other Datasets 16 items are read, twice under one seed, and hashed if both are the same.
+        Classes are identified by their qualified names and arguments, see `described`; so are the
+        sampler, the batch size and the ``collate_fn`` of a DataLoader.
 
     Returns
     -------
@@ -358,7 +358,7 @@ def _data_pieces(data: Any) -> Pieces:
 
 
 def _as_array(part: Any) -> np.ndarray | Tensor:
-    """Rows as an array, images with their channels last; a tensor of which numpy has no kind."""
+    """Convert rows to an array, images with channels last; tensors unknown to numpy stay."""
     if not isinstance(part, Tensor):
         return part if isinstance(part, np.ndarray) else to_numpy(part, "data")
     rows = part.detach()
@@ -374,19 +374,19 @@ def _dataset_pieces(dataset: Any) -> Pieces:
             yield from row_pieces(rows)
         return
     if hasattr(dataset, "__next__"):
-        return  # its own iterator: what is read would be gone
+        return  # an iterator, which reading would consume
     if hasattr(dataset, "__len__"):
         yield str(len(dataset)).encode()
     try:
         first, second = _some_items(dataset), _some_items(dataset)
-    except Exception:  # whatever the user's code raises; training says it, if it has to ask too
+    except Exception:  # an error of user code, which training will raise if it matters
         return
     if first == second:
         yield first.encode()
 
 
 def _some_items(dataset: Any) -> str:
-    """A few items, as they come under one seed."""
+    """Describe a few items, drawn under a fixed seed."""
     with seeded(0), host_seeded(0):
         if isinstance(dataset, IterableDataset):
             return described(list(islice(dataset, MOST_ITEMS)))
@@ -406,17 +406,17 @@ def _grid_pieces(grid: FactorGrid) -> Pieces:
         yield from array_pieces({"images": grid.images(index, "auto")})
         return
     given = _given(grid, (*PLAIN, tuple))
-    given.pop("names", None)  # names of factors change no number
+    given.pop("names", None)  # names of factors do not affect results
     yield described(given).encode()
     for below in vars(grid).values():
-        if isinstance(below, FactorGrid):  # whose images this one changes
+        if isinstance(below, FactorGrid):  # a grid that this one transforms
             yield from _grid_pieces(below)
     if shape is not None:
         yield from array_pieces({"images": grid.images(even_steps(n, MOST_IMAGES), "auto")})
 
 
 def _holds_images(grid: FactorGrid, shape: tuple[int, ...]) -> bool:
-    """Whether an attribute of the grid is an array, or a mapped file, of all its images."""
+    """Whether an attribute of the grid is an array, or a memory map, with all its images."""
     n = len(grid)
     arrays = (each for each in vars(grid).values() if isinstance(each, np.ndarray))
     return any(each.shape[:1] == (n,) and each.size == n * math.prod(shape) for each in arrays)

@@ -1,4 +1,4 @@
-"""One step of Adam on one batch: of the model, and of its adversary."""
+"""One training step of a model and its adversary; devices, precision and signals."""
 
 from __future__ import annotations
 
@@ -8,25 +8,23 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from math import isfinite
 from types import FrameType
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
-from geodis.base.check import InputError, check_choice
+from geodis.base.check import InputError
 from geodis.models.model import Model
 from geodis.models.priors import LpNested
 from geodis.models.training.dataset_rows import Drawn
 from geodis.models.training.train_options import OWN_RATE, Precision, TrainOptions
 
-# Whether every term of the loss is a number, without a wait for the device at every step.
-
 
 class TermsWatch:
-    """Keeps the terms of steps until somebody looks, and says which of them was no number.
+    """Collect the terms of steps, and report the first that is NaN or infinite.
 
-    A look makes the processor wait for the device. On the CPU, where there is nothing to wait for,
-    every step is looked at.
+    Reading the terms makes the processor wait for the device, so that they are checked only when
+    `look` is called. On the CPU every step is checked immediately.
 
     Parameters
     ----------
@@ -41,18 +39,18 @@ class TermsWatch:
     """
 
     def __init__(self, device: torch.device) -> None:
-        self._at_once = device.type == "cpu"
+        self._immediately = device.type == "cpu"
         self._unseen: list[tuple[int, tuple[str, ...], Tensor]] = []
 
     def note(self, terms: Mapping[str, Tensor], step: int) -> None:
-        """Keep the terms of a step."""
+        """Store the terms of a step."""
         values = torch.stack([value.detach().float() for value in terms.values()])
         self._unseen.append((step, tuple(terms), values))
-        if self._at_once:
+        if self._immediately:
             self.look()
 
     def look(self) -> None:
-        """Raise a FloatingPointError if any term since the last look is no number."""
+        """Raise a FloatingPointError if any term since the last call is NaN or infinite."""
         unseen, self._unseen = self._unseen, []
         if not unseen or torch.cat([values for _, _, values in unseen]).isfinite().all():
             return
@@ -69,7 +67,7 @@ Players = Mapping[str, torch.optim.Optimizer]
 
 
 def optimisers_of(model: Model, learning_rate: float, options: TrainOptions) -> Players:
-    """Optimisers of the players: "model", and "adversary" where there is one."""
+    """Make the optimisers: "model", and "adversary" if there is one."""
     learnt = {id(each) for each in prior_parameters(model)}
     networks = [each for each in model.own_parameters() if id(each) not in learnt]
     groups: list[dict[str, Any]] = [{"params": networks, "lr": learning_rate, OWN_RATE: False}]
@@ -85,7 +83,7 @@ def optimisers_of(model: Model, learning_rate: float, options: TrainOptions) -> 
 
 
 def prior_parameters(model: Model) -> list[nn.Parameter]:
-    """What the prior of a model learns."""
+    """Return the parameters that the prior of a model learns."""
     prior = model.prior
     learnt = prior.parameters() if isinstance(prior, nn.Module) else ()
     return [each for each in learnt if each.requires_grad]
@@ -94,9 +92,9 @@ def prior_parameters(model: Model) -> list[nn.Parameter]:
 def adam_of(
     groups: Sequence[Mapping[str, Any]], betas: tuple[float, float], weight_decay: float = 0.0
 ) -> torch.optim.Optimizer:
-    """Adam; without weight decay AdamW is that.
+    """Make Adam (AdamW without weight decay is Adam).
 
-    One kernel for all parameters, where there is one: twice as fast for small networks.
+    A fused kernel for all parameters, where available, is twice as fast for small networks.
     """
     kinds = {each.device.type for group in groups for each in group["params"]}
     own: list[Any] = [dict(group) for group in groups]
@@ -107,7 +105,7 @@ def adam_of(
 def optimiser_of(
     parameters: Sequence[nn.Parameter], like: torch.optim.Optimizer
 ) -> torch.optim.Optimizer:
-    """The same optimiser for other parameters, all in its first group."""
+    """Make an optimiser of other parameters with the options of the first group."""
     own = like.param_groups[0]
     group = {"params": list(parameters), "lr": own["lr"], OWN_RATE: own[OWN_RATE]}
     return adam_of([group], own["betas"], own["weight_decay"])
@@ -122,10 +120,10 @@ def take_step(
     step: int,
     watch: TermsWatch,
 ) -> dict[str, Tensor]:
-    """One step of the model, and one of its adversary; the terms that were lowered."""
+    """Take a step of the model and of its adversary, and return the terms of the loss."""
     x, labels = drawn
     adversary = players.get("adversary")
-    # What the model's step would put into the gradients of the other player is thrown away.
+    # Gradients of the adversary are not needed in the step of the model.
     ask_for_gradients(adversary, False)
     if precision == "bfloat16" and x.ndim == 4:
         x = x.to(memory_format=torch.channels_last)
@@ -150,27 +148,27 @@ def take_step(
 
 
 def computing_in(precision: str, device: torch.device) -> AbstractContextManager[Any]:
-    """Compute networks in bfloat16 where that is the precision."""
+    """Return a context in which networks compute in this precision."""
     return torch.autocast(device.type, torch.bfloat16) if precision == "bfloat16" else nullcontext()
 
 
 def ask_for_gradients(player: torch.optim.Optimizer | None, wanted: bool) -> None:
-    """Have gradients taken of what a player moves, or not where another's step would drop them."""
+    """Switch the gradients of the parameters of an optimiser on or off."""
     for group in [] if player is None else player.param_groups:
         for parameter in group["params"]:
             parameter.requires_grad_(wanted)
 
 
-# Where a model computes, and in which precision.
+# Device and precision
 
-# Others, such as the second GPU, are given as torch.device("cuda:1").
+# Other devices, such as the second GPU, are passed as torch.device("cuda:1").
 Device = Literal["auto", "cpu", "cuda"] | torch.device
 
 
 def choose_device(device: Device, begun: Any = None) -> torch.device:
-    """Resolve "auto", or say that what was asked for is not there.
+    """Resolve "auto", and refuse devices that are not available.
 
-    A run that goes on stays where it was `begun`, "cpu" or "cuda", unless told otherwise.
+    With "auto" a resumed run stays on the device where it was `begun`, "cpu" or "cuda".
     """
     if device == "auto" and begun == "cpu":
         return torch.device("cpu")
@@ -186,7 +184,7 @@ def choose_device(device: Device, begun: Any = None) -> torch.device:
 
 
 def computes_in_bfloat16(device: torch.device) -> bool:
-    """Whether a device has the instructions: without them torch emulates, slower than float32."""
+    """Whether a device has bfloat16 instructions; their emulation is slower than float32."""
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported())
     return bool(getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)())
@@ -195,7 +193,7 @@ def computes_in_bfloat16(device: torch.device) -> bool:
 def choose_precision(
     precision: Precision, device: torch.device, model: Model, begun: Any = None
 ) -> Literal["float32", "bfloat16"]:
-    """Resolve "auto": as the run was `begun`, or bfloat16 for convolutions where it is fast."""
+    """Resolve "auto": as the run was `begun`, or bfloat16 for convolutions if it is fast."""
     convolves = model.network in ("conv", "metric") and len(model.shape) == 3
     return _resolved(precision, device, begun, convolves)
 
@@ -203,9 +201,9 @@ def choose_precision(
 def stacked_precision(
     precision: Precision, device: torch.device, begun: Any = None
 ) -> Literal["float32", "bfloat16"]:
-    """Resolve "auto" for models in stacks: as they were `begun`, or bfloat16 where it is fast.
+    """Resolve "auto" for models in stacks: as they were `begun`, or bfloat16 if it is fast.
 
-    Of sixty pairs that differ in nothing else, trained for 8,000 steps, MIG differed by .000
+    In sixty pairs of runs of 8,000 steps that differ in precision only, MIG differed by .000
     (-.011 to .010): `analyses/results/precision_pairs`.
     """
     return _resolved(precision, device, begun, True)
@@ -214,7 +212,6 @@ def stacked_precision(
 def _resolved(
     precision: Precision, device: torch.device, begun: Any, gains: bool
 ) -> Literal["float32", "bfloat16"]:
-    check_choice(precision, "precision", get_args(Precision))
     if precision != "auto":
         return precision
     if begun in ("float32", "bfloat16"):
@@ -222,22 +219,20 @@ def _resolved(
     return "bfloat16" if gains and computes_in_bfloat16(device) else "float32"
 
 
-# Ctrl-C, and a request to end, that wait for the step under way.
-
-# Ctrl-C, and what a cluster sends before it takes the machine away.
+# Signals: Ctrl-C, and what a cluster sends before it stops a machine
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-CHILD_ENDED: Any = getattr(signal, "SIGCHLD", None)  # Windows has none
+CHILD_ENDED: Any = getattr(signal, "SIGCHLD", None)  # absent on Windows
 
 
 class Interrupts:
-    """Keep Ctrl-C and SIGTERM until the step under way is done: a checkpoint is of whole steps.
+    """Delay Ctrl-C and SIGTERM until the current step is done, so that checkpoints are consistent.
 
-    A second one interrupts at once. Outside the main thread Python lets nobody listen.
+    A second signal interrupts immediately. Python handles signals in the main thread only.
 
     Attributes
     ----------
     asked : bool
-        Whether one of them came.
+        Whether a signal was received.
     """
 
     def __enter__(self) -> Interrupts:
@@ -254,15 +249,15 @@ class Interrupts:
 
     def __exit__(self, *exception: object) -> None:
         for number, before in self._before.items():
-            # None stands for a handler that was not set from Python, and cannot be put back.
+            # None stands for a handler that was not set from Python and cannot be restored.
             signal.signal(number, signal.SIG_DFL if before is None else before)
 
 
 class WorkerSignals:
-    """Hold back the error that a DataLoader raises for a worker that ended until a step is done.
+    """Delay the error that a DataLoader raises for an ended worker until the step is done.
 
-    A signal to a whole group of processes ends the workers too, and the error, which is raised in
-    the handler of a signal, would come in the middle of a step.
+    A signal to a whole process group also ends the workers. The DataLoader raises its error in a
+    signal handler, which could run in the middle of a step.
     """
 
     def __init__(self) -> None:
@@ -270,7 +265,7 @@ class WorkerSignals:
         self._came = False
 
     def hold(self) -> None:
-        """Only note, from now on, that a worker ended."""
+        """From now on, only record that a worker ended."""
         if CHILD_ENDED is None or self._handler is not None:
             return
         handler = signal.getsignal(CHILD_ENDED)
@@ -282,7 +277,7 @@ class WorkerSignals:
         self._came = True
 
     def release(self, tell: bool = True) -> None:
-        """Put the handler back, and pass on what it missed."""
+        """Restore the handler, and pass on a signal that it missed."""
         handler, self._handler = self._handler, None
         if handler is not None:
             signal.signal(CHILD_ENDED, handler)

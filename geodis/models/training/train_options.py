@@ -1,4 +1,4 @@
-"""How models are trained, beside the data and how long: the choices, their defaults and checks."""
+"""Options of training with their checks; early stopping, callbacks and schedules."""
 
 from __future__ import annotations
 
@@ -15,28 +15,25 @@ import torch
 from geodis.base.check import InputError, check_choice, check_int, check_real
 from geodis.models.model import Model, Plan
 
-# Early stopping: end a run when a value of its history has not been better for long.
-
 
 class EarlyStopping:
-    """Say that a run is done once a value has not become better for some steps.
+    """Stop a run when a value has not improved for some steps.
 
     For `TrainOptions.stop_when`, which takes any function of the history.
 
     Parameters
     ----------
     name : str
-        A term, as "reconstruction", or what a callback returns, as "score mig": `TrainOptions` then
-        says so to it, and it waits for the first call.
+        A term, such as "reconstruction", or the result of a callback, such as "score mig".
     patience : int
-        Steps without a better value.
+        Number of steps without improvement.
     least : float
-        By how much a value has to be better to count.
+        Smallest change that counts as an improvement.
     better : {"lower", "higher"}
     average : int
-        Rows with this name whose mean is compared: the value of one batch is noisy. Terms have a
-        row every tenth step, what a callback returns one every ``callback_every`` steps: mostly 1
-        is right for these.
+        Number of rows whose mean is compared, because the value of one batch is noisy. Terms have
+        a row every tenth step. Results of callbacks have one every ``callback_every`` steps; for
+        these 1 is usually right.
 
     Examples
     --------
@@ -63,13 +60,13 @@ class EarlyStopping:
         self._callbacks: tuple[str, ...] = ()
 
     def with_callbacks(self, callbacks: Collection[str]) -> EarlyStopping:
-        """The same, for a run with callbacks of these names."""
+        """Return a copy for a run with callbacks of these names."""
         known = copy(self)
         known._callbacks = tuple(callbacks)
         return known
 
     def __call__(self, history: Sequence[Mapping[str, float]]) -> bool:
-        """Whether the run is done."""
+        """Return whether to stop the run."""
         rows = [row for row in history if self.name in row]
         if not rows:
             if history and history[-1]["step"] >= self.patience:
@@ -90,7 +87,7 @@ class EarlyStopping:
         return bool(steps[-1] - since >= self.patience)
 
     def _refuse_unknown(self, known: set[str]) -> None:
-        """Say which names there are, unless a callback that was not called yet may bring this."""
+        """Refuse the name, unless a callback that was not yet called may return it."""
         uncalled = {
             each for each in self._callbacks if not any(_is_of(name, each) for name in known)
         }
@@ -101,7 +98,7 @@ class EarlyStopping:
 
 
 def _is_of(name: str, callback: str) -> bool:
-    """Whether a name in the history is that of a callback, or of one of several it returns."""
+    """Whether a name in the history comes from a callback."""
     return name == callback or name.startswith(f"{callback} ")
 
 
@@ -114,60 +111,62 @@ Callback: TypeAlias = Callable[[Any], Any] | Callable[[Any, Mapping[str, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class TrainOptions:
-    """Choices of `train`.
+    """Options of `train`.
 
     Parameters
     ----------
     adversary_learning_rate : float
-        Of the second player of adversarial models.
+        Learning rate of the adversary of adversarial models.
     prior_learning_rate : float
-        Of what a prior learns, such as the exponents of `LpNested`: half the rate of the networks,
-        as the reference code of ISA-VAE has it. Schedules of the learning rate leave it as it is.
+        Learning rate of the prior, such as of the exponents of `LpNested`: half the rate of the
+        networks, as in the reference code of ISA-VAE. Schedules of the learning rate do not
+        affect it.
     supervision : {"scaled", "factors", "perceived", "differing", "category"}
-        What orders triplets, see `batches.stream_of`.
+        How triplets are ordered, see `batches.stream_of`.
     category : int or str, optional
-        The factor of a grid that is the category, where supervision is "category".
+        The factor of a grid that is the category, for supervision "category".
     schedules : mapping of str to (start, end) or callable, optional
-        How settings, and "learning_rate", change with the part of the training that is done, 0 to
-        1: in a straight line from start to end (None for the setting's own value), or by a
-        function. The model's own schedules hold unless named.
+        How settings, or "learning_rate", change with the fraction of training that is done, 0 to
+        1: linearly from start to end (None for the value of the setting), or by a function. They
+        replace the schedules of the model with the same names.
     horizon : int, optional
-        Steps over which schedules go from start to end, where they stay; as many as are asked for
-        unless given. A run that is to go on beyond must be given it: with another number of steps
-        schedules that run over these take another course from the first step on, and `train`
-        begins anew, as if that many had been asked for at once.
+        Number of steps of the schedules, which are constant afterwards; by default the number of
+        steps of the training. Set it if the run will be extended later: otherwise the schedules
+        for another number of steps differ from the first step on, and `train` starts again.
     precision : {"auto", "float32", "bfloat16"}
-        "auto" takes bfloat16 for convolutions where the device computes in it, and in a run that
-        goes on what it had. Objectives are computed in float32 in either case.
+        "auto" is bfloat16 for convolutions if the device supports it; a resumed run keeps its
+        precision. Objectives are always computed in float32.
     rows_on : {"auto", "device", "host"}
-        Where the rows of a grid or of arrays lie. "device" keeps all of them where the model is,
-        drawn once and bytes as bytes; "host" reads the rows of every batch and sends them. "auto"
-        keeps them on a GPU that has room, where the training draws as many. Numbers are the same.
+        Where the rows of a grid or of arrays are stored. "device" draws all rows once and keeps
+        them on the device of the model (bytes as bytes); "host" reads and copies the rows of every
+        batch. "auto" keeps them on a GPU with enough memory, if training draws at least as many.
+        Results are the same.
     prefetch : {"auto", "always", "never"}
-        Whether a thread draws the next batch while a step is taken: of a grid or of arrays, but not
-        of perceived triplets. "auto" does so for a CUDA GPU unless the rows lie there, "always" for
-        the CPU too; nothing is drawn ahead elsewhere. Numbers are the same; images of a grid of
-        your own that come from torch's own random numbers need "never".
+        Whether a thread draws the next batch of a grid or of arrays during a step; perceived
+        triplets are never prefetched. "auto" prefetches for a CUDA GPU unless it stores the rows,
+        "always" also for the CPU; other devices never do. Results are the same, but your own grid
+        needs "never" if its images use the random numbers of torch.
     version : int or str
-        Of code of your own: the class of the model, its loss, encoder, decoder and prior, a
-        Dataset and what it makes of its items. A run knows these by their qualified names and by
-        what they were given, not by their source. Give another version when you change them, and
-        checkpoints of the code before are refused.
+        Version of your own code: the class of the model, its loss, encoder, decoder and prior, or
+        a Dataset with its transforms. A run identifies these by their qualified names and
+        arguments, not by their source. Change the version when you change the code, and older
+        checkpoints are refused.
     checkpoint_every : float
         Seconds between checkpoints.
     callbacks : mapping of str to callable, optional
-        Called with the model every `callback_every` steps, and at the end; a number, or a mapping
-        of names to numbers, goes into the history. One that needs two arguments gets the terms of
-        the step just taken too: "step", as in the history, and the value of every term. See
-        `score_during`.
+        Called with the model every `callback_every` steps and at the end. The result, a number or
+        a mapping of names to numbers, is added to the history. A callback with two required
+        arguments also gets the terms of the last step: "step", as in the history, and the value of
+        every term. See `score_during`.
     callback_every : int
     callback_at : sequence of int
-        After these steps, and at the end, instead of every so many.
+        Call after these steps and at the end, instead of at regular intervals.
     loggers : sequence of callable
-        Told every row of the history as it comes: "step" with every term, every tenth step, or
-        with what callbacks returned. See `CSVLogger` and `TensorBoardLogger`.
+        Called with every new row of the history: "step" with every term, every tenth step, or with
+        the results of callbacks. See `CSVLogger` and `TensorBoardLogger`.
     stop_when : callable, optional
-        History -> whether training is to end; asked after every new row. See `EarlyStopping`.
+        Maps the history to whether training should end; called after every new row. See
+        `EarlyStopping`.
 
     Examples
     --------
@@ -231,15 +230,8 @@ class TrainOptions:
             object.__setattr__(self, "stop_when", known)  # the dataclass is frozen
 
 
-def checked_options(options: TrainOptions | None) -> TrainOptions:
-    """The options, or those by default."""
-    if options is not None and not isinstance(options, TrainOptions):
-        raise InputError(f"options must be TrainOptions; got {type(options).__name__}.")
-    return TrainOptions() if options is None else options
-
-
 def _listed(values: Any, name: str, needed: str) -> list[Any]:
-    """Values of a choice that is a sequence."""
+    """Check that an option is a sequence, and return it as a list."""
     if isinstance(values, str | Mapping):
         raise InputError(f"{name} must be a list of {needed}; got {values!r}.")
     try:
@@ -249,14 +241,14 @@ def _listed(values: Any, name: str, needed: str) -> list[Any]:
 
 
 def check_rate(rate: Any, name: str) -> float:
-    """Return a learning rate, which is positive."""
+    """Check that a learning rate is positive."""
     if check_real(rate, name) <= 0:
         raise InputError(f"{name} must be positive; got {rate}.")
     return float(rate)
 
 
 def with_terms(callbacks: Mapping[str, Callback] | None) -> dict[str, Callable[[Any, Any], Any]]:
-    """Callbacks by name, each of them with a place for the model and one for the terms."""
+    """Wrap the callbacks so that all take the model and the terms."""
     given: Mapping[str, Any] = callbacks or {}
     return {
         name: callback if takes_terms(callback, name) else partial(_without_terms, callback)
@@ -265,15 +257,15 @@ def with_terms(callbacks: Mapping[str, Callback] | None) -> dict[str, Callable[[
 
 
 def takes_terms(callback: Any, name: str) -> bool:
-    """Whether a callback needs the terms of a step beside the model."""
+    """Whether a callback needs the terms of a step in addition to the model."""
     needed = "A callback must take the model, or the model and the terms of the step"
     if not callable(callback):
         raise InputError(f"{needed}; got {callback!r} as {name!r}.")
     try:
         signature = inspect.signature(callback)
-    except ValueError:  # some that are written in C have none
+    except ValueError:  # some functions written in C have none
         return False
-    for count in (1, 2):  # a second argument that has a default is the callback's own
+    for count in (1, 2):  # optional arguments are not filled
         try:
             signature.bind(*[None] * count)
         except TypeError:
@@ -289,7 +281,7 @@ def _without_terms(callback: Callable[[Any], Any], model: Any, terms: Any) -> An
 def callback_answers(
     callbacks: Mapping[str, Callable[[Any, Any], Any]], model: Any, terms: Mapping[str, float]
 ) -> dict[str, float]:
-    """What callbacks return, as numbers by name."""
+    """Call the callbacks and return their results as numbers by name."""
     answers: dict[str, float] = {}
     for name, callback in callbacks.items():
         value = callback(model, terms)
@@ -300,18 +292,17 @@ def callback_answers(
     return answers
 
 
-# Settings that change during training: in a straight line, or by a function of the part done.
-
-# Whether a group of parameters has a learning rate that no schedule changes.
+# Key of parameter groups with a constant learning rate.
 OWN_RATE = "own_rate"
 
 
 def plans_of(
     model: Model, schedules: Mapping[str, Plan] | None, learning_rate: float | None
 ) -> dict[str, Callable[[float], float]]:
-    """The model's own schedules and the given ones, which win, as functions of the part done.
+    """Make functions of the fraction done from the schedules of the model and the given ones.
 
-    A learning rate that was asked for stays as it is, unless `schedules` names it.
+    Given schedules replace those of the model. A given learning rate is constant, unless
+    `schedules` names it.
     """
     planned: dict[str, Plan] = dict(model.schedules)
     if learning_rate is not None:
@@ -344,7 +335,7 @@ def follow(
     planned: Mapping[str, Callable[[float], float]],
     part: float,
 ) -> None:
-    """Set what is scheduled to its value at this part, 0 to 1, of the training."""
+    """Set scheduled values for this fraction, 0 to 1, of the training."""
     for name, plan in planned.items():
         value = plan(part)
         if name == "learning_rate":

@@ -52,23 +52,22 @@ HISTORY_EVERY = 10
 
 @dataclass
 class Training:
-    """What training did.
+    """The result of training.
 
     Attributes
     ----------
     steps : int
-        Steps the model has had, with those before a resume.
+        Number of steps, including those before a resume.
     history : list of dict
-        Every tenth step: "step" and the value of every term; with what callbacks returned.
+        Every tenth step: "step" and the value of every term; and the results of callbacks.
     seconds : float
-        Of this run.
+        Duration of this call.
     device, precision : str
-        What was chosen.
+        The values that were used.
     identity : str
-        Digest of everything that changes the numbers of the run, but for `steps`; empty without a
-        folder.
+        Digest of everything that affects the results, except `steps`; empty without a folder.
     note : str
-        What is to be known of how the run went on; mostly empty.
+        Remarks on how the run was resumed or stopped; usually empty.
     """
 
     steps: int
@@ -95,31 +94,31 @@ class Run:
     Parameters
     ----------
     folder : Path, optional
-        Where it is written, and gone on from; the caller holds its lock.
+        Folder of the checkpoints; the caller holds its lock.
     seed : int
-        Of batches and noise.
+        Seed of batches and noise.
     thread : DrawingThread, optional
-        What draws ahead, where several runs share it.
+        Thread for prefetching, if several runs share one.
     **others
         As for `train`.
 
     Attributes
     ----------
     done : Training
-        What is done so far.
+        The result so far.
     players : mapping of str to Optimizer
-        "model", and "adversary" where there is one.
+        "model", and "adversary" if there is one.
     planned : mapping of str to callable
         Schedules.
     size : int
-        Rows of the data.
+        Number of rows in the data.
     passing : list of int
-        Places of rows of the history that are there because training was to end.
+        Indices of rows of the history that exist only because training ended there.
     whole : bool
-        Whether the model stands after a whole step: also while a batch is drawn, and while
-        callbacks and loggers are called.
+        Whether the model is in the state after a complete step, as it is while batches are drawn
+        and callbacks and loggers are called.
     latest : mapping of str to number or Tensor
-        Terms of the last step that was taken; empty before the first.
+        Terms of the last step; empty before the first.
     """
 
     def __init__(
@@ -174,14 +173,14 @@ class Run:
             model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.players = optimisers_of(model, rate, options)
         if saved is not None:
-            self._go_on(saved, data)
+            self._resume(saved, data)
         if folder is not None:
             self.done.identity = plain_digest(self._identity)
         self._saved = time.monotonic()
         self.whole, self._begun_at, self._workers = True, self.done.steps, WorkerSignals()
 
     def identified(self, data: Any) -> dict[str, Any]:
-        """The identity of the run, see `run_identity`."""
+        """Compute the identity of the run, see `run_identity`."""
         return run_identity(
             self.model,
             data,
@@ -196,7 +195,7 @@ class Run:
             device=self.device.type,
         )
 
-    def _go_on(self, saved: Saved, data: Any) -> None:
+    def _resume(self, saved: Saved, data: Any) -> None:
         """Resume from a checkpoint after checking that it belongs to this run."""
         before, now = saved.run.get("horizon"), self._horizon
         horizon_named = saved.note["horizon_named"] or (before or saved.steps) < saved.steps
@@ -205,8 +204,8 @@ class Run:
                 f"{saved.file} was trained with horizon = {before}; got none, which stands for "
                 f"{now} steps: pass horizon={before}, or name another folder."
             )
-        # Schedules over as many steps as are asked for, now more than before, take another course
-        # from the first step on. Training that long at once begins there, and so does this.
+        # Without a given horizon, schedules for another number of steps differ from the first step
+        # on. To get the results of an uninterrupted run, training starts again.
         anew = self.options.horizon is None and None not in (before, now) and before != now
         identity = dict(self._identity)
         if anew:
@@ -218,7 +217,7 @@ class Run:
         self._identity["weights"] = saved.run["weights"]
         self._horizon_named = self._horizon_named or horizon_named
         load_checkpoint(saved, self.model, self.players)
-        self.go_on_at(saved.steps, saved.note["history"], saved.note["passing"], saved.file)
+        self.resume_at(saved.steps, saved.note["history"], saved.note["passing"], saved.file)
         why = why_no_place(data)
         if why and saved.steps < self._steps:
             self._remark(f"batches begin anew at step {saved.steps}: {why}")
@@ -226,17 +225,17 @@ class Run:
     def _remark(self, what: str) -> None:
         self.done.note = f"{self.done.note}; {what}" if self.done.note else what
 
-    def go_on_at(
+    def resume_at(
         self, steps: int, history: History, passing: list[int], source: str | Path
     ) -> None:
-        """Set the number of steps done, and their history."""
+        """Set the number of steps that are done, and their history."""
         if steps > self._steps:
             raise InputError(
                 f"{source} has had {steps} steps already; got steps = {self._steps}: ask "
                 "for as many or more, or name another folder."
             )
         self.done.steps = steps
-        if steps < self._steps:  # training that long at once would not have noted these
+        if steps < self._steps:  # an uninterrupted run would not have these rows
             history = [row for place, row in enumerate(history) if place not in passing]
             passing = []
         self.done.history, self.passing = history, passing
@@ -254,11 +253,11 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        """Whether all steps are taken, or the run was stopped early."""
+        """Whether all steps are done, or the run was stopped early."""
         return self.done.steps >= self._steps or self._stopped
 
     def step(self, stages: Stages) -> None:
-        """Take one step, and note its terms every so often."""
+        """Take one step, and add its terms to the history at regular intervals."""
         drawn, done = self.begin_step(), self.done
         how = done.precision, done.steps, self._terms_watch
         self._workers.hold()
@@ -268,7 +267,7 @@ class Run:
         except (ValueError, FloatingPointError) as error:
             if len(drawn.x) > self.model.groups:
                 raise
-            # A spread or a distance between rows, which one row has not.
+            # Some terms, such as variances and distances, need at least two rows.
             raise InputError(
                 f"{type(self.model).__name__} must have at least 2 rows in a batch; got 1 in batch "
                 f"{done.steps}: make the DataLoader with drop_last=True."
@@ -276,18 +275,18 @@ class Run:
         after = done.steps + 1
         try:
             self.end_step(self.latest, stages)
-        finally:  # a step counts also where a logger fails to take its terms
+        finally:  # the step counts even if a logger fails
             done.steps, self.whole = after, True
             self._workers.release()
 
     def begin_step(self) -> Drawn:
-        """Set what is scheduled, seed the noise, and draw the batch."""
+        """Update scheduled values, seed the noise, and draw the batch."""
         follow(self.model, self.players["model"], self.planned, self._part_done())
         reseed(seed_of_step(self.seed, self.done.steps), self.device)
         return self._draw(self.seed, self.done.steps)
 
     def end_step(self, terms: Mapping[str, Any], stages: Stages) -> None:
-        """Count a step, and note its terms if it is time."""
+        """Count a step, and add its terms to the history if due."""
         done = self.done
         regular = done.steps % HISTORY_EVERY == 0
         if self.at_note:
@@ -297,7 +296,7 @@ class Run:
 
     @property
     def at_note(self) -> bool:
-        """Whether the terms of this step go into the history."""
+        """Whether the terms of this step are added to the history."""
         return self.done.steps % HISTORY_EVERY == 0 or self.done.steps == self._steps - 1
 
     def _part_done(self) -> float:
@@ -311,7 +310,7 @@ class Run:
         stages.advance(done.steps / self._steps, f"{done.steps}/{self._steps} ({shown})")
 
     def _keep(self, row: dict[str, float], regular: bool) -> None:
-        """Add a row to the history; one that is not regular is there because training ends."""
+        """Add a row to the history; irregular rows exist only because training ends."""
         if not regular:
             self.passing.append(len(self.done.history))
         self.done.history.append(row)
@@ -319,21 +318,21 @@ class Run:
             logger(row)
 
     def stop_early(self) -> None:
-        """Stop if `stop_when` says so of a history with a new row."""
+        """Stop if `stop_when` returns true for a history with new rows."""
         options, history = self.options, self.done.history
         if options.stop_when is None or self.finished or len(history) == self._asked:
             return
         self._asked = len(history)
         if options.stop_when(history):
             self._remark(f"stopped early, of {self._steps} steps")
-            last = self._calls_back_anyway  # then they have been called
+            called = self._calls_back_anyway
             self._stopped = True
-            if not last:
+            if not called:
                 self.call_back()
 
     @property
     def calls_back(self) -> bool:
-        """Whether the callbacks are to be called after the steps so far."""
+        """Whether the callbacks are due after the steps so far."""
         return bool(self.options.callbacks) and (self._calls_back_anyway or self.finished)
 
     @property
@@ -344,10 +343,10 @@ class Run:
         return steps % options.callback_every == 0
 
     def call_back(self) -> None:
-        """Call the callbacks if it is time, and keep what they return."""
+        """Call the callbacks if they are due, and add their results to the history."""
         if self.calls_back:
             self._terms_watch.look()
-            self._thread.settle()  # a callback may read the same data
+            self._thread.settle()  # callbacks may read the same data
             answers = callback_answers(self._callbacks, self.model, self._terms_of_last_step())
             self._keep({"step": self.done.steps, **answers}, self._calls_back_anyway)
             self.model.train()
@@ -356,16 +355,16 @@ class Run:
         step = self.done.steps - 1
         terms: Mapping[str, Any] = self.latest
         if not terms and step % HISTORY_EVERY == 0:
-            # Taken before a resume: its row comes after one of callbacks that has the same number.
+            # The step was taken before a resume; a row of callbacks may have the same number.
             for row in self.done.history:
                 terms = row if row["step"] == step else terms
         return {"step": step, **{name: float(value) for name, value in terms.items()}}
 
     def catch_up(self) -> None:
-        """Do what follows the last step, of a run that goes on.
+        """Finish the last step of a resumed run.
 
-        Callbacks are called there if an error kept them from it, and training ends where it did
-        end. Callbacks that need the terms of that step wait for the next unless it was noted.
+        Callbacks are called if an error prevented it, and early stopping is checked. Callbacks
+        that need terms are skipped if the terms of that step are not in the history.
         """
         done, callbacks = self.done, self.options.callbacks or {}
         needed = any(takes_terms(callback, name) for name, callback in callbacks.items())
@@ -373,21 +372,21 @@ class Run:
         missed = bool(done.history) and done.history[-1]["step"] < done.steps
         if self.calls_back and missed and able:
             self.call_back()
-        if self.calls_back or able:  # an end at another step would call them
+        if self.calls_back or able:  # stopping at another step calls them
             self.stop_early()
 
     def keep(self, error: Exception) -> None:
-        """Write the last whole step, after an error, if any was taken since the run began.
+        """Write a checkpoint after an error, if any step is complete since the run began.
 
-        A model whose terms became NaN or infinite is not worth it.
+        A model with NaN or infinite terms is not written.
         """
         taken = self.done.steps > self._begun_at
         if taken and self.whole and not isinstance(error, FloatingPointError):
-            self._workers.hold()  # others of them may end meanwhile
+            self._workers.hold()  # further workers may end meanwhile
             self.save_if_due(True)
 
     def save_if_due(self, now: bool) -> None:
-        """Write a checkpoint if the last one is old, or if `now`."""
+        """Write a checkpoint if the last one is old enough, or if `now` is true."""
         late = time.monotonic() - self._saved > self.options.checkpoint_every
         if self._folder is not None and (late or now):
             self._terms_watch.look()
@@ -395,19 +394,19 @@ class Run:
             self._saved = time.monotonic()
 
     def close(self) -> None:
-        """End the thread that draws ahead, if there is one, and put back what was changed."""
+        """Stop the prefetching thread, and restore signal handlers and settings."""
         self._workers.release(tell=False)
         self._thread.close()
         self._restore_settings()
 
     def _restore_settings(self) -> None:
-        """Give settings that schedules changed the values that the model was built with."""
+        """Reset scheduled settings to the values that the model was built with."""
         for name in set(self.planned) - {"learning_rate"}:
             setattr(self.model.settings, name, self.model.chosen[name])
 
     def finish(self) -> None:
-        """Leave the model ready for use, and write it."""
-        # As it comes back from its folder: codes are then the same to the last digit.
+        """Prepare the model for use, and write it."""
+        # The memory layout of a loaded model, so that its codes are exactly the same.
         self.model.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
         self.model.eval()
         self._restore_settings()

@@ -48,8 +48,17 @@ def test_halves_count_as_all_choices_of_signs_do(n, digits):
 
 def test_twenty_pairs_that_all_agree_have_the_smallest_p_there_is():
     assert sign_flip_p(np.linspace(1, 2, 20)) == 2 / 2**20
-    with pytest.raises(ValueError, match="40 pairs at most; got 41"):
-        sign_flip_p(np.ones(41))
+
+
+def test_many_pairs_are_tested_with_random_signs():
+    noise = np.random.default_rng(3).normal(0.0, 1.0, 40)
+    # Differences of zero change no sum, so the exact p of 40 pairs is that of 60 as well.
+    for shift in (0.0, 0.15, 0.3):
+        exact = sign_flip_p(noise + shift)
+        drawn = sign_flip_p(np.concatenate([noise + shift, np.zeros(20)]))
+        assert drawn == pytest.approx(exact, abs=4 * np.sqrt(0.25 / 4096))
+    assert sign_flip_p(np.ones(60)) == 1 / 4096
+    assert sign_flip_p(np.zeros(60)) == 1.0
 
 
 def test_power_at_a_corrected_level_is_smaller():
