@@ -8,7 +8,7 @@ and cannot distinguish the code z from the code f(z). Disentanglement therefore 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -21,9 +21,19 @@ Marginals: TypeAlias = Literal["empirical", "normal", "uniform"]
 EDGE = 1e-15
 
 
+class Distribution(Protocol):
+    """A distribution on the line, such as a frozen one of `scipy.stats`."""
+
+    def cdf(self, x: Any, /) -> Any:
+        """Return P(z <= x)."""
+
+    def ppf(self, q: Any, /) -> Any:
+        """Return the quantiles, the inverse of `cdf`."""
+
+
 def entangle(
     points: Any,
-    marginals: Marginals | Sequence[Any] = "empirical",
+    marginals: Marginals | Sequence[Distribution] = "empirical",
     *,
     alpha: float = 0.25,
     mixing: Any = None,
