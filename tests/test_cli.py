@@ -240,10 +240,10 @@ def test_demo_writes_two_reports_and_says_where(geodis, monkeypatch, tmp_path):
         assert str(made / "index.html") in out
         assert json.loads((made / "results.json").read_text())["manifold"] is not None
     page = (tmp_path / "demo" / "images" / "index.html").read_text()
-    assert "codes.npy" in page and "images.npy" in page and "it had never seen" in page
+    assert "codes.npy" in page and "images.npy" in page
     # The code is supervised, and both the terminal and the page say so.
-    assert "fitted to the true angle and lamp of 800 others" in out
-    assert "fitted to the labels, the true angle and lamp, of 800 other images" in page
+    assert "regression on the true angle and lamp of 800 others" in out
+    assert "fitted to the labels (true angle and lamp) of 800 other images" in page
     assert page.count("data:image/jpeg;base64,") == 1 + 2 * 9  # the sheet of the maps, and walks
 
 
@@ -313,7 +313,7 @@ def test_no_command_replaces_a_single_file_of_others(geodis, monkeypatch, tmp_pa
     (tmp_path / name).write_text("mine")
     code, out, err = geodis(*words)
     assert (code, out) == (2, "")
-    assert f"must be a file that replaces none of yours; got {name} there" in err
+    assert f"must be a file that replaces none of yours; got {name}" in err
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(name, "mine")]
 
 

@@ -214,7 +214,7 @@ CALLS = {
 BEHIND = {
     *("curve_graph", "connected_graph", "run_jobs", "LocalAxes", "repeat_fit", "dims_of_map"),
     *("ReportSettings", "compare", "nearest_fitted", "share_at_same_places", "more_neighbors"),
-    *("common_points", "angles_of_parts", "mended_curve"),
+    *("common_points", "angles_of_parts", "mended_curve", "kdtree_search", "brute_search"),
 }
 
 

@@ -205,4 +205,4 @@ def test_a_script_without_its_guard_is_told(tmp_path):
         text=True,
         timeout=60,
     )
-    assert "must do so under `if __name__ == '__main__':`" in done.stderr.splitlines()[-1]
+    assert "must be started under `if __name__ == '__main__':`" in done.stderr.splitlines()[-1]

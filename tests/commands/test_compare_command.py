@@ -21,7 +21,7 @@ def test_a_folder_is_a_model_with_a_run_for_every_seed(tmp_path):
     assert list(found) == ["vae/seed0", "vae/seed1", "beta/seed0", "beta/seed1"]
     assert [model for _, model in found.values()] == ["vae", "vae", "beta", "beta"]
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"a file of latents for every seed; got .* with none"):
+    with pytest.raises(InputError, match=r"one file of latents per seed; got .* with none"):
         runs_of([str(tmp_path / "empty")])
 
 
@@ -80,4 +80,4 @@ def test_trained_models_encode_the_same_images(geodis, tmp_path):
     assert code == 0, err
     assert "a/0" in out and "b/0" in out and "CKA of the two representations" in out
     code, _, err = geodis("compare", tmp_path / "a", tmp_path / "x.npy", "--out", tmp_path / "d")
-    assert code == 2 and "all be trained models, or all files of latents" in err
+    assert code == 2 and "either trained models or files of latents" in err

@@ -168,7 +168,7 @@ def test_rows_without_factors_and_other_images(geodis, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("train", "--out", "run"), "named by --data or by --images; got neither"),
+        (("train", "--out", "run"), "named by --data or --images; got neither"),
         (("train", "--out", "run", "--data", "mnist"), "--data must be one of xysquares"),
         (("train", "--out", "run", "--data", "sprites", "--model", "vat"), "The model must be one"),
         (("train", "--out", "run", "--data", "dsprites"), "needs --path"),

@@ -37,4 +37,4 @@ def test_what_cannot_be_done_is_one_sentence(at, geodis):
     assert code == 2 and said.startswith("geodis: A table must end in")
     geodis(*words, "--out", at / "t.csv")
     code, _, said = geodis(*words, "--out", at / "t.csv", "--seed", 3)
-    assert code == 2 and "random_state 3 for 0" in said and said.count("\n") == 1
+    assert code == 2 and "random_state 3 instead of 0" in said and said.count("\n") == 1

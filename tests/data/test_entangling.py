@@ -88,7 +88,7 @@ def test_bad_input_is_refused(rng):
     points = rng.uniform(size=(10, 2))
     with pytest.raises(InputError, match="minimum of 2 is required"):
         entangle(points[:, :1])
-    with pytest.raises(InputError, match="alpha must lie between 0 and"):
+    with pytest.raises(InputError, match="alpha must be strictly between 0 and"):
         entangle(points, alpha=0.5)
     with pytest.raises(InputError, match=r"needs coordinates in \[0, 1\]"):
         entangle(points * 2, "uniform")

@@ -383,7 +383,7 @@ def test_the_command_line(big, tmp_path, geodis):
     code, said, _ = geodis("factorise", file, *options, "--out", out, "--json")
     assert code == 0 and json.loads(said)["done"]["outside"] == 0
     code, _, said = geodis("factorise", file, *options)
-    assert code == 2 and "--sample writes parts into a folder, which --out names; got none" in said
+    assert code == 2 and "--sample needs --out, a folder for the parts; got none" in said
     code, _, said = geodis("factorise", file, "--resample")
     assert code == 2 and "--resample needs --sample; got it without" in said
     code, _, said = geodis("factorise", file, "--sample", 500, "--out", out)

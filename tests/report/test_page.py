@@ -199,7 +199,7 @@ def test_the_lines_of_python_repeat_groups_and_circles(tmp_path, capsys):
     assert report.scores["block_r2"] > 0.95 and report.scores["grouped_completeness"] > 0.9
     assert str(report.distances.correlations) in capsys.readouterr().out
     assert names["grid"].kinds[0] == "cyclic"
-    assert any("count one by one: direction" in told for told in report.warnings)
+    assert any("is treated separately: direction" in told for told in report.warnings)
     with pytest.raises(InputError, match="lists of latents in a report"):
         gd.report(latents, factors, **{**options, "groups": gd.GeoManCER()})
     with pytest.raises(InputError, match="number them from 0 to 4"):

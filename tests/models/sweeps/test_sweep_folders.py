@@ -134,7 +134,7 @@ def test_a_row_of_another_run_is_refused(blobs, tmp_path):
     write_item(tmp_path / "other.json", other)
     for row in ((tmp_path / "other.json").read_text(), json.dumps(other), "[1]", "{"):
         own.write_text(row)
-        with pytest.raises(InputError, match="remove it"):
+        with pytest.raises(InputError, match="emove it"):
             short(tmp_path, blobs)
 
 

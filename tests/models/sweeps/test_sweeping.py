@@ -302,7 +302,7 @@ def test_a_row_that_was_damaged_is_said(done, blobs, tmp_path):
     own.mkdir(parents=True)
     for text in ("{", "[]", json.dumps({"scored": 3})):
         (own / ROW).write_text(text)
-        with pytest.raises(InputError, match="remove it"):
+        with pytest.raises(InputError, match="emove it"):
             small(tmp_path, blobs)
 
 

@@ -280,9 +280,9 @@ def test_wrong_calls_are_one_sentence_and_write_nothing(folder, factors, tmp_pat
     assert (tmp_path / "mine.csv").read_text() == "precious"
     gd.score_many(folder, factors, "mig", out=tmp_path / "t.csv", verbose=0)
     before = (tmp_path / "t.csv").read_bytes()
-    with pytest.raises(InputError, match=r"random_state 1 for 0 in t\.csv\.journal"):
+    with pytest.raises(InputError, match=r"random_state 1 instead of 0 in t\.csv\.journal"):
         gd.score_many(folder, factors, "mig", out=tmp_path / "t.csv", random_state=1, verbose=0)
-    with pytest.raises(InputError, match=r"factors .* for "):
+    with pytest.raises(InputError, match=r"factors .* instead of "):
         gd.score_many(folder, factors[::-1], "mig", out=tmp_path / "t.csv", verbose=0)
     assert (tmp_path / "t.csv").read_bytes() == before
 
