@@ -17,12 +17,7 @@ from geodis.base.safetensors_files import read_tensors, write_tensors
 from geodis.base.write import write_json
 from geodis.kernels import LossKernel, load_kernel
 from geodis.kernels.storage import AllocationLimit, load_state, state_of
-from geodis.models import (  # noqa: F401 - defines the models
-    autoencoder,
-    gans_and_encoders,
-    unsupervised,
-    weakly_supervised,
-)
+from geodis.models import autoencoder, gans_and_encoders, unsupervised, weakly_supervised  # noqa: F401
 from geodis.models.model import Model
 from geodis.models.objectives import ReconstructionName
 from geodis.models.training.run_identity import weights_fingerprint

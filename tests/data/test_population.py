@@ -84,7 +84,7 @@ def test_the_same_seed_gives_the_same_states_whatever_the_cells():
 @pytest.mark.parametrize("spec", ["cube", "", "ring x cube", []])
 def test_unknown_states_are_named(spec):
     with pytest.raises(
-        InputError, match="states must be one or several of ring, grid, track, arena, sphere"
+        InputError, match="must be one or several of ring, grid, track, arena, sphere"
     ):
         sample_population(spec, 10)
 
