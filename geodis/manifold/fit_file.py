@@ -16,10 +16,12 @@ from geodis.base.safetensors_files import read_note, write_arrays
 from geodis.manifold.confidence.fit_confidence import FitConfidence
 from geodis.manifold.fitted import Fit
 from geodis.manifold.flat.flat_axes import FlatAxes
-from geodis.manifold.preparation.row_measure import RowMeasure
+from geodis.manifold.preparation.row_measure import LARGEST_EXTENT, RowMeasure
 from geodis.manifold.split_result import Settings, Split
 
 KIND, VERSION = "geodis fit", 1
+# Largest entry of a unit vector, with room for rounding.
+LONGEST = 1 + 1e-6
 # Attributes that are made from the parameters of the estimator; all others are in the file.
 FROM_PARAMETERS = ("settings", "measure")
 SAVED = [each.name for each in fields(Fit) if each.name not in FROM_PARAMETERS]
@@ -144,8 +146,10 @@ def _misfits(fit: Fit) -> Iterator[str]:
         yield f"points in each of {fit.graph.n_pieces} pieces of the graph"
     both: tuple[tuple[str, Split | FlatAxes], ...] = (("split", split), ("flat part", flat))
     for name, own in both:
-        if own.axes.shape != (n, k, c) or own.axes.dtype != float or np.isinf(own.axes).any():
+        if own.axes.shape != (n, k, c) or own.axes.dtype != float:
             yield f"axes of {n} points in the {name}"
+        if (np.abs(own.axes) > LONGEST).any():
+            yield f"axes of length 1 in the {name}"
         if sum(own.dims) != k or min(own.dims) < 1 or len(own.flat) != len(own.dims):
             yield f"factors of {k} dimensions in the {name}"
     yield from _split_misfits(split, n, c)
@@ -154,12 +158,14 @@ def _misfits(fit: Fit) -> Iterator[str]:
         yield "coordinates of the flat factors"
     if flat.own.shape != (k,) or flat.own.dtype != bool:
         yield f"a flat part of {k} axes"
-    if sorted(flat.order.tolist()) != list(range(k)):
+    if flat.order.dtype.kind != "i" or sorted(flat.order.tolist()) != list(range(k)):
         yield f"an order of {k} axes"
     dims = [dim for dim, flag in zip(flat.dims, flat.flat, strict=True) if flag]
     for some in (flat.periods, *(one.periods for one in flat.pieces)):
         if f and [one.shape[1:] for one in some] != [(dim,) for dim in dims]:
             yield "periods of every flat factor"
+        if not all((np.abs(one) <= LARGEST_EXTENT).all() for one in some):
+            yield "finite periods"
     if not all(_are_rows(one.rows, n) for one in flat.pieces):
         yield f"pieces of {n} points"
 
@@ -177,6 +183,8 @@ def _split_misfits(split: Split, n: int, c: int) -> Iterator[str]:
     for part, basis in zip(split.parts, split.bases, strict=True):
         if basis.ndim != 2 or basis.shape[1] != c or len(basis) < sum(part.dims):
             yield f"parts in {c} directions"
+        if not (np.abs(basis) <= LONGEST).all():
+            yield "directions of length 1 in every part"
         yield from _split_misfits(part, len(part.axes), len(basis))
 
 

@@ -228,7 +228,10 @@ TAMPERED = {
     "points of another shape": (set_array("points", lambda x: x[:-1]), "must hold a fit with"),
     "points of another type": (set_array("points", lambda x: x.astype("f4")), "finite points"),
     "points that are no numbers": (set_entry("points", (0, 0), np.nan), "finite points"),
-    "axes that are infinite": (set_entry("flat/axes", (0, 0, 0), np.inf), "axes of 600 points"),
+    "axes that are infinite": (set_entry("flat/axes", (0, 0, 0), np.inf), "axes of length 1"),
+    "axes that are too long": (set_entry("flat/axes", (0, 0, 0), 1e300), "axes of length 1"),
+    "directions without numbers": (set_entry("split/bases/0", (0, 0), np.nan), "of length 1 in"),
+    "an order of floats": (set_array("flat/order", lambda x: x.astype(float)), "an order of"),
     "outliers of another length": (set_array("outliers", lambda x: x[:5]), "outliers of 600"),
     "a graph with other rows": (set_entry("graph/adjacency/1", 0, 10**6), "cannot be built"),
     "a graph with negative rows": (set_entry("graph/adjacency/1", 0, -1), "cannot be built"),
@@ -236,6 +239,7 @@ TAMPERED = {
     "rows of a split": (set_array("split/rows", lambda x: x + 1), "a split of 600 points"),
     "an order of the axes": (set_array("flat/order", lambda x: x * 0), "an order of 3 axes"),
     "periods": (set_array("flat/periods/0", lambda x: np.ones((1, 2))), "periods of every flat"),
+    "periods without numbers": (set_entry("flat/periods/0", (0, 0), np.nan), "finite periods"),
 }
 
 
