@@ -1,1 +1,1 @@
-"""The flat part, of which transport says nothing -> coordinates, periods, factors."""
+"""Flat parts of a manifold: unrolled coordinates, periods, and independent factors."""

@@ -1,1 +1,1 @@
-"""Axes of a factor -> its map: coordinates, distances, movement along it."""
+"""Maps of the factors: coordinates, distances, geodesics and traversals."""

@@ -1,1 +1,1 @@
-"""Many runs at once: a grid of models, settings, data and seeds -> a folder a run, one table."""
+"""Sweeps: training and scoring a grid of models, settings, data sets and seeds."""

@@ -216,14 +216,13 @@ def minimality(latents: Any, factors: Any, *, bins: int = MINIMALITY_BINS) -> Sc
 
     Rewards
     -------
-    minimality: latents in which nothing is that their factor does not say. sufficiency: factors of
-    which a latent says everything. Neither asks that other factors be unknown to a latent, so
-    factors may depend on each other.
+    Latents that contain nothing beyond their factor. Latents may contain information about other
+    factors as well, so the factors may depend on each other.
 
     Cannot see
     ----------
-    A latent finer than its factor is not minimal: noise in it, or more bins, count against it.
-    Factors on circles need two latents, and neither is sufficient.
+    Whether a latent that is finer than its factor is useful: noise and additional bins lower the
+    score.
 
     By chance
     ---------
@@ -272,14 +271,12 @@ def sufficiency(latents: Any, factors: Any, *, bins: int = MINIMALITY_BINS) -> S
 
     Rewards
     -------
-    minimality: latents in which nothing is that their factor does not say. sufficiency: factors of
-    which a latent says everything. Neither asks that other factors be unknown to a latent, so
-    factors may depend on each other.
+    Factors that a single latent determines. The latent may contain information about other factors
+    as well, so the factors may depend on each other.
 
     Cannot see
     ----------
-    A latent finer than its factor is not minimal: noise in it, or more bins, count against it.
-    Factors on circles need two latents, and neither is sufficient.
+    Factors that need several latents: a circular factor needs two, and neither is sufficient.
 
     By chance
     ---------
